@@ -83,11 +83,6 @@ HOLES: dict[str, dict[str, str]] = {
             "custom_vjp_call"
         ),
     },
-    "depends": {
-        "its rules replace it before anything asks: in a linear program all depends on all": (
-            "custom_pullback"
-        ),
-    },
     "unfold": {
         "only its transpose is known, so it never runs": "custom_pullback",
     },
@@ -111,6 +106,10 @@ HOLES: dict[str, dict[str, str]] = {
         ),
         "solves for all its unknowns together": "linear_solve",
         "its rules replace it before anything is compiled": "custom_pullback",
+    },
+    "follow_keys": {
+        "each device has keys of its own, which aren't followed": "shard_map",
+        "only its transpose is known, so it never runs": "custom_pullback",
     },
     "batch": {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",

@@ -14,8 +14,8 @@ import weft
 from weft.core.primitive import RULES, HigherOrder, Primitive, registry
 
 # Higher-order primitives have other rules in the places of `evaluate` and `jvp`, and rules by which
-# passes over programs go through them.
-PASSES = ("depends", "unfold", "partial_eval", "vary", "keep_uniform", "keep_live")
+# passes over programs go through them: see `ProgramInside`.
+PASSES = ("depends", "unfold", "partial_eval", "vary", "keep_uniform", "keep_live", "follow_keys")
 HIGHER_ORDER_RULES = (
     "type", "execute", "lower", "linearize", "pushforward", "transpose", "batch", *PASSES
 )  # fmt: skip
@@ -50,12 +50,16 @@ def rules_of(primitive: Primitive) -> tuple[str, ...]:
     return HIGHER_ORDER_RULES if isinstance(primitive, HigherOrder) else RULES
 
 
+def rule_of(primitive: Primitive, rule: str) -> object:
+    """A rule of the primitive, or of the program inside it; `None` if it is missing."""
+    of_program = rule in PASSES or rule in ("linearize", "pushforward")
+    return getattr(primitive.inside, rule) if of_program else getattr(primitive, rule + "_rule")
+
+
 def holes(primitives: dict[str, Primitive], rule: str) -> set[str]:
     """Names of the primitives that should have this rule and don't."""
     return {
-        name
-        for name, p in primitives.items()
-        if rule in rules_of(p) and getattr(p, rule + "_rule") is None
+        name for name, p in primitives.items() if rule in rules_of(p) and rule_of(p, rule) is None
     }
 
 
@@ -65,8 +69,7 @@ def matrix(primitives: dict[str, Primitive]) -> str:
     lines = [" " * 30 + " ".join(columns)]
     for name, p in sorted(primitives.items()):
         cells = [
-            " " if rule not in rules_of(p) else "●" if getattr(p, rule + "_rule") else "·"
-            for rule in columns
+            " " if rule not in rules_of(p) else "●" if rule_of(p, rule) else "·" for rule in columns
         ]
         marks = " ".join(c.center(len(rule)) for c, rule in zip(cells, columns, strict=True))
         lines.append(f"{name:30s}{marks}".rstrip())

@@ -1,7 +1,5 @@
 """Removes what nothing needs, in the programs inside equations too, and computes once what a
 program computes twice. Knows jaxprs; runs nothing.
-
-Knows the `keep_live` rule of higher-order primitives; knows none of them.
 """
 
 from collections.abc import Sequence
@@ -28,10 +26,9 @@ def live_equations(
         else:
             if not (effects and has_effects(equation)):
                 continue
-        if equation.primitive.keep_live_rule is not None:
-            equation = equation.primitive.keep_live_rule(
-                equation, tuple([v in wanted for v in equation.outvars])
-            )
+        inside = equation.primitive.inside
+        if inside is not None and inside.keep_live is not None:
+            equation = inside.keep_live(equation, tuple([v in wanted for v in equation.outvars]))
         kept.append(equation)
         for v in equation.inputs:
             if v.__class__ is Var:

@@ -1,5 +1,4 @@
-"""A collective: what an operation between the elements of a mapped axis, or between devices, states
-besides the six rules of a primitive."""
+"""Collectives: operations between the elements of a mapped axis, or between devices."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Effects: what an operation does besides computing its results."""
+"""Effects: the things that an operation does besides computing its results."""
 
 from typing import NamedTuple
 

@@ -33,10 +33,9 @@ What they agree on:
 
 What only some operations state is in objects that a primitive has or lacks: its `collective`, for
 operations between the elements of a mapped axis or between devices (`core/collective.py`), and its
-`effects`, for what it does besides computing results (`core/effects.py`).
-
-Higher-order primitives (`weft.higher_order`) have rules that transform the jaxpr inside them; see
-`HigherOrder` for theirs.
+`effects`, for what it does besides computing results (`core/effects.py`), and the program `inside`
+a higher-order primitive (`weft.higher_order`), which says how transformations and passes go through
+it (`core/program_inside.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -50,6 +49,7 @@ from .aval import Aval, aval_of
 from .caching import Owner, remember_under
 from .collective import Collective
 from .effects import OF_PROGRAMS_INSIDE, Effects
+from .program_inside import ProgramInside
 from .source import NOTED, note_user_line
 from .trace import Params, current
 from .value import Value
@@ -109,22 +109,11 @@ class Primitive:
     host_when_rule: Rule | None = None
     kernel_rule: Rule | None = None
     execute_rule: Rule | None = None
-    # of higher-order primitives only
-    linearize_rule: Rule | None = None
-    pushforward_rule: Rule | None = None
-    depends_rule: Rule | None = None
-    unfold_rule: Rule | None = None
-    partial_eval_rule: Rule | None = None
-    vary_rule: Rule | None = None
-    keep_uniform_rule: Rule | None = None
-    keep_live_rule: Rule | None = None
-    follow_keys_rule: Rule | None = None
-    stage_custom_rule: Rule | None = None
 
     collective: Collective | None = None
     effects: Effects | None = None
+    inside: ProgramInside | None = None
 
-    inlinable = False  # it applies its parameter `jaxpr` to its operands, and may be written out
     elementwise = False  # each element of the output is of those at its place in the operands
     takes_axis = False  # its batch rule gets an `Axis` in the place of the size
     takes_keys = False  # it moves or compares elements, whatever they are: extended dtypes too
@@ -243,51 +232,18 @@ class Primitive:
 
 
 class HigherOrder(Primitive):
-    """A primitive with a jaxpr inside. Its rules besides `type`, `lower` and `transpose`:
+    """A primitive with programs inside, whose rules are the methods of its `ProgramInside`."""
 
-        rule          called as                                returns
-        execute       (args, **params)                         output values, computed now
-        linearize     (mask, avals, **params)                  a Derivative: what to run and keep
-                                                               now, and the linear jaxpr
-        pushforward   (mask, avals, **params)                  a jaxpr: primals and active tangents
-                                                               to outputs and their tangents
-        batch         (args, batched, axis, **params)          as of others; `axis` is an `Axis`,
-                                                               whose name the jaxpr may refer to
-        depends       (mask, **params)                         which outputs depend on the arguments
-                                                               in `mask` (without it: all)
-        unfold        (args, **params)                         a generator: the runs of the jaxprs
-                                                               inside, one after the other, as
-                                                               (jaxpr, inputs, the argument that
-                                                               each of them is, a name for the
-                                                               step); it is sent their outputs
-        partial_eval  (e, wanted, policy)                      the equation `e` in two, known and
-                                                               rematerialised: an `EquationParts`
-        vary          (ins, context, **params)                 the mesh axes along which each result
-                                                               varies, from those of the operands
-        keep_uniform  (e, ins, context)                        an equation that does the same, in
-                                                               which devices that communicate don't
-                                                               take different ways
-        keep_live     (e, wanted)                              an equation of the wanted results
-                                                               alone, and of the operands that
-                                                               these need; `e` if they need all
-        follow_keys   (marks, uses, **params)                  the marks of random keys among the
-                                                               results, under `debug_key_reuse`
-        stage_custom  (trace, function, rules, args)           outputs of a function with derivative
-                                                               rules of its own, written down
-
-    `mask` says which arguments have a tangent. `batch` is called without a batched argument too if
-    the jaxpr refers to the axis by name. The first parameter is a jaxpr (or a tuple of them), on
-    which everything derived is kept, so that it dies with it. `partial_eval` is for
-    `programs/partial_eval.py`, `vary` and `keep_uniform` are for `programs/uniformity.py` (their
-    `context` is a `Divergence`), `keep_live` is for `compiler/simplify.py`, `follow_keys` is for
-    `interpreters/debugging/key_uses.py`, whose `Uses` it gets.
-    """
-
+    inside: ProgramInside
     effects = OF_PROGRAMS_INSIDE
     takes_axis = True
 
-    def __init__(self, name: str, doc: str = "", **rules: Rule | None) -> None:
-        super().__init__(name, doc, multiple=True, host_limit=0, **rules)
+    def __init__(self, name: str, doc: str, inside: ProgramInside) -> None:
+        super().__init__(name, doc, multiple=True, host_limit=0)
+        self.inside = inside
+        for rule in ("type", "lower", "transpose", "batch", "execute"):
+            if hasattr(inside, rule):
+                self._define(rule, getattr(inside, rule))
 
     def owner(self, params: Params) -> Owner:
         first = params[0][1]
@@ -297,36 +253,6 @@ class HigherOrder(Primitive):
         if self.type_rule is None:
             raise errors.MissingRuleError(f"{self}: has no type rule")
         return tuple(self.type_rule(*[a.aval for a in args], **dict(params)))
-
-    def linearize(self, rule: R) -> R:
-        return self._define("linearize", rule)
-
-    def pushforward(self, rule: R) -> R:
-        return self._define("pushforward", rule)
-
-    def depends(self, rule: R) -> R:
-        return self._define("depends", rule)
-
-    def unfold(self, rule: R) -> R:
-        return self._define("unfold", rule)
-
-    def partial_eval(self, rule: R) -> R:
-        return self._define("partial_eval", rule)
-
-    def vary(self, rule: R) -> R:
-        return self._define("vary", rule)
-
-    def keep_uniform(self, rule: R) -> R:
-        return self._define("keep_uniform", rule)
-
-    def keep_live(self, rule: R) -> R:
-        return self._define("keep_live", rule)
-
-    def follow_keys(self, rule: R) -> R:
-        return self._define("follow_keys", rule)
-
-    def stage_custom(self, rule: R) -> R:
-        return self._define("stage_custom", rule)
 
 
 def is_linear(arg: object) -> bool:

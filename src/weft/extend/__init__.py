@@ -10,8 +10,11 @@ __all__, __getattr__, __dir__ = exports(
     {
         ".core.array": "Tracer as_value literal",
         ".core.aval": "Aval aval",
+        ".core.collective": "Collective",
+        ".core.effects": "Effects",
         ".core.jaxpr": "Equation Jaxpr Var run",
         ".core.primitive": "Axis HigherOrder Primitive Shared is_linear",
+        ".core.program_inside": "ProgramInside",
         ".core.trace": "Trace current under",
         ".core.value": "Value",
         ".interpreters.batch": "batch",

@@ -1,6 +1,8 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
 from ..core.array import Tracer as Tracer, as_value as as_value, literal as literal
 from ..core.aval import Aval as Aval, aval as aval
+from ..core.collective import Collective as Collective
+from ..core.effects import Effects as Effects
 from ..core.jaxpr import Equation as Equation, Jaxpr as Jaxpr, Var as Var, run as run
 from ..core.primitive import (
     Axis as Axis,
@@ -9,6 +11,7 @@ from ..core.primitive import (
     Shared as Shared,
     is_linear as is_linear,
 )
+from ..core.program_inside import ProgramInside as ProgramInside
 from ..core.trace import Trace as Trace, current as current, under as under
 from ..core.value import Value as Value
 from ..interpreters.batch import batch as batch

@@ -14,22 +14,17 @@ from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.masks import Mask
-from ..core.primitive import HigherOrder
+from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.source_location import location_of
 from ..core.trace import Trace, current, locations_wanted
 from ..core.value import Value
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
-from ..programs.partial_eval import partial_eval_call
+from ..programs.partial_eval import EquationParts, Policy, partial_eval_call
 from ..programs.transform import jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import location
-from .applying import applies_jaxpr, mapped_by, transposed_by
-
-call = HigherOrder("call", "Applies a jaxpr; compiled as one program when evaluated.")
-call.inlinable = True
-applies_jaxpr(call)
-call.partial_eval(partial_eval_call)
+from .applying import AppliesJaxpr, mapped_call, transposed_call
 
 
 def call_jaxpr(
@@ -88,43 +83,57 @@ def as_call(e: Equation, function: Callable[..., Sequence[Value]]) -> Equation:
     return Equation(call, e.inputs, (("jaxpr", jaxpr),), e.outvars, e.source)
 
 
-@call.keep_live
-def _(e: Equation, wanted: Mask) -> Equation:
-    """A call stays as it is where only first-order operations are dead inside: XLA, which writes
-    it out, removes those, and calls that are equal stay one function."""
-    lean = live_call(e, wanted)
-    if lean is e or len(lean.inputs) < len(e.inputs):
-        return lean
-    before = set(map(id, dict(e.params)["jaxpr"].equations))
-    after: Jaxpr = dict(lean.params)["jaxpr"]
-    return e if all(id(inner) in before for inner in after.equations) else lean
+class CallRules(AppliesJaxpr):
+    """The program of a function that is called."""
+
+    inlinable = True
+
+    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
+        """A call stays as it is where only first-order operations are dead inside: XLA, which
+        writes it out, removes those, and calls that are equal stay one function."""
+        lean = live_call(e, wanted)
+        if lean is e or len(lean.inputs) < len(e.inputs):
+            return lean
+        before = set(map(id, dict(e.params)["jaxpr"].equations))
+        after: Jaxpr = dict(lean.params)["jaxpr"]
+        return e if all(id(inner) in before for inner in after.equations) else lean
+
+    def execute(
+        self, args: Sequence[Array], *, jaxpr: Jaxpr, device: Any = None, **options: object
+    ) -> list[Array]:
+        return run_jaxpr(jaxpr, args, device)
+
+    def lower(
+        self, block: Block, *operands: Operand, jaxpr: Jaxpr, named: bool = False, **_: object
+    ) -> list[Operand]:
+        return lower_call(block, jaxpr, operands, "", location(jaxpr.name) if named else "")
+
+    def pushforward(
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: object
+    ) -> tuple[Jaxpr, Mask]:
+        pushed, out_mask = jvp_jaxpr(jaxpr, mask)
+        return wrapped(pushed, options), out_mask
+
+    def linearize(
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: object
+    ) -> Derivative | None:
+        forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
+        if not any(out_mask):
+            return None
+        return CallDerivative(mask, forward, len(jaxpr.outvars), out_mask, linear, options)
+
+    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+        return partial_eval_call(e, wanted, policy)
+
+    def transpose(
+        self, cts: Sequence[Value | None], *args: Value | Aval, **params: Any
+    ) -> list[Value | None]:
+        return transposed_call(call_jaxpr, cts, args, **params)
+
+    def batch(
+        self, args: Sequence[Value], batched: Mask, axis: Axis, **params: Any
+    ) -> list[Value | Shared]:
+        return mapped_call(call_jaxpr, args, batched, axis, **params)
 
 
-@call.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, device: Any = None, **options: object) -> list[Array]:
-    return run_jaxpr(jaxpr, args, device)
-
-
-@call.lower
-def _(
-    block: Block, *operands: Operand, jaxpr: Jaxpr, named: bool = False, **_: object
-) -> list[Operand]:
-    return lower_call(block, jaxpr, operands, "", location(jaxpr.name) if named else "")
-
-
-@call.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: object) -> tuple[Jaxpr, Mask]:
-    pushed, out_mask = jvp_jaxpr(jaxpr, mask)
-    return wrapped(pushed, options), out_mask
-
-
-@call.linearize
-def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: object) -> Derivative | None:
-    forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
-    if not any(out_mask):
-        return None
-    return CallDerivative(mask, forward, len(jaxpr.outvars), out_mask, linear, options)
-
-
-call.transpose(transposed_by(call_jaxpr))
-call.batch(mapped_by(call_jaxpr))
+call = HigherOrder("call", "Applies a jaxpr; compiled as one program when evaluated.", CallRules())

@@ -10,28 +10,27 @@ from ..compiler.lower import lower_call, lower_isolated
 from ..compiler.simplify import live_call
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.jaxpr import Jaxpr, run
+from ..core.jaxpr import Equation, Jaxpr, run
 from ..core.masks import Mask, active
-from ..core.primitive import HigherOrder
+from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
-from ..programs.partial_eval import Policy, partial_eval_call, partial_eval_jaxpr, with_policy
+from ..programs.partial_eval import (
+    EquationParts,
+    Policy,
+    partial_eval_call,
+    partial_eval_jaxpr,
+    with_policy,
+)
 from ..programs.transform import (
     jvp_jaxpr,
     linearize_jaxpr,
     run_now,
 )
 from ..stablehlo import Block, Operand
-from .applying import applies_jaxpr, mapped_by, transposed_by
-
-checkpoint_call = HigherOrder(
-    "checkpoint", "Applies a jaxpr whose residuals are computed anew for the backward pass."
-)
-applies_jaxpr(checkpoint_call)
-checkpoint_call.partial_eval(partial_eval_call)
-checkpoint_call.keep_live(live_call)
+from .applying import AppliesJaxpr, mapped_call, transposed_call
 
 
 def apply_checkpoint(
@@ -58,74 +57,100 @@ def apply_checkpoint(
     return current.trace.bind(checkpoint_call, args, params, tuple(whole.out_avals))
 
 
-@checkpoint_call.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
-    return run_now(jaxpr, args)
+class CheckpointRules(AppliesJaxpr):
+    """A program whose residuals are computed anew."""
+
+    def execute(self, args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
+        return run_now(jaxpr, args)
+
+    def lower(
+        self,
+        block: Block,
+        *operands: Operand,
+        jaxpr: Jaxpr,
+        prevent_cse: bool,
+        again: bool,
+        **_: object,
+    ) -> list[Operand]:
+        # The cotangents are operands too. So a block is computed again when the backward pass has
+        # come to it, and not before: all blocks at once would need the memory that was to be saved.
+        return (lower_isolated if again and prevent_cse else lower_call)(block, jaxpr, operands)
+
+    def pushforward(
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **params: Any
+    ) -> tuple[Jaxpr, Mask]:
+        pushed, out_mask = jvp_jaxpr(jaxpr, mask)
+        program = stage(
+            lambda *xs: apply_checkpoint(pushed, xs, **params), pushed.in_avals, name=jaxpr.name
+        )
+        return program, out_mask
+
+    def linearize(
+        self,
+        mask: Mask,
+        avals: Sequence[Aval],
+        *,
+        jaxpr: Jaxpr,
+        policy: Policy | None,
+        prevent_cse: bool,
+        again: bool,
+    ) -> Derivative | None:
+        if policy is not None:
+            jaxpr = with_policy(jaxpr, policy)
+        forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
+        if not any(out_mask):
+            return None
+        n_outs, consts = len(jaxpr.outvars), forward.consts
+        opened = forward.without_consts()
+        n_residuals = len(opened.outvars) - n_outs
+        wanted = (*[False] * n_outs, *[True] * n_residuals)
+        parts = partial_eval_jaxpr(opened, wanted, policy)
+        n_saved = len(parts.remat.invars)
+        new = [i for i in parts.residuals if i >= n_outs]
+        outvars = parts.known.outvars
+        results = [*outvars[:n_outs], *[outvars[i] for i in new]]
+        known = parts.known.replace(outvars=results)
+        numbers = {i: n_outs + n for n, i in enumerate(new)}
+
+        def run_known(*args: Value) -> list[Value]:
+            inputs = [*consts, *args]
+            outs = apply_checkpoint(known, inputs, policy, prevent_cse, again)
+            saved = [outs[numbers.get(i, i)] for i in parts.residuals]
+            return [*outs[:n_outs], *[inputs[i] for i in parts.used], *saved]
+
+        def compute_and_push(*args: Value) -> list[Value]:
+            residuals = run(parts.remat, args[:n_saved], current.trace)
+            return run(linear, [*residuals, *args[n_saved:]], current.trace)
+
+        whole = stage(run_known, avals, name=jaxpr.name)
+        in_avals = [*whole.out_avals[n_outs:], *[a.strong() for a in active(avals, mask)]]
+        body = stage(compute_and_push, in_avals, name=jaxpr.name + "_again")
+        push = stage(
+            lambda *xs: apply_checkpoint(body, xs, policy, prevent_cse, True),
+            in_avals,
+            name=body.name,
+        )
+        return Derivative(mask, whole, n_outs, out_mask, push)
+
+    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+        return partial_eval_call(e, wanted, policy)
+
+    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
+        return live_call(e, wanted)
+
+    def transpose(
+        self, cts: Sequence[Value | None], *args: Value | Aval, **params: Any
+    ) -> list[Value | None]:
+        return transposed_call(apply_checkpoint, cts, args, **params)
+
+    def batch(
+        self, args: Sequence[Value], batched: Mask, axis: Axis, **params: Any
+    ) -> list[Value | Shared]:
+        return mapped_call(apply_checkpoint, args, batched, axis, **params)
 
 
-@checkpoint_call.lower
-def _(
-    block: Block, *operands: Operand, jaxpr: Jaxpr, prevent_cse: bool, again: bool, **_: object
-) -> list[Operand]:
-    # The cotangents are operands too. So a block is computed again when the backward pass has come
-    # to it, and not before: all blocks at once would need the memory that was to be saved.
-    return (lower_isolated if again and prevent_cse else lower_call)(block, jaxpr, operands)
-
-
-@checkpoint_call.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **params: Any) -> tuple[Jaxpr, Mask]:
-    pushed, out_mask = jvp_jaxpr(jaxpr, mask)
-    program = stage(
-        lambda *xs: apply_checkpoint(pushed, xs, **params), pushed.in_avals, name=jaxpr.name
-    )
-    return program, out_mask
-
-
-@checkpoint_call.linearize
-def _(
-    mask: Mask,
-    avals: Sequence[Aval],
-    *,
-    jaxpr: Jaxpr,
-    policy: Policy | None,
-    prevent_cse: bool,
-    again: bool,
-) -> Derivative | None:
-    if policy is not None:
-        jaxpr = with_policy(jaxpr, policy)
-    forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
-    if not any(out_mask):
-        return None
-    n_outs, consts = len(jaxpr.outvars), forward.consts
-    opened = forward.without_consts()
-    n_residuals = len(opened.outvars) - n_outs
-    wanted = (*[False] * n_outs, *[True] * n_residuals)
-    parts = partial_eval_jaxpr(opened, wanted, policy)
-    n_saved = len(parts.remat.invars)
-    new = [i for i in parts.residuals if i >= n_outs]
-    outvars = parts.known.outvars
-    results = [*outvars[:n_outs], *[outvars[i] for i in new]]
-    known = parts.known.replace(outvars=results)
-    numbers = {i: n_outs + n for n, i in enumerate(new)}
-
-    def run_known(*args: Value) -> list[Value]:
-        inputs = [*consts, *args]
-        outs = apply_checkpoint(known, inputs, policy, prevent_cse, again)
-        saved = [outs[numbers.get(i, i)] for i in parts.residuals]
-        return [*outs[:n_outs], *[inputs[i] for i in parts.used], *saved]
-
-    def compute_and_push(*args: Value) -> list[Value]:
-        residuals = run(parts.remat, args[:n_saved], current.trace)
-        return run(linear, [*residuals, *args[n_saved:]], current.trace)
-
-    whole = stage(run_known, avals, name=jaxpr.name)
-    in_avals = [*whole.out_avals[n_outs:], *[a.strong() for a in active(avals, mask)]]
-    body = stage(compute_and_push, in_avals, name=jaxpr.name + "_again")
-    push = stage(
-        lambda *xs: apply_checkpoint(body, xs, policy, prevent_cse, True), in_avals, name=body.name
-    )
-    return Derivative(mask, whole, n_outs, out_mask, push)
-
-
-checkpoint_call.transpose(transposed_by(apply_checkpoint))
-checkpoint_call.batch(mapped_by(apply_checkpoint))
+checkpoint_call = HigherOrder(
+    "checkpoint",
+    "Applies a jaxpr whose residuals are computed anew for the backward pass.",
+    CheckpointRules(),
+)

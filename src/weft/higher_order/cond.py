@@ -21,6 +21,7 @@ from ..core.caching import derived
 from ..core.jaxpr import Atom, Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.program_inside import ProgramInside
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import MissingRuleError
@@ -50,7 +51,8 @@ from .applying import Unfolding
 from .call import as_call, call_jaxpr
 from .sequential import element_program, must_be_sequential, sequential_vmap
 
-cond = HigherOrder("cond", "Applies the branch that its first operand, an index in range, names.")
+Platforms = tuple[str | None, ...]
+"""The platform of each branch; `None` for all others."""
 
 
 def apply_cond(
@@ -75,16 +77,228 @@ def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:
     return opened
 
 
-@cond.type
-def _(index: Aval, *avals: Aval, branches: tuple[Jaxpr, ...], **options: Any) -> list[Aval]:
-    return [
-        outs[0].update(weak_type=all(o.weak_type for o in outs))
-        for outs in zip(*[b.out_avals for b in branches], strict=True)
-    ]
+class CondRules(ProgramInside):
+    """The branches, of which an index names one."""
+
+    def type(
+        self, index: Aval, *avals: Aval, branches: tuple[Jaxpr, ...], **options: Any
+    ) -> list[Aval]:
+        return [
+            outs[0].update(weak_type=all(o.weak_type for o in outs))
+            for outs in zip(*[b.out_avals for b in branches], strict=True)
+        ]
+
+    def execute(
+        self, args: Sequence[Array], *, branches: tuple[Jaxpr, ...], **options: Any
+    ) -> list[Array]:
+        return run_now(branches[index_now(args, **options)], args[1:])
+
+    def unfold(
+        self, args: Sequence[Array], *, branches: tuple[Jaxpr, ...], **options: Any
+    ) -> Unfolding:
+        index = index_now(args, **options)
+        yield branches[index], args[1:], range(1, len(args)), f"branch {index} of cond"
+
+    def lower(
+        self,
+        block: Block,
+        index: Operand,
+        *operands: Operand,
+        out: Any,
+        branches: tuple[Jaxpr, ...],
+        platforms: Platforms | None = None,
+    ) -> list[Operand]:
+        if platforms is not None:
+            chosen = branches[for_platform(platforms, block.module.platform)]
+            return lower_jaxpr(block, chosen, operands)
+        calls = any(map(jaxpr_calls_host, branches))
+        token = token_of(block) if calls else None
+
+        def write(branch: Jaxpr, inner: Block, _: Sequence[Operand]) -> list[Operand]:
+            inner.token = token
+            outs = lower_jaxpr(inner, branch, operands)
+            return [*outs, token_of(inner)] if calls else outs
+
+        regions = [block.region((), partial(write, b)) for b in branches]
+        if not calls:
+            return block.op("case", index, out=out, regions=regions)
+        *outs, block.token = block.op("case", index, out=[*out, TOKEN], regions=regions)
+        return outs
+
+    def depends(
+        self, mask: Mask, inexact: bool, *, branches: tuple[Jaxpr, ...], **options: Any
+    ) -> Mask:
+        if mask[0]:
+            return (True,) * len(branches[0].outvars)
+        return union(depends(b, mask[1:], inexact) for b in branches)
+
+    def pushforward(
+        self, mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...], **options: Any
+    ) -> tuple[Jaxpr, Mask]:
+        inner = mask[1:]
+        out_mask = union(jvp_jaxpr(b, inner)[1] for b in branches)
+        pushed = [jvp_jaxpr(b, inner, out_mask)[0] for b in branches]
+        tangents = [a.strong() for a in active(avals, mask)]
+        program = stage(
+            lambda *args: apply_cond(pushed, args[0], args[1:], **options),
+            [*avals, *tangents],
+            name="cond_jvp",
+        )
+        return program, out_mask
+
+    def linearize(
+        self, mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...], **options: Any
+    ) -> Derivative | None:
+        if not options and any(map(named_axes, branches)):
+            return linearize_all(mask, avals, branches)
+        parts = [linearize_jaxpr(b, mask[1:]) for b in branches]
+        out_mask = union(there for _, _, there in parts)
+        if not any(out_mask):
+            return None
+        n_outs = len(out_mask)
+        slots = Slots()
+        sources = [
+            slots.sources(forward, forward.outvars[n_outs:], outputs_reached(linear, there))
+            for forward, linear, there in parts
+        ]
+        forwards = [
+            slots.filling(forward, avals[1:], n_outs, where)
+            for (forward, _, _), where in zip(parts, sources, strict=True)
+        ]
+
+        def forward(index: Value, *operands: Value) -> list[Value]:
+            outs = apply_cond(forwards, index, operands, **options)
+            return [*outs, index, *[operands[i] for i in slots.operands]]
+
+        kept_avals = [*slots.avals, *[avals[1 + i] for i in slots.operands]]
+        tangents = [a.strong() for a in active(avals, mask)]
+        out_avals = branches[0].out_avals
+        linears = [
+            slots.reading(
+                instantiate_zeros(linear, 0, there, out_mask, out_avals)[0],
+                [*kept_avals, *tangents],
+                where,
+            )
+            for (_, linear, there), where in zip(parts, sources, strict=True)
+        ]
+
+        def push(*args: Value) -> list[Value]:
+            values, (index, *rest) = groups_of(args, len(slots.avals))
+            return apply_cond(linears, index, [*values, *rest], **options)
+
+        linear_avals = [*slots.avals, avals[0], *kept_avals[len(slots.avals) :], *tangents]
+        return Derivative(
+            mask,
+            stage(forward, avals, name="cond"),
+            n_outs,
+            out_mask,
+            stage(push, linear_avals, name="cond_linear"),
+        )
+
+    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+        branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
+        in_avals, n_outs = branches[0].in_avals, len(e.outvars)
+        parts = [partial_eval_jaxpr(b, wanted, policy) for b in branches]
+        slots = Slots()
+        numbers = [
+            [
+                s.number
+                for s in slots.sources(b, [p.known.outvars[i] for i in p.residuals])
+                if isinstance(s, Source)
+            ]
+            for b, p in zip(branches, parts, strict=True)
+        ]
+        residuals = [Var(a) for a in slots.avals]
+        known = e
+        if residuals:
+            inner = tuple(
+                saving_branch(p, in_avals, n_outs, slots.avals, where)
+                for p, where in zip(parts, numbers, strict=True)
+            )
+            known = e.replace(e.inputs, [*e.outvars, *residuals], branches=inner)
+        inner = tuple(
+            remat_branch(p, in_avals, slots.avals, where)
+            for p, where in zip(parts, numbers, strict=True)
+        )
+        inputs = [*e.inputs, *residuals]
+        return EquationParts(
+            known, residuals, e.replace(inputs, active(e.outvars, wanted), branches=inner)
+        )
+
+    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
+        branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
+        used = union(live_inputs(b, wanted) for b in branches)
+        inner = tuple(live_part(b, used, wanted) for b in branches)
+        if all(a is b for a, b in zip(inner, branches, strict=True)):
+            return e
+        inputs = [e.inputs[0], *active(e.inputs[1:], used)]
+        return e.replace(inputs, active(e.outvars, wanted), branches=inner)
+
+    def vary(
+        self,
+        ins: Sequence[VaryingAxes],
+        context: Divergence,
+        *,
+        branches: tuple[Jaxpr, ...],
+        **options: Any,
+    ) -> list[VaryingAxes]:
+        outs = [context.vary(b, ins[1:]) for b in branches]
+        return [ins[0].union(*each) for each in zip(*outs, strict=True)]
+
+    def keep_uniform(
+        self, e: Equation, ins: Sequence[VaryingAxes], context: Divergence
+    ) -> Equation:
+        branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
+        new = tuple(context.keep_uniform(b, ins[1:]) for b in branches)
+        if context.diverging(e, ins[0], branches):
+            return as_call(e, lambda index, *xs: all_branches(new, index, xs))
+        return e if new == branches else with_jaxprs(e, branches=new)
+
+    def transpose(
+        self,
+        cts: Sequence[Value | None],
+        index: Value,
+        *args: Value | Aval,
+        branches: tuple[Jaxpr, ...],
+        **options: Any,
+    ) -> list[Value | None]:
+        linear = tuple(type(a) is Aval for a in args)
+        known = tuple(ct is not None for ct in cts)
+        there = union(transpose_jaxpr(b, linear, known)[1] for b in branches)
+        backs = [transpose_jaxpr(b, linear, known, there)[0] for b in branches]
+        results = apply_cond(backs, index, [*not_linear(args), *nonzero(cts)], **options)
+        return [None, *scatter_list(results, there)]
+
+    def batch(
+        self,
+        args: Sequence[Value],
+        batched: Mask,
+        axis: Axis,
+        *,
+        branches: tuple[Jaxpr, ...],
+        **options: Any,
+    ) -> Sequence[Value | Shared]:
+        index, *operands = args
+        index_batched, *inner = batched
+        if index_batched and must_be_sequential("cond", branches, axis):
+            element = element_of_cond(branches[0], branches[1:], tuple(batched), avals_of(args))
+            return sequential_vmap(element, args, batched, axis.size)
+        if index_batched:
+            return batch_all(branches, index, operands, inner, axis)
+        which = union(batch_partly(b, inner, axis)[1] for b in branches)
+        mapped = [batch_partly(b, inner, axis, which)[0] for b in branches]
+        outs = apply_cond(mapped, index, operands, **options)
+        return [o if b else Shared(o) for o, b in zip(outs, which, strict=True)]
+
+    def follow_keys(
+        self, marks: Any, uses: Any, *, branches: tuple[Jaxpr, ...], **options: Any
+    ) -> Any:
+        return uses.branches(branches, marks[1:])
 
 
-Platforms = tuple[str | None, ...]
-"""The platform of each branch; `None` for all others."""
+cond = HigherOrder(
+    "cond", "Applies the branch that its first operand, an index in range, names.", CondRules()
+)
 
 
 def for_platform(platforms: Platforms, platform: str) -> int:
@@ -106,73 +320,12 @@ def index_now(args: Sequence[Array], platforms: Platforms | None = None) -> int:
     return for_platform(platforms, platform_of_types("platform_dependent", [x.type for x in args]))
 
 
-@cond.execute
-def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...], **options: Any) -> list[Array]:
-    return run_now(branches[index_now(args, **options)], args[1:])
-
-
-@cond.unfold
-def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...], **options: Any) -> Unfolding:
-    index = index_now(args, **options)
-    yield branches[index], args[1:], range(1, len(args)), f"branch {index} of cond"
-
-
-@cond.lower
-def _(
-    block: Block,
-    index: Operand,
-    *operands: Operand,
-    out: Any,
-    branches: tuple[Jaxpr, ...],
-    platforms: Platforms | None = None,
-) -> list[Operand]:
-    if platforms is not None:
-        chosen = branches[for_platform(platforms, block.module.platform)]
-        return lower_jaxpr(block, chosen, operands)
-    calls = any(map(jaxpr_calls_host, branches))
-    token = token_of(block) if calls else None
-
-    def write(branch: Jaxpr, inner: Block, _: Sequence[Operand]) -> list[Operand]:
-        inner.token = token
-        outs = lower_jaxpr(inner, branch, operands)
-        return [*outs, token_of(inner)] if calls else outs
-
-    regions = [block.region((), partial(write, b)) for b in branches]
-    if not calls:
-        return block.op("case", index, out=out, regions=regions)
-    *outs, block.token = block.op("case", index, out=[*out, TOKEN], regions=regions)
-    return outs
-
-
-@cond.depends
-def _(mask: Mask, inexact: bool, *, branches: tuple[Jaxpr, ...], **options: Any) -> Mask:
-    if mask[0]:
-        return (True,) * len(branches[0].outvars)
-    return union(depends(b, mask[1:], inexact) for b in branches)
-
-
 def union(masks: Iterable[Mask]) -> Mask:
     """The mask that is true where any of the masks is."""
     found, *rest = masks
     for mask in rest:
         found = either(found, mask)
     return tuple(found)
-
-
-@cond.pushforward
-def _(
-    mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...], **options: Any
-) -> tuple[Jaxpr, Mask]:
-    inner = mask[1:]
-    out_mask = union(jvp_jaxpr(b, inner)[1] for b in branches)
-    pushed = [jvp_jaxpr(b, inner, out_mask)[0] for b in branches]
-    tangents = [a.strong() for a in active(avals, mask)]
-    program = stage(
-        lambda *args: apply_cond(pushed, args[0], args[1:], **options),
-        [*avals, *tangents],
-        name="cond_jvp",
-    )
-    return program, out_mask
 
 
 class Source(NamedTuple):
@@ -305,57 +458,6 @@ def all_branches(branches: Sequence[Jaxpr], index: Value, operands: Sequence[Val
     return [select_n(index, *each) for each in zip(*cases, strict=True)]
 
 
-@cond.linearize
-def _(
-    mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...], **options: Any
-) -> Derivative | None:
-    if not options and any(map(named_axes, branches)):
-        return linearize_all(mask, avals, branches)
-    parts = [linearize_jaxpr(b, mask[1:]) for b in branches]
-    out_mask = union(there for _, _, there in parts)
-    if not any(out_mask):
-        return None
-    n_outs = len(out_mask)
-    slots = Slots()
-    sources = [
-        slots.sources(forward, forward.outvars[n_outs:], outputs_reached(linear, there))
-        for forward, linear, there in parts
-    ]
-    forwards = [
-        slots.filling(forward, avals[1:], n_outs, where)
-        for (forward, _, _), where in zip(parts, sources, strict=True)
-    ]
-
-    def forward(index: Value, *operands: Value) -> list[Value]:
-        outs = apply_cond(forwards, index, operands, **options)
-        return [*outs, index, *[operands[i] for i in slots.operands]]
-
-    kept_avals = [*slots.avals, *[avals[1 + i] for i in slots.operands]]
-    tangents = [a.strong() for a in active(avals, mask)]
-    out_avals = branches[0].out_avals
-    linears = [
-        slots.reading(
-            instantiate_zeros(linear, 0, there, out_mask, out_avals)[0],
-            [*kept_avals, *tangents],
-            where,
-        )
-        for (_, linear, there), where in zip(parts, sources, strict=True)
-    ]
-
-    def push(*args: Value) -> list[Value]:
-        values, (index, *rest) = groups_of(args, len(slots.avals))
-        return apply_cond(linears, index, [*values, *rest], **options)
-
-    linear_avals = [*slots.avals, avals[0], *kept_avals[len(slots.avals) :], *tangents]
-    return Derivative(
-        mask,
-        stage(forward, avals, name="cond"),
-        n_outs,
-        out_mask,
-        stage(push, linear_avals, name="cond_linear"),
-    )
-
-
 def linearize_all(
     mask: Mask, avals: Sequence[Aval], branches: Sequence[Jaxpr]
 ) -> Derivative | None:
@@ -366,38 +468,6 @@ def linearize_all(
     if not any(out_mask):
         return None
     return Derivative(mask, forward, len(whole.outvars), out_mask, linear)
-
-
-@cond.partial_eval
-def _(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
-    branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
-    in_avals, n_outs = branches[0].in_avals, len(e.outvars)
-    parts = [partial_eval_jaxpr(b, wanted, policy) for b in branches]
-    slots = Slots()
-    numbers = [
-        [
-            s.number
-            for s in slots.sources(b, [p.known.outvars[i] for i in p.residuals])
-            if isinstance(s, Source)
-        ]
-        for b, p in zip(branches, parts, strict=True)
-    ]
-    residuals = [Var(a) for a in slots.avals]
-    known = e
-    if residuals:
-        inner = tuple(
-            saving_branch(p, in_avals, n_outs, slots.avals, where)
-            for p, where in zip(parts, numbers, strict=True)
-        )
-        known = e.replace(e.inputs, [*e.outvars, *residuals], branches=inner)
-    inner = tuple(
-        remat_branch(p, in_avals, slots.avals, where)
-        for p, where in zip(parts, numbers, strict=True)
-    )
-    inputs = [*e.inputs, *residuals]
-    return EquationParts(
-        known, residuals, e.replace(inputs, active(e.outvars, wanted), branches=inner)
-    )
 
 
 def saving_branch(
@@ -429,76 +499,6 @@ def remat_branch(
         return run(parts.remat, inputs, current.trace)
 
     return stage(branch, [*in_avals, *slots], name=parts.remat.name)
-
-
-@cond.keep_live
-def _(e: Equation, wanted: Mask) -> Equation:
-    branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
-    used = union(live_inputs(b, wanted) for b in branches)
-    inner = tuple(live_part(b, used, wanted) for b in branches)
-    if all(a is b for a, b in zip(inner, branches, strict=True)):
-        return e
-    inputs = [e.inputs[0], *active(e.inputs[1:], used)]
-    return e.replace(inputs, active(e.outvars, wanted), branches=inner)
-
-
-@cond.vary
-def _(
-    ins: Sequence[VaryingAxes],
-    context: Divergence,
-    *,
-    branches: tuple[Jaxpr, ...],
-    **options: Any,
-) -> list[VaryingAxes]:
-    outs = [context.vary(b, ins[1:]) for b in branches]
-    return [ins[0].union(*each) for each in zip(*outs, strict=True)]
-
-
-@cond.keep_uniform
-def _(e: Equation, ins: Sequence[VaryingAxes], context: Divergence) -> Equation:
-    branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
-    new = tuple(context.keep_uniform(b, ins[1:]) for b in branches)
-    if context.diverging(e, ins[0], branches):
-        return as_call(e, lambda index, *xs: all_branches(new, index, xs))
-    return e if new == branches else with_jaxprs(e, branches=new)
-
-
-@cond.transpose
-def _(
-    cts: Sequence[Value | None],
-    index: Value,
-    *args: Value | Aval,
-    branches: tuple[Jaxpr, ...],
-    **options: Any,
-) -> list[Value | None]:
-    linear = tuple(type(a) is Aval for a in args)
-    known = tuple(ct is not None for ct in cts)
-    there = union(transpose_jaxpr(b, linear, known)[1] for b in branches)
-    backs = [transpose_jaxpr(b, linear, known, there)[0] for b in branches]
-    results = apply_cond(backs, index, [*not_linear(args), *nonzero(cts)], **options)
-    return [None, *scatter_list(results, there)]
-
-
-@cond.batch
-def _(
-    args: Sequence[Value],
-    batched: Mask,
-    axis: Axis,
-    *,
-    branches: tuple[Jaxpr, ...],
-    **options: Any,
-) -> Sequence[Value | Shared]:
-    index, *operands = args
-    index_batched, *inner = batched
-    if index_batched and must_be_sequential("cond", branches, axis):
-        element = element_of_cond(branches[0], branches[1:], tuple(batched), avals_of(args))
-        return sequential_vmap(element, args, batched, axis.size)
-    if index_batched:
-        return batch_all(branches, index, operands, inner, axis)
-    which = union(batch_partly(b, inner, axis)[1] for b in branches)
-    mapped = [batch_partly(b, inner, axis, which)[0] for b in branches]
-    outs = apply_cond(mapped, index, operands, **options)
-    return [o if b else Shared(o) for o, b in zip(outs, which, strict=True)]
 
 
 def avals_of(args: Sequence[Value]) -> tuple[Aval, ...]:
@@ -570,8 +570,3 @@ def chosen(index: Value, cases: Sequence[Value], batched: bool) -> Value:
         ]
     shape = cases[0].shape
     return select_n(broadcast_in_dim(index, shape=shape, dims=(0,)), *cases)
-
-
-@cond.follow_keys
-def _(marks: Any, uses: Any, *, branches: tuple[Jaxpr, ...], **options: Any) -> Any:
-    return uses.branches(branches, marks[1:])

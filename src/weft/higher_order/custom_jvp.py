@@ -18,10 +18,7 @@ from ..interpreters.derivative import Derivative, split_jvp
 from ..interpreters.stage import closes_over
 from ..programs.hash_consing import ProgramOwner
 from ..programs.transform import batch_jaxpr, batch_partly, nonzero, stage_pushed
-from .applying import applies_function, transposed_by
-
-custom_jvp_call = HigherOrder("custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own.")
-applies_function(custom_jvp_call)
+from .applying import AppliesFunction, transposed_call
 
 Tangents = Sequence[Value | None]
 JvpRule = Callable[[Sequence[Value], Tangents], tuple[list[Value], list[Value | None]]]
@@ -80,30 +77,65 @@ def axes_in_scope() -> tuple[Any, ...]:
     return tuple(name for name, _ in thread.axes)
 
 
-@custom_jvp_call.batch
-def _(
-    args: Sequence[Value],
-    batched: Mask,
-    axis: Axis,
-    *,
-    jaxpr: Jaxpr,
-    rules: CustomJvp,
-    consts: int,
-) -> list[Value | Shared]:
-    which = (*[True] * consts, *batched[consts:]) if any(batched[:consts]) else tuple(batched)
-    args = [
-        a if b or not w else repeated(a, axis.size)
-        for a, b, w in zip(args, batched, which, strict=True)
-    ]
-    inner = batch_jaxpr(jaxpr, which, axis)
-    outs = custom_jvp_call(
-        *inner.consts,
-        *args,
-        jaxpr=inner.without_consts(),
-        rules=rules.batched(which[consts:], mapper(axis)),
-        consts=len(inner.consts) + consts,
-    )
-    return shared_if_same(outs, jaxpr, which, axis)
+class CustomJvpRules(AppliesFunction):
+    """A function with a jvp rule of the user's."""
+
+    def batch(
+        self,
+        args: Sequence[Value],
+        batched: Mask,
+        axis: Axis,
+        *,
+        jaxpr: Jaxpr,
+        rules: CustomJvp,
+        consts: int,
+    ) -> list[Value | Shared]:
+        which = (*[True] * consts, *batched[consts:]) if any(batched[:consts]) else tuple(batched)
+        args = [
+            a if b or not w else repeated(a, axis.size)
+            for a, b, w in zip(args, batched, which, strict=True)
+        ]
+        inner = batch_jaxpr(jaxpr, which, axis)
+        outs = custom_jvp_call(
+            *inner.consts,
+            *args,
+            jaxpr=inner.without_consts(),
+            rules=rules.batched(which[consts:], mapper(axis)),
+            consts=len(inner.consts) + consts,
+        )
+        return shared_if_same(outs, jaxpr, which, axis)
+
+    def linearize(
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomJvp, consts: int
+    ) -> Derivative | None:
+        refuse_closure(rules.name, "custom_jvp", mask[:consts])
+
+        def pushed(
+            trace: Trace, primals: Sequence[Value], tangents: Tangents
+        ) -> tuple[list[Value], list[Value | None]]:
+            return rules.jvp(primals[consts:], tangents[consts:])
+
+        return split_jvp(pushed, avals, mask, True, rules.name)
+
+    def pushforward(
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomJvp, consts: int
+    ) -> tuple[Jaxpr, Mask]:
+        refuse_closure(rules.name, "custom_jvp", mask[:consts])
+
+        def pushed(primals: Sequence[Value], tangents: Tangents) -> Any:
+            return rules.jvp(primals[consts:], tangents[consts:])
+
+        return stage_pushed(pushed, avals, mask, rules.name)
+
+    def transpose(
+        self, cts: Sequence[Value | None], *args: Value | Aval, **params: Any
+    ) -> list[Value | None]:
+        return transposed_call(applied, cts, args, **params)
+
+
+custom_jvp_call = HigherOrder(
+    "custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own.", CustomJvpRules()
+)
 
 
 def shared_if_same(
@@ -128,36 +160,8 @@ def mapper(axis: Axis) -> Mapper:
     return over
 
 
-@custom_jvp_call.linearize
-def _(
-    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomJvp, consts: int
-) -> Derivative | None:
-    refuse_closure(rules.name, "custom_jvp", mask[:consts])
-
-    def pushed(
-        trace: Trace, primals: Sequence[Value], tangents: Tangents
-    ) -> tuple[list[Value], list[Value | None]]:
-        return rules.jvp(primals[consts:], tangents[consts:])
-
-    return split_jvp(pushed, avals, mask, True, rules.name)
-
-
-@custom_jvp_call.pushforward
-def _(
-    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomJvp, consts: int
-) -> tuple[Jaxpr, Mask]:
-    refuse_closure(rules.name, "custom_jvp", mask[:consts])
-
-    def pushed(primals: Sequence[Value], tangents: Tangents) -> Any:
-        return rules.jvp(primals[consts:], tangents[consts:])
-
-    return stage_pushed(pushed, avals, mask, rules.name)
-
-
-@custom_jvp_call.transpose
-@transposed_by
-def _(jaxpr: Jaxpr, args: Sequence[Value], **_: object) -> list[Value]:
-    # linear in a tangent, the function's own program is what there is to transpose
+def applied(jaxpr: Jaxpr, args: Sequence[Value], **_: object) -> list[Value]:
+    """The function's own program, which is what there is to transpose if it is linear."""
     return run(jaxpr.without_consts(), [*jaxpr.consts, *args], current.trace)
 
 

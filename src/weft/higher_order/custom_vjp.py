@@ -12,6 +12,7 @@ from ..core.caching import derived
 from ..core.jaxpr import Jaxpr
 from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.program_inside import ProgramInside
 from ..core.source_location import in_backward_pass
 from ..core.trace import Trace, current
 from ..core.value import Value
@@ -27,15 +28,9 @@ from ..programs.transform import (
     not_linear,
 )
 from ..stablehlo import Block, Operand
-from .applying import applies_function
+from .applying import AppliesFunction
 from .call import call_jaxpr
 from .custom_jvp import Mapper, axes_in_scope, mapper, refuse_closure, shared_if_same
-
-custom_vjp_call = HigherOrder("custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own.")
-applies_function(custom_vjp_call)
-custom_pullback = HigherOrder(
-    "custom_pullback", "A linear map of which only the transpose is known, a backward rule."
-)
 
 
 class CustomVjp(ProgramOwner):
@@ -177,75 +172,80 @@ def backward_program(rule: BackwardRule) -> Jaxpr:
     return stage(rule.function, avals, name=rule.name + "_bwd")
 
 
-@custom_vjp_call.batch
-def _(
-    args: Sequence[Value],
-    batched: Mask,
-    axis: Axis,
-    *,
-    jaxpr: Jaxpr,
-    rules: CustomVjp,
-    consts: int,
-) -> list[Value | Shared]:
-    inner = batch_jaxpr(jaxpr, tuple(batched), axis)
-    outs = custom_vjp_call(
-        *inner.consts,
-        *args,
-        jaxpr=inner.without_consts(),
-        rules=rules.batched(batched[consts:], mapper(axis)),
-        consts=len(inner.consts) + consts,
-    )
-    return shared_if_same(outs, jaxpr, batched, axis)
+class CustomVjpRules(AppliesFunction):
+    """A function with a vjp rule of the user's."""
+
+    def batch(
+        self,
+        args: Sequence[Value],
+        batched: Mask,
+        axis: Axis,
+        *,
+        jaxpr: Jaxpr,
+        rules: CustomVjp,
+        consts: int,
+    ) -> list[Value | Shared]:
+        inner = batch_jaxpr(jaxpr, tuple(batched), axis)
+        outs = custom_vjp_call(
+            *inner.consts,
+            *args,
+            jaxpr=inner.without_consts(),
+            rules=rules.batched(batched[consts:], mapper(axis)),
+            consts=len(inner.consts) + consts,
+        )
+        return shared_if_same(outs, jaxpr, batched, axis)
+
+    def pushforward(self, mask: Mask, avals: Sequence[Aval], **params: Any) -> tuple[Jaxpr, Mask]:
+        # what pushes the tangents is refused where it is computed; transposed, it is the user's
+        # rule
+        derivative = derivative_on(
+            params["jaxpr"], custom_vjp_call, tuple(params.items()), mask, tuple(avals)
+        )
+
+        def pushed(*args: Value) -> list[Value]:
+            trace, n = current.trace, derivative.outs
+            results = derivative.forward.run(args[: len(mask)], trace)
+            return [*results[:n], *derivative.push(results[n:], args[len(mask) :], trace)]
+
+        tangents = [a.strong() for a in active(avals, mask)]
+        return stage(pushed, [*avals, *tangents], name="vjp_pushed"), derivative.out_mask
+
+    def linearize(
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVjp, consts: int
+    ) -> Derivative:
+        """The outputs and residuals of the forward rule, and the map that has the backward rule."""
+        refuse_closure(rules.name, "custom_vjp", mask[:consts])
+
+        def forward(*args: Value) -> tuple[list[Value], tuple[int, Any]]:
+            outs, residuals, tree = rules.forward(args[consts:], mask[consts:])
+            return [*outs, *residuals], (len(outs), tree)
+
+        fwd, (n_outs, tree) = stage_with_aux(forward, avals, name=rules.name + "_fwd")
+        out_avals = [a.strong() for a in fwd.out_avals[:n_outs]]
+        res_avals = fwd.out_avals[n_outs:]
+        out_mask = tuple(a.inexact for a in out_avals)
+        ct_avals = active(out_avals, out_mask)
+        in_avals = [a.strong() for a in active(avals, mask)]
+
+        def backward(*args: Value) -> list[Value]:
+            residuals, cts = args[: len(res_avals)], scatter_list(args[len(res_avals) :], out_mask)
+            with in_backward_pass(rules.name):
+                results = rules.backward(tree, residuals, cts, avals[consts:])
+            chosen = active(results, mask[consts:])
+            return [instantiate(r, a) for r, a in zip(chosen, in_avals, strict=True)]
+
+        rule = BackwardRule(rules.name, backward, res_avals, ct_avals, rules.named_axes)
+
+        def linear(*args: Value) -> list[Value]:
+            return custom_pullback(*args, rule=rule)
+
+        lin = stage(linear, [*res_avals, *in_avals], name=rules.name + "_linear")
+        return Derivative(mask, fwd, n_outs, out_mask, lin)
 
 
-@custom_vjp_call.pushforward
-def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> tuple[Jaxpr, Mask]:
-    # what pushes the tangents is refused where it is computed; transposed, it is the user's rule
-    derivative = derivative_on(
-        params["jaxpr"], custom_vjp_call, tuple(params.items()), mask, tuple(avals)
-    )
-
-    def pushed(*args: Value) -> list[Value]:
-        trace, n = current.trace, derivative.outs
-        results = derivative.forward.run(args[: len(mask)], trace)
-        return [*results[:n], *derivative.push(results[n:], args[len(mask) :], trace)]
-
-    tangents = [a.strong() for a in active(avals, mask)]
-    return stage(pushed, [*avals, *tangents], name="vjp_pushed"), derivative.out_mask
-
-
-@custom_vjp_call.linearize
-def linearized(
-    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVjp, consts: int
-) -> Derivative:
-    """The outputs and residuals of the forward rule, and the map that has the backward rule."""
-    refuse_closure(rules.name, "custom_vjp", mask[:consts])
-
-    def forward(*args: Value) -> tuple[list[Value], tuple[int, Any]]:
-        outs, residuals, tree = rules.forward(args[consts:], mask[consts:])
-        return [*outs, *residuals], (len(outs), tree)
-
-    fwd, (n_outs, tree) = stage_with_aux(forward, avals, name=rules.name + "_fwd")
-    out_avals = [a.strong() for a in fwd.out_avals[:n_outs]]
-    res_avals = fwd.out_avals[n_outs:]
-    out_mask = tuple(a.inexact for a in out_avals)
-    ct_avals = active(out_avals, out_mask)
-    in_avals = [a.strong() for a in active(avals, mask)]
-
-    def backward(*args: Value) -> list[Value]:
-        residuals, cts = args[: len(res_avals)], scatter_list(args[len(res_avals) :], out_mask)
-        with in_backward_pass(rules.name):
-            results = rules.backward(tree, residuals, cts, avals[consts:])
-        chosen = active(results, mask[consts:])
-        return [instantiate(r, a) for r, a in zip(chosen, in_avals, strict=True)]
-
-    rule = BackwardRule(rules.name, backward, res_avals, ct_avals, rules.named_axes)
-
-    def linear(*args: Value) -> list[Value]:
-        return custom_pullback(*args, rule=rule)
-
-    lin = stage(linear, [*res_avals, *in_avals], name=rules.name + "_linear")
-    return Derivative(mask, fwd, n_outs, out_mask, lin)
+custom_vjp_call = HigherOrder(
+    "custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own.", CustomVjpRules()
+)
 
 
 def forward_mode(name: str) -> TypeError:
@@ -259,59 +259,67 @@ def forward_mode(name: str) -> TypeError:
 # --- the linear map of which only the transpose is known ---
 
 
-@custom_pullback.type
-def _(*avals: Aval, rule: BackwardRule) -> tuple[Aval, ...]:
-    return rule.cotangents
+class PullbackRules(ProgramInside):
+    """A linear map of which only the transpose is known."""
 
+    def type(self, *avals: Aval, rule: BackwardRule) -> tuple[Aval, ...]:
+        return rule.cotangents
 
-@custom_pullback.execute
-def _(args: Sequence[Array], *, rule: BackwardRule) -> NoReturn:
-    raise forward_mode(rule.name)
-
-
-@custom_pullback.lower
-def _(block: Block, *operands: Operand, out: Sequence[Aval], rule: BackwardRule) -> NoReturn:
-    raise forward_mode(rule.name)
-
-
-@custom_pullback.linearize
-def _(mask: Mask, avals: Sequence[Aval], *, rule: BackwardRule) -> Derivative | None:
-    n_known = len(rule.residuals)
-    if any(mask[:n_known]):
+    def execute(self, args: Sequence[Array], *, rule: BackwardRule) -> NoReturn:
         raise forward_mode(rule.name)
 
-    def pushed(
-        trace: Trace, args: Sequence[Value], tangents: Sequence[Value | None]
-    ) -> tuple[list[Value], list[Value]]:
-        given = zip(tangents[n_known:], avals[n_known:], strict=True)
-        full = [instantiate(t, a) for t, a in given]
-        outs: list[Value] = custom_pullback(*args, rule=rule)
-        return outs, custom_pullback(*args[:n_known], *full, rule=rule)
+    def lower(
+        self, block: Block, *operands: Operand, out: Sequence[Aval], rule: BackwardRule
+    ) -> NoReturn:
+        raise forward_mode(rule.name)
 
-    return split_jvp(pushed, avals, mask, True, rule.name)
+    def linearize(
+        self, mask: Mask, avals: Sequence[Aval], *, rule: BackwardRule
+    ) -> Derivative | None:
+        n_known = len(rule.residuals)
+        if any(mask[:n_known]):
+            raise forward_mode(rule.name)
+
+        def pushed(
+            trace: Trace, args: Sequence[Value], tangents: Sequence[Value | None]
+        ) -> tuple[list[Value], list[Value]]:
+            given = zip(tangents[n_known:], avals[n_known:], strict=True)
+            full = [instantiate(t, a) for t, a in given]
+            outs: list[Value] = custom_pullback(*args, rule=rule)
+            return outs, custom_pullback(*args[:n_known], *full, rule=rule)
+
+        return split_jvp(pushed, avals, mask, True, rule.name)
+
+    def pushforward(self, mask: Mask, avals: Sequence[Aval], *, rule: BackwardRule) -> NoReturn:
+        raise forward_mode(rule.name)
+
+    def transpose(
+        self, cts: Sequence[Value | None], *args: Value | Aval, rule: BackwardRule
+    ) -> list[Value | None]:
+        n_known = len(rule.residuals)
+        full = [instantiate(ct, a) for ct, a in zip(cts, rule.cotangents, strict=True)]
+        results = call_jaxpr(backward_program(rule), [*not_linear(args[:n_known]), *full])
+        # among the tangents may be known ones: zeros
+        given = zip(results, args[n_known:], strict=True)
+        return [*[None] * n_known, *[r if type(a) is Aval else None for r, a in given]]
+
+    def batch(
+        self, args: Sequence[Value], batched: Mask, axis: Axis, *, rule: BackwardRule
+    ) -> list[Value]:
+        n_known = len(rule.residuals)
+        tangents = [
+            a if b else repeated(a, axis.size)
+            for a, b in zip(args[n_known:], batched[n_known:], strict=True)
+        ]
+        wide = rule.batched(batched[:n_known], axis)
+        return custom_pullback(*args[:n_known], *tangents, rule=wide)
+
+    def depends(self, mask: Mask, inexact: bool, *, rule: BackwardRule) -> Mask:
+        return (True,) * len(rule.cotangents)
 
 
-@custom_pullback.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, rule: BackwardRule) -> NoReturn:
-    raise forward_mode(rule.name)
-
-
-@custom_pullback.transpose
-def _(cts: Sequence[Value | None], *args: Value | Aval, rule: BackwardRule) -> list[Value | None]:
-    n_known = len(rule.residuals)
-    full = [instantiate(ct, a) for ct, a in zip(cts, rule.cotangents, strict=True)]
-    results = call_jaxpr(backward_program(rule), [*not_linear(args[:n_known]), *full])
-    # among the tangents may be known ones: zeros
-    given = zip(results, args[n_known:], strict=True)
-    return [*[None] * n_known, *[r if type(a) is Aval else None for r, a in given]]
-
-
-@custom_pullback.batch
-def _(args: Sequence[Value], batched: Mask, axis: Axis, *, rule: BackwardRule) -> list[Value]:
-    n_known = len(rule.residuals)
-    tangents = [
-        a if b else repeated(a, axis.size)
-        for a, b in zip(args[n_known:], batched[n_known:], strict=True)
-    ]
-    wide = rule.batched(batched[:n_known], axis)
-    return custom_pullback(*args[:n_known], *tangents, rule=wide)
+custom_pullback = HigherOrder(
+    "custom_pullback",
+    "A linear map of which only the transpose is known, a backward rule.",
+    PullbackRules(),
+)

@@ -25,13 +25,8 @@ from ..programs.transform import (
     jvp_jaxpr,
     linearize_jaxpr,
 )
-from .applying import applies_function, transposed_by
+from .applying import AppliesFunction, transposed_call
 from .call import CallDerivative, call_jaxpr
-
-custom_vmap_call = HigherOrder(
-    "custom_vmap_call", "Applies a jaxpr that has a batching rule of its own."
-)
-applies_function(custom_vmap_call)
 
 # (length of the axis, which arguments have it, arguments) -> (results, which of them have it)
 BatchingRule = Callable[[int, Sequence[bool], Sequence[Value]], tuple[list[Value], list[bool]]]
@@ -95,30 +90,68 @@ def with_batch(
     ]
 
 
-@custom_vmap_call.batch
-def _(
-    args: Sequence[Value],
-    batched: Mask,
-    axis: Axis,
-    *,
-    jaxpr: Jaxpr,
-    rules: CustomVmap,
-    consts: int,
-) -> list[Value | Shared]:
-    if any(batched[:consts]):
-        raise noted(
-            TypeError(
-                f"custom_vmap: {rules.name} closes over a value that is mapped; its rule says "
-                "nothing of that value\n  fix: pass the value as an argument"
+class CustomVmapRules(AppliesFunction):
+    """A function with a batching rule of the user's."""
+
+    def batch(
+        self,
+        args: Sequence[Value],
+        batched: Mask,
+        axis: Axis,
+        *,
+        jaxpr: Jaxpr,
+        rules: CustomVmap,
+        consts: int,
+    ) -> list[Value | Shared]:
+        if any(batched[:consts]):
+            raise noted(
+                TypeError(
+                    f"custom_vmap: {rules.name} closes over a value that is mapped; its rule says "
+                    "nothing of that value\n  fix: pass the value as an argument"
+                )
             )
-        )
-    if any(batched):
-        outs, out_batched = rules.rule(axis.size, batched[consts:], args[consts:])
-        check_mapped_results(rules.name, outs, out_batched, jaxpr.out_avals, axis.size)
-    else:  # its program refers to the axis by name
-        mapped, mask = batch_partly(jaxpr, batched, axis)
-        outs, out_batched = call_jaxpr(mapped, args), list(mask)
-    return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]
+        if any(batched):
+            outs, out_batched = rules.rule(axis.size, batched[consts:], args[consts:])
+            check_mapped_results(rules.name, outs, out_batched, jaxpr.out_avals, axis.size)
+        else:  # its program refers to the axis by name
+            mapped, mask = batch_partly(jaxpr, batched, axis)
+            outs, out_batched = call_jaxpr(mapped, args), list(mask)
+        return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]
+
+    def pushforward(
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVmap, consts: int
+    ) -> tuple[Jaxpr, Mask]:
+        pushed, out_mask = jvp_jaxpr(jaxpr, mask)
+        if any(mask[:consts]):  # of which the rule knows nothing
+            return pushed, out_mask
+        whole, pushed_rules = pushed.without_consts(), rules.pushed(tuple(mask[consts:]), out_mask)
+        more = len(pushed.consts)
+
+        def apply(*args: Value) -> list[Value]:
+            outs: list[Value] = custom_vmap_call(
+                *pushed.consts, *args, jaxpr=whole, rules=pushed_rules, consts=more + consts
+            )
+            return outs
+
+        return stage(apply, pushed.in_avals, name=pushed.name), out_mask
+
+    def linearize(
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVmap, consts: int
+    ) -> Derivative | None:
+        forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
+        if not any(out_mask):
+            return None
+        return CallDerivative(mask, forward, len(jaxpr.outvars), out_mask, linear, {})
+
+    def transpose(
+        self, cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **params: object
+    ) -> list[Value | None]:
+        return transposed_call(call_jaxpr, cts, args, jaxpr)
+
+
+custom_vmap_call = HigherOrder(
+    "custom_vmap_call", "Applies a jaxpr that has a batching rule of its own.", CustomVmapRules()
+)
 
 
 def check_mapped_results(
@@ -135,35 +168,3 @@ def check_mapped_results(
                     f"{o.aval}\n  fix: a batched output has the mapped axis as its axis 0"
                 )
             )
-
-
-@custom_vmap_call.pushforward
-def _(
-    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVmap, consts: int
-) -> tuple[Jaxpr, Mask]:
-    pushed, out_mask = jvp_jaxpr(jaxpr, mask)
-    if any(mask[:consts]):  # of which the rule knows nothing
-        return pushed, out_mask
-    whole, pushed_rules = pushed.without_consts(), rules.pushed(tuple(mask[consts:]), out_mask)
-    more = len(pushed.consts)
-
-    def apply(*args: Value) -> list[Value]:
-        outs: list[Value] = custom_vmap_call(
-            *pushed.consts, *args, jaxpr=whole, rules=pushed_rules, consts=more + consts
-        )
-        return outs
-
-    return stage(apply, pushed.in_avals, name=pushed.name), out_mask
-
-
-@custom_vmap_call.linearize
-def _(
-    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVmap, consts: int
-) -> Derivative | None:
-    forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
-    if not any(out_mask):
-        return None
-    return CallDerivative(mask, forward, len(jaxpr.outvars), out_mask, linear, {})
-
-
-custom_vmap_call.transpose(transposed_by(lambda jaxpr, args, **_: call_jaxpr(jaxpr, args)))

@@ -27,10 +27,7 @@ from ..primitives.arithmetic import neg
 from ..primitives.structural import add, instantiate
 from ..programs.transform import batch_jaxpr, not_linear, stage_pushed
 from ..stablehlo import Block, Operand
-from .applying import applies_jaxpr
-
-linear_solve = HigherOrder("linear_solve", "Solves A x = b; x may be followed by auxiliary values.")
-applies_jaxpr(linear_solve)
+from .applying import AppliesJaxpr
 
 
 class Side(NamedTuple):
@@ -49,16 +46,97 @@ def apply_solve(side: Side, other: Side | None, count: int, args: Sequence[Value
     return linear_solve(*args, jaxpr=side.solve, side=side, other=other, count=count)
 
 
-@linear_solve.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
-    return run_jaxpr(jaxpr, args)
+class LinearSolveRules(AppliesJaxpr):
+    """A solver of the user's, of a linear map."""
+
+    def execute(self, args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
+        return run_jaxpr(jaxpr, args)
+
+    def lower(
+        self, block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **params: object
+    ) -> list[Operand]:
+        return lower_call(block, jaxpr, operands)
+
+    def linearize(
+        self,
+        mask: Mask,
+        avals: Sequence[Aval],
+        *,
+        jaxpr: Jaxpr,
+        side: Side,
+        other: Side | None,
+        count: int,
+    ) -> Derivative | None:
+        def rule(
+            trace: Trace, primals: Sequence[Value], tangents: Sequence[Value | None]
+        ) -> tuple[list[Value], list[Value | None]]:
+            return pushed(primals, tangents, side, other, count)
+
+        return split_jvp(rule, avals, mask, True, "linear_solve")
+
+    def pushforward(
+        self,
+        mask: Mask,
+        avals: Sequence[Aval],
+        *,
+        jaxpr: Jaxpr,
+        side: Side,
+        other: Side | None,
+        count: int,
+    ) -> tuple[Jaxpr, Mask]:
+        rule = functools.partial(pushed, side=side, other=other, n=count)
+        return stage_pushed(rule, avals, mask, jaxpr.name)
+
+    def transpose(
+        self,
+        cts: Sequence[Value | None],
+        *args: Value | Aval,
+        jaxpr: Jaxpr,
+        side: Side,
+        other: Side | None,
+        count: int,
+    ) -> list[Value | None]:
+        if other is None:
+            raise DerivativeError(
+                "custom_linear_solve: reverse-mode differentiation needs a solver for the "
+                "transposed system\n  fix: pass transpose_solve, or symmetric=True if A equals its "
+                "transpose"
+            )
+        n_x = len(args) - count
+        given = [
+            instantiate(ct, v.aval)
+            for ct, v in zip(cts[:n_x], side.solve.outvars[:n_x], strict=True)
+        ]
+        solved = apply_solve(other, side, count, [*not_linear(args[:count]), *given])
+        return [*[None] * count, *solved[:n_x]]
+
+    def batch(
+        self,
+        args: Sequence[Value],
+        batched: Mask,
+        axis: Axis,
+        *,
+        jaxpr: Jaxpr,
+        side: Side,
+        other: Side | None,
+        count: int,
+    ) -> list[Value]:
+        # a solution is batched if anything is; right-hand sides are solutions of the other side
+        which = [*batched[:count], *[True] * (len(args) - count)]
+        full = [
+            a if b or not w else repeated(a, axis.size)
+            for a, b, w in zip(args, batched, which, strict=True)
+        ]
+        sides = [
+            None if s is None else Side(*[batch_jaxpr(program, which, axis) for program in s])
+            for s in (side, other)
+        ]
+        return apply_solve(sides[0], sides[1], count, full)  # type: ignore[arg-type]
 
 
-@linear_solve.lower
-def _(
-    block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **params: object
-) -> list[Operand]:
-    return lower_call(block, jaxpr, operands)
+linear_solve = HigherOrder(
+    "linear_solve", "Solves A x = b; x may be followed by auxiliary values.", LinearSolveRules()
+)
 
 
 def pushed(
@@ -88,69 +166,3 @@ def minus(db: Value | None, change: Value | None) -> Value | None:
     if change is None:
         return db
     return neg(change) if db is None else add(db, neg(change))
-
-
-@linear_solve.linearize
-def _(
-    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, side: Side, other: Side | None, count: int
-) -> Derivative | None:
-    def rule(
-        trace: Trace, primals: Sequence[Value], tangents: Sequence[Value | None]
-    ) -> tuple[list[Value], list[Value | None]]:
-        return pushed(primals, tangents, side, other, count)
-
-    return split_jvp(rule, avals, mask, True, "linear_solve")
-
-
-@linear_solve.pushforward
-def _(
-    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, side: Side, other: Side | None, count: int
-) -> tuple[Jaxpr, Mask]:
-    rule = functools.partial(pushed, side=side, other=other, n=count)
-    return stage_pushed(rule, avals, mask, jaxpr.name)
-
-
-@linear_solve.transpose
-def _(
-    cts: Sequence[Value | None],
-    *args: Value | Aval,
-    jaxpr: Jaxpr,
-    side: Side,
-    other: Side | None,
-    count: int,
-) -> list[Value | None]:
-    if other is None:
-        raise DerivativeError(
-            "custom_linear_solve: reverse-mode differentiation needs a solver for the transposed "
-            "system\n  fix: pass transpose_solve, or symmetric=True if A equals its transpose"
-        )
-    n_x = len(args) - count
-    given = [
-        instantiate(ct, v.aval) for ct, v in zip(cts[:n_x], side.solve.outvars[:n_x], strict=True)
-    ]
-    solved = apply_solve(other, side, count, [*not_linear(args[:count]), *given])
-    return [*[None] * count, *solved[:n_x]]
-
-
-@linear_solve.batch
-def _(
-    args: Sequence[Value],
-    batched: Mask,
-    axis: Axis,
-    *,
-    jaxpr: Jaxpr,
-    side: Side,
-    other: Side | None,
-    count: int,
-) -> list[Value]:
-    # a solution is batched if anything is; right-hand sides are solutions of the other side
-    which = [*batched[:count], *[True] * (len(args) - count)]
-    full = [
-        a if b or not w else repeated(a, axis.size)
-        for a, b, w in zip(args, batched, which, strict=True)
-    ]
-    sides = [
-        None if s is None else Side(*[batch_jaxpr(program, which, axis) for program in s])
-        for s in (side, other)
-    ]
-    return apply_solve(sides[0], sides[1], count, full)  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.masks import Mask, active, groups_of, inactive, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.program_inside import ProgramInside
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.batch import repeated
@@ -48,8 +49,6 @@ from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 from ..stablehlo import Block, Operand
 from .applying import Unfolding
 from .scan_lowering import lower_scan
-
-scan = HigherOrder("scan", "A loop of `length` steps over slices: the last carry, and stacks.")
 
 
 class ScanParams(NamedTuple):
@@ -112,16 +111,244 @@ def apply_scan(
     ]
 
 
-@scan.type
-def _(*avals: Aval, **named: Any) -> list[Aval]:
-    params = ScanParams(**named)
-    carry, ys = groups_of(params.jaxpr.out_avals, params.num_carry)
-    return [*carry, *[a.update(shape=(params.length, *a.shape)) for a in ys]]
+class ScanRules(ProgramInside):
+    """The body of a loop of a known number of steps."""
+
+    def type(self, *avals: Aval, **named: Any) -> list[Aval]:
+        params = ScanParams(**named)
+        carry, ys = groups_of(params.jaxpr.out_avals, params.num_carry)
+        return [*carry, *[a.update(shape=(params.length, *a.shape)) for a in ys]]
+
+    def execute(self, args: Sequence[Array], *, jaxpr: Jaxpr, **named: object) -> list[Array]:
+        return run_program(scan_program(jaxpr, tuple(named.items())), args)
+
+    def unfold(self, args: Sequence[Array], **named: Any) -> Unfolding:
+        params = ScanParams(**named)
+        consts, carry, xs = params.groups(args)
+        steps = range(params.length)
+        for i in reversed(steps) if params.reverse else steps:
+            slices = [slice_now(x, i) for x in xs]
+            inputs = [*consts, *carry, *slices]
+            outs = yield params.jaxpr, inputs, range(len(args)), f"step {i} of scan"
+            carry = outs[: params.num_carry]
+
+    def lower(self, block: Block, *operands: Operand, out: Any, **params: Any) -> list[Operand]:
+        return lower_scan(block, operands, **params)
+
+    def depends(self, mask: Mask, inexact: bool, **named: Any) -> Mask:
+        jaxpr, *_, nc, nk = ScanParams(**named)
+        mask = carry_fixpoint(mask, nc, nk, lambda m: depends(jaxpr, m, inexact))
+        outs = depends(jaxpr, mask, inexact)
+        return (*mask[nc : nc + nk], *outs[nk:])
+
+    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
+        """A carry is kept if its end is wanted, or if what is kept of the next step needs it."""
+        params = ScanParams(**dict(e.params))
+        jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+        kept = live_carry(jaxpr, nc, nk, wanted)
+        used = live_inputs(jaxpr, kept)
+        consts, _, xs = params.groups(used)
+        carry, _ = groups_of(kept, nk)
+        used = (*consts, *carry, *xs)
+        body = live_part(jaxpr, used, kept)
+        if body is jaxpr:
+            return e
+        return e.replace(
+            active(e.inputs, used),
+            active(e.outvars, kept),
+            jaxpr=body,
+            num_consts=sum(consts),
+            num_carry=sum(carry),
+        )
+
+    def vary(
+        self, ins: Sequence[VaryingAxes], context: Divergence, **named: Any
+    ) -> list[VaryingAxes]:
+        params = ScanParams(**named)
+        return context.vary(params.jaxpr, body_variation(params, ins, context))
+
+    def keep_uniform(
+        self, e: Equation, ins: Sequence[VaryingAxes], context: Divergence
+    ) -> Equation:
+        params = ScanParams(**dict(e.params))
+        inside = body_variation(params, ins, context)
+        return with_jaxprs(e, jaxpr=context.keep_uniform(params.jaxpr, inside))
+
+    def pushforward(self, mask: Mask, avals: Sequence[Aval], **named: Any) -> tuple[Jaxpr, Mask]:
+        params = ScanParams(**named)
+        jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+        full, (_, out_mask) = transformed_at_fixpoint(
+            mask, nc, nk, lambda m: depends(jaxpr, m, True), lambda m: jvp_jaxpr(jaxpr, m)
+        )
+        carry_mask = full[nc : nc + nk]
+        out_mask = (*carry_mask, *out_mask[nk:])
+        pushed, _ = jvp_jaxpr(jaxpr, full, out_mask)
+        body = interleave_tangents(pushed, full, out_mask, nc, nk)
+
+        def program(*args: Value) -> list[Value]:
+            consts, carry, xs = params.groups(args[: len(mask)])
+            t_consts, t_carry, t_xs = params.groups(scatter_list(args[len(mask) :], mask))
+            t_carry = with_zeros(t_carry, carry_mask, avals[nc : nc + nk])
+            outs = apply_scan(
+                body,
+                [*consts, *nonzero(t_consts)],
+                [*carry, *nonzero(t_carry)],
+                [*xs, *nonzero(t_xs)],
+                **params.loop,
+            )
+            n_t = sum(carry_mask)
+            carry, t_carry, ys, t_ys = groups_of(outs, nk, n_t, len(jaxpr.outvars) - nk)
+            return [*carry, *ys, *t_carry, *t_ys]
+
+        tangents = [a.strong() for a in active(avals, mask)]
+        return stage(program, [*avals, *tangents], name="scan_jvp"), out_mask
+
+    def linearize(self, mask: Mask, avals: Sequence[Aval], **named: Any) -> Derivative | None:
+        params = ScanParams(**named)
+        jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+        full, (forward, linear, out_mask) = transformed_at_fixpoint(
+            mask, nc, nk, lambda m: depends(jaxpr, m, True), lambda m: linearize_jaxpr(jaxpr, m)
+        )
+        carry_mask = full[nc : nc + nk]
+        linear, out_mask = instantiate_zeros(
+            linear, 0, out_mask, (*carry_mask, *out_mask[nk:]), jaxpr.out_avals
+        )
+        if not any(out_mask):
+            return None
+        n_outs = len(jaxpr.outvars)
+        forward_consts = forward.consts
+        forward = forward.without_consts()
+        hoisting = ResidualHoisting(forward, len(forward_consts) + nc, nk, n_outs)
+        n_fixed = len(hoisting.fixed)
+
+        def run_forward(*args: Value) -> list[Value]:
+            consts, carry, xs = params.groups(args)
+            consts = [*forward_consts, *consts]
+            outs = apply_scan(hoisting.body, consts, carry, xs, **params.loop)
+            return [*outs[:n_outs], *hoisting.values(consts, xs, outs)]
+
+        # the body of the linear scan: residuals that change are its xs, the others its constants
+        n_residuals = n_fixed + len(hoisting.moving)
+        residuals = linear.invars[:n_residuals]
+        t_consts, t_carry, t_xs = params.groups(scatter_list(linear.invars[n_residuals:], full))
+        fixed = [residuals[i] for i in hoisting.fixed]
+        moving = [residuals[i] for i in hoisting.moving]
+        order = [*fixed, *nonzero(t_consts), *nonzero(t_carry), *moving, *nonzero(t_xs)]
+        body = linear.replace(invars=order)
+
+        def push(*args: Value) -> list[Value]:
+            fixed, moving, tangents = groups_of(args, n_fixed, n_residuals - n_fixed)
+            t_consts, t_carry, t_xs = params.groups(scatter_list(tangents, mask))
+            t_carry = with_zeros(t_carry, carry_mask, avals[nc : nc + nk])
+            consts, xs = [*fixed, *nonzero(t_consts)], [*moving, *nonzero(t_xs)]
+            return apply_scan(body, consts, nonzero(t_carry), xs, **params.loop)
+
+        whole = stage(run_forward, avals, name="scan")
+        linear_avals = [*whole.out_avals[n_outs:], *[a.strong() for a in active(avals, mask)]]
+        push_jaxpr = stage(push, linear_avals, name="scan_linear")
+        return Derivative(mask, whole, n_outs, out_mask, push_jaxpr)
+
+    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+        """Residuals of the steps are stacked; steps that are done again read them from there."""
+        params = ScanParams(**dict(e.params))
+        jaxpr, nc, nk, n_outs = params.jaxpr, params.num_consts, params.num_carry, len(e.outvars)
+        asked = wanted
+        reusable = tuple(i >= nk for i in range(n_outs))  # the last carry isn't that of each step
+        while True:  # a carry that a step needs is to be computed by the step before
+            parts = partial_eval_jaxpr(jaxpr, wanted, policy, reusable)
+            carry = tuple(w or nc + i in parts.used for i, w in enumerate(wanted[:nk]))
+            if carry == wanted[:nk]:
+                break
+            wanted = (*carry, *wanted[nk:])
+        stacks = [
+            Var(a.update(shape=(params.length, *a.shape))) for a in parts.known.out_avals[n_outs:]
+        ]
+        outvars = [*e.outvars, *stacks]
+        residuals = [outvars[i] for i in parts.residuals]
+        known = e.replace(e.inputs, outvars, jaxpr=parts.known) if stacks else e
+        # all of a carry that is computed again goes in, used or not
+        used = set(parts.used).union(nc + i for i, c in enumerate(carry) if c)
+        inputs = [i for i in range(len(e.inputs)) if i in used]
+        first = dict(zip(parts.used, parts.remat.invars, strict=False))
+        invars = [first[i] if i in first else Var(jaxpr.in_avals[i]) for i in inputs]
+        body = parts.remat.replace(invars=[*invars, *parts.remat.invars[len(parts.used) :]])
+        remat = e.replace(
+            [*[e.inputs[i] for i in inputs], *residuals],
+            # a carry that wasn't asked for may be among the residuals: it has its variable
+            active(
+                [v if a else Var(v.aval) for v, a in zip(e.outvars, asked, strict=True)], wanted
+            ),
+            jaxpr=body,
+            num_consts=sum(i < nc for i in inputs),
+            num_carry=sum(carry),
+        )
+        return EquationParts(known, residuals, remat)
+
+    def transpose(
+        self, cts: Sequence[Value | None], *args: Value | Aval, **named: Any
+    ) -> list[Value | None]:
+        params = ScanParams(**named)
+        jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+        linear = tuple(type(a) is Aval for a in args)
+        linear = carry_fixpoint(linear, nc, nk, lambda m: depends(jaxpr, m))
+        moving = linear[nc : nc + nk]
+        if all(moving):
+            return scan_back(params, cts, args)
+        # a carry that isn't linear, a counter say, is run forwards first, and what the linear part
+        # needs of it comes in as slices
+        parts = partition_carry(jaxpr, nc, nk, linear)
+        consts, carry, xs = params.groups(args)
+        lin_consts, _, lin_xs = params.groups(linear)
+        known_consts, known_xs = inactive(consts, lin_consts), inactive(xs, lin_xs)
+        counters = inactive(carry, moving)
+        outs = apply_scan(parts.forward, known_consts, counters, known_xs, **params.loop)
+        ct_carry, ct_ys = groups_of(cts, nk)
+        ct_ys = [ct if m else None for ct, m in zip(ct_ys, parts.linear_ys, strict=True)]
+        operands = [*consts, *active(carry, moving), *xs, *outs[parts.n_counters :]]
+        rest = params._replace(jaxpr=parts.linear, num_carry=sum(moving))
+        results = scan_back(rest, [*active(ct_carry, moving), *ct_ys], operands)
+        here = [*[True] * nc, *moving, *[True] * len(xs)]
+        return scatter_list(results[: sum(here)], here)
+
+    def batch(
+        self, args: Sequence[Value], batched: Mask, axis: Axis, **named: Any
+    ) -> list[Value | Shared]:
+        params = ScanParams(**named)
+        jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+        full, (_, out_batched) = transformed_at_fixpoint(
+            batched, nc, nk, lambda m: depends(jaxpr, m), lambda m: batch_partly(jaxpr, m, axis)
+        )
+        carry_batched = full[nc : nc + nk]
+        out_batched = (*carry_batched, *out_batched[nk:])
+        mapped, _ = batch_partly(jaxpr, full, axis, out_batched)
+        consts, carry, xs = params.groups(args)
+        _, was, x_batched = params.groups(batched)
+        carry = [
+            repeated(x, axis.size) if now and not before else x
+            for x, now, before in zip(carry, carry_batched, was, strict=True)
+        ]
+        xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, x_batched, strict=True)]
+        outs = apply_scan(mapped, consts, carry, xs, **params.loop)
+        carry, ys = groups_of(outs, nk)
+        ys = [move_axis(y, 1, 0) if b else y for y, b in zip(ys, out_batched[nk:], strict=True)]
+        return [o if b else Shared(o) for o, b in zip([*carry, *ys], out_batched, strict=True)]
+
+    def follow_keys(self, marks: Any, uses: Any, **named: Any) -> Any:
+        params = ScanParams(**named)
+        consts, carry, xs = params.groups(marks)
+        stacks = len(params.jaxpr.outvars) - params.num_carry
+        keys = any(x is not None for x in xs)
+        # the second step shows what the first has used already; of keys, each step uses its own
+        for i in range(params.length if keys else min(2, params.length)):
+            at = params.length - 1 - i if params.reverse else i
+            slices = [None if x is None else x.at(at) for x in xs]
+            carry = uses.program(params.jaxpr, [*consts, *carry, *slices])[: params.num_carry]
+        return [*carry, *[None] * stacks]
 
 
-@scan.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **named: object) -> list[Array]:
-    return run_program(scan_program(jaxpr, tuple(named.items())), args)
+scan = HigherOrder(
+    "scan", "A loop of `length` steps over slices: the last carry, and stacks.", ScanRules()
+)
 
 
 @derived
@@ -143,56 +370,9 @@ def one_equation(primitive: HigherOrder, avals: Sequence[Aval], params: dict[str
     return Jaxpr([], [], invars, [equation], outvars, primitive.name)
 
 
-@scan.unfold
-def _(args: Sequence[Array], **named: Any) -> Unfolding:
-    params = ScanParams(**named)
-    consts, carry, xs = params.groups(args)
-    steps = range(params.length)
-    for i in reversed(steps) if params.reverse else steps:
-        slices = [slice_now(x, i) for x in xs]
-        inputs = [*consts, *carry, *slices]
-        outs = yield params.jaxpr, inputs, range(len(args)), f"step {i} of scan"
-        carry = outs[: params.num_carry]
-
-
 def slice_now(x: Array, i: int) -> Array:
     """One slice of an array along axis 0, computed now."""
     return Array(np.asarray(x.host())[i], x.aval.update(shape=x.aval.shape[1:]))
-
-
-@scan.lower
-def _(block: Block, *operands: Operand, out: Any, **params: Any) -> list[Operand]:
-    return lower_scan(block, operands, **params)
-
-
-@scan.depends
-def _(mask: Mask, inexact: bool, **named: Any) -> Mask:
-    jaxpr, *_, nc, nk = ScanParams(**named)
-    mask = carry_fixpoint(mask, nc, nk, lambda m: depends(jaxpr, m, inexact))
-    outs = depends(jaxpr, mask, inexact)
-    return (*mask[nc : nc + nk], *outs[nk:])
-
-
-@scan.keep_live
-def _(e: Equation, wanted: Mask) -> Equation:
-    """A carry is kept if its end is wanted, or if what is kept of the next step needs it."""
-    params = ScanParams(**dict(e.params))
-    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
-    kept = live_carry(jaxpr, nc, nk, wanted)
-    used = live_inputs(jaxpr, kept)
-    consts, _, xs = params.groups(used)
-    carry, _ = groups_of(kept, nk)
-    used = (*consts, *carry, *xs)
-    body = live_part(jaxpr, used, kept)
-    if body is jaxpr:
-        return e
-    return e.replace(
-        active(e.inputs, used),
-        active(e.outvars, kept),
-        jaxpr=body,
-        num_consts=sum(consts),
-        num_carry=sum(carry),
-    )
 
 
 # --- devices that take different ways ---
@@ -211,51 +391,7 @@ def body_variation(
         carry = wider
 
 
-@scan.vary
-def _(ins: Sequence[VaryingAxes], context: Divergence, **named: Any) -> list[VaryingAxes]:
-    params = ScanParams(**named)
-    return context.vary(params.jaxpr, body_variation(params, ins, context))
-
-
-@scan.keep_uniform
-def _(e: Equation, ins: Sequence[VaryingAxes], context: Divergence) -> Equation:
-    params = ScanParams(**dict(e.params))
-    inside = body_variation(params, ins, context)
-    return with_jaxprs(e, jaxpr=context.keep_uniform(params.jaxpr, inside))
-
-
 # --- derivatives ---
-
-
-@scan.pushforward
-def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> tuple[Jaxpr, Mask]:
-    params = ScanParams(**named)
-    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
-    full, (_, out_mask) = transformed_at_fixpoint(
-        mask, nc, nk, lambda m: depends(jaxpr, m, True), lambda m: jvp_jaxpr(jaxpr, m)
-    )
-    carry_mask = full[nc : nc + nk]
-    out_mask = (*carry_mask, *out_mask[nk:])
-    pushed, _ = jvp_jaxpr(jaxpr, full, out_mask)
-    body = interleave_tangents(pushed, full, out_mask, nc, nk)
-
-    def program(*args: Value) -> list[Value]:
-        consts, carry, xs = params.groups(args[: len(mask)])
-        t_consts, t_carry, t_xs = params.groups(scatter_list(args[len(mask) :], mask))
-        t_carry = with_zeros(t_carry, carry_mask, avals[nc : nc + nk])
-        outs = apply_scan(
-            body,
-            [*consts, *nonzero(t_consts)],
-            [*carry, *nonzero(t_carry)],
-            [*xs, *nonzero(t_xs)],
-            **params.loop,
-        )
-        n_t = sum(carry_mask)
-        carry, t_carry, ys, t_ys = groups_of(outs, nk, n_t, len(jaxpr.outvars) - nk)
-        return [*carry, *ys, *t_carry, *t_ys]
-
-    tangents = [a.strong() for a in active(avals, mask)]
-    return stage(program, [*avals, *tangents], name="scan_jvp"), out_mask
 
 
 def with_zeros(
@@ -268,118 +404,9 @@ def with_zeros(
     ]
 
 
-@scan.linearize
-def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> Derivative | None:
-    params = ScanParams(**named)
-    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
-    full, (forward, linear, out_mask) = transformed_at_fixpoint(
-        mask, nc, nk, lambda m: depends(jaxpr, m, True), lambda m: linearize_jaxpr(jaxpr, m)
-    )
-    carry_mask = full[nc : nc + nk]
-    linear, out_mask = instantiate_zeros(
-        linear, 0, out_mask, (*carry_mask, *out_mask[nk:]), jaxpr.out_avals
-    )
-    if not any(out_mask):
-        return None
-    n_outs = len(jaxpr.outvars)
-    forward_consts = forward.consts
-    forward = forward.without_consts()
-    hoisting = ResidualHoisting(forward, len(forward_consts) + nc, nk, n_outs)
-    n_fixed = len(hoisting.fixed)
-
-    def run_forward(*args: Value) -> list[Value]:
-        consts, carry, xs = params.groups(args)
-        consts = [*forward_consts, *consts]
-        outs = apply_scan(hoisting.body, consts, carry, xs, **params.loop)
-        return [*outs[:n_outs], *hoisting.values(consts, xs, outs)]
-
-    # the body of the linear scan: residuals that change are its xs, the others its constants
-    n_residuals = n_fixed + len(hoisting.moving)
-    residuals = linear.invars[:n_residuals]
-    t_consts, t_carry, t_xs = params.groups(scatter_list(linear.invars[n_residuals:], full))
-    fixed = [residuals[i] for i in hoisting.fixed]
-    moving = [residuals[i] for i in hoisting.moving]
-    order = [*fixed, *nonzero(t_consts), *nonzero(t_carry), *moving, *nonzero(t_xs)]
-    body = linear.replace(invars=order)
-
-    def push(*args: Value) -> list[Value]:
-        fixed, moving, tangents = groups_of(args, n_fixed, n_residuals - n_fixed)
-        t_consts, t_carry, t_xs = params.groups(scatter_list(tangents, mask))
-        t_carry = with_zeros(t_carry, carry_mask, avals[nc : nc + nk])
-        consts, xs = [*fixed, *nonzero(t_consts)], [*moving, *nonzero(t_xs)]
-        return apply_scan(body, consts, nonzero(t_carry), xs, **params.loop)
-
-    whole = stage(run_forward, avals, name="scan")
-    linear_avals = [*whole.out_avals[n_outs:], *[a.strong() for a in active(avals, mask)]]
-    push_jaxpr = stage(push, linear_avals, name="scan_linear")
-    return Derivative(mask, whole, n_outs, out_mask, push_jaxpr)
-
-
-@scan.partial_eval
-def _(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
-    """Residuals of the steps are stacked; the steps that are done again read them from there."""
-    params = ScanParams(**dict(e.params))
-    jaxpr, nc, nk, n_outs = params.jaxpr, params.num_consts, params.num_carry, len(e.outvars)
-    asked = wanted
-    reusable = tuple(i >= nk for i in range(n_outs))  # the last carry isn't that of each step
-    while True:  # a carry that a step needs is to be computed by the step before
-        parts = partial_eval_jaxpr(jaxpr, wanted, policy, reusable)
-        carry = tuple(w or nc + i in parts.used for i, w in enumerate(wanted[:nk]))
-        if carry == wanted[:nk]:
-            break
-        wanted = (*carry, *wanted[nk:])
-    stacks = [
-        Var(a.update(shape=(params.length, *a.shape))) for a in parts.known.out_avals[n_outs:]
-    ]
-    outvars = [*e.outvars, *stacks]
-    residuals = [outvars[i] for i in parts.residuals]
-    known = e.replace(e.inputs, outvars, jaxpr=parts.known) if stacks else e
-    # all of a carry that is computed again goes in, used or not
-    used = set(parts.used).union(nc + i for i, c in enumerate(carry) if c)
-    inputs = [i for i in range(len(e.inputs)) if i in used]
-    first = dict(zip(parts.used, parts.remat.invars, strict=False))
-    invars = [first[i] if i in first else Var(jaxpr.in_avals[i]) for i in inputs]
-    body = parts.remat.replace(invars=[*invars, *parts.remat.invars[len(parts.used) :]])
-    remat = e.replace(
-        [*[e.inputs[i] for i in inputs], *residuals],
-        # a carry that wasn't asked for may be among the residuals: it has its variable
-        active([v if a else Var(v.aval) for v, a in zip(e.outvars, asked, strict=True)], wanted),
-        jaxpr=body,
-        num_consts=sum(i < nc for i in inputs),
-        num_carry=sum(carry),
-    )
-    return EquationParts(known, residuals, remat)
-
-
 # --- backwards ---
 # The cotangents of the carry are the carry of a scan in the other direction; those of constants are
 # summed in its carry, and those of slices are its stacks.
-
-
-@scan.transpose
-def _(cts: Sequence[Value | None], *args: Value | Aval, **named: Any) -> list[Value | None]:
-    params = ScanParams(**named)
-    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
-    linear = tuple(type(a) is Aval for a in args)
-    linear = carry_fixpoint(linear, nc, nk, lambda m: depends(jaxpr, m))
-    moving = linear[nc : nc + nk]
-    if all(moving):
-        return scan_back(params, cts, args)
-    # a carry that isn't linear, a counter say, is run forwards first, and what the linear part
-    # needs of it comes in as slices
-    parts = partition_carry(jaxpr, nc, nk, linear)
-    consts, carry, xs = params.groups(args)
-    lin_consts, _, lin_xs = params.groups(linear)
-    known_consts, known_xs = inactive(consts, lin_consts), inactive(xs, lin_xs)
-    counters = inactive(carry, moving)
-    outs = apply_scan(parts.forward, known_consts, counters, known_xs, **params.loop)
-    ct_carry, ct_ys = groups_of(cts, nk)
-    ct_ys = [ct if m else None for ct, m in zip(ct_ys, parts.linear_ys, strict=True)]
-    operands = [*consts, *active(carry, moving), *xs, *outs[parts.n_counters :]]
-    rest = params._replace(jaxpr=parts.linear, num_carry=sum(moving))
-    results = scan_back(rest, [*active(ct_carry, moving), *ct_ys], operands)
-    here = [*[True] * nc, *moving, *[True] * len(xs)]
-    return scatter_list(results[: sum(here)], here)
 
 
 def scan_back(
@@ -455,43 +482,3 @@ def transposed_step(
     out_avals = [a.strong() for a in active(jaxpr.out_avals, known)]
     avals = [*known_consts, *out_avals[:n_ct], *sum_avals, *known_xs, *out_avals[n_ct:]]
     return stage(step, avals, name=jaxpr.name + "_t")
-
-
-# --- batches ---
-
-
-@scan.batch
-def _(args: Sequence[Value], batched: Mask, axis: Axis, **named: Any) -> list[Value | Shared]:
-    params = ScanParams(**named)
-    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
-    full, (_, out_batched) = transformed_at_fixpoint(
-        batched, nc, nk, lambda m: depends(jaxpr, m), lambda m: batch_partly(jaxpr, m, axis)
-    )
-    carry_batched = full[nc : nc + nk]
-    out_batched = (*carry_batched, *out_batched[nk:])
-    mapped, _ = batch_partly(jaxpr, full, axis, out_batched)
-    consts, carry, xs = params.groups(args)
-    _, was, x_batched = params.groups(batched)
-    carry = [
-        repeated(x, axis.size) if now and not before else x
-        for x, now, before in zip(carry, carry_batched, was, strict=True)
-    ]
-    xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, x_batched, strict=True)]
-    outs = apply_scan(mapped, consts, carry, xs, **params.loop)
-    carry, ys = groups_of(outs, nk)
-    ys = [move_axis(y, 1, 0) if b else y for y, b in zip(ys, out_batched[nk:], strict=True)]
-    return [o if b else Shared(o) for o, b in zip([*carry, *ys], out_batched, strict=True)]
-
-
-@scan.follow_keys
-def _(marks: Any, uses: Any, **named: Any) -> Any:
-    params = ScanParams(**named)
-    consts, carry, xs = params.groups(marks)
-    stacks = len(params.jaxpr.outvars) - params.num_carry
-    keys = any(x is not None for x in xs)
-    # the second step shows what the first has used already; of keys, each step uses its own
-    for i in range(params.length if keys else min(2, params.length)):
-        at = params.length - 1 - i if params.reverse else i
-        slices = [None if x is None else x.at(at) for x in xs]
-        carry = uses.program(params.jaxpr, [*consts, *carry, *slices])[: params.num_carry]
-    return [*carry, *[None] * stacks]

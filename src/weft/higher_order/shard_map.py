@@ -26,6 +26,7 @@ from ..core.collective import Collective
 from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, inactive, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.program_inside import ProgramInside
 from ..core.trace import Trace, current
 from ..core.value import Value
 from ..dtypes import int32, uint32
@@ -53,9 +54,6 @@ from ..sharding import Mesh
 from ..stablehlo import Block, Operand
 from ..stablehlo.shardy import Region
 from .applying import Unfolding
-
-shard_map = HigherOrder("shard_map", "Applies a jaxpr on each device, to its parts of the arrays.")
-
 
 T = TypeVar("T")
 
@@ -132,17 +130,236 @@ def unmentioned(spec: Spec, axes: MappedAxes) -> list[tuple[Any, int]]:
     return [(inner, size) for name, inner, size in axes if name not in named]
 
 
-@shard_map.type
-def _(
-    *avals: Aval, jaxpr: Jaxpr, axes: MappedAxes, out_specs: Sequence[Spec], **_: object
-) -> list[Aval]:
-    return [whole_aval(a, s, axes) for a, s in zip(jaxpr.out_avals, out_specs, strict=True)]
+class ShardMapRules(ProgramInside):
+    """The program that each device applies to its parts."""
+
+    def type(
+        self, *avals: Aval, jaxpr: Jaxpr, axes: MappedAxes, out_specs: Sequence[Spec], **_: object
+    ) -> list[Aval]:
+        return [whole_aval(a, s, axes) for a, s in zip(jaxpr.out_avals, out_specs, strict=True)]
+
+    def execute(self, args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> list[Array]:
+        avals = tuple(a.aval for a in args)
+        return run_jaxpr(mapping_alone(jaxpr, Mapping(**named), avals), args)
+
+    def unfold(self, args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> Unfolding:
+        if all(a.is_fully_addressable for a in args):
+            mapping = Mapping(**named)
+            here = [Array(np.asarray(a.host()), a.aval) for a in args]
+            whole = shard_map_as_vmap(
+                jaxpr, [a.aval for a in args], mapping.in_specs, mapping.out_specs, mapping.axes
+            )
+            yield whole, here, range(len(args)), ""
+
+    def lower(
+        self, block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **named: Any
+    ) -> list[Operand]:
+        mapping = Mapping(**named)
+        region = block.module.region
+        mesh = mesh_of_map(jaxpr.name, mapping, region)
+        if region is None:
+            jaxpr = uniform_program(
+                jaxpr, tuple(mesh.shape.items()), mapping.axes, mapping.in_specs
+            )
+        entered = frozenset(mapping.everywhere)
+        here = Region(mesh, entered if region is None else entered | region.entered)
+        calls = jaxpr_calls_host(jaxpr)
+        token = [TOKEN] if calls else []
+        if calls:
+            operands = (*operands, token_of(block))
+        build = body_builder(jaxpr, calls and not here.rest)
+        meshes = block.module.meshes
+        assert meshes is not None  # of a program for a group of devices
+        sharding = meshes.sharding
+        outs: list[Operand] = block.manual(
+            operands,
+            [*jaxpr.in_avals, *token],
+            [*out, *token],
+            with_token(build) if calls else build,
+            axes=names_inside(block, mesh, mapping.axes),
+            region=here,
+            manual=[name for name in mesh.axis_names if name in mapping.everywhere],
+            inputs=[sharding(mesh, s, len(s)) for s in (*mapping.in_specs, *[()] * calls)],
+            results=[sharding(mesh, s, len(s)) for s in (*mapping.out_specs, *[()] * calls)],
+        )
+        if calls:
+            block.token = outs.pop()
+        return outs
+
+    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
+        params = dict(e.params)
+        jaxpr: Jaxpr = params["jaxpr"]
+        used = live_inputs(jaxpr, wanted)
+        inner = live_part(jaxpr, used, wanted)
+        if inner is jaxpr:
+            return e
+        return e.replace(
+            active(e.inputs, used),
+            active(e.outvars, wanted),
+            jaxpr=inner,
+            in_specs=tuple(active(params["in_specs"], used)),
+            out_specs=tuple(active(params["out_specs"], wanted)),
+        )
+
+    def vary(
+        self,
+        ins: Sequence[VaryingAxes],
+        context: Divergence,
+        *,
+        jaxpr: Jaxpr,
+        axes: MappedAxes,
+        in_specs: Sequence[Spec],
+        **_: object,
+    ) -> list[VaryingAxes]:
+        inner, varies = inside_map(ins, context, axes, in_specs)
+        own = inner.scope.entered - context.scope.entered
+        return [out - own for out in inner.vary(jaxpr, varies)]
+
+    def keep_uniform(
+        self, e: Equation, ins: Sequence[VaryingAxes], context: Divergence
+    ) -> Equation:
+        params = dict(e.params)
+        inner, varies = inside_map(ins, context, params["axes"], params["in_specs"])
+        return with_jaxprs(e, jaxpr=inner.keep_uniform(params["jaxpr"], varies))
+
+    def pushforward(
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any
+    ) -> tuple[Jaxpr, Mask]:
+        mapping = Mapping(**named)
+        pushed, out_mask = on_mapped_devices(mapping.axes, jvp_jaxpr, jaxpr, mask)
+        ins = (*mapping.in_specs, *active(mapping.in_specs, mask))
+        outs = (*mapping.out_specs, *active(mapping.out_specs, out_mask))
+        whole = map_program(pushed, [*avals, *active(avals, mask)], mapping.specs(ins, outs))
+        return whole, out_mask
+
+    def linearize(
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any
+    ) -> Derivative | None:
+        mapping = Mapping(**named)
+        forward, linear, out_mask = on_mapped_devices(mapping.axes, linearize_jaxpr, jaxpr, mask)
+        if not any(out_mask):
+            return None
+        n_outs = len(jaxpr.outvars)
+        kept = forward.out_avals[n_outs:]
+        # each device has residuals of its own: they are stacked along a new first axis
+        specs = [mapping.own_spec(a) for a in kept]
+        ahead = stage(
+            lambda *xs: stacking(run(forward, xs, current.trace), n_outs),
+            jaxpr.in_avals,
+            name=jaxpr.name,
+        )
+
+        def push(*args: Value) -> list[Value]:
+            residuals = unstacked(args[: len(kept)], kept)
+            return run(linear, [*residuals, *args[len(kept) :]], current.trace)
+
+        stacked = [a.update(shape=(1, *a.shape)) for a in kept]
+        tangents = [a.strong() for a in active(jaxpr.in_avals, mask)]
+        behind = stage(push, [*stacked, *tangents], name=linear.name)
+        residuals = mapping.whole_avals(stacked, specs)
+        whole_tangents = [a.strong() for a in active(avals, mask)]
+        ins = (*specs, *active(mapping.in_specs, mask))
+        return Derivative(
+            mask,
+            map_program(
+                ahead, avals, mapping.specs(mapping.in_specs, (*mapping.out_specs, *specs))
+            ),
+            n_outs,
+            out_mask,
+            map_program(
+                behind,
+                [*residuals, *whole_tangents],
+                mapping.specs(ins, active(mapping.out_specs, out_mask)),
+            ),
+        )
+
+    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+        """Each device saves residuals of its own, stacked along a new first axis."""
+        params = dict(e.params)
+        jaxpr: Jaxpr = params.pop("jaxpr")
+        mapping, n_outs = Mapping(**params), len(e.outvars)
+        everywhere = set(mapping.everywhere)
+        # what an output's spec doesn't mention is taken to be the same on all devices
+        reusable = tuple(
+            everywhere == {name for names in spec for name in names} for spec in mapping.out_specs
+        )
+        parts = partial_eval_jaxpr(jaxpr, wanted, policy, reusable)
+        own = parts.known.out_avals[n_outs:]
+        specs = [mapping.own_spec(a) for a in own]
+        stacked = [a.update(shape=(1, *a.shape)) for a in own]
+        outvars = [*e.outvars, *[Var(a) for a in mapping.whole_avals(stacked, specs)]]
+        out_specs = (*mapping.out_specs, *specs)
+        residuals = [outvars[i] for i in parts.residuals]
+        known = e
+        if own:
+            ahead = stage(
+                lambda *xs: stacking(run(parts.known, xs, current.trace), n_outs),
+                jaxpr.in_avals,
+                name=jaxpr.name,
+            )
+            known = e.replace(e.inputs, outvars, jaxpr=ahead, out_specs=out_specs)
+        elif all(wanted) and not residuals:
+            return EquationParts(e, (), e)
+        n_used, avals = len(parts.used), parts.remat.in_avals
+        new = [i >= n_outs for i in parts.residuals]
+
+        def behind(*args: Value) -> list[Value]:
+            inputs = [
+                reshape(x, shape=a.shape) if n else x
+                for x, a, n in zip(args[n_used:], avals[n_used:], new, strict=True)
+            ]
+            return run(parts.remat, [*args[:n_used], *inputs], current.trace)
+
+        saved = [
+            a.update(shape=(1, *a.shape)) if n else a
+            for a, n in zip(avals[n_used:], new, strict=True)
+        ]
+        remat = e.replace(
+            [*[e.inputs[i] for i in parts.used], *residuals],
+            active(e.outvars, wanted),
+            jaxpr=stage(behind, [*avals[:n_used], *saved], name=jaxpr.name),
+            in_specs=(
+                *[mapping.in_specs[i] for i in parts.used],
+                *[out_specs[i] for i in parts.residuals],
+            ),
+            out_specs=tuple(active(mapping.out_specs, wanted)),
+        )
+        return EquationParts(known, residuals, remat)
+
+    def transpose(
+        self, cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **named: Any
+    ) -> list[Value | None]:
+        mapping = Mapping(**named)
+        linear = tuple(type(a) is Aval for a in args)
+        known = tuple(ct is not None for ct in cts)
+        back, there = transposed_on_devices(jaxpr, mapping, linear, known)
+        in_specs = (*inactive(mapping.in_specs, linear), *active(mapping.out_specs, known))
+        back_mapping = mapping.specs(in_specs, active(mapping.in_specs, there))
+        results = apply_map(back, [*not_linear(args), *nonzero(cts)], back_mapping)
+        return scatter_list(results, there)
+
+    def batch(
+        self, args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, **named: Any
+    ) -> list[Value | Shared]:
+        mapping = Mapping(**named)
+        if any(axis.name == own for _, own, _ in mapping.axes):
+            axis = axis.unnamed()  # inside, the name is that of another axis
+        axis, first = divided_batch(axis, jaxpr, mapping)
+        batched_jaxpr, out_batched = batch_partly(jaxpr, batched, axis)
+        ins = [(first, *s) if b else s for s, b in zip(mapping.in_specs, batched, strict=True)]
+        outs = [
+            (first, *s) if b else s for s, b in zip(mapping.out_specs, out_batched, strict=True)
+        ]
+        results = apply_map(batched_jaxpr, args, mapping.specs(ins, outs))
+        return [o if b else Shared(o) for o, b in zip(results, out_batched, strict=True)]
+
+    def depends(self, mask: Mask, inexact: bool, *, jaxpr: Jaxpr, **_: object) -> Mask:
+        return depends(jaxpr, mask, inexact)
 
 
-@shard_map.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> list[Array]:
-    avals = tuple(a.aval for a in args)
-    return run_jaxpr(mapping_alone(jaxpr, Mapping(**named), avals), args)
+shard_map = HigherOrder(
+    "shard_map", "Applies a jaxpr on each device, to its parts of the arrays.", ShardMapRules()
+)
 
 
 @derived
@@ -151,53 +368,7 @@ def mapping_alone(jaxpr: Jaxpr, mapping: Mapping, avals: tuple[Aval, ...]) -> Ja
     return map_program(jaxpr, avals, mapping)
 
 
-@shard_map.unfold
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> Unfolding:
-    if all(a.is_fully_addressable for a in args):
-        mapping = Mapping(**named)
-        here = [Array(np.asarray(a.host()), a.aval) for a in args]
-        whole = shard_map_as_vmap(
-            jaxpr, [a.aval for a in args], mapping.in_specs, mapping.out_specs, mapping.axes
-        )
-        yield whole, here, range(len(args)), ""
-
-
 # --- StableHLO ---
-
-
-@shard_map.lower
-def _(
-    block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **named: Any
-) -> list[Operand]:
-    mapping = Mapping(**named)
-    region = block.module.region
-    mesh = mesh_of_map(jaxpr.name, mapping, region)
-    if region is None:
-        jaxpr = uniform_program(jaxpr, tuple(mesh.shape.items()), mapping.axes, mapping.in_specs)
-    entered = frozenset(mapping.everywhere)
-    here = Region(mesh, entered if region is None else entered | region.entered)
-    calls = jaxpr_calls_host(jaxpr)
-    token = [TOKEN] if calls else []
-    if calls:
-        operands = (*operands, token_of(block))
-    build = body_builder(jaxpr, calls and not here.rest)
-    meshes = block.module.meshes
-    assert meshes is not None  # of a program for a group of devices
-    sharding = meshes.sharding
-    outs: list[Operand] = block.manual(
-        operands,
-        [*jaxpr.in_avals, *token],
-        [*out, *token],
-        with_token(build) if calls else build,
-        axes=names_inside(block, mesh, mapping.axes),
-        region=here,
-        manual=[name for name in mesh.axis_names if name in mapping.everywhere],
-        inputs=[sharding(mesh, s, len(s)) for s in (*mapping.in_specs, *[()] * calls)],
-        results=[sharding(mesh, s, len(s)) for s in (*mapping.out_specs, *[()] * calls)],
-    )
-    if calls:
-        block.token = outs.pop()
-    return outs
 
 
 def mesh_of_map(name: str, mapping: Mapping, region: Region | None) -> Mesh:
@@ -262,23 +433,6 @@ def body_builder(jaxpr: Jaxpr, numbered: bool) -> Callable[[Block, Any], list[Op
     return build
 
 
-@shard_map.keep_live
-def _(e: Equation, wanted: Mask) -> Equation:
-    params = dict(e.params)
-    jaxpr: Jaxpr = params["jaxpr"]
-    used = live_inputs(jaxpr, wanted)
-    inner = live_part(jaxpr, used, wanted)
-    if inner is jaxpr:
-        return e
-    return e.replace(
-        active(e.inputs, used),
-        active(e.outvars, wanted),
-        jaxpr=inner,
-        in_specs=tuple(active(params["in_specs"], used)),
-        out_specs=tuple(active(params["out_specs"], wanted)),
-    )
-
-
 # --- devices that take different ways ---
 
 
@@ -302,28 +456,6 @@ def inside_map(
     return context.enter(axes), varies
 
 
-@shard_map.vary
-def _(
-    ins: Sequence[VaryingAxes],
-    context: Divergence,
-    *,
-    jaxpr: Jaxpr,
-    axes: MappedAxes,
-    in_specs: Sequence[Spec],
-    **_: object,
-) -> list[VaryingAxes]:
-    inner, varies = inside_map(ins, context, axes, in_specs)
-    own = inner.scope.entered - context.scope.entered
-    return [out - own for out in inner.vary(jaxpr, varies)]
-
-
-@shard_map.keep_uniform
-def _(e: Equation, ins: Sequence[VaryingAxes], context: Divergence) -> Equation:
-    params = dict(e.params)
-    inner, varies = inside_map(ins, context, params["axes"], params["in_specs"])
-    return with_jaxprs(e, jaxpr=inner.keep_uniform(params["jaxpr"], varies))
-
-
 def resolve(
     args: Sequence[Value], varies: Sequence[bool], axis: Axis, *, jaxpr: Jaxpr, **named: object
 ) -> list[Value]:
@@ -342,55 +474,6 @@ def on_mapped_devices(axes: MappedAxes, derive: Callable[..., T], *args: object)
     return on_devices([(name, size) for _, name, size in axes], derive, *args)
 
 
-@shard_map.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> tuple[Jaxpr, Mask]:
-    mapping = Mapping(**named)
-    pushed, out_mask = on_mapped_devices(mapping.axes, jvp_jaxpr, jaxpr, mask)
-    ins = (*mapping.in_specs, *active(mapping.in_specs, mask))
-    outs = (*mapping.out_specs, *active(mapping.out_specs, out_mask))
-    whole = map_program(pushed, [*avals, *active(avals, mask)], mapping.specs(ins, outs))
-    return whole, out_mask
-
-
-@shard_map.linearize
-def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> Derivative | None:
-    mapping = Mapping(**named)
-    forward, linear, out_mask = on_mapped_devices(mapping.axes, linearize_jaxpr, jaxpr, mask)
-    if not any(out_mask):
-        return None
-    n_outs = len(jaxpr.outvars)
-    kept = forward.out_avals[n_outs:]
-    # each device has residuals of its own: they are stacked along a new first axis
-    specs = [mapping.own_spec(a) for a in kept]
-    ahead = stage(
-        lambda *xs: stacking(run(forward, xs, current.trace), n_outs),
-        jaxpr.in_avals,
-        name=jaxpr.name,
-    )
-
-    def push(*args: Value) -> list[Value]:
-        residuals = unstacked(args[: len(kept)], kept)
-        return run(linear, [*residuals, *args[len(kept) :]], current.trace)
-
-    stacked = [a.update(shape=(1, *a.shape)) for a in kept]
-    tangents = [a.strong() for a in active(jaxpr.in_avals, mask)]
-    behind = stage(push, [*stacked, *tangents], name=linear.name)
-    residuals = mapping.whole_avals(stacked, specs)
-    whole_tangents = [a.strong() for a in active(avals, mask)]
-    ins = (*specs, *active(mapping.in_specs, mask))
-    return Derivative(
-        mask,
-        map_program(ahead, avals, mapping.specs(mapping.in_specs, (*mapping.out_specs, *specs))),
-        n_outs,
-        out_mask,
-        map_program(
-            behind,
-            [*residuals, *whole_tangents],
-            mapping.specs(ins, active(mapping.out_specs, out_mask)),
-        ),
-    )
-
-
 def stacking(outs: Sequence[Value], n_outs: int) -> list[Value]:
     """A device's results; those after the first `n_outs` get a new first axis, to be stacked."""
     return [*outs[:n_outs], *[reshape(r, shape=(1, *r.shape)) for r in outs[n_outs:]]]
@@ -399,74 +482,6 @@ def stacking(outs: Sequence[Value], n_outs: int) -> list[Value]:
 def unstacked(values: Sequence[Value], avals: Sequence[Aval]) -> list[Value]:
     """The reverse, of a device's own."""
     return [reshape(r, shape=a.shape) for r, a in zip(values, avals, strict=True)]
-
-
-@shard_map.partial_eval
-def _(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
-    """Each device saves residuals of its own, stacked along a new first axis."""
-    params = dict(e.params)
-    jaxpr: Jaxpr = params.pop("jaxpr")
-    mapping, n_outs = Mapping(**params), len(e.outvars)
-    everywhere = set(mapping.everywhere)
-    # what an output's spec doesn't mention is taken to be the same on all devices
-    reusable = tuple(
-        everywhere == {name for names in spec for name in names} for spec in mapping.out_specs
-    )
-    parts = partial_eval_jaxpr(jaxpr, wanted, policy, reusable)
-    own = parts.known.out_avals[n_outs:]
-    specs = [mapping.own_spec(a) for a in own]
-    stacked = [a.update(shape=(1, *a.shape)) for a in own]
-    outvars = [*e.outvars, *[Var(a) for a in mapping.whole_avals(stacked, specs)]]
-    out_specs = (*mapping.out_specs, *specs)
-    residuals = [outvars[i] for i in parts.residuals]
-    known = e
-    if own:
-        ahead = stage(
-            lambda *xs: stacking(run(parts.known, xs, current.trace), n_outs),
-            jaxpr.in_avals,
-            name=jaxpr.name,
-        )
-        known = e.replace(e.inputs, outvars, jaxpr=ahead, out_specs=out_specs)
-    elif all(wanted) and not residuals:
-        return EquationParts(e, (), e)
-    n_used, avals = len(parts.used), parts.remat.in_avals
-    new = [i >= n_outs for i in parts.residuals]
-
-    def behind(*args: Value) -> list[Value]:
-        inputs = [
-            reshape(x, shape=a.shape) if n else x
-            for x, a, n in zip(args[n_used:], avals[n_used:], new, strict=True)
-        ]
-        return run(parts.remat, [*args[:n_used], *inputs], current.trace)
-
-    saved = [
-        a.update(shape=(1, *a.shape)) if n else a for a, n in zip(avals[n_used:], new, strict=True)
-    ]
-    remat = e.replace(
-        [*[e.inputs[i] for i in parts.used], *residuals],
-        active(e.outvars, wanted),
-        jaxpr=stage(behind, [*avals[:n_used], *saved], name=jaxpr.name),
-        in_specs=(
-            *[mapping.in_specs[i] for i in parts.used],
-            *[out_specs[i] for i in parts.residuals],
-        ),
-        out_specs=tuple(active(mapping.out_specs, wanted)),
-    )
-    return EquationParts(known, residuals, remat)
-
-
-@shard_map.transpose
-def _(
-    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **named: Any
-) -> list[Value | None]:
-    mapping = Mapping(**named)
-    linear = tuple(type(a) is Aval for a in args)
-    known = tuple(ct is not None for ct in cts)
-    back, there = transposed_on_devices(jaxpr, mapping, linear, known)
-    in_specs = (*inactive(mapping.in_specs, linear), *active(mapping.out_specs, known))
-    back_mapping = mapping.specs(in_specs, active(mapping.in_specs, there))
-    results = apply_map(back, [*not_linear(args), *nonzero(cts)], back_mapping)
-    return scatter_list(results, there)
 
 
 def transposed_on_devices(
@@ -511,21 +526,6 @@ def sharing_cotangents(
 # --- batching ---
 
 
-@shard_map.batch
-def _(
-    args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, **named: Any
-) -> list[Value | Shared]:
-    mapping = Mapping(**named)
-    if any(axis.name == own for _, own, _ in mapping.axes):
-        axis = axis.unnamed()  # inside, the name is that of another axis
-    axis, first = divided_batch(axis, jaxpr, mapping)
-    batched_jaxpr, out_batched = batch_partly(jaxpr, batched, axis)
-    ins = [(first, *s) if b else s for s, b in zip(mapping.in_specs, batched, strict=True)]
-    outs = [(first, *s) if b else s for s, b in zip(mapping.out_specs, out_batched, strict=True)]
-    results = apply_map(batched_jaxpr, args, mapping.specs(ins, outs))
-    return [o if b else Shared(o) for o, b in zip(results, out_batched, strict=True)]
-
-
 def divided_batch(axis: Axis, jaxpr: Jaxpr, mapping: Mapping) -> tuple[Axis, tuple[Any, ...]]:
     """The part of a batch that each device has, and the axes of the mesh that divide it.
 
@@ -550,8 +550,3 @@ def divided_batch(axis: Axis, jaxpr: Jaxpr, mapping: Mapping) -> tuple[Axis, tup
             f"{count} parts: it must be a multiple"
         )
     return axis._replace(size=axis.size // count), names
-
-
-@shard_map.depends
-def _(mask: Mask, inexact: bool, *, jaxpr: Jaxpr, **_: object) -> Mask:
-    return depends(jaxpr, mask, inexact)

@@ -16,6 +16,7 @@ from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.program_inside import ProgramInside
 from ..core.trace import current
 from ..core.value import Value
 from ..dtypes import bool_, int32
@@ -43,8 +44,6 @@ from .applying import Unfolding
 from .call import as_call
 from .scan import one_equation, with_zeros
 from .sequential import element_program, must_be_sequential, sequential_vmap
-
-while_loop = HigherOrder("while_loop", "Applies a body to the carry as long as a condition holds.")
 
 
 class WhileParams(NamedTuple):
@@ -82,14 +81,236 @@ def bind_while(params: WhileParams, operands: Sequence[Value]) -> list[Value]:
     return current.trace.bind(while_loop, operands, named)
 
 
-@while_loop.type
-def _(*avals: Aval, body_jaxpr: Jaxpr, **params: object) -> list[Aval]:
-    return body_jaxpr.out_avals
+class WhileRules(ProgramInside):
+    """The condition and the body of a loop."""
+
+    def type(self, *avals: Aval, body_jaxpr: Jaxpr, **params: object) -> list[Aval]:
+        return body_jaxpr.out_avals
+
+    def execute(self, args: Sequence[Array], *, body_jaxpr: Jaxpr, **params: Any) -> list[Array]:
+        return run_program(loop_program(*WhileParams(body_jaxpr, **params)), args)
+
+    def unfold(self, args: Sequence[Array], **named: Any) -> Unfolding:
+        params = WhileParams(**named)
+        cond_consts, consts, carry = params.groups(args)
+        numbers = range(params.cond_nconsts, len(args))
+        step = 0
+        while run(params.cond_jaxpr, [*cond_consts, *carry], current.base)[0].host():
+            carry = yield (
+                params.body_jaxpr,
+                [*consts, *carry],
+                numbers,
+                f"step {step} of while_loop",
+            )
+            step += 1
+
+    def lower(self, block: Block, *operands: Operand, out: Any, **named: Any) -> list[Operand]:
+        params = WhileParams(**named)
+        asks, calls = jaxpr_calls_host(params.cond_jaxpr), jaxpr_calls_host(params.body_jaxpr)
+        if not out and not asks and not calls:
+            return []
+        cond_consts, body_consts, state = params.groups(operands)
+
+        def condition(b: Block, args: Sequence[Operand]) -> list[Operand]:
+            return lower_jaxpr(b, params.cond_jaxpr, [*cond_consts, *args])
+
+        def body(b: Block, args: Sequence[Operand]) -> list[Operand]:
+            return lower_jaxpr(b, params.body_jaxpr, [*body_consts, *args])
+
+        def body_and_condition(b: Block, args: Sequence[Operand]) -> list[Operand]:
+            carry = body(b, args[1:])
+            return [*condition(b, carry), *carry]
+
+        n, test, step = len(state), condition, body
+        if asks:  # XLA's condition returns a boolean and no token: so it is computed in the body
+            state = [*condition(block, state), *state]
+            n, test, step = 1, lambda b, args: list(args), body_and_condition
+        if asks or calls:
+            state.append(token_of(block))
+            step = with_token(step)
+        avals = [o.aval for o in state]
+        regions = [
+            block.region(avals, lambda b, args: test(b, args[:n])),
+            block.region(avals, step),
+        ]
+        state = block.op("while", *state, out=avals, regions=regions)
+        if asks or calls:
+            block.token = state.pop()
+        return state[1:] if asks else state
+
+    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
+        """As of a scan; and what the condition needs is kept."""
+        params = WhileParams(**dict(e.params))
+        body, condition, n_cond, n_body = params
+        asked = live_inputs(condition, (True,))
+        kept = live_carry(body, n_body, len(wanted), either(wanted, asked[n_cond:]))
+        consts = live_inputs(body, kept)[:n_body]
+        used = (*asked[:n_cond], *consts, *kept)
+        step = live_part(body, (*consts, *kept), kept)
+        test = live_part(condition, (*asked[:n_cond], *kept), (True,))
+        if step is body and test is condition:
+            return e
+        return e.replace(
+            active(e.inputs, used),
+            active(e.outvars, kept),
+            body_jaxpr=step,
+            cond_jaxpr=test,
+            cond_nconsts=sum(asked[:n_cond]),
+            body_nconsts=sum(consts),
+        )
+
+    def depends(self, mask: Mask, inexact: bool, **named: Any) -> Mask:
+        params = WhileParams(**named)
+        nb, body = params.body_nconsts, params.body_jaxpr
+        n = len(body.outvars)
+        consts, inner = mask[: params.cond_nconsts], mask[params.cond_nconsts :]
+        carry = carry_fixpoint(inner, nb, n, lambda m: depends(body, m, inexact))[nb:]
+        if not inexact and any(depends(params.cond_jaxpr, (*consts, *carry))):
+            return (True,) * n
+        return carry
+
+    def vary(
+        self, ins: Sequence[VaryingAxes], context: Divergence, **named: Any
+    ) -> list[VaryingAxes]:
+        return carry_variation(WhileParams(**named), ins, context)[1]
+
+    def keep_uniform(
+        self, e: Equation, ins: Sequence[VaryingAxes], context: Divergence
+    ) -> Equation:
+        params = WhileParams(**dict(e.params))
+        cond_consts, body_consts, _ = params.groups(ins)
+        going, carry = carry_variation(params, ins, context)
+        condition = context.keep_uniform(params.cond_jaxpr, [*cond_consts, *carry])
+        body = context.keep_uniform(params.body_jaxpr, [*body_consts, *carry])
+        if over := context.diverging(e, going, (params.cond_jaxpr, params.body_jaxpr)):
+            names = [
+                (context.scope.name(axis), context.sizes[axis]) for axis in sorted(over, key=str)
+            ]
+            new = params._replace(cond_jaxpr=condition, body_jaxpr=body)
+            return as_call(e, lambda *xs: until_all_end(new, names, xs))
+        return with_jaxprs(e, cond_jaxpr=condition, body_jaxpr=body)
+
+    def pushforward(self, mask: Mask, avals: Sequence[Aval], **named: Any) -> tuple[Jaxpr, Mask]:
+        params = WhileParams(**named)
+        inner, nb, nk = params.body_jaxpr, params.body_nconsts, len(params.body_jaxpr.outvars)
+        full, _ = transformed_at_fixpoint(
+            mask[params.cond_nconsts :],
+            nb,
+            nk,
+            lambda m: depends(inner, m, True),
+            lambda m: jvp_jaxpr(inner, m),
+        )
+        carry_mask = full[nb:]
+        pushed, _ = jvp_jaxpr(inner, full, carry_mask)
+        body = interleave_tangents(pushed, full, carry_mask, nb, nk)
+        tangents = [a.strong() for a in active(inner.out_avals, carry_mask)]
+        condition = ignoring(params.cond_jaxpr, tangents)
+        carry_avals = params.groups(avals)[2]
+
+        def program(*args: Value) -> list[Value]:
+            cond_consts, body_consts, carry = params.groups(args[: len(mask)])
+            _, t_consts, t_carry = params.groups(scatter_list(args[len(mask) :], mask))
+            t_carry = with_zeros(t_carry, carry_mask, carry_avals)
+            return apply_while(
+                condition,
+                body,
+                cond_consts,
+                [*body_consts, *nonzero(t_consts)],
+                [*carry, *nonzero(t_carry)],
+            )
+
+        t_avals = [a.strong() for a in active(avals, mask)]
+        return stage(program, [*avals, *t_avals], name="while_loop_jvp"), carry_mask
+
+    def linearize(self, mask: Mask, avals: Sequence[Aval], **params: object) -> Derivative | None:
+        # forward mode only, so the linear part may as well run the loop again: its values, that is
+        pushed, out_mask = self.pushforward(mask, avals, **params)
+        if not any(out_mask):
+            return None
+        n, n_outs = len(mask), len(out_mask)
+        again = without_effects(pushed)
+
+        def forward(*args: Value) -> list[Value]:
+            return [*while_loop(*args, **params), *args]
+
+        def push(*args: Value) -> list[Value]:
+            return run(again, args, current.trace)[n_outs:]
+
+        tangents = [a.strong() for a in active(avals, mask)]
+        return Derivative(
+            mask,
+            stage(forward, avals, name="while_loop"),
+            n_outs,
+            out_mask,
+            stage(push, [*avals[:n], *tangents], name="while_loop_linear"),
+        )
+
+    def transpose(
+        self, cts: Sequence[Value | None], *args: Value | Aval, **params: object
+    ) -> NoReturn:
+        raise DerivativeError(
+            "while_loop: reverse-mode differentiation (grad, vjp, jacrev) needs the values of "
+            "every step, and how many steps a while_loop takes is known only when it has run; got "
+            "a while_loop, or a fori_loop whose bounds are traced values\n"
+            "  fix: lax.scan, or lax.fori_loop with bounds that are Python integers; or forward "
+            "mode (jvp, jacfwd), which works; or state the derivative with custom_vjp"
+        )
+
+    def batch(
+        self, args: Sequence[Value], batched: Mask, axis: Axis, **named: Any
+    ) -> Sequence[Value | Shared]:
+        params = WhileParams(**named)
+        inner, nb, nk = params.body_jaxpr, params.body_nconsts, len(params.body_jaxpr.outvars)
+        cond_consts, body_consts, carry = params.groups(args)
+        c_batched, b_batched, k_batched = params.groups(batched)
+        full, _ = transformed_at_fixpoint(
+            (*b_batched, *k_batched),
+            nb,
+            nk,
+            lambda m: depends(inner, m),
+            lambda m: batch_partly(inner, m, axis),
+        )
+        carry_batched = full[nb:]
+        condition, (one_by_one,) = batch_partly(
+            params.cond_jaxpr, (*c_batched, *carry_batched), axis
+        )
+        if one_by_one and must_be_sequential("while_loop", (params.cond_jaxpr, inner), axis):
+            avals = tuple(x.aval for x in args)
+            element = element_of_loop(inner, params[1:], tuple(batched), avals)
+            return sequential_vmap(element, args, batched, axis.size)
+        if (
+            one_by_one
+        ):  # some elements go on while others have ended: so all of the carry is batched
+            carry_batched = (True,) * nk
+            condition, _ = batch_partly(params.cond_jaxpr, (*c_batched, *carry_batched), axis)
+        body, _ = batch_partly(inner, (*b_batched, *carry_batched), axis, carry_batched)
+        carry = [
+            repeated(x, axis.size) if now and not before else x
+            for x, now, before in zip(carry, carry_batched, k_batched, strict=True)
+        ]
+        if not one_by_one:
+            outs = apply_while(condition, body, cond_consts, body_consts, carry)
+            return [o if b else Shared(o) for o, b in zip(outs, carry_batched, strict=True)]
+        cond_consts = [*condition.consts, *cond_consts]
+        body_consts = [*body.consts, *body_consts]
+        condition, body = condition.without_consts(), body.without_consts()
+        test, step = masked_loop(body, condition, len(cond_consts), len(body_consts), axis.size)
+        (going,) = run(condition, [*cond_consts, *carry], current.trace)
+        outs = apply_while(test, step, [], [*cond_consts, *body_consts], [going, *carry])
+        return outs[1:]
+
+    def follow_keys(self, marks: Any, uses: Any, **named: Any) -> Any:
+        params = WhileParams(**named)
+        for_cond, for_body, carry = params.groups(marks)
+        for _ in range(2):  # the second step shows what the first has used already
+            uses.program(params.cond_jaxpr, [*for_cond, *carry])
+            carry = uses.program(params.body_jaxpr, [*for_body, *carry])
+        return carry
 
 
-@while_loop.execute
-def _(args: Sequence[Array], *, body_jaxpr: Jaxpr, **params: Any) -> list[Array]:
-    return run_program(loop_program(*WhileParams(body_jaxpr, **params)), args)
+while_loop = HigherOrder(
+    "while_loop", "Applies a body to the carry as long as a condition holds.", WhileRules()
+)
 
 
 @derived
@@ -98,88 +319,6 @@ def loop_program(body: Jaxpr, condition: Jaxpr, n_cond: int, n_body: int) -> Pro
     params = WhileParams(body, condition, n_cond, n_body)
     avals = [*condition.in_avals[:n_cond], *body.in_avals]
     return Program(one_equation(while_loop, [a.strong() for a in avals], params._asdict()))
-
-
-@while_loop.unfold
-def _(args: Sequence[Array], **named: Any) -> Unfolding:
-    params = WhileParams(**named)
-    cond_consts, consts, carry = params.groups(args)
-    numbers = range(params.cond_nconsts, len(args))
-    step = 0
-    while run(params.cond_jaxpr, [*cond_consts, *carry], current.base)[0].host():
-        carry = yield params.body_jaxpr, [*consts, *carry], numbers, f"step {step} of while_loop"
-        step += 1
-
-
-@while_loop.lower
-def _(block: Block, *operands: Operand, out: Any, **named: Any) -> list[Operand]:
-    params = WhileParams(**named)
-    asks, calls = jaxpr_calls_host(params.cond_jaxpr), jaxpr_calls_host(params.body_jaxpr)
-    if not out and not asks and not calls:
-        return []
-    cond_consts, body_consts, state = params.groups(operands)
-
-    def condition(b: Block, args: Sequence[Operand]) -> list[Operand]:
-        return lower_jaxpr(b, params.cond_jaxpr, [*cond_consts, *args])
-
-    def body(b: Block, args: Sequence[Operand]) -> list[Operand]:
-        return lower_jaxpr(b, params.body_jaxpr, [*body_consts, *args])
-
-    def body_and_condition(b: Block, args: Sequence[Operand]) -> list[Operand]:
-        carry = body(b, args[1:])
-        return [*condition(b, carry), *carry]
-
-    n, test, step = len(state), condition, body
-    if asks:  # XLA's condition returns a boolean and no token: so it is computed in the body
-        state = [*condition(block, state), *state]
-        n, test, step = 1, lambda b, args: list(args), body_and_condition
-    if asks or calls:
-        state.append(token_of(block))
-        step = with_token(step)
-    avals = [o.aval for o in state]
-    regions = [
-        block.region(avals, lambda b, args: test(b, args[:n])),
-        block.region(avals, step),
-    ]
-    state = block.op("while", *state, out=avals, regions=regions)
-    if asks or calls:
-        block.token = state.pop()
-    return state[1:] if asks else state
-
-
-@while_loop.keep_live
-def _(e: Equation, wanted: Mask) -> Equation:
-    """As of a scan; and what the condition needs is kept."""
-    params = WhileParams(**dict(e.params))
-    body, condition, n_cond, n_body = params
-    asked = live_inputs(condition, (True,))
-    kept = live_carry(body, n_body, len(wanted), either(wanted, asked[n_cond:]))
-    consts = live_inputs(body, kept)[:n_body]
-    used = (*asked[:n_cond], *consts, *kept)
-    step = live_part(body, (*consts, *kept), kept)
-    test = live_part(condition, (*asked[:n_cond], *kept), (True,))
-    if step is body and test is condition:
-        return e
-    return e.replace(
-        active(e.inputs, used),
-        active(e.outvars, kept),
-        body_jaxpr=step,
-        cond_jaxpr=test,
-        cond_nconsts=sum(asked[:n_cond]),
-        body_nconsts=sum(consts),
-    )
-
-
-@while_loop.depends
-def _(mask: Mask, inexact: bool, **named: Any) -> Mask:
-    params = WhileParams(**named)
-    nb, body = params.body_nconsts, params.body_jaxpr
-    n = len(body.outvars)
-    consts, inner = mask[: params.cond_nconsts], mask[params.cond_nconsts :]
-    carry = carry_fixpoint(inner, nb, n, lambda m: depends(body, m, inexact))[nb:]
-    if not inexact and any(depends(params.cond_jaxpr, (*consts, *carry))):
-        return (True,) * n
-    return carry
 
 
 # --- devices that take different ways ---
@@ -197,25 +336,6 @@ def carry_variation(
         if wider == list(carry):
             return going, wider
         carry = wider
-
-
-@while_loop.vary
-def _(ins: Sequence[VaryingAxes], context: Divergence, **named: Any) -> list[VaryingAxes]:
-    return carry_variation(WhileParams(**named), ins, context)[1]
-
-
-@while_loop.keep_uniform
-def _(e: Equation, ins: Sequence[VaryingAxes], context: Divergence) -> Equation:
-    params = WhileParams(**dict(e.params))
-    cond_consts, body_consts, _ = params.groups(ins)
-    going, carry = carry_variation(params, ins, context)
-    condition = context.keep_uniform(params.cond_jaxpr, [*cond_consts, *carry])
-    body = context.keep_uniform(params.body_jaxpr, [*body_consts, *carry])
-    if over := context.diverging(e, going, (params.cond_jaxpr, params.body_jaxpr)):
-        names = [(context.scope.name(axis), context.sizes[axis]) for axis in sorted(over, key=str)]
-        new = params._replace(cond_jaxpr=condition, body_jaxpr=body)
-        return as_call(e, lambda *xs: until_all_end(new, names, xs))
-    return with_jaxprs(e, cond_jaxpr=condition, body_jaxpr=body)
 
 
 def until_all_end(
@@ -251,122 +371,13 @@ def until_all_end(
 # --- derivatives ---
 
 
-@while_loop.pushforward
-def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> tuple[Jaxpr, Mask]:
-    params = WhileParams(**named)
-    inner, nb, nk = params.body_jaxpr, params.body_nconsts, len(params.body_jaxpr.outvars)
-    full, _ = transformed_at_fixpoint(
-        mask[params.cond_nconsts :],
-        nb,
-        nk,
-        lambda m: depends(inner, m, True),
-        lambda m: jvp_jaxpr(inner, m),
-    )
-    carry_mask = full[nb:]
-    pushed, _ = jvp_jaxpr(inner, full, carry_mask)
-    body = interleave_tangents(pushed, full, carry_mask, nb, nk)
-    tangents = [a.strong() for a in active(inner.out_avals, carry_mask)]
-    condition = ignoring(params.cond_jaxpr, tangents)
-    carry_avals = params.groups(avals)[2]
-
-    def program(*args: Value) -> list[Value]:
-        cond_consts, body_consts, carry = params.groups(args[: len(mask)])
-        _, t_consts, t_carry = params.groups(scatter_list(args[len(mask) :], mask))
-        t_carry = with_zeros(t_carry, carry_mask, carry_avals)
-        return apply_while(
-            condition,
-            body,
-            cond_consts,
-            [*body_consts, *nonzero(t_consts)],
-            [*carry, *nonzero(t_carry)],
-        )
-
-    t_avals = [a.strong() for a in active(avals, mask)]
-    return stage(program, [*avals, *t_avals], name="while_loop_jvp"), carry_mask
-
-
 def ignoring(jaxpr: Jaxpr, avals: Sequence[Aval]) -> Jaxpr:
     """The program with further inputs that it doesn't use."""
     invars = [*jaxpr.invars, *[Var(a) for a in avals]]
     return jaxpr.replace(invars=invars)
 
 
-@while_loop.linearize
-def _(mask: Mask, avals: Sequence[Aval], **params: object) -> Derivative | None:
-    # forward mode only, so the linear part may as well run the loop again: its values, that is
-    pushed, out_mask = while_loop.pushforward_rule(mask, avals, **params)  # type: ignore[misc]
-    if not any(out_mask):
-        return None
-    n, n_outs = len(mask), len(out_mask)
-    again = without_effects(pushed)
-
-    def forward(*args: Value) -> list[Value]:
-        return [*while_loop(*args, **params), *args]
-
-    def push(*args: Value) -> list[Value]:
-        return run(again, args, current.trace)[n_outs:]
-
-    tangents = [a.strong() for a in active(avals, mask)]
-    return Derivative(
-        mask,
-        stage(forward, avals, name="while_loop"),
-        n_outs,
-        out_mask,
-        stage(push, [*avals[:n], *tangents], name="while_loop_linear"),
-    )
-
-
-@while_loop.transpose
-def _(cts: Sequence[Value | None], *args: Value | Aval, **params: object) -> NoReturn:
-    raise DerivativeError(
-        "while_loop: reverse-mode differentiation (grad, vjp, jacrev) needs the values of every "
-        "step, and how many steps a while_loop takes is known only when it has run; got a "
-        "while_loop, or a fori_loop whose bounds are traced values\n"
-        "  fix: lax.scan, or lax.fori_loop with bounds that are Python integers; or forward mode "
-        "(jvp, jacfwd), which works; or state the derivative with custom_vjp"
-    )
-
-
 # --- batches ---
-
-
-@while_loop.batch
-def _(args: Sequence[Value], batched: Mask, axis: Axis, **named: Any) -> Sequence[Value | Shared]:
-    params = WhileParams(**named)
-    inner, nb, nk = params.body_jaxpr, params.body_nconsts, len(params.body_jaxpr.outvars)
-    cond_consts, body_consts, carry = params.groups(args)
-    c_batched, b_batched, k_batched = params.groups(batched)
-    full, _ = transformed_at_fixpoint(
-        (*b_batched, *k_batched),
-        nb,
-        nk,
-        lambda m: depends(inner, m),
-        lambda m: batch_partly(inner, m, axis),
-    )
-    carry_batched = full[nb:]
-    condition, (one_by_one,) = batch_partly(params.cond_jaxpr, (*c_batched, *carry_batched), axis)
-    if one_by_one and must_be_sequential("while_loop", (params.cond_jaxpr, inner), axis):
-        avals = tuple(x.aval for x in args)
-        element = element_of_loop(inner, params[1:], tuple(batched), avals)
-        return sequential_vmap(element, args, batched, axis.size)
-    if one_by_one:  # some elements go on while others have ended: so all of the carry is batched
-        carry_batched = (True,) * nk
-        condition, _ = batch_partly(params.cond_jaxpr, (*c_batched, *carry_batched), axis)
-    body, _ = batch_partly(inner, (*b_batched, *carry_batched), axis, carry_batched)
-    carry = [
-        repeated(x, axis.size) if now and not before else x
-        for x, now, before in zip(carry, carry_batched, k_batched, strict=True)
-    ]
-    if not one_by_one:
-        outs = apply_while(condition, body, cond_consts, body_consts, carry)
-        return [o if b else Shared(o) for o, b in zip(outs, carry_batched, strict=True)]
-    cond_consts = [*condition.consts, *cond_consts]
-    body_consts = [*body.consts, *body_consts]
-    condition, body = condition.without_consts(), body.without_consts()
-    test, step = masked_loop(body, condition, len(cond_consts), len(body_consts), axis.size)
-    (going,) = run(condition, [*cond_consts, *carry], current.trace)
-    outs = apply_while(test, step, [], [*cond_consts, *body_consts], [going, *carry])
-    return outs[1:]
 
 
 @derived
@@ -408,13 +419,3 @@ def masked_loop(
         stage(any_going, avals, name=condition.name),
         stage(step, [*consts, *avals], name=body.name),
     )
-
-
-@while_loop.follow_keys
-def _(marks: Any, uses: Any, **named: Any) -> Any:
-    params = WhileParams(**named)
-    for_cond, for_body, carry = params.groups(marks)
-    for _ in range(2):  # the second step shows what the first has used already
-        uses.program(params.cond_jaxpr, [*for_cond, *carry])
-        carry = uses.program(params.body_jaxpr, [*for_body, *carry])
-    return carry

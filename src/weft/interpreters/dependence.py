@@ -16,10 +16,10 @@ from ..primitives.structural import broadcast_in_dim
 
 def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequence[bool]:
     """A mask of the results of an equation that depend on the inputs in `touched`."""
-    rule = e.primitive.depends_rule
-    if rule is None:
+    inside = e.primitive.inside
+    if inside is None or inside.depends is None:
         return [True] * len(e.outvars)
-    return rule(tuple(touched), inexact, **dict(e.params))
+    return inside.depends(tuple(touched), inexact, **dict(e.params))
 
 
 def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set[Var]:
@@ -49,7 +49,7 @@ def partition_equations(jaxpr: Jaxpr, linear: set[Var]) -> list[tuple[Equation, 
         else:
             parts.append((e, False))
             continue
-        if e.primitive.depends_rule is None:
+        if e.primitive.inside is None:
             linear.update(e.outvars)
             parts.append((e, True))
         else:

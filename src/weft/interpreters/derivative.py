@@ -126,10 +126,9 @@ def derivative_on(
     owner: Owner, primitive: Primitive, params: Params, mask: Mask, avals: tuple[Aval, ...]
 ) -> Any:
     """The derivative of an operation that is kept on one of its parameters."""
-    rule = primitive.linearize_rule
-    if rule is None:
+    if primitive.inside is None:
         return derive(primitive, avals, params, mask)
-    return rule(mask, avals, **dict(params))
+    return primitive.inside.linearize(mask, avals, **dict(params))
 
 
 def derive(primitive: Primitive, avals: Sequence[Aval], params: Params, mask: Mask) -> Any:

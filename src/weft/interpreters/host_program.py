@@ -225,9 +225,11 @@ class HostProgram:
 
 def called_program(jaxpr: Jaxpr) -> Program | None:
     """The program that a jaxpr calls, with its inputs and for its outputs, if it does no more."""
-    if len(jaxpr.equations) != 1 or not jaxpr.equations[0].primitive.inlinable:
+    if len(jaxpr.equations) != 1:
         return None
     (e,) = jaxpr.equations
+    if e.primitive.inside is None or not e.primitive.inside.inlinable:
+        return None
     params = dict(e.params)
     straight = [*map(id, jaxpr.invars)] == [*map(id, e.inputs)]
     straight &= [*map(id, jaxpr.outvars)] == [*map(id, e.outvars)]

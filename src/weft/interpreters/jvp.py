@@ -69,7 +69,7 @@ class JvpTrace(Trace):
             return outside.bind(primitive, primals, params, out)
         if self.closed:
             raise leaked(self, primitive.name)
-        if primitive.pushforward_rule is not None:
+        if primitive.inside is not None:
             owner: Any = primitive.owner(params)
             avals = tuple([p.aval for p in primals])
             jaxpr, out_mask = pushforward(owner, primitive, params, mask, avals)
@@ -120,8 +120,9 @@ class JvpTrace(Trace):
         if rules.jvp is None:
             if self.outside.computes:
                 raise rules.forward_mode()
-            assert primitive.stage_custom_rule is not None
-            return primitive.stage_custom_rule(self, function, rules, args)
+            assert primitive.inside is not None
+            assert primitive.inside.stage_custom is not None
+            return primitive.inside.stage_custom(primitive, function, rules, args)
         outs, t_outs = under(self.outside, rules.jvp, primals, scatter_list(tangents, mask))
         return [
             o if t is None else JvpTracer(self, o, t) for o, t in zip(outs, t_outs, strict=True)
@@ -156,8 +157,8 @@ def pushforward(
 ) -> tuple[Jaxpr, Mask]:
     """The program (primals, tangents) -> (outputs, tangents) of a higher-order operation, and which
     outputs have a tangent."""
-    assert primitive.pushforward_rule is not None
-    return primitive.pushforward_rule(mask, avals, **dict(params))
+    assert primitive.inside is not None
+    return primitive.inside.pushforward(mask, avals, **dict(params))
 
 
 def jvp(

@@ -143,8 +143,9 @@ class StageTrace(Trace):
         args: Sequence[Value],
     ) -> Any:
         """A function with a derivative rule of its own: one equation that keeps both."""
-        assert primitive.stage_custom_rule is not None
-        return primitive.stage_custom_rule(self, function, rules, args)
+        assert primitive.inside is not None
+        assert primitive.inside.stage_custom is not None
+        return primitive.inside.stage_custom(primitive, function, rules, args)
 
     def value_of(self, tracer: StageTracer) -> Any:
         """The array that a tracer stands for, if that is known: see `concrete_stage.py`."""

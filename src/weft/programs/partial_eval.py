@@ -78,8 +78,8 @@ def _partial_eval_jaxpr(
         rest = tuple(h and not s for h, s in zip(here, saved, strict=True))
         again = e
         if True in rest:
-            if e.primitive.partial_eval_rule is not None:
-                e, inside, again = e.primitive.partial_eval_rule(e, rest, policy)
+            if (split := parting(e)) is not None:
+                e, inside, again = split(e, rest, policy)
                 residuals.update(dict.fromkeys(inside))
             needed.update(v for v in again.inputs if type(v) is Var)
             remat.append(again)
@@ -100,12 +100,18 @@ def _partial_eval_jaxpr(
     )
 
 
+def parting(e: Equation) -> Callable[..., EquationParts] | None:
+    """The rule by which an equation becomes two; `None` of one that has no parts."""
+    inside = e.primitive.inside
+    return None if inside is None else inside.partial_eval
+
+
 def saved_outputs(e: Equation, policy: Policy | None) -> Mask:
     """The outputs of an equation that are saved as they are, as a mask."""
     acts = has_effects(e)
     if policy is None and not acts:
         return (False,) * len(e.outvars)
-    if e.primitive.partial_eval_rule is None:
+    if parting(e) is None:
         save = acts or saves(e, policy)
         return (bool(save),) * len(e.outvars)
     # the output of a call, if it is saved inside; that of a choice, if it is in all branches
@@ -192,7 +198,7 @@ def with_policy(jaxpr: Jaxpr, policy: Policy) -> Jaxpr:
 
 def with_policy_inside(e: Equation, policy: Policy) -> Equation:
     """The equation with `with_policy` applied to the programs inside."""
-    if e.primitive.partial_eval_rule is None:
+    if parting(e) is None:
         return e
 
     def changed(name: str, value: Any) -> Any:

@@ -69,7 +69,12 @@ def resolve_of(e: Equation) -> Any:
 
 def inlines(e: Equation) -> bool:
     """True for a call of a function in which something is asked: it is written out."""
-    return e.primitive.inlinable and any(map(asks, subjaxprs(e.params)))
+    return is_call(e) and any(map(asks, subjaxprs(e.params)))
+
+
+def is_call(e: Equation) -> bool:
+    """True of the call of a function, which may be written out."""
+    return e.primitive.inside is not None and e.primitive.inside.inlinable
 
 
 @derived
@@ -80,7 +85,7 @@ def asks(jaxpr: Jaxpr) -> bool:
         inside = subjaxprs(e.params)
         if asks_itself(e) and e.primitive.effects is None:
             return True
-        if (e.primitive.inlinable or asks_itself(e)) and any(map(asks, inside)):
+        if (is_call(e) or asks_itself(e)) and any(map(asks, inside)):
             return True
     return False
 

@@ -109,8 +109,8 @@ class Divergence:
     def results(self, e: Equation, ins: Sequence[VaryingAxes]) -> Sequence[VaryingAxes]:
         """The axes along which each result of an equation varies."""
         primitive = e.primitive
-        if primitive.vary_rule is not None:
-            return primitive.vary_rule(ins, self, **dict(e.params))
+        if primitive.inside is not None and primitive.inside.vary is not None:
+            return primitive.inside.vary(ins, self, **dict(e.params))
         every = UNIFORM.union(*ins)
         collective, effects = primitive.collective, primitive.effects
         if collective is not None and collective.rule is not None:
@@ -167,8 +167,11 @@ class Divergence:
         equations = []
         for e in jaxpr.equations:
             varies = env.of(e.inputs)
-            rule = e.primitive.keep_uniform_rule
-            equations.append(e if rule is None else rule(e, varies, self))
+            inside = e.primitive.inside
+            if inside is None or inside.keep_uniform is None:
+                equations.append(e)
+            else:
+                equations.append(inside.keep_uniform(e, varies, self))
             env.update(zip(e.outvars, self.results(e, varies), strict=True))
         if all(new is e for new, e in zip(equations, jaxpr.equations, strict=True)):
             return jaxpr

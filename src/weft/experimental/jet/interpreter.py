@@ -91,7 +91,7 @@ class JetTrace(Trace):
             return self.outside.bind(primitive, [p[0] for p in paths], params, out)
         if self.closed:
             raise leaked(self, primitive.name)
-        if primitive.inlinable:
+        if primitive.inside is not None and primitive.inside.inlinable:
             return run(dict(params)["jaxpr"], args, self)
         found = self.carried(primitive, paths, params, mask)
         return [*map(self.moving, found)] if primitive.multiple else self.moving(found[0])
@@ -105,7 +105,7 @@ class JetTrace(Trace):
             return [under(self.outside, path_of_power, paths[0], paths[1][0])]
         if rule is not None:
             return [under(self.outside, lambda: rule(*paths, **dict(params)))]
-        if primitive.pushforward_rule is None:
+        if primitive.inside is None:
             d = derivative(primitive, [p[0] for p in paths], params, mask)
             if d is None or is_linear_map(d):
                 return self.mapped(primitive, paths, params, d)

@@ -76,7 +76,7 @@ class SparseTrace(Trace):
             return self.outside.bind(primitive, operands, params, out)
         if self.closed:
             raise leaked(self, primitive.name)
-        if primitive.inlinable:
+        if primitive.inside is not None and primitive.inside.inlinable:
             return run(dict(params)["jaxpr"], args, self)
         if (loop := loops.get(primitive)) is not None:
             results = under(self.outside, loop, operands, dict(params))

@@ -159,7 +159,8 @@ class Uses:
     ) -> list[Marks | None]:
         """The marks of an operation's results. `values` are the arguments that are known."""
         keys = any(x is not None for x in ins) and any(is_extended(a.dtype) for a in outs)
-        rule = rules.get(primitive) or primitive.follow_keys_rule
+        inside = primitive.inside
+        rule = rules.get(primitive) if inside is None else inside.follow_keys
         if rule is not None:
             found = list(rule(ins, self, **dict(params)))
         elif keys and primitive.takes_keys and primitive.evaluate_rule is not None:
@@ -231,7 +232,7 @@ def follow(primitive: Primitive, args: Sequence[Value], params: Params) -> list[
     out = primitive.out(args, params)
     outs = out if primitive.multiple else [out]
     ins = [marks_of(x) for x in args]
-    if primitive.follow_keys_rule is None and all(x is None for x in ins):
+    if primitive.inside is None and all(x is None for x in ins):
         return []
     return Uses().operation(primitive, ins, args, params, outs)
 

@@ -4,7 +4,7 @@ A compiled program is run again equation by equation, and so are the programs in
 that made it, down to one operation. Knows `run` of programs; knows no transformation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +81,7 @@ def report(
     if primitive in _SPREAD and args[0].aval.ndim == 0 and is_bad(args[0]):
         return
     applied = Operation(primitive, args, outs, location_of(primitive.name))
-    if primitive.unfold_rule is None:
+    if unfold_of(primitive) is None:
         raise noted(FloatingPointError(told(applied)))
     found = culprit_inside(primitive, args, quiet_params(params), ())  # effects are over
     if isinstance(found, Operation):
@@ -94,6 +94,11 @@ def report(
 # --- the search ---
 
 
+def unfold_of(primitive: Primitive) -> Callable[..., Any] | None:
+    """The rule by which the programs inside an operation are run one after the other."""
+    return None if primitive.inside is None else primitive.inside.unfold
+
+
 def culprit_inside(
     primitive: Primitive, args: Sequence[Value], params: Params, steps: tuple[str, ...]
 ) -> Any:
@@ -102,8 +107,9 @@ def culprit_inside(
     Returns: an `Operation`; an `Input` of the operation if it came from there; `None` if there are
       no bad results when the programs are run operation by operation.
     """
-    assert primitive.unfold_rule is not None
-    unfolding = primitive.unfold_rule(args, **dict(params))
+    unfold = unfold_of(primitive)
+    assert unfold is not None
+    unfolding = unfold(args, **dict(params))
     outs = None
     while True:
         try:
@@ -155,7 +161,7 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
         order = {id(e): i for i, e in enumerate(jaxpr.equations)}
         e, place = min(makers, key=lambda pair: order[id(pair[0])])
         inputs = [env[u] if type(u) is Var else u for u in e.inputs]
-        if e.primitive.unfold_rule is not None:
+        if unfold_of(e.primitive) is not None:
             return culprit_inside(e.primitive, inputs, e.params, steps)
         return Operation(e.primitive, inputs, [env[v] for v in e.outvars], place, steps)
     for v in sources:
