@@ -1,4 +1,8 @@
-"""All names of Trax's modules of layers are there, with their parameters and a docstring."""
+"""All names of Trax's modules of layers are there, with their parameters and defaults, and a
+docstring.
+
+`documented.json` has the signatures of Trax 1.4.1, written as those of `tests/names`.
+"""
 
 import importlib
 import inspect
@@ -6,11 +10,16 @@ import json
 import pathlib
 
 import pytest
+import signatures
 
 from weft import layers as tl
 
 DOCUMENTED = json.loads(pathlib.Path(__file__).with_name("documented.json").read_text())
 ELSEWHERE = {("research.rel_attention", "DotProductAttention")}  # `tl` has the layer of that name
+OTHER_DEFAULTS = {
+    ("AtariConvInit", "dtype"): "None is the default float dtype",
+    ("SummaryScalar", "aggregation_fun"): "None is the mean",
+}
 NAMES = [(module, name) for module, names in DOCUMENTED.items() for name in names]
 
 
@@ -22,9 +31,11 @@ def test_a_name_is_there_with_its_parameters_and_a_docstring(module, name):
     wanted = DOCUMENTED[module][name]
     if wanted is None:
         return
-    parameters = inspect.signature(value).parameters.values()
-    names = [str(p).partition("=")[0].partition(":")[0].strip() for p in parameters]
-    assert names[: len(wanted.split())] == wanted.split()
+    own = signatures.parameters(inspect.signature(value))
+    documented = signatures.read(wanted)
+    assert [p[:3] for p in own[: len(documented)]] == [p[:3] for p in documented]
+    *_, changed = signatures.faults(documented, own)
+    assert [p for p in changed if (name, p) not in OTHER_DEFAULTS] == []
     assert "\n" in inspect.getdoc(value), "says what it is, and its source"
     assert len(inspect.getdoc(value)) > 60
 

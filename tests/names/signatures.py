@@ -1,4 +1,5 @@
-"""The parameters that JAX, NumPy and SciPy document, and whether weft's functions take them.
+"""The parameters that JAX, NumPy and SciPy document, and whether weft's functions take them, with
+the same defaults.
 
 `signatures.json` has the signatures of public functions, classes and methods of JAX 0.10.2, and
 those of NumPy 2.4 and SciPy 1.17 under the same names, by library and namespace. `record` writes
@@ -6,8 +7,9 @@ it where these libraries are installed; nothing here imports them otherwise:
 
     python tests/names/signatures.py
 
-A signature is text: `x, y=, /, axis=, *, out=`, where `=` marks what may be left out. What weft
-does otherwise stands in two tables of `docs/differences.md`, with the reason.
+A signature is text: `x, y=1, /, axis=None, *, out=...`, where `...` is a default that is not a
+plain value. The differences from weft stand in three tables of `docs/differences.md`, with the
+reason.
 """
 
 import ast
@@ -20,13 +22,15 @@ import json
 import pathlib
 import re
 import types
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import compare
+import numpy
 
 FILE = pathlib.Path(__file__).parent / "signatures.json"
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "differences.md"
 MISSING, MISPLACED = "Parameters that aren't there", "Parameters in another place"
+CHANGED = "Parameters with another default"
 ARRAY = "weft.numpy.ndarray"
 FURTHER = (
     "config core api_util experimental.checkify experimental.jet experimental.ode "
@@ -38,24 +42,55 @@ OPTIONS = ("out", "where", "casting", "order", "dtype", "subok", "signature")
 
 
 class Parameter(NamedTuple):
-    """A parameter: `kind` is '/', 'p' (by position or name), 'k' (by name), '*' or '**'."""
+    """A parameter: `kind` is '/', 'p' (by position or name), 'k' (by name), '*' or '**'; `default`
+    is a plain value, or `...` for any other."""
 
     name: str
     kind: str
     optional: bool
+    default: Any = ...
 
 
 # --- texts ---
 
+NUMBERS = {"inf": numpy.inf, "nan": numpy.nan}
 _KINDS = dict(zip(inspect._ParameterKind, ("/", "p", "*", "k", "**"), strict=True))
 
 
 def parameters(signature):
     """The parameters of a signature of `inspect`."""
     return [
-        Parameter(p.name, _KINDS[p.kind], p.default is not p.empty or p.kind.name.startswith("VAR"))
+        Parameter(
+            p.name,
+            _KINDS[p.kind],
+            p.default is not p.empty or p.kind.name.startswith("VAR"),
+            plain(p.default),
+        )
         for p in signature.parameters.values()
     ]
+
+
+def plain(value):
+    """A default as text can say it: a dtype, a function or a member of an enumeration is its name;
+    a list, a set or a small array is a tuple. `...` stands for other values."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        parts = [plain(v) for v in value]
+        if isinstance(value, (set, frozenset)):
+            parts.sort(key=repr)
+        return ... if ... in parts else tuple(parts)
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, (numpy.ndarray, numpy.generic)) and value.size < 9:
+        return plain(value.tolist())
+    if value is None or type(value) in (bool, int, float, complex, str):
+        return value
+    if value is inspect.Parameter.empty:
+        return ...
+    try:
+        return numpy.dtype(getattr(value, "dtype", value)).name
+    except TypeError:
+        inner = "<locals>" in getattr(value, "__qualname__", "")  # its name says nothing
+        return ... if inner else getattr(value, "__name__", ...)
 
 
 def written(found):
@@ -66,7 +101,8 @@ def written(found):
         if p.kind == "k" and not {"k", "*"} & set(kinds[:i]):
             parts.append("*")
         stars = p.kind if p.kind in ("*", "**") else ""
-        parts.append(stars + p.name + ("=" if p.optional and not stars else ""))
+        default = "..." if p.default is ... else repr(p.default)
+        parts.append(stars + p.name + (f"={default}" if p.optional and not stars else ""))
         if p.kind == "/" and "/" not in kinds[i + 1 :]:
             parts.append("/")
     return ", ".join(parts)
@@ -74,8 +110,7 @@ def written(found):
 
 def read(text):
     """The parameters of a text."""
-    names = re.sub(r"(\w)=", r"\1=0", text)
-    return parameters(inspect.signature(eval(f"lambda {names}: 0")))
+    return parameters(inspect.signature(eval(f"lambda {text}: 0", NUMBERS)))
 
 
 # --- what is recorded ---
@@ -177,7 +212,6 @@ def theirs(path, library):
 def record():
     """Writes the signatures of the other libraries."""
     import jax.numpy
-    import numpy
 
     paths = [p for table in compare.NAMES.values() for p in table if p[-1] not in ")]"]
     paths = [*dict.fromkeys([*paths, *(f"weft.{name}" for name in FURTHER.split())])]
@@ -209,8 +243,9 @@ def faults(wanted, found):
 
     Args:
       wanted, found: lists of parameters.
-    Returns: a pair of lists of names: what can't be given by name, or must be given though it may
-      be left out elsewhere; what can't be given at its position, or means another there.
+    Returns: three lists of names: what can't be given by name, or must be given though it may be
+      left out elsewhere; what can't be given at its position, or means another there; what is
+      something else where it is left out.
     """
     by_name = {p.name: p for p in found if p.kind in "pk"}
     places = [p for p in found if p.kind in ("/", "p")]
@@ -237,7 +272,18 @@ def faults(wanted, found):
         p.name for i, p in enumerate(found)
         if not p.optional and p.name not in known and not (p.kind in ("/", "p") and i < taken)
     ]  # fmt: skip
-    return missing, misplaced
+    changed = [
+        p.name
+        for p in wanted
+        if p.kind in "pk" and p.optional and p.default is not ... and p.name in by_name
+        and not same(by_name[p.name], p)
+    ]  # fmt: skip
+    return missing, misplaced, changed
+
+
+def same(own, other):
+    """True if two parameters have one default: 1 and True are two."""
+    return repr(own.default) == repr(other.default) or not own.optional
 
 
 def found_of(function, owner, wanted):
@@ -249,20 +295,23 @@ def found_of(function, owner, wanted):
     if "out" not in names or not {"where", "subok"} & names or wanted[0].kind != "/":
         return listed
     operands = [p for p in listed if not p.optional]
-    taken = [Parameter(n, "p" if n == "out" else "k", True) for n in OPTIONS
-             if takes(function, len(operands), n)]  # fmt: skip
+    taken = [
+        Parameter(p.name, "p" if p.name == "out" else "k", True, p.default)
+        for p in wanted
+        if p.name in OPTIONS and takes(function, len(operands), p)
+    ]
     named = [p for p in listed if p.optional and p.kind != "**" and p.name not in OPTIONS]
     return [*operands, *taken, *named]
 
 
 def takes(function, count, option):
     """True if a function of arrays takes an option of ufuncs at NumPy's default."""
+    import weft
     import weft.numpy as np
 
-    default = {"where": True, "casting": "same_kind", "order": "K", "subok": True}.get(option)
     operands = [np.ones((1, 1), int)] * count
     try:
-        function(*operands, **{option: default})
+        weft.eval_shape(functools.partial(function, **{option.name: option.default}), *operands)
     except TypeError:
         return False
     return True
@@ -270,8 +319,10 @@ def takes(function, count, option):
 
 @functools.cache
 def differences():
-    """What weft's functions lack and what they misplace: two sets of (function, parameter)."""
-    missing, misplaced, compared = set(), set(), 0
+    """What weft's functions lack, what they misplace, and which defaults they change: three sets of
+    (function, parameter), and the number of functions."""
+    missing, misplaced, changed, compared = set(), set(), set(), 0
+    settled = set()  # defaults of JAX's; NumPy's and SciPy's count where it has none
     for table in json.loads(FILE.read_text()).values():
         for path, names in table.items():
             owner = compare.namespace(path)
@@ -288,9 +339,12 @@ def differences():
                     continue
                 compared += 1
                 full = f"{path}.{name}".removeprefix("weft.")
-                for names_of, into in zip(faults(wanted, found), (missing, misplaced), strict=True):
-                    into |= {(full, n) for n in names_of}
-    return missing, misplaced, compared
+                lacking, moved, other = faults(wanted, found)
+                missing |= {(full, n) for n in lacking}
+                misplaced |= {(full, n) for n in moved}
+                changed |= {(full, n) for n in other} - settled
+                settled |= {(full, p.name) for p in wanted if p.default is not ...}
+    return missing, misplaced, changed, compared
 
 
 def stated(title):

@@ -88,6 +88,7 @@ def test_zeros_that_are_stored():
     mat = BCOO((np.array([1.0, -1, 0, 2]), np.array([[0], [0], [2], [3]])), shape=(5,))
     assert mat.sum_duplicates().indices.tolist() == [[0], [3]]
     assert mat.sum_duplicates(remove_zeros=False).indices.tolist() == [[0], [2], [3]]
+    assert sparse.bcoo_sum_duplicates(mat).indices.tolist() == [[0], [3]]
     with pytest.raises(errors.ConcretizationTypeError, match="nse=n"):
         jit(lambda m: m.sum_duplicates())(mat)
 
@@ -138,6 +139,15 @@ def test_empty_eye_and_random():
         assert mat.indices_sorted
         assert onp.count_nonzero(mat.todense()) == mat.data.size
     assert mat.nse == 7
+
+
+@pytest.mark.parametrize(("wide", "width"), [(False, 32), (True, 64)])
+def test_a_random_array_has_a_fifth_of_the_places_in_default_dtypes(wide, width):
+    with weft.enable_x64(wide):
+        mat = sparse.random_bcoo(random.PRNGKey(0), (5, 4))
+        assert (mat.n_batch, mat.n_sparse, mat.n_dense, mat.nse) == (0, 2, 0, 4)
+        assert (mat.data.dtype, mat.indices.dtype) == (f"float{width}", f"int{width}")
+        assert len({*map(tuple, mat.indices.tolist())}) == 4
 
 
 # --- shapes ---

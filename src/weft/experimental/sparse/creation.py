@@ -96,8 +96,8 @@ def random_bcoo(
     key: Any,
     shape: Sequence[int],
     *,
-    dtype: DTypeLike = "float32",
-    indices_dtype: DTypeLike = "int32",
+    dtype: DTypeLike = float,
+    indices_dtype: DTypeLike | None = None,
     nse: float = 0.2,
     n_batch: int = 0,
     n_dense: int = 0,
@@ -111,7 +111,7 @@ def random_bcoo(
     Args:
       key: of the random numbers.
       shape: the lengths of its axes.
-      dtype, indices_dtype: of the elements; of the indices.
+      dtype, indices_dtype: of the elements; of the indices, the default integers if None.
       nse: how many elements (of each batch); below 1, the part of the places.
       n_batch, n_dense: how many leading and trailing axes aren't indexed.
       unique_indices: whether no place occurs twice.
@@ -120,6 +120,7 @@ def random_bcoo(
     Source: JAX documentation, `jax.experimental.sparse.random_bcoo`.
     """
     shape = tuple(shape)
+    indices_dtype = int if indices_dtype is None else indices_dtype
     n_sparse = len(shape) - n_batch - n_dense
     batch, sparse = shape[:n_batch], shape[n_batch : n_batch + n_sparse]
     places = int(np.prod(np.array(sparse, "int32"))) if sparse else 1
