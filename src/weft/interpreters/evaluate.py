@@ -173,15 +173,16 @@ class EvaluateTrace(Trace):
                 )
             return device_memory.shared(buffer, stream)
         host = np.asarray(array.host())
-        copy = options["copy"]
+        copy, tells = options["copy"], (options["max_version"] or (0, 0)) >= (1, 0)
         # NumPy exports read-only memory to newer consumers only. A number, which many arrays may
         # share, is no saving.
-        if copy is None and (
-            not host.ndim or (not host.flags.writeable and options["max_version"] is None)
-        ):
+        if copy is None and (not host.ndim or not (host.flags.writeable or tells)):
             copy = True
         if copy:
             host = host.copy()
+        elif tells:  # arrays are immutable
+            host = host.view()
+            host.flags.writeable = False
         given = {k: v for k, v in options.items() if v is not None and k != "copy"}
         return capsules.exported(host, given)
 
