@@ -151,7 +151,7 @@ def _spence(m: Algebra, x: Number) -> Number:
     log(x)."""
     small, large = x < 0.5, x > 2
     inverse = 1 / m.maximum(x, 2)
-    u = -m.log1p(m.where(small, -x, m.where(large, -inverse, x - 1)))
+    u = 0.0 - m.log1p(m.where(small, -x, m.where(large, -inverse, x - 1)))  # 0.0 at x = 1
     square = u * u
     series = u - 0.25 * square + u * square * polynomial(m, _DILOGARITHM, square)
     logarithm = m.log(m.where(small | large, x, 1.0))
