@@ -1,60 +1,51 @@
-"""JAX's public names that weft may lack, and the way out of each: for messages (`lazy.py`).
+"""JAX's public names that weft does not have, and the way out of each: for messages (`lazy.py`).
 
-An entry counts while the name is absent only, so one may stay when the name comes. Knows names
-only, and is loaded when somebody asks for one that isn't there.
+Loaded when somebody asks for a name that is not there.
 """
 
 NOT_YET = {
     "weft": """
-        ad auto_pcast ds make_user_context memory ref version
-        NamedSharding P Ref Shard allow_f16_reductions api_util array_garbage_collection_guard cfg
-        clear_backends clear_caches copy_to_host_async core custom_batching custom_transpose
-        dtypes effects_barrier empty_ref errors explain_cache_misses export
-        ffi float0 free_ref freeze fwd_and_bwd host_count host_id host_ids image interpreters
-        jacobian jax2tf_associative_scan_reductions jaxpr_debug_info legacy_prng_key lib linear_util
-        live_arrays monitoring new_ref nn no_execution no_tracing numpy_dtype_promotion
-        print_environment_info profiler remove_size_one_mesh_axis_from_type reshard
-        safe_map scipy set_mesh smap softmax_custom_jvp stages test_util thread_guard tree tree_all
-        tree_flatten tree_leaves tree_map tree_multimap tree_reduce tree_structure tree_transpose
-        tree_unflatten typeof typing util
+        ad auto_pcast ds make_user_context memory ref version NamedSharding P Ref Shard
+        allow_f16_reductions array_garbage_collection_guard cfg clear_backends clear_caches
+        copy_to_host_async custom_transpose empty_ref explain_cache_misses ffi float0
+        free_ref freeze fwd_and_bwd host_count host_id host_ids
+        jax2tf_associative_scan_reductions jaxpr_debug_info legacy_prng_key lib linear_util
+        live_arrays monitoring new_ref no_execution no_tracing print_environment_info
+        remove_size_one_mesh_axis_from_type reshard safe_map set_mesh smap
+        softmax_custom_jvp thread_guard tree_multimap
     """,
     "weft.numpy": "DeviceArray float6_e2m3fn float6_e3m2fn int1 uint1",
     "weft.lax": """
-        AccuracyMode RaggedDotDimensionNumbers
-        RandomAlgorithm Tolerance after_all composite conv_general_dilated_local
-        conv_general_permutations conv_general_shape_tuple conv_shape_tuple
-        conv_transpose_shape_tuple create_token cumlogsumexp dce_sink dtype infeed mulhi
-        outfeed pcast pdot precv psend pvary ragged_all_to_all ragged_dot
-        ragged_dot_general pbroadcast select_and_gather_add
-        select_and_scatter select_and_scatter_add shape_as_value stack stage tie_in unstack xeinsum
+        after_all composite create_token dce_sink infeed outfeed pcast pdot precv psend
+        pvary ragged_all_to_all pbroadcast shape_as_value stage xeinsum
     """,
     "weft.profiler": "ProfileEvent ProfilePlane",
     "weft.random": """
-        PRNGKeyArray KeyArray default_prng_impl random_gamma_p threefry2x32_key threefry_2x32
+        PRNGKeyArray KeyArray default_prng_impl random_gamma_p threefry2x32_key
+        threefry_2x32
     """,
     "weft.experimental": """
-        EArray array_serialization callback checkify colocated_python compilation_cache compute_on
-        cur_qdd custom_partitioning djax enable_x64 disable_x64 fused general_dtypes
-        global_device_array hijax jax2tf jet key_reuse layout loops maps mesh_utils minmax mosaic
-        ode optimizers pallas primal_tangent_dtype profiler random rnn roofline serialize_executable
-        shard_alike sharded_jit sparse stax topologies transfer x64_context xla_metadata xmap
+        EArray array_serialization callback colocated_python compilation_cache compute_on
+        cur_qdd custom_partitioning djax fused general_dtypes global_device_array hijax
+        jax2tf key_reuse layout loops maps mosaic pallas primal_tangent_dtype profiler
+        random rnn roofline serialize_executable shard_alike sharded_jit topologies transfer
+        x64_context xla_metadata xmap
     """,
     "weft.ad_checkpoint": "Offloadable Recompute Saveable",
     "weft.custom_derivatives": """
-        custom_vjp_primal_tree_values linear_call remat_opt_p zero_from_primal custom_jvp_call_p
-        custom_vjp_call_p
+        custom_vjp_primal_tree_values linear_call remat_opt_p zero_from_primal
+        custom_jvp_call_p custom_vjp_call_p
     """,
-    "weft.debug": """
-        DebugEffect OrderedDebugEffect inspect_array_sharding log
-    """,
+    "weft.debug": "DebugEffect OrderedDebugEffect inspect_array_sharding log",
     "weft.errors": """
-        InconclusiveDimensionOperation JAXIndexError JAXTypeError JaxRuntimeError JaxprTypeError
+        InconclusiveDimensionOperation JAXIndexError JAXTypeError JaxRuntimeError
+        JaxprTypeError
     """,
     "weft.export": "SymbolicScope is_symbolic_dim symbolic_args_specs symbolic_shape",
-    "weft.lax.linalg": "cholesky_update qdwh symmetric_product",
     "weft.sharding": """
         AbstractDevice AbstractMesh AxisType ManualAxisType auto_axes explicit_axes
-        get_abstract_mesh get_mesh make_single_device_sharding reshard set_mesh use_abstract_mesh
+        get_abstract_mesh get_mesh make_single_device_sharding reshard set_mesh
+        use_abstract_mesh
     """,
     "weft.stages": "CompilerOptions",
     "weft.tree": "static",
@@ -64,37 +55,21 @@ NOT_YET = {
 }
 """Names of JAX's, of this year and of earlier ones, by namespace: `weft.…` for `jax.…`."""
 
-ON_THE_HOST = (
-    "on the host: weft.pure_callback calls NumPy's or SciPy's function, also within weft.jit"
-)
-
 INSTEAD = {
     "weft.clear_backends": "weft.jit(f).clear_cache() forgets what one function was compiled to",
     "weft.clear_caches": "weft.jit(f).clear_cache() forgets what one function was compiled to",
-    "weft.core": "weft.extend has primitives, traces and programs; weft.make_jaxpr makes one",
-    "weft.effects_barrier": "weft.block_until_ready(results) waits for their callbacks too",
     "weft.experimental.callback": "weft.experimental.io_callback, weft.pure_callback",
-    "weft.experimental.enable_x64": "weft.enable_x64(True), a context manager",
-    "weft.experimental.disable_x64": "weft.enable_x64(False), a context manager",
     "weft.experimental.loops": "weft.lax.fori_loop, weft.lax.scan",
     "weft.experimental.maps": "weft.shard_map, or weft.jit with in_shardings",
-    "weft.experimental.mesh_utils": "weft.make_mesh",
     "weft.experimental.sharded_jit": "weft.jit with in_shardings and out_shardings",
     "weft.ffi": "weft.extend.ffi",
     "weft.float0": "weft.dtypes.float0",
     "weft.host_count": "weft.process_count",
     "weft.host_ids": "weft.process_indices",
     "weft.host_id": "weft.process_index",
-    "weft.interpreters": "weft.extend has the interpreters; docs/extending.md shows them",
-    "weft.jacobian": "weft.jacrev, or weft.jacfwd",
     "weft.NamedSharding": "weft.sharding.NamedSharding",
     "weft.P": "weft.sharding.PartitionSpec",
-    "weft.nn": "weft.numpy has the parts: relu(x) is weft.numpy.maximum(x, 0)",
-    "weft.scipy": ON_THE_HOST,
-    "weft.tree": "weft.tree_util: its names begin with tree_, as weft.tree_util.tree_map",
     "weft.tree_multimap": "weft.tree_util.tree_map, which takes several trees",
-    "weft.typeof": "x.shape, x.dtype, x.weak_type",
-    "weft.lax.dtype": "weft.numpy.result_type(x)",
     "weft.lax.xeinsum": "weft.numpy.einsum",
     "weft.numpy.DeviceArray": "weft.Array",
     "weft.random.default_prng_impl": "weft.default_prng_impl",
@@ -171,7 +146,6 @@ LEFT_OUT = {
     "weft.lax.outfeed": "use a result of the function, or weft.experimental.io_callback",
     "weft.lax.pcast": "weft finds out by itself which values vary: leave it out",
     "weft.lax.pvary": "weft finds out by itself which values vary: leave it out",
-    "weft.lax.tie_in": "constants are a part of the traced program: leave it out",
     "weft.reshard": NO_SHARDED_TYPES,
     "weft.remove_size_one_mesh_axis_from_type": NO_SHARDED_TYPES,
     "weft.safe_map": "Python's zip(…, strict=True) does it",
