@@ -79,7 +79,13 @@ def test_precision_is_named_and_carried_into_the_program():
     assert "precision HIGH" in text
     with default_matmul_precision("highest"):
         assert "HIGHEST" in str(make_jaxpr(lambda x: lax.dot(x, x))(x))
-    assert "HIGH" in str(make_jaxpr(lambda x: lax.dot(x, x, ("high", "default")))(x))
+    for pair, written in (
+        (("high", "default"), "[#stablehlo<precision HIGH>, #stablehlo<precision DEFAULT>]"),
+        ((None, "highest"), "[#stablehlo<precision DEFAULT>, #stablehlo<precision HIGHEST>]"),
+        ([lax.Precision.HIGH, None], "[#stablehlo<precision HIGH>, #stablehlo<precision DEFAULT>]"),
+    ):
+        text = jit(lambda x, pair=pair: lax.dot(x, x, precision=pair)).lower(x).as_text()
+        assert f"precision_config = {written}" in text
 
 
 def test_precisions_of_operands_follow_them_into_derivatives():

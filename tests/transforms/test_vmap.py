@@ -100,6 +100,19 @@ def test_results_that_do_not_depend_on_the_batch():
     assert weft.vmap(lambda x: None)(f32([1.0])) is None
 
 
+def test_results_that_custom_rules_give_do_not_depend_on_the_batch_if_their_arguments_do_not():
+    pushed, pulled = weft.custom_jvp(lambda x: x * 3), weft.custom_vjp(lambda x: x * 3)
+    pushed.defjvp(lambda primals, tangents: (pushed(*primals), tangents[0] * 3))
+    pulled.defvjp(lambda x: (x * 3, None), lambda _, ct: (ct * 3,))
+    for f in (pushed, pulled, weft.jit(pushed), weft.checkpoint(pulled)):
+        of_sum = weft.vmap(lambda x, f=f: f(weft.lax.psum(x, "i")), axis_name="i", out_axes=None)
+        assert float(of_sum(f32([1.0, 2.0, 4.0]))) == 21.0
+        of_other = weft.vmap(lambda x, y, f=f: f(y), (0, None), out_axes=None, axis_name="i")
+        assert float(of_other(f32([1.0, 2.0]), 5.0)) == 15.0
+        both = weft.vmap(lambda x, y, f=f: (f(x), f(y)), (0, None), axis_name="i")
+        same(both(f32([1.0, 2.0]), 5.0), ([3.0, 6.0], [15.0, 15.0]))
+
+
 def test_scalars_of_python_and_weak_types():
     y = weft.vmap(lambda x, s: x * s, (0, None))(np.ones(2, np.float16), 2.0)
     assert y.dtype == np.float16
