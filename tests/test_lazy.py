@@ -8,8 +8,9 @@ import pytest
 
 import weft
 import weft.numpy as np
-from weft import fastmath
+from weft import fastmath, lax
 from weft.experimental import optimizers
+from weft.higher_order.while_loop import while_loop
 from weft.lazy import Deferred, exports
 from weft.scipy import stats
 
@@ -62,6 +63,12 @@ def test_a_found_name_becomes_an_attribute():
     _, getattr_, _ = exports("weft.numpy", {"products": "dot"})
     assert getattr_("dot") is np.dot
     assert vars(np)["dot"] is np.dot
+
+
+def test_a_name_may_be_another_one_in_its_module():
+    assert lax.while_p is while_loop
+    assert vars(lax)["while_p"] is while_loop
+    assert not hasattr(lax, "abs_")
 
 
 def test_a_deferred_module_is_the_module():

@@ -25,23 +25,29 @@ def exports(
 
     Args:
       package: its name.
-      names: the names that each module adds to the package, with spaces between them. A module is
-        written as behind `from .`: `"at"` is in the package, `".core.aval"` is beside it.
+      names: the names that each module adds to the package, with spaces between them; `add:add_p`
+        is the module's `add` under the name `add_p`. A module is written as behind `from .`: `"at"`
+        is in the package, `".core.aval"` is beside it.
       modules: modules of the package that are names of it themselves.
       together: modules that are loaded with the first name: what nearly every program uses, so that
         the time it takes is not scattered over first calls.
       into: the module that gets the names, if it is not the package.
     """
     owner = into or package
-    home = {name: module for module, found in names.items() for name in found.split()}
+    home = {}
+    for module, found in names.items():
+        for item in found.split():
+            name, _, renamed = item.partition(":")
+            home[renamed or name] = module, name
     loadable = {*modules.split()} - home.keys()
     public = sorted({*home, *loadable})
 
     def find(name: str) -> Any:
         if name in home:
-            for module in together.split():
-                importlib.import_module(f".{module}", package)
-            value = getattr(importlib.import_module(f".{home[name]}", package), name)
+            for first in together.split():
+                importlib.import_module(f".{first}", package)
+            module, own_name = home[name]
+            value = getattr(importlib.import_module(f".{module}", package), own_name)
             setattr(sys.modules[owner], name, value)
             return value
         if name in loadable:
@@ -52,7 +58,9 @@ def exports(
         return sorted({*(n for n in vars(sys.modules[owner]) if n.startswith("__")), *public})
 
     for module in () if into else names:
-        if home.get(module) == module:  # loading it later would hide the name behind the module
+        if (
+            module in home and home[module][0] == module
+        ):  # loading it later would hide the name behind the module
             find(module)
     return public, find, listed
 

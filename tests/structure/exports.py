@@ -4,8 +4,9 @@
 
 A namespace is a folder whose `__init__.py` calls `lazy.exports`: a table of its modules and the
 names that each adds. A row is the `__all__` of its module, and every module that has one has a row;
-for the folders in `CHOSEN` people write the rows, and here they are put in order. The rest of an
-`__init__.py` (its docstring, other statements, the options of the call) stays as it is.
+people write the rows of modules in other folders, and all rows of the folders in `CHOSEN`, and here
+they are put in order. The rest of an `__init__.py` (its docstring, other statements, the options of
+the call) stays as it is.
 `test_exports.py` fails if something else would be written.
 """
 
@@ -61,7 +62,7 @@ def public_names(path: Path) -> list[str]:
     tree = ast.parse(path.read_text())
     if call := call_of(tree):
         rows, options = table_of(call)
-        return [*options.get("modules", []), *(n for names in rows.values() for n in names)]
+        return [*options.get("modules", []), *(exported(n) for row in rows.values() for n in row)]
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if [getattr(t, "id", "") for t in targets] == ["__all__"]:
@@ -76,8 +77,14 @@ def table_of(call: ast.Call) -> tuple[Rows, dict[str, list[str]]]:
     return rows, options
 
 
+def exported(item: str) -> str:
+    """The name of an item of a row: of `add:add_p` the second."""
+    return item.rpartition(":")[2]
+
+
 def by_kind(name: str) -> tuple[int, list[tuple[int, str]]]:
     """The key by which ruff sorts names: CONSTANTS, Classes, the others, and 8 before 16."""
+    name = exported(name)
     kind = 0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2
     parts = re.findall(r"\d+|\D+", name)
     return kind, [(int(p), "") if p.isdigit() else (1 << 30, p) for p in parts]
@@ -87,7 +94,7 @@ def rows_of(package: str, rows: Rows, modules: list[str]) -> Rows:
     """The rows of a package: those that are there, and the `__all__` of its modules."""
     folder = SOURCE / package
     if package not in CHOSEN:
-        rows = {
+        rows = {module: names for module, names in rows.items() if module.startswith(".")} | {
             path.stem: names
             for path in folder.glob("*.py")
             if path.stem not in ("__init__", *modules) and (names := public_names(path))
@@ -120,11 +127,32 @@ def imported(module: str, names: list[str]) -> str:
     """An import that a stub hands on. Ruff sorts names without regard to upper and lower case, but
     for their kind."""
     names = sorted(names, key=lambda name: (by_kind(name)[0], by_kind(name.lower())[1]))
-    items = [f"{name} as {name}" for name in names]
+    return import_of(module, [f"{name} as {name}" for name in names])
+
+
+def import_of(module: str, items: list[str]) -> str:
+    """An import as ruff writes it."""
     line = f"from .{module} import {', '.join(items)}"
     if len(line) <= WIDTH:
         return line
     return "\n".join([f"from .{module} import (", *(f"    {item}," for item in items), ")"])
+
+
+def stub_of(rows: Rows, modules: list[str]) -> list[str]:
+    """The imports of a stub. A name that is another one in its module is assigned, since type
+    checkers take `import add as add_p` for private."""
+    aliases = {module: names for module, names in rows.items() if ":" in names[0]}
+    beside: dict[str, list[str]] = {}
+    for module in aliases:
+        parent, _, stem = module.rpartition(".")
+        beside.setdefault(parent, []).append(f"{stem} as _{stem}")
+    lines = [import_of(parent, items) for parent, items in beside.items()]
+    plain = [(module, imported(module, rows[module])) for module in rows if module not in aliases]
+    lines += [line for module, line in plain if module.startswith(".")]
+    lines += [imported("", modules)] if modules else []
+    lines += [line for module, line in plain if not module.startswith(".")]
+    pairs = [(m.rpartition(".")[2], *n.split(":")) for m, names in aliases.items() for n in names]
+    return [*lines, *[""] * bool(pairs), *(f"{new} = _{stem}.{name}" for stem, name, new in pairs)]
 
 
 def written(package: str) -> dict[str, str]:
@@ -143,7 +171,7 @@ def written(package: str) -> dict[str, str]:
         modules = [*keep, *(m for m in rows if m not in at_once and m not in keep)]
     if modules:
         options["modules"] = sorted(modules, key=by_kind)
-    names = [*modules, *(name for found in rows.values() for name in found)]
+    names = [*modules, *(exported(name) for found in rows.values() for name in found)]
     if twice := sorted({n for n in names if names.count(n) > 1}):
         raise SystemExit(f"{package}: two modules have {', '.join(twice)} in their __all__")
 
@@ -155,9 +183,7 @@ def written(package: str) -> dict[str, str]:
     stub = [
         "# Written by `make exports`: editors and type checkers read it instead of `__init__.py`."
     ]
-    stub += [imported(m, found) for m, found in rows.items() if m.startswith(".")]
-    stub += [imported("", modules)] if modules else []
-    stub += [imported(m, found) for m, found in rows.items() if not m.startswith(".")]
+    stub += stub_of(rows, modules)
     stub += ["", "__version__: str"] if "\n__version__" in old else []
     return {
         "__init__.py": "\n".join([*before, *lines, ")", ""]),

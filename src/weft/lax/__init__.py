@@ -1,10 +1,89 @@
-"""Operators on arrays, close to XLA's: nothing is promoted, little is broadcast."""
+"""Operators on arrays, close to XLA's: nothing is promoted, little is broadcast.
+
+`add_p` is the primitive of `add`: for programs that look at equations, or apply primitives with
+their parameters. docs/extending.md says what a primitive of weft is.
+"""
 
 from ..lazy import exports
 
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
+        ".higher_order.cond": "cond:cond_p",
+        ".higher_order.scan": "scan:scan_p",
+        ".higher_order.while_loop": "while_loop:while_p",
+        ".primitives.any_reduction": "reduce:reduce_p",
+        ".primitives.arithmetic": """
+            abs_:abs_p cbrt:cbrt_p ceil:ceil_p div:div_p floor:floor_p integer_pow:integer_pow_p
+            is_finite:is_finite_p max_:max_p min_:min_p mul:mul_p neg:neg_p nextafter:nextafter_p
+            rem:rem_p round_:round_p rsqrt:rsqrt_p sign:sign_p sqrt:sqrt_p square:square_p sub:sub_p
+        """,
+        ".primitives.bitwise": """
+            bitwise_and:and_p clz:clz_p bitwise_not:not_p bitwise_or:or_p
+            population_count:population_count_p shift_left:shift_left_p
+            shift_right_arithmetic:shift_right_arithmetic_p
+            shift_right_logical:shift_right_logical_p bitwise_xor:xor_p
+        """,
+        ".primitives.collectives": """
+            all_gather:all_gather_p all_to_all:all_to_all_p axis_index:axis_index_p pmax:pmax_p
+            pmin:pmin_p ppermute:ppermute_p psum:psum_p psum_scatter:reduce_scatter_p
+        """,
+        ".primitives.comparison": "eq:eq_p ge:ge_p gt:gt_p le:le_p lt:lt_p ne:ne_p",
+        ".primitives.complex_numbers": "complex_:complex_p conj:conj_p imag:imag_p real:real_p",
+        ".primitives.contraction": "dot_general:dot_general_p",
+        ".primitives.conversion": """
+            bitcast_convert_type:bitcast_convert_type_p reduce_precision:reduce_precision_p
+        """,
+        ".primitives.convolution": "conv_general_dilated:conv_general_dilated_p",
+        ".primitives.creation": "iota:iota_p",
+        ".primitives.cumulative": """
+            cumlogsumexp:cumlogsumexp_p cummax:cummax_p cummin:cummin_p cumprod:cumprod_p
+            cumsum:cumsum_p
+        """,
+        ".primitives.dynamic_slicing": """
+            dynamic_slice:dynamic_slice_p dynamic_update_slice:dynamic_update_slice_p
+        """,
+        ".primitives.fourier": "fft:fft_p",
+        ".primitives.incomplete": """
+            igamma_grad_a:igamma_grad_a_p igamma:igamma_p igammac:igammac_p
+            random_gamma_grad:random_gamma_grad_p
+            regularized_incomplete_beta:regularized_incomplete_beta_p
+        """,
+        ".primitives.indexing": """
+            gather:gather_p scatter_add:scatter_add_p scatter_max:scatter_max_p
+            scatter_min:scatter_min_p scatter_mul:scatter_mul_p scatter:scatter_p
+        """,
+        ".primitives.reduction": """
+            argmax:argmax_p argmin:argmin_p reduce_and:reduce_and_p reduce_max:reduce_max_p
+            reduce_min:reduce_min_p reduce_or:reduce_or_p reduce_prod:reduce_prod_p
+            reduce_xor:reduce_xor_p
+        """,
+        ".primitives.selection": """
+            clamp:clamp_p copy:copy_p optimization_barrier:optimization_barrier_p
+            select_n:select_n_p
+        """,
+        ".primitives.slicing": """
+            concatenate:concatenate_p pad:pad_p rev:rev_p slice_:slice_p split:split_p
+        """,
+        ".primitives.sorting": "sort:sort_p top_k:top_k_p",
+        ".primitives.special": """
+            bessel_i0e:bessel_i0e_p bessel_i1e:bessel_i1e_p digamma:digamma_p erf_inv:erf_inv_p
+            erf:erf_p erfc:erfc_p lgamma:lgamma_p polygamma:polygamma_p zeta:zeta_p
+        """,
+        ".primitives.structural": """
+            add:add_p broadcast_in_dim:broadcast_in_dim_p
+            convert_element_type:convert_element_type_p reduce_sum:reduce_sum_p reshape:reshape_p
+            transpose:transpose_p
+        """,
+        ".primitives.transcendental": """
+            acos:acos_p acosh:acosh_p asin:asin_p asinh:asinh_p atan2:atan2_p atan:atan_p
+            atanh:atanh_p cos:cos_p cosh:cosh_p exp2:exp2_p exp:exp_p expm1:expm1_p log1p:log1p_p
+            log:log_p logistic:logistic_p pow_:pow_p sin:sin_p sinh:sinh_p tan:tan_p tanh:tanh_p
+        """,
+        ".primitives.windows": """
+            reduce_window_max:reduce_window_max_p reduce_window_min:reduce_window_min_p
+            reduce_window_sum:reduce_window_sum_p
+        """,
         "accuracy": "AccuracyMode Tolerance",
         "arithmetic": """
             RoundingMethod abs add cbrt ceil div floor integer_pow is_finite max min mul neg
@@ -48,25 +127,6 @@ __all__, __getattr__, __dir__ = exports(
             psum_scatter pswapaxes
         """,
         "placement": "with_sharding_constraint",
-        "primitive_names": """
-            abs_p acos_p acosh_p add_p all_gather_p all_to_all_p and_p argmax_p argmin_p asin_p
-            asinh_p atan2_p atan_p atanh_p axis_index_p bessel_i0e_p bessel_i1e_p
-            bitcast_convert_type_p broadcast_in_dim_p cbrt_p ceil_p clamp_p clz_p complex_p
-            concatenate_p cond_p conj_p conv_general_dilated_p convert_element_type_p copy_p cos_p
-            cosh_p cumlogsumexp_p cummax_p cummin_p cumprod_p cumsum_p digamma_p div_p dot_general_p
-            dynamic_slice_p dynamic_update_slice_p eq_p erf_inv_p erf_p erfc_p exp2_p exp_p expm1_p
-            fft_p floor_p gather_p ge_p gt_p igamma_grad_a_p igamma_p igammac_p imag_p integer_pow_p
-            iota_p is_finite_p le_p lgamma_p log1p_p log_p logistic_p lt_p max_p min_p mul_p ne_p
-            neg_p nextafter_p not_p optimization_barrier_p or_p pad_p pmax_p pmin_p polygamma_p
-            population_count_p pow_p ppermute_p psum_p random_gamma_grad_p real_p reduce_and_p
-            reduce_max_p reduce_min_p reduce_or_p reduce_p reduce_precision_p reduce_prod_p
-            reduce_scatter_p reduce_sum_p reduce_window_max_p reduce_window_min_p
-            reduce_window_sum_p reduce_xor_p regularized_incomplete_beta_p rem_p reshape_p rev_p
-            round_p rsqrt_p scan_p scatter_add_p scatter_max_p scatter_min_p scatter_mul_p scatter_p
-            select_n_p shift_left_p shift_right_arithmetic_p shift_right_logical_p sign_p sin_p
-            sinh_p slice_p sort_p split_p sqrt_p square_p sub_p tan_p tanh_p top_k_p transpose_p
-            while_p xor_p zeta_p
-        """,
         "ragged_products": "RaggedDotDimensionNumbers ragged_dot ragged_dot_general",
         "random_numbers": "RandomAlgorithm rng_bit_generator rng_uniform",
         "reduction": """

@@ -1,4 +1,30 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
+from ..higher_order import cond as _cond, scan as _scan, while_loop as _while_loop
+from ..primitives import (
+    any_reduction as _any_reduction,
+    arithmetic as _arithmetic,
+    bitwise as _bitwise,
+    collectives as _collectives,
+    comparison as _comparison,
+    complex_numbers as _complex_numbers,
+    contraction as _contraction,
+    conversion as _conversion,
+    convolution as _convolution,
+    creation as _creation,
+    cumulative as _cumulative,
+    dynamic_slicing as _dynamic_slicing,
+    fourier as _fourier,
+    incomplete as _incomplete,
+    indexing as _indexing,
+    reduction as _reduction,
+    selection as _selection,
+    slicing as _slicing,
+    sorting as _sorting,
+    special as _special,
+    structural as _structural,
+    transcendental as _transcendental,
+    windows as _windows,
+)
 from . import linalg as linalg
 from .accuracy import AccuracyMode as AccuracyMode, Tolerance as Tolerance
 from .arithmetic import (
@@ -129,139 +155,6 @@ from .parallel import (
     pswapaxes as pswapaxes,
 )
 from .placement import with_sharding_constraint as with_sharding_constraint
-from .primitive_names import (
-    abs_p as abs_p,
-    acos_p as acos_p,
-    acosh_p as acosh_p,
-    add_p as add_p,
-    all_gather_p as all_gather_p,
-    all_to_all_p as all_to_all_p,
-    and_p as and_p,
-    argmax_p as argmax_p,
-    argmin_p as argmin_p,
-    asin_p as asin_p,
-    asinh_p as asinh_p,
-    atan2_p as atan2_p,
-    atan_p as atan_p,
-    atanh_p as atanh_p,
-    axis_index_p as axis_index_p,
-    bessel_i0e_p as bessel_i0e_p,
-    bessel_i1e_p as bessel_i1e_p,
-    bitcast_convert_type_p as bitcast_convert_type_p,
-    broadcast_in_dim_p as broadcast_in_dim_p,
-    cbrt_p as cbrt_p,
-    ceil_p as ceil_p,
-    clamp_p as clamp_p,
-    clz_p as clz_p,
-    complex_p as complex_p,
-    concatenate_p as concatenate_p,
-    cond_p as cond_p,
-    conj_p as conj_p,
-    conv_general_dilated_p as conv_general_dilated_p,
-    convert_element_type_p as convert_element_type_p,
-    copy_p as copy_p,
-    cos_p as cos_p,
-    cosh_p as cosh_p,
-    cumlogsumexp_p as cumlogsumexp_p,
-    cummax_p as cummax_p,
-    cummin_p as cummin_p,
-    cumprod_p as cumprod_p,
-    cumsum_p as cumsum_p,
-    digamma_p as digamma_p,
-    div_p as div_p,
-    dot_general_p as dot_general_p,
-    dynamic_slice_p as dynamic_slice_p,
-    dynamic_update_slice_p as dynamic_update_slice_p,
-    eq_p as eq_p,
-    erf_inv_p as erf_inv_p,
-    erf_p as erf_p,
-    erfc_p as erfc_p,
-    exp2_p as exp2_p,
-    exp_p as exp_p,
-    expm1_p as expm1_p,
-    fft_p as fft_p,
-    floor_p as floor_p,
-    gather_p as gather_p,
-    ge_p as ge_p,
-    gt_p as gt_p,
-    igamma_grad_a_p as igamma_grad_a_p,
-    igamma_p as igamma_p,
-    igammac_p as igammac_p,
-    imag_p as imag_p,
-    integer_pow_p as integer_pow_p,
-    iota_p as iota_p,
-    is_finite_p as is_finite_p,
-    le_p as le_p,
-    lgamma_p as lgamma_p,
-    log1p_p as log1p_p,
-    log_p as log_p,
-    logistic_p as logistic_p,
-    lt_p as lt_p,
-    max_p as max_p,
-    min_p as min_p,
-    mul_p as mul_p,
-    ne_p as ne_p,
-    neg_p as neg_p,
-    nextafter_p as nextafter_p,
-    not_p as not_p,
-    optimization_barrier_p as optimization_barrier_p,
-    or_p as or_p,
-    pad_p as pad_p,
-    pmax_p as pmax_p,
-    pmin_p as pmin_p,
-    polygamma_p as polygamma_p,
-    population_count_p as population_count_p,
-    pow_p as pow_p,
-    ppermute_p as ppermute_p,
-    psum_p as psum_p,
-    random_gamma_grad_p as random_gamma_grad_p,
-    real_p as real_p,
-    reduce_and_p as reduce_and_p,
-    reduce_max_p as reduce_max_p,
-    reduce_min_p as reduce_min_p,
-    reduce_or_p as reduce_or_p,
-    reduce_p as reduce_p,
-    reduce_precision_p as reduce_precision_p,
-    reduce_prod_p as reduce_prod_p,
-    reduce_scatter_p as reduce_scatter_p,
-    reduce_sum_p as reduce_sum_p,
-    reduce_window_max_p as reduce_window_max_p,
-    reduce_window_min_p as reduce_window_min_p,
-    reduce_window_sum_p as reduce_window_sum_p,
-    reduce_xor_p as reduce_xor_p,
-    regularized_incomplete_beta_p as regularized_incomplete_beta_p,
-    rem_p as rem_p,
-    reshape_p as reshape_p,
-    rev_p as rev_p,
-    round_p as round_p,
-    rsqrt_p as rsqrt_p,
-    scan_p as scan_p,
-    scatter_add_p as scatter_add_p,
-    scatter_max_p as scatter_max_p,
-    scatter_min_p as scatter_min_p,
-    scatter_mul_p as scatter_mul_p,
-    scatter_p as scatter_p,
-    select_n_p as select_n_p,
-    shift_left_p as shift_left_p,
-    shift_right_arithmetic_p as shift_right_arithmetic_p,
-    shift_right_logical_p as shift_right_logical_p,
-    sign_p as sign_p,
-    sin_p as sin_p,
-    sinh_p as sinh_p,
-    slice_p as slice_p,
-    sort_p as sort_p,
-    split_p as split_p,
-    sqrt_p as sqrt_p,
-    square_p as square_p,
-    sub_p as sub_p,
-    tan_p as tan_p,
-    tanh_p as tanh_p,
-    top_k_p as top_k_p,
-    transpose_p as transpose_p,
-    while_p as while_p,
-    xor_p as xor_p,
-    zeta_p as zeta_p,
-)
 from .ragged_products import (
     RaggedDotDimensionNumbers as RaggedDotDimensionNumbers,
     ragged_dot as ragged_dot,
@@ -372,3 +265,135 @@ from .windows import (
     reduce_window as reduce_window,
     reduce_window_shape_tuple as reduce_window_shape_tuple,
 )
+
+cond_p = _cond.cond
+scan_p = _scan.scan
+while_p = _while_loop.while_loop
+reduce_p = _any_reduction.reduce
+abs_p = _arithmetic.abs_
+cbrt_p = _arithmetic.cbrt
+ceil_p = _arithmetic.ceil
+div_p = _arithmetic.div
+floor_p = _arithmetic.floor
+integer_pow_p = _arithmetic.integer_pow
+is_finite_p = _arithmetic.is_finite
+max_p = _arithmetic.max_
+min_p = _arithmetic.min_
+mul_p = _arithmetic.mul
+neg_p = _arithmetic.neg
+nextafter_p = _arithmetic.nextafter
+rem_p = _arithmetic.rem
+round_p = _arithmetic.round_
+rsqrt_p = _arithmetic.rsqrt
+sign_p = _arithmetic.sign
+sqrt_p = _arithmetic.sqrt
+square_p = _arithmetic.square
+sub_p = _arithmetic.sub
+and_p = _bitwise.bitwise_and
+clz_p = _bitwise.clz
+not_p = _bitwise.bitwise_not
+or_p = _bitwise.bitwise_or
+population_count_p = _bitwise.population_count
+shift_left_p = _bitwise.shift_left
+shift_right_arithmetic_p = _bitwise.shift_right_arithmetic
+shift_right_logical_p = _bitwise.shift_right_logical
+xor_p = _bitwise.bitwise_xor
+all_gather_p = _collectives.all_gather
+all_to_all_p = _collectives.all_to_all
+axis_index_p = _collectives.axis_index
+pmax_p = _collectives.pmax
+pmin_p = _collectives.pmin
+ppermute_p = _collectives.ppermute
+psum_p = _collectives.psum
+reduce_scatter_p = _collectives.psum_scatter
+eq_p = _comparison.eq
+ge_p = _comparison.ge
+gt_p = _comparison.gt
+le_p = _comparison.le
+lt_p = _comparison.lt
+ne_p = _comparison.ne
+complex_p = _complex_numbers.complex_
+conj_p = _complex_numbers.conj
+imag_p = _complex_numbers.imag
+real_p = _complex_numbers.real
+dot_general_p = _contraction.dot_general
+bitcast_convert_type_p = _conversion.bitcast_convert_type
+reduce_precision_p = _conversion.reduce_precision
+conv_general_dilated_p = _convolution.conv_general_dilated
+iota_p = _creation.iota
+cumlogsumexp_p = _cumulative.cumlogsumexp
+cummax_p = _cumulative.cummax
+cummin_p = _cumulative.cummin
+cumprod_p = _cumulative.cumprod
+cumsum_p = _cumulative.cumsum
+dynamic_slice_p = _dynamic_slicing.dynamic_slice
+dynamic_update_slice_p = _dynamic_slicing.dynamic_update_slice
+fft_p = _fourier.fft
+igamma_grad_a_p = _incomplete.igamma_grad_a
+igamma_p = _incomplete.igamma
+igammac_p = _incomplete.igammac
+random_gamma_grad_p = _incomplete.random_gamma_grad
+regularized_incomplete_beta_p = _incomplete.regularized_incomplete_beta
+gather_p = _indexing.gather
+scatter_add_p = _indexing.scatter_add
+scatter_max_p = _indexing.scatter_max
+scatter_min_p = _indexing.scatter_min
+scatter_mul_p = _indexing.scatter_mul
+scatter_p = _indexing.scatter
+argmax_p = _reduction.argmax
+argmin_p = _reduction.argmin
+reduce_and_p = _reduction.reduce_and
+reduce_max_p = _reduction.reduce_max
+reduce_min_p = _reduction.reduce_min
+reduce_or_p = _reduction.reduce_or
+reduce_prod_p = _reduction.reduce_prod
+reduce_xor_p = _reduction.reduce_xor
+clamp_p = _selection.clamp
+copy_p = _selection.copy
+optimization_barrier_p = _selection.optimization_barrier
+select_n_p = _selection.select_n
+concatenate_p = _slicing.concatenate
+pad_p = _slicing.pad
+rev_p = _slicing.rev
+slice_p = _slicing.slice_
+split_p = _slicing.split
+sort_p = _sorting.sort
+top_k_p = _sorting.top_k
+bessel_i0e_p = _special.bessel_i0e
+bessel_i1e_p = _special.bessel_i1e
+digamma_p = _special.digamma
+erf_inv_p = _special.erf_inv
+erf_p = _special.erf
+erfc_p = _special.erfc
+lgamma_p = _special.lgamma
+polygamma_p = _special.polygamma
+zeta_p = _special.zeta
+add_p = _structural.add
+broadcast_in_dim_p = _structural.broadcast_in_dim
+convert_element_type_p = _structural.convert_element_type
+reduce_sum_p = _structural.reduce_sum
+reshape_p = _structural.reshape
+transpose_p = _structural.transpose
+acos_p = _transcendental.acos
+acosh_p = _transcendental.acosh
+asin_p = _transcendental.asin
+asinh_p = _transcendental.asinh
+atan2_p = _transcendental.atan2
+atan_p = _transcendental.atan
+atanh_p = _transcendental.atanh
+cos_p = _transcendental.cos
+cosh_p = _transcendental.cosh
+exp2_p = _transcendental.exp2
+exp_p = _transcendental.exp
+expm1_p = _transcendental.expm1
+log1p_p = _transcendental.log1p
+log_p = _transcendental.log
+logistic_p = _transcendental.logistic
+pow_p = _transcendental.pow_
+sin_p = _transcendental.sin
+sinh_p = _transcendental.sinh
+tan_p = _transcendental.tan
+tanh_p = _transcendental.tanh
+reduce_window_max_p = _windows.reduce_window_max
+reduce_window_min_p = _windows.reduce_window_min
+reduce_window_sum_p = _windows.reduce_window_sum
