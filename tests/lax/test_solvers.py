@@ -114,6 +114,31 @@ def test_trees_and_auxiliary_values():
     close(weft.jit(weft.grad(loss, 1))(4.0, b), {"u": np.zeros(2), "v": np.full((2, 2), 0.125)})
 
 
+@pytest.mark.parametrize("jit", [lambda f: f, weft.jit])
+@pytest.mark.parametrize("is_symmetric", [False, True])
+def test_the_vjp_of_the_jvp_of_a_solution_with_auxiliary_values(jit, is_symmetric):
+    def solve(a, b):
+        solver = lambda matvec, b: (by_columns(matvec, b), {"norm": 2.0})  # noqa: E731
+        other = None if is_symmetric else solver
+        options = {"symmetric": is_symmetric, "has_aux": True}
+        return lax.custom_linear_solve(lambda x: a @ x, b, solver, other, **options)
+
+    def slope(a, b):  # of the weighted solution, in the direction (da, db)
+        _, (dx, _) = weft.jvp(solve, (a, b), (da, db))
+        return jnp.sum(WEIGHTS * dx)
+
+    def expected(a, b):
+        return WEIGHTS @ np.linalg.solve(a, db - da @ np.linalg.solve(a, b))
+
+    with weft.enable_x64(True):
+        a, b = (S if is_symmetric else A).astype("d"), B.astype("d")
+        da, db, ta, tb = (RNG.normal(size=n) for n in ((2, 2), 2, (2, 2), 2))
+        got = jit(weft.grad(slope, (0, 1)))(a, b)
+        step = 1e-5
+        difference = expected(a + step * ta, b + step * tb) - expected(a - step * ta, b - step * tb)
+        close(np.sum(got[0] * ta) + np.sum(got[1] * tb), difference / (2 * step), 1e-8)
+
+
 def test_a_solver_that_closes_over_traced_values():
     @weft.jit
     def f(a, guess):
@@ -196,6 +221,45 @@ def test_roots_of_systems_in_containers():
     close(root, {"a": np.sqrt(6), "b": 3 / np.sqrt(6)})
     explicit = lambda p: {"a": jnp.sqrt(p[0] * p[1]), "b": jnp.sqrt(p[1] / p[0])}  # noqa: E731
     close(weft.jacfwd(solve_with)(p), weft.jacfwd(explicit)(p))
+
+
+def by_root(solver, tangent_solver, a, b):
+    """A x = b as a root, by solvers that may close over a and b."""
+    solve = lambda f, x: solver(a, b)  # noqa: E731
+    return lax.custom_root(
+        lambda x: a @ x - b, jnp.zeros(2), solve, lambda g, y: tangent_solver(a, y)
+    )
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, weft.jit])
+def test_solvers_of_a_root_close_over_what_is_differentiated(jit):
+    f = jit(lambda a, b: by_root(general, general, a, b))
+    loss = lambda a, b: jnp.sum(WEIGHTS * f(a, b))  # noqa: E731
+    close(f(A, B), np.linalg.solve(A, B))
+    close(weft.grad(loss, (0, 1))(A, B), expected_gradients(A, B, WEIGHTS, False))
+    close(weft.grad(loss)(A, B), expected_gradients(A, B, WEIGHTS, False)[0])
+    da, db = RNG.normal(size=(2, 2)).astype("f"), RNG.normal(size=2).astype("f")
+    _, dx = weft.jvp(f, (A, B), (da, db))
+    close(dx, np.linalg.solve(A, db - da @ np.linalg.solve(A, B)))
+    bs = np.stack([B, 2 * B])
+    of_a = np.stack([expected_gradients(A, b, WEIGHTS, False)[0] for b in bs])
+    close(weft.vmap(weft.grad(loss), (None, 0))(A, bs), of_a)
+    explicit = lambda a, b: jnp.sum(WEIGHTS * jnp.linalg.solve(a, b))  # noqa: E731
+    close(weft.hessian(loss)(A, B), weft.hessian(explicit)(A, B), 1e-3)
+
+
+@pytest.mark.parametrize("derivative", [lambda f: weft.grad(weft.jit(f)), weft.grad])
+def test_functions_of_a_root_close_over_traced_integers_and_keys(derivative):
+    def f(p, n, key):
+        zero = 0 * weft.random.normal(key)
+        steps = lambda f, x: lax.fori_loop(  # noqa: E731
+            0, 4 * n, lambda i, x: x - f(x) / weft.grad(f)(x), x + zero
+        )
+        return lax.custom_root(
+            lambda x: x**n - p, 1.5, steps, lambda g, y: jnp.where(n > 2, y / g(1.0), 0)
+        )
+
+    close(derivative(f)(8.0, 3, weft.random.key(0)), 1 / 12)
 
 
 def test_roots_with_auxiliary_values():

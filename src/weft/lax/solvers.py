@@ -1,7 +1,7 @@
 """custom_root and custom_linear_solve: solutions of equations, differentiated by the implicit rule.
 
 How an equation is solved is the caller's; the derivative of its solution follows from the equation,
-and costs one linear system more. Knows trees; knows no method of solving.
+and costs one linear system more.
 """
 
 import functools
@@ -44,7 +44,8 @@ def custom_root(
     """A root of a function, differentiated by the implicit function theorem.
 
     From f(x, p) = 0 follows dx = -(df/dx)⁻¹ (df/dp) dp. The values p are those that `f` closes
-    over; the solver is traced and never differentiated, so it may be a `while_loop`.
+    over; the solver is traced and never differentiated, so it may be a `while_loop`. All three
+    functions may close over values that are differentiated.
 
     Args:
       f: from x to a value of x's structure, shapes and dtypes, which is to be zero.
@@ -52,7 +53,7 @@ def custom_root(
       solve: `solve(f, initial_guess)` returns the root.
       tangent_solve: `tangent_solve(g, y)` solves g(x) = y for a linear g; for scalars it is
         `lambda g, y: y / g(1.0)`. In reverse mode it must be linear in y by its operations.
-      has_aux: if True, `solve` returns a pair (root, auxiliary data).
+      has_aux: if True, `solve` returns a pair (root, auxiliary data, whose derivative is zero).
     Returns: the result of `solve`.
     Raises: TypeError: f's value isn't like its argument.
     Example:
@@ -68,9 +69,10 @@ def custom_root(
     for what, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
         check_callable(function, f"custom_root: {what}")
     leaves, tree = values_of("custom_root", "initial_guess", initial_guess)
-    converted, constants = hoisted("custom_root", f, (tree.unflatten(leaves),), is_inexact_value)
+    guess = tree.unflatten(leaves)
+    converted, constants = hoisted("custom_root", f, (guess,), any_value)
     avals = [x.aval for x in leaves]
-    jaxpr, out_tree = staged("custom_root", f, (tree.unflatten(leaves),), "f")
+    jaxpr, out_tree = staged("custom_root", f, (guess,), "f")
     like = "its argument"
     check_like("custom_root: the value of f", f, jaxpr.out_avals, out_tree, like, avals, tree)
 
@@ -83,34 +85,41 @@ def custom_root(
         check_like("custom_root: the root", solve, got, out_tree, "initial_guess", avals, tree)
         return result
 
-    solver, extra = hoisted(
-        "custom_root", solved, (tree.unflatten(leaves), constants), is_inexact_value
-    )
+    solver, extra = hoisted("custom_root", solved, (guess, constants), any_value)
+    if current.trace.computes:  # nothing is traced, so that nobody will ask for a derivative
+        return solver(guess, constants, *extra)
+
+    @functools.wraps(tangent_solve)
+    def tangent_solved(y: Any, x: Any, constants: Any) -> Any:
+        _, linear = linearize(lambda x: converted(x, *constants), x)
+        dx = tangent_solve(linear, y)
+        outs, out_tree = values_of("custom_root", "x", dx)
+        got = [x.aval for x in outs]
+        what = "custom_root: the solution x of g(x) = y"
+        check_like(what, tangent_solve, got, out_tree, "y", avals, tree)
+        return tree_map(neg, dx)
+
+    examples = tree_map(zero_tangent, guess), guess, constants
+    tangent_solver, more = hoisted("custom_root", tangent_solved, examples, any_value)
 
     @custom_jvp
-    def root(constants: Any, guess: Any, extra: Any) -> Any:
+    def root(constants: Any, guess: Any, extra: Any, more: Any) -> Any:
         return solver(guess, constants, *extra)
 
     @root.defjvp
     def _(primals: Any, tangents: Any) -> Any:
         out = root(*primals)
-        x, fixed = (out[0] if has_aux else out), primals[0]
+        x, fixed, more = (out[0] if has_aux else out), primals[0], primals[3]
         _, change = jvp(lambda *ps: converted(x, *ps), fixed, tangents[0])
-        _, linear = linearize(lambda x: converted(x, *fixed), x)
-        dx = tangent_solve(linear, change)
-        outs, out_tree = values_of("custom_root", "x", dx)
-        got = [x.aval for x in outs]
-        what = "custom_root: the solution x of g(x) = y"
-        check_like(what, tangent_solve, got, out_tree, "y", avals, tree)
-        dx = tree_map(neg, dx)
+        dx = tangent_solver(change, x, fixed, *more)
         return out, (dx, tree_map(zero_tangent, out[1])) if has_aux else dx
 
-    return root(constants, tree.unflatten(leaves), extra)
+    return root(constants, guess, extra, more)
 
 
-def is_inexact_value(x: Value) -> bool:
-    """True for a value that may have a derivative."""
-    return dtypes.is_inexact(x.dtype)
+def any_value(x: Value) -> bool:
+    """True: all that the user's functions close over is passed to them."""
+    return True
 
 
 def with_aux(operation: str, function: Any, what: str, result: Any) -> Any:
@@ -149,7 +158,7 @@ def custom_linear_solve(
       transpose_solve: `transpose_solve(vecmat, b)` solves Aᵀ x = b; `vecmat` is x -> Aᵀ x. Needed
         for reverse mode, unless A is symmetric.
       symmetric: whether A equals its transpose (not conjugated): then `solve` does for both.
-      has_aux: if True, the solvers return pairs (x, auxiliary data).
+      has_aux: if True, the solvers return pairs (x, auxiliary data, whose derivative is zero).
     Returns: the result of `solve`.
     Raises: TypeError: A x or x isn't like b; a derivative needs the transpose and there is none.
     Example:
