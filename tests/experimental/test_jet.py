@@ -173,6 +173,21 @@ def test_trees_zero_series_and_dtypes():
     assert repr(zero_series) == "zero_series"
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit], ids=["eager", "jit"])
+def test_zeros_are_the_series_of_booleans_and_integers(wrap):
+    c, n, x = onp.array([True, False]), onp.array([2, 3]), onp.float32([5.0, 7.0])
+    one, zero = onp.ones(2, "f"), onp.zeros(2, "f")
+
+    def series(c, n, x):
+        still = [np.zeros_like(c), np.zeros_like(c)], [onp.zeros(2, weft.dtypes.float0), zero]
+        return jet(lambda c, n, x: np.where(c, x * x, n * x), (c, n, x), (*still, [one, zero]))
+
+    y, (d1, d2) = wrap(series)(c, n, x)
+    onp.testing.assert_allclose(y, [25.0, 21.0])
+    onp.testing.assert_allclose(d1, [10.0, 3.0])
+    onp.testing.assert_allclose(d2, [2.0, 0.0])
+
+
 def test_it_is_transformed_itself():
     def second(x):
         return jet(np.sin, (x,), ((1.0, 0.0),))[1][1]

@@ -52,7 +52,7 @@ def jet(
       primals: a tuple of its arguments, x(0).
       series: a tuple with one entry for each argument: the first, second, …, K-th derivative of
         x(s) at 0, each like the argument; or `zero_series` for an argument that doesn't move. K is
-        the same for all. Integers don't move.
+        the same for all. Integers and booleans don't move: their terms are zeros.
       factorial_scaled: if False, the k-th term, here and in the result, is the derivative divided
         by k!: the coefficient of the Taylor polynomial.
     Returns: (fun(*primals), out_series): the derivatives are in the output's structure, with a list
@@ -157,17 +157,24 @@ def leaf_series(
 
 
 def term_like(wanted: Aval, leaf: Any, k: int, name: str) -> Any:
-    """A term of a series as a value of the argument's shape and dtype."""
-    term = as_value(leaf)
+    """A term of a series as a value of the argument's shape and dtype; `None` for an integer's."""
+    is_float0 = getattr(leaf, "dtype", None) == dtypes.float0
+    term = as_value(np.zeros(leaf.shape, bool) if is_float0 else leaf)
     if not wanted.inexact:
-        raise ShapeError(
-            f"jet: {name} is {wanted}, which has no derivative; got term {k} of its series\n"
-            "  fix: pass a float (1.0 instead of 1), or zero_series for an argument that stays"
-        )
+        known = term.concrete()  # of a traced term nothing is known
+        if known is not None and np.any(np.asarray(known)):
+            raise ShapeError(
+                f"jet: {name} is {wanted}, which has no derivative; got term {k} of its series, "
+                "which is not zero\n"
+                "  fix: pass a float (1.0 instead of 1), or zeros or zero_series for an argument "
+                "that stays"
+            )
     if term.aval.shape != wanted.shape:
         raise ShapeError(
             f"jet: term {k} of the series of {name} must be like it, {wanted}; got {term.aval}"
         )
+    if not wanted.inexact:
+        return None
     if dtypes.is_complex(term.aval.dtype) and not dtypes.is_complex(wanted.dtype):
         raise ShapeError(
             f"jet: term {k} of the series of {name} must be real, like {wanted}; got {term.aval}"
