@@ -11,7 +11,6 @@ import pytest
 import weft
 from weft import lax
 from weft.core.array import as_value
-from weft.lax.bodies import BodyFunction
 from weft.primitives.comparison import gt
 from weft.primitives.transcendental import cos, sin
 
@@ -211,50 +210,6 @@ def test_disable_jit_runs_one_branch_in_python():
 # --- functions that come again ---
 
 
-def calls_again():
-    """Calls of control flow with the same functions each time."""
-    up, add = lambda x: x + 1, lambda c, x: (c + x, c)
-    down, below = lambda x: x - 1, lambda x: x < 3
-    step = lambda i, x: x + i  # noqa: E731
-    return {
-        "while_loop": (lambda x: lax.while_loop(below, up, x), 2, 3),
-        "scan": (lambda x: lax.scan(add, x, np.arange(3))[0], 1, 3),
-        "fori_loop": (lambda x: lax.fori_loop(0, 3, step, x), 1, 3),
-        "map": (lambda x: lax.map(up, np.array([x]))[0], 1, 1),
-        "cond": (lambda x: lax.cond(True, up, down, x), 2, 1),
-        "old cond": (lambda x: lax.cond(True, x, up, x, down), 2, 1),
-        "switch": (lambda x: lax.switch(1, [up, down], x), 2, -1),
-        "one branch twice": (lambda x: lax.switch(1, [up, up, down], x), 2, 1),
-    }
-
-
-@pytest.fixture
-def traces(monkeypatch):
-    """A list that grows whenever a function of control flow is traced."""
-    noted, stage = [], BodyFunction.stage
-
-    def staged(self, *args, **kwargs):
-        noted.append(self.function)
-        return stage(self, *args, **kwargs)
-
-    monkeypatch.setattr(BodyFunction, "stage", staged)
-    return noted
-
-
-@pytest.mark.parametrize("name", calls_again())
-def test_the_same_functions_are_traced_once(name, traces):
-    call, count, expected = calls_again()[name]
-    for _ in range(3):
-        assert int(call(0)) == expected
-    assert len(traces) == count
-    assert float(call(0.0)) == expected  # another type is another program
-    assert len(traces) == 2 * count
-    before = len(traces)
-    with weft.default_matmul_precision("highest"):
-        call(0)
-    assert len(traces) > before  # so is another switch
-
-
 def test_a_branch_that_comes_twice_is_traced_once_under_jit():
     traces = []
     branch = lambda x: traces.append(x) or x + 1  # noqa: E731
@@ -302,6 +257,38 @@ def test_what_a_function_closes_over_may_change(monkeypatch):
     assert run() == dict.fromkeys(bodies, 2.0)
 
 
+@pytest.mark.parametrize("call", ["scan", "cond", "fori_loop", "while_loop", "map", "checkpoint"])
+@pytest.mark.parametrize("where", ["itself", "a helper"])
+def test_attributes_of_functions_may_change(call, where):
+    helper = lambda x: x * helper.k  # noqa: E731
+
+    def body(x):
+        return helper(x) if where == "a helper" else x * body.k
+
+    calls = {
+        "scan": lambda: lax.scan(lambda c, x: (body(c), x), 1.0, None, length=2)[0],
+        "cond": lambda: lax.cond(True, body, lambda x: x, 1.0),
+        "fori_loop": lambda: lax.fori_loop(0, 2, lambda i, x: body(x), 1.0),
+        "while_loop": lambda: lax.while_loop(lambda x: x < 4.0, body, 1.0),
+        "map": lambda: lax.map(body, np.ones(2, f32))[0],
+        "checkpoint": lambda: checkpointed(1.0),
+    }
+    checkpointed = weft.checkpoint(body)
+    expected = {
+        "scan": [4.0, 9.0],
+        "cond": [2.0, 3.0],
+        "fori_loop": [4.0, 9.0],
+        "while_loop": [4.0, 9.0],
+        "map": [2.0, 3.0],
+        "checkpoint": [2.0, 3.0],
+    }
+    results = []
+    for k in (2.0, 3.0):
+        body.k = helper.k = k
+        results.append(float(calls[call]()))
+    assert results == expected[call]
+
+
 def test_functions_that_close_over_traced_values_are_traced_again():
     def f(a):
         body = lambda _, x: x * a  # noqa: E731
@@ -314,14 +301,13 @@ def test_functions_that_close_over_traced_values_are_traced_again():
     assert (g(1.0), weft.grad(g)(1.0), weft.jit(g)(1.0)) == (4.0, 4.0, 4.0)
 
 
-def test_programs_die_with_their_functions_and_are_bounded():
+def test_what_functions_close_over_dies_with_them():
     def make():
         big = weft.numpy.ones(3)
         body = lambda _, x: x + big.sum()  # noqa: E731
         for n in range(40):
             lax.fori_loop(0, 1, body, np.zeros(n, f32))
-        kept = body.__dict__["__weft_bodies__"]
-        assert len(kept.programs) <= 16
+        assert not vars(body)
         return weakref.ref(body), weakref.ref(big)
 
     for ref in make():

@@ -9,7 +9,9 @@ import pytest
 import weft
 import weft.numpy as np
 from weft import lax
-from weft.programs.hash_consing import MOST_KINDS, ProgramTable
+from weft.core.jaxpr import Jaxpr
+from weft.programs import hash_consing
+from weft.programs.hash_consing import MOST_PROGRAMS, ProgramTable
 
 
 def scaled(factor):
@@ -20,6 +22,16 @@ def scaled(factor):
 def test_zeros_of_either_sign_are_different_numbers():
     for factor in (0.0, -0.0, 0.0, -0.0):
         assert onp.signbit(onp.asarray(scaled(factor))).tolist() == [bool(onp.signbit(factor))] * 2
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, weft.jit], ids=["eager", "jit"])
+def test_zeros_of_either_sign_meet(transform):
+    ones = np.ones(2)
+    in_one = lambda: lax.map(lambda x: (x * 0.0, x * -0.0), ones)  # noqa: E731
+    in_two = lambda: (lax.map(lambda x: x * 0.0, ones), lax.map(lambda x: x * -0.0, ones))  # noqa: E731
+    for f in (in_one, in_two):
+        signs = [onp.signbit(onp.asarray(y)).tolist() for y in transform(f)()]
+        assert signs == [[False, False], [True, True]]
 
 
 def test_a_factor_may_be_nan():
@@ -43,11 +55,62 @@ def test_numbers_of_different_types_are_different():
 @pytest.mark.parametrize("uses", [1, 3])
 def test_programs_in_use_stay_in_a_full_table(uses):
     table = ProgramTable()
-    used = [table.variants(("used", i)) for i in range(uses)]
-    for i in range(3 * MOST_KINDS):
-        table.variants(i)
-        assert [table.variants(("used", i)) for i in range(uses)] == used
-    assert len(table.kinds) <= MOST_KINDS
+    used = [weakref.ref(table.find(named("used", i), True)) for i in range(uses)]
+    for i in range(3 * MOST_PROGRAMS):
+        table.find(named("other", i), True)
+        for n, program in enumerate(used):
+            assert program() is table.find(named("used", n), True)
+    gc.collect()
+    assert len(table.used) == len(table.alive) == MOST_PROGRAMS
+
+
+def test_a_program_that_is_not_kept_lives_as_long_as_its_user():
+    table = ProgramTable()
+    program = table.find(named("part", 0), False)
+    assert table.find(named("part", 0), False) is program
+    del program
+    gc.collect()
+    assert not table.alive
+
+
+def named(name, i):
+    """An empty program with a name."""
+    return Jaxpr([], [], [], [], [], f"{name} {i}")
+
+
+def test_a_number_rounds_alike_however_many_came_before():
+    """A closed-over number gives the bits of a closed-over array, at first and later."""
+    x = np.linspace(0.1, 2.0, 1000)
+
+    def decayed(rate):
+        return lax.scan(lambda c, _: (np.exp(c / rate) / rate, None), x, None, length=3)[0]
+
+    for rate in (3.0, 5.0, 7.0, 9.0, 3.0):
+        onp.testing.assert_array_equal(decayed(rate), decayed(np.array(rate)))
+
+
+def test_programs_of_choices_die_with_those_that_they_share_branches_with(monkeypatch):
+    """A branch that all have in common keeps nothing of those whose other branch is gone."""
+    monkeypatch.setattr(hash_consing, "MOST_PROGRAMS", 5)
+
+    def use(n):
+        power = lambda x: x ** (n + 3)  # noqa: E731
+        same = lambda x: x + 1.0  # noqa: E731
+        weft.grad(lambda x: lax.cond(x > 0, power, same, x))(1.0)
+        weft.grad(lambda x: lax.cond(x > 0, same, power, x))(1.0)
+        loop = lambda x: lax.while_loop(lambda i: i[0] < n, lambda i: (i[0] + 1, i[1] * x), (0, x))  # noqa: E731
+        weft.jvp(loop, (2.0,), (1.0,))
+
+    def programs():
+        gc.collect()
+        return sum(type(o) is Jaxpr for o in gc.get_objects())
+
+    for n in range(10):
+        use(n)
+    before = programs()
+    for n in range(10, 40):
+        use(n)
+    assert programs() - before < 100  # a few for the rules of each new power are kept elsewhere
 
 
 def rule(factor):

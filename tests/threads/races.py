@@ -228,7 +228,7 @@ def gradients_of_loops():
 
 
 def numbers_that_vary():
-    """A loop that closes over a number is compiled for two, and then takes it as an input."""
+    """A loop that closes over a number takes it as an input: one program serves all numbers."""
     from weft import lax
 
     np, x = weft.numpy, array(5)

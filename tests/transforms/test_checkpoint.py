@@ -291,7 +291,8 @@ def test_concrete_keeps_arguments_and_what_the_policy_names():
 
     def tape(g):
         _, linear = linearize(lambda x: [g(x)], [x])
-        return sorted(r.size for node in linear.tape for r in node.residuals)
+        sizes = [r.size for node in linear.tape for r in node.residuals]
+        return sorted(n for n in sizes if n > 1)  # numbers aside
 
     assert tape(weft.checkpoint(branching, concrete=True)) == [100]
     saves_sin = lambda primitive, *avals, **params: primitive.name == "sin"  # noqa: E731

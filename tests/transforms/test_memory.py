@@ -325,7 +325,7 @@ DEAD = (checkpointed, checkpointed_in_jit, named, loop_in_jit, loop, choice)
 def test_dead_functions_leave_no_program(use):
     """Programs of functions that are gone, and what they close over, are gone too.
 
-    Outside jit the last few of one code stay: a lambda in a loop is a new function each time.
+    Outside jit the programs used last stay: a lambda in a loop is a new function each time.
     """
 
     def programs():
@@ -351,8 +351,8 @@ def test_dead_functions_leave_no_program(use):
     assert [r() for r in references] == [None] * len(references)
 
 
-def test_programs_die_with_the_code_of_their_function():
-    """Loops outside jit are found again as long as there is the code that says them."""
+def test_functions_that_differ_in_a_number_share_their_programs():
+    """Outside jit a floating-point number is an input of the program, whatever code it is in."""
 
     def programs():
         for _ in range(4):  # what dies with a function may hold another one

@@ -4,7 +4,8 @@ Knows no keys, and nothing of programs but that they have a place for it.
 """
 
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
+from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
 from ..config import thread
@@ -53,6 +54,15 @@ class Owner(Protocol):
     """An object that keeps what is derived from it: by function, then by arguments."""
 
     derivations: dict[Any, dict[Any, Any]]
+
+
+def latest(programs: Iterable[Any]) -> Any:
+    """The program that was made last: it will hardly live longer than the others. So what is
+    derived of several programs is kept on it."""
+    return max(programs, key=_number_of)
+
+
+_number_of = attrgetter("number")
 
 
 class Derivation(Generic[P, *Ts, T]):

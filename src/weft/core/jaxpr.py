@@ -3,6 +3,7 @@
 Knows primitives by name only; knows nothing of how a jaxpr is made or run.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
@@ -76,6 +77,7 @@ class Labels(NamedTuple):
 
 NO_LABELS = Labels()
 _set = object.__setattr__  # sets an attribute of a new object that refuses assignments
+_numbers = itertools.count()
 
 
 class Jaxpr:
@@ -83,7 +85,8 @@ class Jaxpr:
 
     A program is never changed: `replace` makes another one. So whatever has been derived from it
     (its derivative, batched form, executable: see `core/caching.py`) holds as long as it lives, and
-    is kept on it, in `derivations`. `outvars` may hold literals. `labels` are for messages.
+    is kept on it, in `derivations`. `outvars` may hold literals. `labels` are for messages,
+    `number` says which of two programs was made later.
     """
 
     __slots__ = (
@@ -95,6 +98,7 @@ class Jaxpr:
         "invars",
         "labels",
         "name",
+        "number",
         "outvars",
     )
 
@@ -106,6 +110,7 @@ class Jaxpr:
     name: str
     labels: Labels
     derivations: dict[Any, dict[Any, Any]]
+    number: int
 
     def __init__(
         self,
@@ -125,6 +130,7 @@ class Jaxpr:
         _set(self, "name", name)
         _set(self, "labels", labels)
         _set(self, "derivations", {})
+        _set(self, "number", next(_numbers))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(

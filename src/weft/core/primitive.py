@@ -46,7 +46,7 @@ from ..config import caches, thread
 from ..extended_dtypes import no_numbers
 from .array import as_value
 from .aval import Aval, aval_of
-from .caching import Owner, remember_under
+from .caching import Owner, latest, remember_under
 from .collective import Collective
 from .effects import OF_PROGRAMS_INSIDE, Effects
 from .program_inside import ProgramInside
@@ -247,7 +247,11 @@ class HigherOrder(Primitive):
 
     def owner(self, params: Params) -> Owner:
         first = params[0][1]
-        return first[0] if type(first) is tuple else first
+        if type(first) is tuple:
+            return latest(first)
+        if len(params) > 1 and type(params[1][1]) is type(first):  # a loop's body and condition
+            return latest((first, params[1][1]))
+        return first
 
     def out(self, args: Any, params: Params) -> Any:
         if self.type_rule is None:

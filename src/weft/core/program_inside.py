@@ -42,7 +42,8 @@ class ProgramInside:
 
     `mask` says which arguments have a tangent. `batch` gets an `Axis`, whose name the programs may
     refer to, and is called without a batched argument too if they do. The first parameter is a
-    jaxpr (or a tuple of them), on which everything derived is kept, so that it dies with it.
+    jaxpr (or a tuple of them; the second may be another), and everything derived is kept on the
+    latest of them, so that it dies with it.
 
     The passes that ask: `programs/partial_eval.py`; `programs/uniformity.py` for `vary` and
     `keep_uniform`, with a `Divergence` as `context`; `compiler/simplify.py` for `keep_live`;

@@ -17,7 +17,7 @@ from ..compiler.placing import platform_of_types
 from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part
 from ..core.array import Array, as_value
 from ..core.aval import Aval
-from ..core.caching import derived
+from ..core.caching import derived, latest
 from ..core.jaxpr import Atom, Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
@@ -281,7 +281,7 @@ class CondRules(ProgramInside):
         index, *operands = args
         index_batched, *inner = batched
         if index_batched and must_be_sequential("cond", branches, axis):
-            element = element_of_cond(branches[0], branches[1:], tuple(batched), avals_of(args))
+            element = element_of_cond(latest(branches), branches, tuple(batched), avals_of(args))
             return sequential_vmap(element, args, batched, axis.size)
         if index_batched:
             return batch_all(branches, index, operands, inner, axis)
@@ -508,12 +508,10 @@ def avals_of(args: Sequence[Value]) -> tuple[Aval, ...]:
 
 @derived
 def element_of_cond(
-    first: Jaxpr, others: tuple[Jaxpr, ...], batched: Mask, avals: tuple[Aval, ...]
+    owner: Jaxpr, branches: tuple[Jaxpr, ...], batched: Mask, avals: tuple[Aval, ...]
 ) -> Jaxpr:
     """The program of one element of a batch."""
-    return element_program(
-        lambda index, *xs: apply_cond((first, *others), index, xs), batched, avals
-    )
+    return element_program(lambda index, *xs: apply_cond(branches, index, xs), batched, avals)
 
 
 def batch_all(

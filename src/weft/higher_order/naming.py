@@ -25,11 +25,11 @@ def recording_trace(trace: Trace) -> StageTrace | None:
     return inner
 
 
-def named_block(trace: StageTrace, begin: int, name: str, about: Any = None) -> None:
+def named_block(trace: StageTrace, begin: int, name: str, shared: bool = False) -> None:
     """Makes the equations that a trace has recorded from number `begin` on one named call.
 
     Args:
-      about: the function that recorded them: blocks of it that are equal are one program.
+      shared: whether blocks that are equal are one program.
     """
     equations = trace.equations
     if not equations or begin == len(equations):
@@ -40,8 +40,8 @@ def named_block(trace: StageTrace, begin: int, name: str, about: Any = None) -> 
     used = [v for e in inside for v in e.inputs if type(v) is Var and v not in made]
     inputs = list(dict.fromkeys(used))
     program = Jaxpr([], [], inputs, inside, outvars, name)
-    if about is not None:
-        program, _ = hash_consed(program, about)
+    if shared:
+        program = hash_consed(program)
     params = (("jaxpr", program), ("named", True))
     equations[begin:] = [Equation(call, inputs, params, outvars)]
 
@@ -115,7 +115,7 @@ def under_name(name: str, function: Callable[..., T], *args: object, **kwargs: o
     begin = len(recording.equations or ())
     tapes = tapes_of(current.trace, recording)
     result = function(*args, **kwargs)
-    named_block(recording, begin, name, function)
+    named_block(recording, begin, name, shared=True)
     for trace, count in tapes:
         for node in trace.tape[count:]:
             node.linear = NamedMap(node.linear, name + "_linear")

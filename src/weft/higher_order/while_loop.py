@@ -12,7 +12,7 @@ from ..compiler.program import Program
 from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part, without_effects
 from ..core.array import Array
 from ..core.aval import Aval, aval
-from ..core.caching import derived
+from ..core.caching import derived, latest
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
@@ -58,6 +58,11 @@ class WhileParams(NamedTuple):
         """The items of the condition's constants, of the body's constants, and of the carry."""
         return groups_of(items, self.cond_nconsts, self.body_nconsts)
 
+    @property
+    def owner(self) -> Jaxpr:
+        """The program on which everything derived from the loop is kept."""
+        return latest((self.body_jaxpr, self.cond_jaxpr))
+
 
 def apply_while(
     condition: Jaxpr,
@@ -87,8 +92,9 @@ class WhileRules(ProgramInside):
     def type(self, *avals: Aval, body_jaxpr: Jaxpr, **params: object) -> list[Aval]:
         return body_jaxpr.out_avals
 
-    def execute(self, args: Sequence[Array], *, body_jaxpr: Jaxpr, **params: Any) -> list[Array]:
-        return run_program(loop_program(*WhileParams(body_jaxpr, **params)), args)
+    def execute(self, args: Sequence[Array], **named: Any) -> list[Array]:
+        loop = WhileParams(**named)
+        return run_program(loop_program(loop.owner, loop), args)
 
     def unfold(self, args: Sequence[Array], **named: Any) -> Unfolding:
         params = WhileParams(**named)
@@ -276,7 +282,7 @@ class WhileRules(ProgramInside):
         )
         if one_by_one and must_be_sequential("while_loop", (params.cond_jaxpr, inner), axis):
             avals = tuple(x.aval for x in args)
-            element = element_of_loop(inner, params[1:], tuple(batched), avals)
+            element = element_of_loop(params.owner, params, tuple(batched), avals)
             return sequential_vmap(element, args, batched, axis.size)
         if (
             one_by_one
@@ -294,7 +300,8 @@ class WhileRules(ProgramInside):
         cond_consts = [*condition.consts, *cond_consts]
         body_consts = [*body.consts, *body_consts]
         condition, body = condition.without_consts(), body.without_consts()
-        test, step = masked_loop(body, condition, len(cond_consts), len(body_consts), axis.size)
+        params = WhileParams(body, condition, len(cond_consts), len(body_consts))
+        test, step = masked_loop(params.owner, params, axis.size)
         (going,) = run(condition, [*cond_consts, *carry], current.trace)
         outs = apply_while(test, step, [], [*cond_consts, *body_consts], [going, *carry])
         return outs[1:]
@@ -314,10 +321,9 @@ while_loop = HigherOrder(
 
 
 @derived
-def loop_program(body: Jaxpr, condition: Jaxpr, n_cond: int, n_body: int) -> Program:
+def loop_program(owner: Jaxpr, params: WhileParams) -> Program:
     """The compiled loop."""
-    params = WhileParams(body, condition, n_cond, n_body)
-    avals = [*condition.in_avals[:n_cond], *body.in_avals]
+    avals = [*params.cond_jaxpr.in_avals[: params.cond_nconsts], *params.body_jaxpr.in_avals]
     return Program(one_equation(while_loop, [a.strong() for a in avals], params._asdict()))
 
 
@@ -382,22 +388,20 @@ def ignoring(jaxpr: Jaxpr, avals: Sequence[Aval]) -> Jaxpr:
 
 @derived
 def element_of_loop(
-    body: Jaxpr, others: tuple[Any, ...], batched: Mask, avals: tuple[Aval, ...]
+    owner: Jaxpr, params: WhileParams, batched: Mask, avals: tuple[Aval, ...]
 ) -> Jaxpr:
     """The program of one element of a batch."""
-    params = WhileParams(body, *others)
     return element_program(lambda *xs: bind_while(params, xs), batched, avals)
 
 
 @derived
-def masked_loop(
-    body: Jaxpr, condition: Jaxpr, n_cond: int, n_body: int, size: int
-) -> tuple[Jaxpr, Jaxpr]:
+def masked_loop(owner: Jaxpr, params: WhileParams, size: int) -> tuple[Jaxpr, Jaxpr]:
     """Condition and body of a loop over a batch that goes on until the last element has ended.
 
     Its carry begins with a boolean for each element: true as long as it goes on. The others keep
     what they have.
     """
+    body, condition, n_cond, n_body = params
     carry_avals = body.in_avals[n_body:]
     going_aval = aval((size,), bool_)
     avals = [going_aval, *carry_avals]

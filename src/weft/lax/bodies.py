@@ -3,14 +3,12 @@
 Knows trees and avals; knows no higher-order primitive.
 """
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..config import thread
 from ..core.arity import check_arity
-from ..core.array import Tracer, as_value
+from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
 from ..core.masks import groups_of
@@ -20,11 +18,10 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..interpreters.stage import leaked
 from ..primitives.structural import convert_element_type
-from ..programs.hash_consing import hash_consed, is_eager
+from ..programs.hash_consing import hash_consed, is_eager, numbers_as_inputs
 from ..transforms.arguments import FlatFunction, TreeFunction
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..typing import PyTree
-from .kept_bodies import kept_bodies
 
 
 def values_of(operation: str, what: str, tree: PyTree) -> tuple[list[Value], PyTreeDef]:
@@ -85,10 +82,6 @@ class Body:
         """The avals of the result's leaves."""
         return self.jaxpr.out_avals
 
-    def is_closed(self) -> bool:
-        """True if the function closes over no value that is being traced."""
-        return not any(isinstance(c, Tracer) for c in self.consts)
-
 
 class BodyFunction(FlatFunction):
     """A function of several trees as one of all their leaves.
@@ -148,30 +141,20 @@ def traced(
     """Traces a function of several trees; see `BodyFunction`.
 
     Args:
-      lift_numbers: if True, numbers that change from call to call may become inputs.
+      lift_numbers: if True, floating-point numbers become inputs outside `jit`.
     """
 
-    def trace() -> Body:
-        flat = BodyFunction(operation, role, function, trees, avals)
-        jaxpr = flat.stage()
-        program, numbers = hash_consed(jaxpr.without_consts(), function, lift_numbers)
-        return Body(program, [*numbers, *jaxpr.consts], flat.out_tree)
-
-    if not is_eager(current.trace):
-        return trace()
-    form, owner = None, function
-    if isinstance(function, Adapted):
-        form, owner = function.form, function.__wrapped__
-    key = form, role, tuple(trees.values()), tuple(avals), lift_numbers, thread.key
-    return copy.copy(kept_bodies(owner, key, trace, Body.is_closed))
+    flat = BodyFunction(operation, role, function, trees, avals)
+    jaxpr = flat.stage()
+    program = jaxpr.without_consts()
+    numbers: list[Array] = []
+    if lift_numbers and is_eager(current.trace):
+        program, numbers = numbers_as_inputs(program)
+    return Body(hash_consed(program), [*numbers, *jaxpr.consts], flat.out_tree)
 
 
 class Adapted:
-    """A user's function in the form that a loop wants: `form(function, *args)`.
-
-    Args:
-      form: a function at the top of a module, so that two of the same user's function are alike.
-    """
+    """A user's function in the form that a loop wants: `form(function, *args)`."""
 
     def __init__(self, function: TreeFunction, form: Callable[..., PyTree]) -> None:
         self.__wrapped__, self.form = function, form

@@ -314,7 +314,7 @@ def choose(
     consts = [c for b in bodies for c in b.consts]
     branches = [b.jaxpr for b in bodies]
     if consts:
-        branches = sharing(bodies, functions)
+        branches = sharing(bodies)
     outs = apply_cond(branches, index, [*consts, *leaves], **options)
     return bodies[0].result_tree.unflatten(outs)
 
@@ -341,15 +341,14 @@ def with_strong_types(jaxpr: Jaxpr, weak: tuple[bool, ...]) -> Jaxpr:
     return jaxpr.replace(equations=equations, outvars=outvars)
 
 
-def sharing(bodies: Sequence[Body], functions: Sequence[Any]) -> list[Jaxpr]:
+def sharing(bodies: Sequence[Body]) -> list[Jaxpr]:
     """The branches with the constants of all of them as inputs."""
     split = []
     for b in bodies:
         n = len(b.consts)
         j = b.jaxpr
         split.append(Jaxpr(j.invars[:n], b.consts, j.invars[n:], j.equations, j.outvars, j.name))
-    pairs = zip(with_common_inputs(split), functions, strict=True)
-    return [hash_consed(j, f)[0] for j, f in pairs]
+    return [*map(hash_consed, with_common_inputs(split))]
 
 
 def check_branches(operation: str, one: Any, other: Any) -> None:

@@ -186,7 +186,7 @@ def custom_linear_solve(
     product, out_tree = staged("custom_linear_solve", matvec, (tree.unflatten(rhs),), "matvec")
     check_like("custom_linear_solve: A x", matvec, product.out_avals, out_tree, "b", avals, tree)
     parameters = list(product.consts)
-    product, _ = hash_consed(product.without_consts(), matvec)
+    product = hash_consed(product.without_consts())
     own = range(len(parameters))
 
     def solver(program: Jaxpr, function: TreeFunction) -> tuple[Jaxpr, list[int], PyTreeDef]:
@@ -229,7 +229,7 @@ def custom_linear_solve(
         transposed, places, _ = solver(vecmat, transpose_solve)
         sides.append(((vecmat, [*own]), (transposed, places)))
     shared = [p.aval for p in parameters]
-    side, *other = [Side(*[over(solve, shared, *program) for program in pair]) for pair in sides]
+    side, *other = [Side(*[over(shared, *program) for program in pair]) for pair in sides]
     outs = apply_solve(side, other[0] if other else None, len(parameters), [*parameters, *rhs])
     return out_tree.unflatten(outs)
 
@@ -243,14 +243,14 @@ def staged(
     return jaxpr, flat.out_tree
 
 
-def over(about: Callable[..., Any], shared: list[Aval], jaxpr: Jaxpr, places: list[int]) -> Jaxpr:
+def over(shared: list[Aval], jaxpr: Jaxpr, places: list[int]) -> Jaxpr:
     """The program with all parameters as leading inputs, of which it uses those at `places`."""
     leading = [Var(a) for a in shared]
     for place, var in zip(places, jaxpr.invars, strict=False):
         leading[place] = var
     invars = [*leading, *jaxpr.invars[len(places) :]]
     made = jaxpr.replace(invars=invars)
-    return made if made.constvars else hash_consed(made, about)[0]
+    return made if made.constvars else hash_consed(made)
 
 
 def check_like(

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from ..core.array import Array, as_value
 from ..core.aval import Aval
-from ..core.caching import remember
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import Primitive
 from ..core.source import located, wrapping
@@ -22,10 +21,10 @@ from ..higher_order.call import call
 from ..higher_order.checkpoint import apply_checkpoint, checkpoint_call
 from ..interpreters.concrete_stage import ConcreteStageTrace
 from ..primitives.selection import name as name_primitive
-from ..programs.hash_consing import hash_consed
+from ..programs.hash_consing import hash_consed, is_eager, numbers_as_inputs
 from ..programs.partial_eval import Either
 from ..programs.transform import linearize_jaxpr
-from ..tree_util import PyTreeDef, tree_map
+from ..tree_util import tree_map
 from ..typing import PyTree
 from .arguments import FlatFunction, TreeFunction, check_callable, static_arguments
 from .jit.stages import ShapeDtypeStruct, struct_of
@@ -107,7 +106,6 @@ class Checkpointed:
     ) -> None:
         self.function, self.concrete, self.prevent_cse = function, concrete, prevent_cse
         self.policy, self.static, self.static_names = policy, static, static_names
-        self.programs: dict[Any, tuple[Jaxpr, list[Array], PyTreeDef]] = {}
 
     def dispatcher(self) -> TreeFunction:
         """The function that the user calls."""
@@ -122,20 +120,7 @@ class Checkpointed:
             )
             if self.concrete:
                 return self.traced_anew(flat)
-            if not is_hashable([*flat.fixed, *flat.fixed_names.values()]):
-                return self.closing_over(flat, flat.stage())
-            key = flat.key
-            found = self.programs.get(key)
-            if found is None:
-                jaxpr = flat.stage()
-                if jaxpr.consts:  # not kept: it closes over another tracer next time
-                    return self.closing_over(flat, jaxpr)
-                entry = (*hash_consed(jaxpr, self.function, True), flat.out_tree)
-                found = remember(self.programs, key, entry)
-            program, numbers, out_tree = found
-            inputs = [*numbers, *flat.values]
-            outs = apply_checkpoint(program, inputs, self.policy, self.prevent_cse)
-            return out_tree.unflatten(outs)
+            return self.applied(flat, flat.stage())
 
         return checkpointed
 
@@ -143,22 +128,17 @@ class Checkpointed:
         """The result where Python code looks at elements, which are others at every call."""
         known = [v.concrete() for v in flat.values]
         trace = ConcreteStageTrace(known, "checkpoint", self.function)
-        return self.closing_over(flat, flat.stage(trace=trace))
+        return self.applied(flat, flat.stage(trace=trace))
 
-    def closing_over(self, flat: FlatFunction, jaxpr: Jaxpr) -> PyTree:
-        """The result of a program that is used once, with what it closes over."""
-        program, numbers = hash_consed(jaxpr.without_consts(), self.function, True)
+    def applied(self, flat: FlatFunction, jaxpr: Jaxpr) -> PyTree:
+        """The result of a program of the function, with what it closes over."""
+        program = jaxpr.without_consts()
+        numbers: list[Array] = []
+        if is_eager(current.trace):
+            program, numbers = numbers_as_inputs(program)
         args = [*numbers, *jaxpr.consts, *flat.values]
-        return flat.unflatten(apply_checkpoint(program, args, self.policy, self.prevent_cse))
-
-
-def is_hashable(statics: Sequence[object]) -> bool:
-    """True if all static arguments have a hash."""
-    try:
-        hash(tuple(statics))
-    except TypeError:
-        return False
-    return True
+        outs = apply_checkpoint(hash_consed(program), args, self.policy, self.prevent_cse)
+        return flat.unflatten(outs)
 
 
 remat = checkpoint

@@ -18,22 +18,20 @@ MUTANTS = (
     # --- equal programs are one, derived results ---
     Mutant(
         "Q31", "hash consing: 0.0 and -0.0 are one number", "programs/hash_consing.py",
-        "tuple([v.host().tobytes() for v in literals])",
-        "tuple([v.host().item() for v in literals])",
+        "numbers[v] if isinstance(v, Var) else (v.aval, v.host().tobytes())",
+        "numbers[v] if isinstance(v, Var) else (v.aval, v.host().item())",
         f"{CONSING} -k sign",
     ),
     Mutant(
-        "Q32", "hash consing: of numbers that vary those that do now", "programs/hash_consing.py",
-        "[literals[i] for i in self.positions]",
-        "[literals[i] for i in sorted(varying)]",
-        f"{CONSING} -k two_numbers",
+        "Q32", "outside jit, numbers of one value are one input", "programs/hash_consing.py",
+        "        key = v.aval, v.host().tobytes()\n",
+        "        key = v.host().item()\n",
+        f"{CONSING} -k sign",
     ),
     Mutant(
         "Q33", "hash consing: programs known longest go, in use or not", "programs/hash_consing.py",
-        "        found = self.kinds.pop(structure, None) or Variants()\n"
-        "        keep_latest(self.kinds, structure, found)\n",
-        "        found = self.kinds.get(structure)\n        if found is None:\n"
-        "            found = Variants()\n            keep_latest(self.kinds, structure, found)\n",
+        "                self.used.pop(found, None)\n",
+        "",
         f"{CONSING} -k full_table",
     ),
     Mutant(

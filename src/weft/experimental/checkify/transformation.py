@@ -57,7 +57,7 @@ def checkify(
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         flat = FlatFunction("checkify", f, args, kwargs)
         jaxpr = with_locations(flat.stage)
-        program, _ = hash_consed(jaxpr.without_consts(), f)
+        program = hash_consed(jaxpr.without_consts())
         made = checked_jaxpr(program, kinds)
         values = [*made.jaxpr.consts, *jaxpr.consts, *flat.values]
         apply = run_now if current.trace.computes else call_jaxpr
