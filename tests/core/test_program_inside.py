@@ -99,6 +99,22 @@ def test_a_derivative_is_kept_on_the_program_and_dies_with_it():
     assert gone() is None
 
 
+def test_without_rules_for_derivatives_there_are_none():
+    class AppliedRules(ProgramInside):
+        type, execute, lower = TwiceRules.type, TwiceRules.execute, TwiceRules.lower
+
+    primitive = HigherOrder("test_applied", "Applies a program twice.", AppliedRules())
+    del registry["test_applied"]
+    once = lambda x: primitive(x, jaxpr=SIN)[0]  # noqa: E731
+    onp.testing.assert_allclose(once(np.float32(0.5)), onp.sin(onp.sin(0.5)), rtol=1e-6)
+    with pytest.raises(errors.MissingRuleError, match="AppliedRules: is not differentiable"):
+        weft.grad(once)(0.5)
+    with pytest.raises(errors.MissingRuleError, match="AppliedRules: has no forward mode"):
+        weft.jvp(once, (0.5,), (1.0,))
+    with pytest.raises(errors.MissingRuleError, match=r"test_applied: .* no batch rule"):
+        weft.vmap(once)(X)
+
+
 def test_a_rule_that_is_missing_is_a_statement():
     assert twice.transpose_rule is None
     assert rules.keep_live is rules.partial_eval is rules.depends is None

@@ -12,6 +12,7 @@ from tree import HEIGHT, SOURCE, modules, name_of, unit
 
 import weft
 from weft.core.primitive import RULES, HigherOrder, Primitive, registry
+from weft.core.program_inside import ProgramInside
 
 # Higher-order primitives have other rules in the places of `evaluate` and `jvp`, and rules by which
 # passes over programs go through them: see `ProgramInside`.
@@ -52,8 +53,10 @@ def rules_of(primitive: Primitive) -> tuple[str, ...]:
 
 def rule_of(primitive: Primitive, rule: str) -> object:
     """A rule of the primitive, or of the program inside it; `None` if it is missing."""
-    of_program = rule in PASSES or rule in ("linearize", "pushforward")
-    return getattr(primitive.inside, rule) if of_program else getattr(primitive, rule + "_rule")
+    if rule in ("linearize", "pushforward"):  # the class they are methods of raises an error
+        own = getattr(type(primitive.inside), rule)
+        return None if own is getattr(ProgramInside, rule) else own
+    return getattr(primitive.inside, rule) if rule in PASSES else getattr(primitive, rule + "_rule")
 
 
 def holes(primitives: dict[str, Primitive], rule: str) -> set[str]:

@@ -262,13 +262,11 @@ def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Value], trace: Trace) -> list[
 
 def only_computes(jaxpr: Jaxpr) -> bool:
     """True if no operation acts, has a program inside, or concerns several devices: most are so."""
-    return not any([acts_or_communicates(e.primitive) for e in jaxpr.equations])
-
-
-def acts_or_communicates(primitive: "Primitive") -> bool:
-    """True of an operation that acts, has a program inside, or concerns several devices."""
-    collective = primitive.collective
-    return primitive.effects is not None or (collective is not None and collective.communicates)
+    for e in jaxpr.equations:
+        collective = e.primitive.collective
+        if e.primitive.effects is not None or (collective is not None and collective.communicates):
+            return False
+    return True
 
 
 def names_axes(primitive: "Primitive") -> bool:

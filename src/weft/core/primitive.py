@@ -31,11 +31,13 @@ What they agree on:
   `evaluate` is for one signature, where choosing it costs time.
 - No parameter may be named: primals tangents out ct args batched batch_size block.
 
-What only some operations state is in objects that a primitive has or lacks: its `collective`, for
-operations between the elements of a mapped axis or between devices (`core/collective.py`), and its
-`effects`, for what it does besides computing results (`core/effects.py`), and the program `inside`
-a higher-order primitive (`weft.higher_order`), which says how transformations and passes go through
-it (`core/program_inside.py`).
+What only some operations have to say is in objects, each of which a primitive has or lacks:
+
+- `collective`, of an operation between the elements of a mapped axis, or between devices
+  (`core/collective.py`);
+- `effects`, of one that does more than compute its results (`core/effects.py`);
+- `inside`, of a higher-order primitive (`weft.higher_order`): how transformations and passes go
+  through the programs in its parameters (`core/program_inside.py`).
 """
 
 from collections.abc import Callable, Sequence

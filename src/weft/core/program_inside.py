@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import MissingRuleError
+
 Rule = Callable[..., Any]
 
 
@@ -57,8 +59,6 @@ class ProgramInside:
 
     inlinable = False
 
-    linearize: Rule
-    pushforward: Rule
     depends: Rule | None = None
     unfold: Rule | None = None
     partial_eval: Rule | None = None
@@ -67,3 +67,9 @@ class ProgramInside:
     keep_live: Rule | None = None
     follow_keys: Rule | None = None
     stage_custom: Rule | None = None
+
+    def linearize(self, *args: Any, **params: Any) -> Any:
+        raise MissingRuleError(f"{type(self).__name__}: is not differentiable: has no linearize")
+
+    def pushforward(self, *args: Any, **params: Any) -> Any:
+        raise MissingRuleError(f"{type(self).__name__}: has no forward mode: no pushforward")

@@ -256,9 +256,6 @@ def forward_mode(name: str) -> TypeError:
     )
 
 
-# --- the linear map of which only the transpose is known ---
-
-
 class PullbackRules(ProgramInside):
     """A linear map of which only the transpose is known."""
 

@@ -375,9 +375,6 @@ def slice_now(x: Array, i: int) -> Array:
     return Array(np.asarray(x.host())[i], x.aval.update(shape=x.aval.shape[1:]))
 
 
-# --- devices that take different ways ---
-
-
 def body_variation(
     params: ScanParams, ins: Sequence[VaryingAxes], context: Divergence
 ) -> list[VaryingAxes]:
@@ -391,9 +388,6 @@ def body_variation(
         carry = wider
 
 
-# --- derivatives ---
-
-
 def with_zeros(
     items: Sequence[Value | None], mask: Sequence[bool], avals: Sequence[Aval]
 ) -> list[Value | None]:
@@ -404,17 +398,14 @@ def with_zeros(
     ]
 
 
-# --- backwards ---
-# The cotangents of the carry are the carry of a scan in the other direction; those of constants are
-# summed in its carry, and those of slices are its stacks.
-
-
 def scan_back(
     params: ScanParams, cts: Sequence[Value | None], args: Sequence[Value | Aval]
 ) -> list[Value | None]:
     """A cotangent or `None` for each argument; all of the carry are linear.
 
-    An initial carry that isn't to get a cotangent is zero: the loop is linear.
+    The cotangents of the carry are the carry of a scan in the other direction; those of constants
+    are summed in its carry, and those of slices are its stacks. An initial carry that isn't to get
+    a cotangent is zero: the loop is linear.
     """
     jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
     lin_consts, lin_carry, lin_xs = params.groups([type(a) is Aval for a in args])

@@ -368,9 +368,6 @@ def mapping_alone(jaxpr: Jaxpr, mapping: Mapping, avals: tuple[Aval, ...]) -> Ja
     return map_program(jaxpr, avals, mapping)
 
 
-# --- StableHLO ---
-
-
 def mesh_of_map(name: str, mapping: Mapping, region: Region | None) -> Mesh:
     """The mesh that a map runs on; refuses one that doesn't fit the map around it.
 
@@ -433,9 +430,6 @@ def body_builder(jaxpr: Jaxpr, numbered: bool) -> Callable[[Block, Any], list[Op
     return build
 
 
-# --- devices that take different ways ---
-
-
 @derived
 def uniform_program(
     jaxpr: Jaxpr,
@@ -463,9 +457,6 @@ def resolve(
 
 
 shard_map.collective = Collective(resolve=resolve)
-
-
-# --- derivatives ---
 
 
 def on_mapped_devices(axes: MappedAxes, derive: Callable[..., T], *args: object) -> T:
@@ -521,9 +512,6 @@ def sharing_cotangents(
         ]
 
     return stage(back, transposed.in_avals, name=transposed.name)
-
-
-# --- batching ---
 
 
 def divided_batch(axis: Axis, jaxpr: Jaxpr, mapping: Mapping) -> tuple[Axis, tuple[Any, ...]]:

@@ -327,9 +327,6 @@ def loop_program(owner: Jaxpr, params: WhileParams) -> Program:
     return Program(one_equation(while_loop, [a.strong() for a in avals], params._asdict()))
 
 
-# --- devices that take different ways ---
-
-
 def carry_variation(
     params: WhileParams, ins: Sequence[VaryingAxes], context: Divergence
 ) -> tuple[VaryingAxes, list[VaryingAxes]]:
@@ -374,16 +371,10 @@ def until_all_end(
     return apply_while(test, loop, [], consts, state)[2:]
 
 
-# --- derivatives ---
-
-
 def ignoring(jaxpr: Jaxpr, avals: Sequence[Aval]) -> Jaxpr:
     """The program with further inputs that it doesn't use."""
     invars = [*jaxpr.invars, *[Var(a) for a in avals]]
     return jaxpr.replace(invars=invars)
-
-
-# --- batches ---
 
 
 @derived
