@@ -43,6 +43,13 @@ def test_embedding_weights_are_uniform_by_the_features():
     assert made(tl.Embedding(3, 2)).weights.shape == (3, 2)
 
 
+def test_compiled_embedding_takes_the_nearest_id():
+    layer, ids = made(tl.Embedding(5, 3)), onp.array([[0, 5], [99, -1]])
+    compiled = fastmath.jit(lambda ids: layer.pure_fn(ids, layer.weights, (), None)[0])
+    onp.testing.assert_array_equal(compiled(ids), layer(onp.array([[0, 4], [4, 0]])))
+    assert layer(ids[:0]).shape == (0, 2, 3)
+
+
 def test_dropout_keeps_the_mean_and_shares_masks():
     x, key = onp.ones((200, 50), onp.float32), fastmath.random.get_prng(1)
     y = onp.asarray(tl.Dropout(0.25)(x, rng=key))

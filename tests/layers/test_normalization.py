@@ -67,11 +67,33 @@ def test_batch_norm_without_parts(center, scale):
 def test_what_training_learns_evaluation_uses():
     train = started(tl.BatchNorm(momentum=0.0), IMAGES)
     expected = train(IMAGES)
-    layer = started(tl.BatchNorm(mode="eval"), IMAGES)
+    layer = started(tl.BatchNorm(momentum=0.0, mode="eval"), IMAGES)
     layer.weights, layer.state = train.weights, train.state
     close(layer(IMAGES), expected, 1e-4)
     for before, after in zip(train.state, layer.state, strict=True):
         onp.testing.assert_array_equal(before, after)
+
+
+def test_evaluation_after_few_batches_warns():
+    x = jnp.asarray(RNG.normal(size=(64, 3)) * 3 + 5)
+
+    def evaluated(momentum, batches):
+        train = started(tl.BatchNorm(0, momentum=momentum), x)
+        for _ in range(batches):
+            train(x)
+        layer = started(tl.BatchNorm(0, momentum=momentum, mode="eval"), x)
+        layer(x)  # of a layer that was never trained nothing is said
+        layer.weights, layer.state = train.weights, train.state
+        compiled = fastmath.jit(lambda state: layer.pure_fn(x, layer.weights, state, None)[0])
+        compiled(layer.state)  # what the state holds is not known
+        return layer(x)
+
+    with pytest.warns(UserWarning, match="of 100 batches only: .* 90% of the mean 0") as found:
+        evaluated(0.999, 100)
+    assert found[0].filename == __file__
+    with pytest.warns(UserWarning, match="of 21 batches only: .* 11% of the mean 0"):
+        evaluated(0.9, 21)
+    close(onp.asarray(evaluated(0.9, 44)).mean(0), 0, 0.1)
 
 
 def test_batch_norm_of_16_bit_floats_is_computed_in_32():

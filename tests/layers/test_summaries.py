@@ -141,6 +141,15 @@ COUNTS = {
     "while": (lambda x: lax.while_loop(lambda c: c[0] < 3.0, lambda c: c * 2, x), (X[0],), 4),
     "cond": (lambda x: lax.cond(x[0] > 0, lambda x: x * x * x, lambda x: x + 1, x), (X[0],), 7),
     "jit": (lambda x: weft.jit(lambda x: x + 1)(x), (X,), 12),
+    "linear solve": (
+        lambda a, b: lax.custom_linear_solve(
+            lambda x: a @ x, b, lambda matvec, b: b / matvec(b), lambda matvec, b: b * 3),
+        (X[:3], X[0]), 2 * 3 * 3 + 3),
+    "reduction by a function": (
+        lambda x: lax.reduce(x, 1.0, lambda a, b: a * b + a, (0,)), (X,), 2 * 12),
+    "windows by a function": (
+        lambda x: lax.reduce_window(x, 0.0, lambda a, b: a + b * b, (2, 1), (1, 1), "VALID"),
+        (X,), 2 * 2 * (3 * 3)),
     "checkpoint": (lambda x: fastmath.remat(lambda x: x + 1)(x), (X,), 12),
 }  # fmt: skip
 

@@ -1,7 +1,4 @@
-"""Core layers: those with weights of their own, dropout, reductions and softmax.
-
-Knows how such layers compute; nothing of how layers are combined.
-"""
+"""Core layers: those with weights of their own, dropout, reductions and softmax."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,6 +20,7 @@ from .densities import (
     one_hot,
 )
 from .initializers import GlorotUniformInitializer, RandomNormalInitializer, ScaledInitializer
+from .known_values import known_values
 from .locally_connected import LocallyConnected1d
 from .summary_layers import SummaryImage, SummaryScalar
 
@@ -153,12 +151,16 @@ class Embedding(Layer):
     """A vector for each of a vocabulary's ids: [...] -> [..., d_feature].
 
     Args:
-      vocab_size: the number of ids; smaller ones than 0 count as 0, larger ones as the last.
+      vocab_size: the number of ids, which are 0 … vocab_size - 1. Another id is an error in an
+        un-jitted call; in a compiled one, where ids are not known, those below 0 count as 0 and
+        those above as the last.
       d_feature: the length of the vectors.
       use_bfloat16: whether the weights are bfloat16; outputs are float32 all the same.
       kernel_initializer: function of (shape, rng) for the vectors.
 
-    Raises: ValueError, TypeError: an option is out of its range.
+    Raises:
+      ValueError, TypeError: an option is out of its range; (when called) ids are not integers.
+      IndexError: (when called, un-jitted) an id is outside the vocabulary.
 
     Weights are w [vocab_size, d_feature], which `init` makes without looking at the signature.
 
@@ -197,6 +199,13 @@ class Embedding(Layer):
             raise ValueError(_unset(self, "w", w))
         if not jnp.issubdtype(x.dtype, jnp.integer):
             raise TypeError(f"{self._name}: expected ids, which are integers; got {x.dtype}")
+        ids, size = known_values(x), w.shape[0]
+        if ids is not None and ids.size and not 0 <= ids.min() <= ids.max() < size:
+            strange = ids.min() if ids.min() < 0 else ids.max()
+            raise IndexError(
+                f"{self._name}: the id {strange} is outside the vocabulary of {size}\n"
+                f"  fix: ids from 0 to {size - 1}, or a larger vocab_size"
+            )
         y = jnp.take(w, x, axis=0, mode="clip")
         return y.astype(jnp.float32) if self._use_bfloat16 else y
 

@@ -1,17 +1,21 @@
-"""Layers that normalize activations. Know nothing of other layers."""
+"""Layers that normalize activations."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
+from ..user_lines import levels_to_user
 from . import options
 from .base import Layer
 from .checked_options import MODES, checked_mode
+from .known_values import known_values
 
 __all__ = ["BatchNorm", "FilterResponseNorm", "LayerNorm"]
 
 _HALF_PRECISION = ("bfloat16", "float16")
+_MOST_LEFT = 0.1  # of the first running statistics, in evaluation
 
 
 class BatchNorm(Layer):
@@ -21,6 +25,12 @@ class BatchNorm(Layer):
     ones of the state are updated: momentum · old + (1 - momentum) · new. In the other modes the
     running ones are used, and the state stays. The variance is that of the population, computed as
     mean(x²) - mean(x)², in float32 for 16-bit floats.
+
+    The running mean begins at 0 and the running variance at 1, of which momentumⁿ is left after n
+    batches: with the default momentum, 0.999, 90 % after 100 batches, and 10 % after 2,300. A
+    network trained on fewer batches is much worse in mode 'eval' than in 'train': give it a smaller
+    momentum, such as 0.9. An un-jitted call in another mode than 'train' warns if more than a tenth
+    is left.
 
     From one array to one of the same shape and dtype. Weights: (β, γ), zeros and ones, float32, of
     the lengths of the axes that aren't in `axis`; `()` in the place of one that there isn't. State:
@@ -32,7 +42,8 @@ class BatchNorm(Layer):
       epsilon: ε, which keeps away from division by zero.
       center: whether there is a β.
       scale: whether there is a γ.
-      momentum: how much of the running statistics stays at each batch, from 0 to 1.
+      momentum: how much of the running statistics stays at each batch, from 0 to 1; the same in all
+        modes.
       mode: 'train', 'eval', 'predict' or 'viz'.
     Raises:
       TypeError, ValueError: an option has another form.
@@ -95,6 +106,8 @@ class BatchNorm(Layer):
         if self._mode == "train":
             mean, variance = _moments(x, axes)
             self.state = (*self._updated(mean, variance), batches + 1)
+        else:
+            self._warn_after_few(batches)
         z = (x - mean.astype(x.dtype)) / jnp.sqrt(variance + self._epsilon).astype(x.dtype)
         beta, gamma = self.weights
         broadcast = [1 if i in axes else n for i, n in enumerate(x.shape)]
@@ -114,6 +127,20 @@ class BatchNorm(Layer):
         m = self._momentum
         pairs = zip(self.state[:2], (mean, variance), strict=True)
         return [(m * old + (1 - m) * new).astype(old.dtype) for old, new in pairs]
+
+    def _warn_after_few(self, batches: Any) -> None:
+        """Warns if much of the running statistics is what they began with, once trained at all."""
+        count = known_values(batches)
+        if count is None or not count or self._momentum ** int(count) <= _MOST_LEFT:
+            return
+        left = self._momentum ** int(count)
+        warnings.warn(
+            f"BatchNorm in mode {self._mode!r}: its running mean and variance are of {count} "
+            f"batches only: with momentum={self._momentum} {left:.0%} of the mean 0 and variance 1 "
+            "that they began with is left\n"
+            "  fix: a smaller momentum, such as 0.9, in all modes; or train on more batches",
+            stacklevel=levels_to_user(),
+        )
 
     def _axes(self, x: Any) -> tuple[int, ...]:
         """The reduced axes, counted from 0."""

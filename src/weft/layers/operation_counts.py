@@ -1,10 +1,11 @@
-"""Counts the floating-point operations of a program. Knows primitives by name; runs nothing.
+"""Counts the floating-point operations of a program, without running it.
 
-A product of matrices and a convolution count two for each multiplication; a sum, a maximum and
-other reductions one for each element that goes in; everything else on floats one for each element
-that comes out. Moving and converting elements counts nothing. A loop counts as often as its body
-runs, or once if that isn't known before (`while`); of several branches, the one with the most
-counts.
+A multiplication and an addition are two operations. So a product of matrices and a convolution
+count two for each multiplication; a sum, a maximum and other reductions one for each element that
+goes in, or as many as the function that combines two elements; everything else on floats one for
+each element that comes out. Moving and converting elements counts nothing. A loop counts as often
+as its body runs, or once if that is not known before (`while`); of several branches, the one with
+the most counts; a linear solve as its solver.
 """
 
 import math
@@ -45,13 +46,18 @@ def _of_equation(equation: Equation) -> int:
         counts = [flops(program) for program in inner]
         if name == "cond":
             return max(counts)
+        if name == "reduce":
+            return sum(counts) * max(x.aval.size for x in equation.inputs)
+        if name == "reduce_window":
+            window = math.prod(params["geometry"].window)
+            return sum(counts) * int(equation.outvars[0].aval.size * window)
         return sum(counts) * (params["length"] if name == "scan" else 1)
     avals = [x.aval for x in equation.inputs]
     out = equation.outvars[0].aval
     if name in _MOVES or not any(a.dtype.kind in "fcV" for a in (*avals, out)):
         return 0
     if name == "dot_general":
-        return 2 * contraction.flops(avals[0], avals[1], params["dims"])
+        return 2 * contraction.multiplications(avals[0], avals[1], params["dims"])
     if name == "conv_general_dilated":
         kernel, out_features = avals[1], params["numbers"].rhs_spec[0]
         return int(2 * out.size * (kernel.size // kernel.shape[out_features]))
@@ -63,6 +69,8 @@ def _of_equation(equation: Equation) -> int:
 
 
 def _programs(params: dict[str, Any]) -> list[Jaxpr]:
-    """The programs inside an operation."""
+    """The programs that an operation runs."""
+    if "jaxpr" in params:  # others beside it say something of it, as a linear solve's matrix does
+        return [params["jaxpr"]]
     series = [value if isinstance(value, tuple | list) else (value,) for value in params.values()]
     return [value for values in series for value in values if isinstance(value, Jaxpr)]

@@ -32,8 +32,8 @@ class SummaryRow(NamedTuple):
       outputs: the signature of its outputs.
       n_weights: how many numbers its weights are, with those of its sublayers.
       n_bytes: how much memory they take.
-      flops: how many floating-point operations its forward pass takes; products and sums count one
-        each, and functions such as exp one too.
+      flops: how many floating-point operations its forward pass takes; multiplications and
+        additions count one each, and functions such as exp one too.
       is_shared: whether the layer stands further up too. Its weights are counted there.
     """
 

@@ -217,8 +217,8 @@ def _(
     return x.update(shape=shape, dtype=dtype, weak_type=weak)
 
 
-def flops(x: Aval, y: Aval, dims: Dims) -> int:
-    """The number of multiplications."""
+def multiplications(x: Aval, y: Aval, dims: Dims) -> int:
+    """The number of multiplications; with the additions there are twice as many operations."""
     (_, cy), (_, by) = dims
     free = math.prod(y.shape[i] for i in others((*cy, *by), y.ndim))
     return x.size * free
@@ -230,7 +230,7 @@ def _(avals: Avals, outs: Avals, *, dims: Dims, **_: object) -> bool:
     # 25-45 us with dispatch); beyond, BLAS's threads also fight with XLA's. Integers have no BLAS:
     # NumPy takes 1 ns a product, so 20,000 of them are as long as a dispatch.
     x, y = avals
-    work = flops(x, y, dims)
+    work = multiplications(x, y, dims)
     if x.dtype in (np.float32, np.float64, np.complex64, np.complex128):
         return work <= 1_000_000
     if accumulator(x.dtype) == np.float32:
@@ -395,7 +395,7 @@ def many_and_small(block: Block, x: Aval, y: Aval, dims: Dims) -> bool:
     if x.ndim != n + 2 or y.ndim != n + 2 or bx != tuple(range(n)) or len(cx) != 1:
         return False
     count = math.prod(x.shape[:n])
-    return count >= 8 and 256 * count <= flops(x, y, dims) <= 32768 * count
+    return count >= 8 and 256 * count <= multiplications(x, y, dims) <= 32768 * count
 
 
 def lowered_by_algorithm(

@@ -318,6 +318,8 @@ CALLS = [
     (lambda: run(tl.LogSoftmax(axis=5), X), "LogSoftmax"),
     # dtypes
     (lambda: run(tl.Embedding(5, 3), X), "expected ids, which are integers; got float32"),
+    (lambda: run(tl.Embedding(5, 3), IDS + 11), "the id 1[0-9] is outside the vocabulary of 5"),
+    (lambda: run(tl.Embedding(5, 3), IDS - 9), "the id -9 is outside the vocabulary of 5"),
     (lambda: run(tl.Cond(tl.Fn("C", lambda x: x), tl.Dense(3)), X, X), "Cond"),
     # the class itself
     (lambda: Plain()(X), r"Plain: its class is to define forward\(self, inputs\)"),
