@@ -2,7 +2,7 @@
 
 A `Derivative` has two programs: `forward`, from the primals to the outputs and what the linear
 part needs (the residuals), and `linear`, from residuals and tangents to the outputs' tangents.
-Reverse mode is `linear`, transposed. Knows jvp rules; knows no trace that uses it.
+Reverse mode is `linear`, transposed.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 from .. import errors
 from ..compiler.simplify import live_equations, without_dead_code
 from ..config import caches, thread
+from ..core.array import Tracer
 from ..core.aval import Aval, aval_of
 from ..core.caching import Owner, derived, remember_under
 from ..core.jaxpr import Equation, Jaxpr, Var, run
@@ -18,6 +19,7 @@ from ..core.masks import active, scatter_list
 from ..core.primitive import Primitive
 from ..core.trace import Params, Trace, under
 from ..core.value import Value
+from ..dtypes import is_inexact
 from ..primitives.structural import zeros
 from .dependence import dependents, partition_equations
 from .host_program import PreparedJaxpr
@@ -25,6 +27,28 @@ from .stage import StageTrace
 from .transpose import transpose
 
 Mask = tuple[bool, ...]
+
+
+class DifferentiatedTracer(Tracer):
+    """A primal, beside which a subclass carries its derivative; `None` for a tangent alone."""
+
+    __slots__ = ("primal",)
+    primal: Any
+
+    def concrete(self) -> Any:
+        return None if self.primal is None else self.primal.concrete()
+
+    def plain(self) -> Any:
+        return None if is_inexact(self.aval.dtype) else self.concrete()
+
+    def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
+        if operation != "numpy.asarray" and isinstance(self.primal, Tracer):
+            return self.primal.conversion_error(operation, error)
+        return error(
+            f"{operation}: {self.aval} is being differentiated: its derivative would be lost\n"
+            "  fix: weft.numpy functions instead of NumPy's and math's; lax.stop_gradient(x) first "
+            "if no derivative is wanted"
+        )
 
 
 class Derivative:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..config import thread
-from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.caching import Owner, derived
 from ..core.jaxpr import Jaxpr, run
@@ -13,34 +12,18 @@ from ..core.primitive import Primitive
 from ..core.source_location import at_location, location_of
 from ..core.trace import Params, Trace, current, locations_wanted, under
 from ..core.value import Value
-from ..dtypes import is_inexact
 from .debugging.leaks import refuse_leaks
-from .derivative import Mask, derivative
+from .derivative import DifferentiatedTracer, Mask, derivative
 from .stage import leaked
 
 
-class JvpTracer(Tracer):
+class JvpTracer(DifferentiatedTracer):
     """A primal and its tangent."""
 
-    __slots__ = ("primal", "tangent")
+    __slots__ = "tangent"
 
     def __init__(self, trace: Trace, primal: Any, tangent: Any) -> None:
         self._trace, self.primal, self.tangent, self.aval = trace, primal, tangent, primal.aval
-
-    def concrete(self) -> Any:
-        return self.primal.concrete()
-
-    def plain(self) -> Any:
-        return None if is_inexact(self.aval.dtype) else self.concrete()
-
-    def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
-        if operation != "numpy.asarray" and isinstance(self.primal, Tracer):
-            return self.primal.conversion_error(operation, error)
-        return error(
-            f"{operation}: {self.aval} is being differentiated: its derivative would be lost\n"
-            "  fix: weft.numpy functions instead of NumPy's and math's; lax.stop_gradient(x) first "
-            "if no derivative is wanted"
-        )
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval}>with<primal={self.primal}, tangent={self.tangent}>"

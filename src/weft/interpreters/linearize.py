@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import dtypes
 from ..config import caches, thread
-from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.jaxpr import Equation
 from ..core.masks import scatter_list
@@ -23,7 +22,7 @@ from ..errors import DerivativeError
 from ..primitives.structural import add, convert_element_type, zeros
 from .debugging.leaks import refuse_leaks
 from .dependence import reached
-from .derivative import Mask, derivative, residual_plan
+from .derivative import DifferentiatedTracer, Mask, derivative, residual_plan
 from .stage import check_open, closes_over, leaked
 from .transpose import no_tangents
 
@@ -37,13 +36,13 @@ class Node:
         self.linear, self.residuals, self.inputs, self.avals = linear, residuals, inputs, avals
 
 
-class LinearizeTracer(Tracer):
+class LinearizeTracer(DifferentiatedTracer):
     """A primal, and the place of its tangent on the tape (a node and an output of it).
 
     Inside a custom derivative rule a tangent is a tracer without a primal.
     """
 
-    __slots__ = ("place", "primal")
+    __slots__ = "place"
 
     def __init__(self, trace: Trace, primal: Any, place: tuple[Node, int], aval: Aval) -> None:
         self._trace = trace
@@ -51,21 +50,8 @@ class LinearizeTracer(Tracer):
         self.place = place
         self.aval = aval
 
-    def concrete(self) -> Any:
-        return None if self.primal is None else self.primal.concrete()
-
     def plain(self) -> Any:
         return None
-
-    def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
-        inner = self.primal
-        if operation != "numpy.asarray" and isinstance(inner, Tracer):
-            return inner.conversion_error(operation, error)
-        return error(
-            f"{operation}: {self.aval} is being differentiated: its derivative would be lost\n"
-            "  fix: weft.numpy functions instead of NumPy's and math's; lax.stop_gradient(x) first "
-            "if no derivative is wanted"
-        )
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval}>with<primal={self.primal}>"

@@ -19,9 +19,9 @@ def number(name: str, x: Any, argument: str = "x") -> Any:
     return inexact(name, value(name, x, argument))
 
 
-def real_number(name: str, x: Any, argument: str = "x") -> Any:
+def real_number(name: str, x: Any) -> Any:
     """A value of a float dtype; integers and booleans become the default float."""
-    return no_complex(name, number(name, x, argument), argument)
+    return no_complex(name, number(name, x), "x")
 
 
 def no_complex(name: str, x: Any, argument: str = "x") -> Any:

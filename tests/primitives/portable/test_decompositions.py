@@ -84,19 +84,6 @@ def test_qr(m, n, dtype):
         near(q[..., :k] @ onp.triu(packed)[:, :k], a)
 
 
-@pytest.mark.parametrize("n", [5, 37, 1, 0])
-def test_cholesky(n, dtype):
-    a = normal(n, n, dtype)
-    a = a @ adjoint(a) + onp.eye(n)
-    (low,) = run(triangular.portable_cholesky, onp.tril(a))
-    near(low, onp.linalg.cholesky(a))
-    if n == 5:
-        a[1] -= 100 * onp.eye(n)
-        (low,) = run(triangular.portable_cholesky, a)
-        assert onp.isfinite(low[0]).all()
-        assert onp.isnan(low[1]).all()
-
-
 @pytest.mark.parametrize("n", [5, 12, 1, 2, 0])
 @pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
 def test_eigenvalues_of_hermitian_matrices(n, size, dtype):

@@ -10,15 +10,13 @@ before.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core.array import Tracer
 from ...core.jaxpr import Var, run
 from ...core.masks import scatter_list
 from ...core.primitive import Primitive
 from ...core.trace import Params, Trace, current, under
 from ...core.value import Value
-from ...dtypes import is_inexact
 from ...interpreters.dependence import dependents
-from ...interpreters.derivative import Derivative, derivative
+from ...interpreters.derivative import Derivative, DifferentiatedTracer, derivative
 from ...interpreters.jvp import jvp
 from ...interpreters.stage import leaked
 from ...primitives.structural import zeros
@@ -28,29 +26,14 @@ from .recurrences import Path, path_of_power, recurrences
 Values = Callable[..., Sequence[Any]]
 
 
-class JetTracer(Tracer):
+class JetTracer(DifferentiatedTracer):
     """A value, and its derivatives along the path (`None` is zero)."""
 
-    __slots__ = ("primal", "series")
+    __slots__ = "series"
 
     def __init__(self, trace: Trace, primal: Any, series: Sequence[Any]) -> None:
         self._trace, self.primal, self.aval = trace, primal, primal.aval
         self.series = list(series)
-
-    def concrete(self) -> Any:
-        return self.primal.concrete()
-
-    def plain(self) -> Any:
-        return None if is_inexact(self.aval.dtype) else self.concrete()
-
-    def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
-        if operation != "numpy.asarray" and isinstance(self.primal, Tracer):
-            return self.primal.conversion_error(operation, error)
-        return error(
-            f"{operation}: {self.aval} is being differentiated by jet: its derivatives would be "
-            "lost\n  fix: weft.numpy functions instead of NumPy's; lax.stop_gradient(x) first if "
-            "no derivative is wanted"
-        )
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval}>with<primal={self.primal}, series={self.series}>"

@@ -172,41 +172,38 @@ def nan_where_failed(block: Block, info: Operand, *results: Operand) -> list[Ope
     return found
 
 
-def band_mask(block: Block, aval: Aval, direction: str, offset: int = 0) -> Operand:
-    """True where `row direction column + offset`, in stacks of matrices of an aval's shape."""
+def triangle_mask(block: Block, aval: Aval, direction: str) -> Operand:
+    """True where `row direction column`, in stacks of matrices of an aval's shape."""
     at = aval.update(shape=aval.shape[-2:], dtype=dtypes.int32, weak_type=False)
-    columns = block.iota(at, 1)
-    if offset:
-        columns = block.elementwise("add", (columns, block.full(offset, at)), at)
     flag = at.update(dtype=dtypes.bool_)
-    mask = block.compare(direction, block.iota(at, 0), columns, flag)
+    mask = block.compare(direction, block.iota(at, 0), block.iota(at, 1), flag)
     return block.widen(mask, aval.shape)
 
 
-def lower_triangle(block: Block, x: Operand, offset: int = 0) -> Operand:
+def lower_triangle(block: Block, x: Operand) -> Operand:
     """Zero above the diagonal."""
     zero = block.full(0, x.aval.strong())
-    return block.select(band_mask(block, x.aval, "GE", -offset), x, zero)
+    return block.select(triangle_mask(block, x.aval, "GE"), x, zero)
 
 
-def upper_triangle(block: Block, x: Operand, offset: int = 0) -> Operand:
+def upper_triangle(block: Block, x: Operand) -> Operand:
     """Zero below the diagonal."""
     zero = block.full(0, x.aval.strong())
-    return block.select(band_mask(block, x.aval, "LE", -offset), x, zero)
+    return block.select(triangle_mask(block, x.aval, "LE"), x, zero)
 
 
 def written_identity(block: Block, aval: Aval) -> Operand:
     """Ones on the diagonal, zeros elsewhere."""
     strong = aval.strong()
-    mask = band_mask(block, aval, "EQ")
+    mask = triangle_mask(block, aval, "EQ")
     return block.select(mask, block.full(1, strong), block.full(0, strong))
 
 
-def adjoint_of(block: Block, x: Operand, conjugate: bool = True) -> Operand:
-    """The last two axes exchanged; conjugated."""
+def adjoint_of(block: Block, x: Operand) -> Operand:
+    """The last two axes exchanged, and conjugated."""
     n = x.aval.ndim
     turned = block.transpose(x, [*range(n - 2), n - 1, n - 2])
-    if conjugate and dtypes.is_complex(x.aval.dtype):
+    if dtypes.is_complex(x.aval.dtype):
         return block.op("chlo.conj", turned, out=turned.aval)
     return turned
 

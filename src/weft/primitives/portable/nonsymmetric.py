@@ -20,6 +20,7 @@ from .householder import hessenberg_form
 from .real_schur import portable_real_schur
 from .stacks import (
     column,
+    element_at,
     imaginary_part,
     in_batches,
     in_stacks,
@@ -31,6 +32,7 @@ from .stacks import (
     row,
     side_by_side,
     square_abs,
+    subdiagonal,
     times,
     with_column,
     with_row,
@@ -59,21 +61,12 @@ def portable_schur(a: Any, *, vectors: bool = True) -> Sequence[Any]:
 
 def _nothing_or_nan(h: Any) -> Any:
     """The part below the diagonal: zeros, and NaN where there is something left."""
-    n = h.shape[1]
-    below = picked(numbers(n, 1) == numbers(n, 2) + 1, abs_(h), 0)
-    total = reshape(reduce_max(below, axes=(1, 2)), shape=(h.shape[0], 1, 1))
+    total = reshape(reduce_max(abs_(subdiagonal(h)), axes=(1, 2)), shape=(h.shape[0], 1, 1))
     return of_dtype(picked(total == 0, total, float("nan")), h.dtype)
 
 
-def _below(h: Any) -> Any:
-    """|h[k + 1, k]|, [stack, 1, n]; zero in the last place."""
-    n = h.shape[1]
-    sizes = picked(numbers(n, 1) == numbers(n, 2) + 1, abs_(h), 0)
-    return reshape(reduce_sum(sizes, axes=(1,)), shape=(h.shape[0], 1, n))
-
-
 def _unfinished(h: Any, z: Any) -> Any:
-    return reduce_max(_below(h), axes=(0, 1, 2)) > 0
+    return reduce_max(abs_(subdiagonal(h)), axes=(0, 1, 2)) > 0
 
 
 def _shifted_step(count: Any, h: Any, z: Any) -> Sequence[Any]:
@@ -82,7 +75,7 @@ def _shifted_step(count: Any, h: Any, z: Any) -> Sequence[Any]:
     line = reshape(diagonal_of(h), shape=(stack, 1, n))
     size = abs_(line)
     beside = side_by_side([part(size, 2, 1, n), part(size, 2, n - 1, n)], 2)
-    sizes, places = _below(h), numbers(n, 2)
+    sizes, places = abs_(subdiagonal(h)), numbers(n, 2)
     largest = reshape(reduce_max(size, axes=(2,)), shape=(stack, 1, 1))
     eps, tiny = float(dtypes.finfo(h.dtype).eps), float(dtypes.finfo(h.dtype).tiny)
     bound = eps * (size + beside) + tiny + tiny * n / eps * largest
@@ -107,15 +100,8 @@ def _shifted_step(count: Any, h: Any, z: Any) -> Sequence[Any]:
 def _shift(count: Any, h: Any, last: Any) -> Any:
     """Wilkinson's: the eigenvalue of the last two rows that is nearer to the last element; every
     tenth time another, lest it goes round."""
-    stack, n = h.shape[:2]
-    rows, columns = numbers(n, 1), numbers(n, 2)
-
-    def element(i: Any, j: Any) -> Any:
-        found = reduce_sum(picked((rows == i) & (columns == j), h, 0), axes=(1, 2))
-        return reshape(found, shape=(stack, 1, 1))
-
-    a, b = element(last - 1, last - 1), element(last - 1, last)
-    c, d = element(last, last - 1), element(last, last)
+    a, b = element_at(h, last - 1, last - 1), element_at(h, last - 1, last)
+    c, d = element_at(h, last, last - 1), element_at(h, last, last)
     size = abs_(a - d)
     for x in (b, c):
         size = max_(size, abs_(x))

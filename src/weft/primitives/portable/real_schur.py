@@ -20,6 +20,7 @@ from ..structural import full, reduce_sum, reshape
 from .householder import hessenberg_form, reflection
 from .stacks import (
     column,
+    element_at,
     in_batches,
     in_stacks,
     numbers,
@@ -28,6 +29,7 @@ from .stacks import (
     row,
     scaled,
     side_by_side,
+    subdiagonal,
     times,
 )
 from .writing import repeated_while
@@ -63,13 +65,6 @@ def _bordered(x: Any) -> Any:
     return side_by_side([x, full(aval((stack, n + 1, 1), x.dtype), 0)], 2)
 
 
-def _subdiagonal(t: Any) -> Any:
-    """t[k + 1, k], [stack, 1, n]; zero in the last place."""
-    stack, n = t.shape[:2]
-    elements = picked(numbers(n, 1) == numbers(n, 2) + 1, t, 0)
-    return reshape(reduce_sum(elements, axes=(1,)), shape=(stack, 1, n))
-
-
 def _chained(alive: Any) -> Any:
     """True at k where neither t[k + 1, k] nor t[k + 2, k + 1] is zero: in blocks of three rows."""
     stack, _, n = alive.shape
@@ -79,7 +74,7 @@ def _chained(alive: Any) -> Any:
 
 def _left(t: Any) -> Any:
     """Number of rows that begin a block of more than two, [stack, 1, 1], as a float."""
-    chained = _chained(_subdiagonal(t) != 0)
+    chained = _chained(subdiagonal(t) != 0)
     ones = picked(chained, full(aval(chained.shape, t.dtype), 1), 0)
     return reshape(reduce_sum(ones, axes=(1, 2)), shape=(t.shape[0], 1, 1))
 
@@ -96,7 +91,7 @@ def _double_step(count: Any, t: Any, z: Any) -> Sequence[Any]:
     following = side_by_side([part(size, 2, 1, n), part(size, 2, n - 1, n)], 2)
     eps, tiny = float(dtypes.finfo(t.dtype).eps), float(dtypes.finfo(t.dtype).tiny)
     bound = eps * (size + following) + tiny * n / eps  # so small that there are few digits left
-    alive = (abs_(_subdiagonal(t)) > bound) & (places < n - 1)
+    alive = (abs_(subdiagonal(t)) > bound) & (places < n - 1)
     t = picked((numbers(n, 1) == places + 1) & ~alive, 0, t)
     # the last block of three rows or more, from `first` to `last`
     none = full(aval((stack, 1, n), dtypes.int32), -1)
@@ -112,19 +107,16 @@ def _double_step(count: Any, t: Any, z: Any) -> Sequence[Any]:
 def _first_column(count: Any, t: Any, first: Any, last: Any) -> Any:
     """The first three elements of (H - s)(H - s̄) e, of the block's last two eigenvalues, times a
     number; every tenth time of other shifts, lest it goes round. [stack, 3, 1]."""
-    stack, n = t.shape[:2]
-    rows, columns = numbers(n, 1), numbers(n, 2)
-
-    def element(i: Any, j: Any) -> Any:
-        found = reduce_sum(picked((rows == i) & (columns == j), t, 0), axes=(1, 2))
-        return reshape(found, shape=(stack, 1, 1))
-
-    p, q, r = element(first, first), element(first, first + 1), element(first + 1, first)
-    corner, under = element(first + 1, first + 1), element(first + 2, first + 1)
+    p, q, r = (
+        element_at(t, first, first),
+        element_at(t, first, first + 1),
+        element_at(t, first + 1, first),
+    )
+    corner, under = element_at(t, first + 1, first + 1), element_at(t, first + 2, first + 1)
     # all from the first element on, since eigenvalues may be close to it and to each other
-    a, b = element(last - 1, last - 1) - p, element(last - 1, last)
-    c, d = element(last, last - 1), element(last, last) - p
-    stuck = abs_(c) + abs_(element(last - 1, last - 2))
+    a, b = element_at(t, last - 1, last - 1) - p, element_at(t, last - 1, last)
+    c, d = element_at(t, last, last - 1), element_at(t, last, last) - p
+    stuck = abs_(c) + abs_(element_at(t, last - 1, last - 2))
     other = count % 10 == 9
     a, b = picked(other, d + 0.75 * stuck, a), picked(other, -0.4375 * stuck, b)
     c, d = picked(other, stuck, c), picked(other, d + 0.75 * stuck, d)

@@ -20,7 +20,7 @@ from ..reduction import reduce_max
 from ..selection import select_n
 from ..slicing import concatenate, slice_
 from ..sorting import take_along
-from ..structural import convert_element_type, full, reshape, widen
+from ..structural import convert_element_type, full, reduce_sum, reshape, widen
 
 # --- shapes ---
 
@@ -90,6 +90,19 @@ def row(a: Any, i: Any) -> Any:
     """Row i, a value, as [stack, 1, columns]."""
     zero = full(aval((), dtypes.int32), 0)
     return dynamic_slice(a, zero, i, zero, sizes=(a.shape[0], 1, a.shape[2]))
+
+
+def element_at(a: Any, i: Any, j: Any) -> Any:
+    """The element in row i and column j, both [stack, 1, 1], as [stack, 1, 1]."""
+    here = (numbers(a.shape[1], 1) == i) & (numbers(a.shape[2], 2) == j)
+    return reshape(reduce_sum(picked(here, a, 0), axes=(1, 2)), shape=(a.shape[0], 1, 1))
+
+
+def subdiagonal(a: Any) -> Any:
+    """a[k + 1, k] of square matrices, as [stack, 1, n]; zero in the last place."""
+    stack, n = a.shape[:2]
+    elements = picked(numbers(n, 1) == numbers(n, 2) + 1, a, 0)
+    return reshape(reduce_sum(elements, axes=(1,)), shape=(stack, 1, n))
 
 
 def with_column(a: Any, j: Any, new: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Cholesky and LU decompositions by blocks of columns, and substitution.
+"""LU decompositions by blocks of columns, and substitution.
 
 A block of columns is decomposed column by column, in a loop; what is right of it is then updated by
 products of matrices. Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 3.2-4.2.
@@ -9,8 +9,8 @@ from typing import Any
 
 from ... import dtypes
 from ...core.aval import aval
-from ..arithmetic import abs_, sqrt
-from ..linalg.values import adjoint, diagonal_of, real_of
+from ..arithmetic import abs_
+from ..linalg.values import real_of
 from ..reduction import argmax
 from ..selection import select_n
 from ..structural import full, reduce_sum, reshape, widen
@@ -20,7 +20,6 @@ from .stacks import (
     in_batches,
     in_stacks,
     numbers,
-    of_dtype,
     part,
     picked,
     row,
@@ -54,44 +53,6 @@ def forward_substituted(lower: Any, b: Any, unit: bool) -> Any:
         return lower, x - picked(numbers(k, 1) > j, at, 0) * found
 
     return repeated_while(k, None, step, [lower, b])[1]
-
-
-# --- Cholesky ---
-
-
-def portable_cholesky(a: Any) -> Sequence[Any]:
-    """The lower triangular L of A = L Lᴴ, [batch…, n, n]; reads the lower triangle. NaN in all of
-    L if A isn't positive definite."""
-    front, n = a.shape[:-2], a.shape[-1]
-    (rest,) = in_stacks(a)
-    found = []
-    for start, stop in panels(n):
-        k = stop - start
-        block = _cholesky_panel(part(rest, 2, 0, k))
-        above = full(aval((rest.shape[0], start, k), a.dtype), 0)
-        found.append(side_by_side([above, block], 1))
-        below = part(block, 1, k, block.shape[1])
-        rest = part(part(rest, 1, k, rest.shape[1]), 2, k, rest.shape[2])
-        rest = rest - times(below, adjoint(below))
-    if not found:
-        return [a]
-    whole = side_by_side(found, 2)
-    positive = of_dtype(real_of(diagonal_of(whole)) > 0, dtypes.int32)
-    good = reshape(reduce_sum(positive, axes=(1,)) == n, shape=(whole.shape[0], 1, 1))
-    return [in_batches(picked(good, whole, float("nan")), front)]
-
-
-def _cholesky_panel(a: Any) -> Any:
-    m, k = a.shape[1:]
-
-    def step(j: Any, a: Any) -> Sequence[Any]:
-        at, rows = column(a, j), numbers(m, 1)
-        root = of_dtype(sqrt(real_of(row(at, j))), a.dtype)
-        at = picked(rows == j, root, picked(rows > j, at / root, 0))
-        across = picked(numbers(k, 2) > j, adjoint(part(at, 1, 0, k)), 0)
-        return [with_column(a - at * across, j, at)]
-
-    return repeated_while(k, None, step, [a])[0]
 
 
 # --- LU ---

@@ -5,6 +5,7 @@ from ...lazy import exports
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "sampled": "cumulative_trapezoid simpson trapezoid",
+        "..numpy.functional": "trapezoid",
+        "sampled": "cumulative_trapezoid simpson",
     },
 )

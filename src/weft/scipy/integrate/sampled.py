@@ -1,4 +1,4 @@
-"""Integrals of sampled functions: by trapezoids, running ones, and by parabolas."""
+"""Integrals of sampled functions: running ones by trapezoids, and by parabolas."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
 from ...numpy.axes import one_axis
-from ...numpy.functional import diff, trapezoid as numpy_trapezoid
+from ...numpy.functional import diff
 from ...numpy.joining import concatenate
 from ...numpy.plans import composite
 from ...numpy.promotion import promote_values
@@ -14,28 +14,7 @@ from ...numpy.running import cumsum
 from ...numpy.shapes import broadcast_to, moveaxis
 from ...typing import ArrayLike
 
-__all__ = ["cumulative_trapezoid", "simpson", "trapezoid"]
-
-
-@located
-def trapezoid(
-    y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
-) -> Array:
-    """The integral along an axis, by trapezoids: `weft.numpy.trapezoid`.
-
-    Args:
-      y: array of at least one axis.
-      x: the coordinates: an array [n], or one that broadcasts with `y` and has the axis.
-      dx: the distance, where there are no coordinates.
-      axis: the axis.
-    Returns: array without the axis.
-    Example:
-      >>> from weft.scipy import integrate
-      >>> integrate.trapezoid(np.array([1.0, 2.0, 3.0]))
-      Array(4., dtype=float32)
-    Source: scipy.integrate.trapezoid.
-    """
-    return numpy_trapezoid(y, x, dx, axis)
+__all__ = ["cumulative_trapezoid", "simpson"]
 
 
 def samples(name: str, y: Any, x: Any, dx: Any, axis: Any) -> tuple[Any, Any, int]:

@@ -81,7 +81,7 @@ def frequencies(segments: Segments, onesided: bool, rate: Any) -> Any:
     return from_numpy((ks / n).astype(rate.aval.dtype)) * rate
 
 
-def scale_of(name: str, scaling: str, segments: Segments, rate: Any) -> Any:
+def scale_of(scaling: str, segments: Segments, rate: Any) -> Any:
     """The factor from squares of spectra to a density, or to squares of amplitudes."""
     window = segments.window
     if scaling == "density":
@@ -147,7 +147,7 @@ def density(
         result = spectra[0].real ** 2 + spectra[0].imag ** 2
     else:
         result = conj(spectra[0]) * spectra[1]
-    result = result * scale_of(name, scaling, segments, rate).astype(result.aval.dtype)
+    result = result * scale_of(scaling, segments, rate).astype(result.aval.dtype)
     if onesided:
         n = segments.transformed
         twice = np.full(n // 2 + 1, 2.0)
@@ -287,7 +287,7 @@ def stft(
     onesided = bool(return_onesided) and not dtypes.is_complex(dtype)
     parts = straightened(name, cut(signal, segments), detrend)
     kind = "density" if scaling == "psd" else "spectrum"
-    factor = sqrt(scale_of(name, kind, segments, rate))
+    factor = sqrt(scale_of(kind, segments, rate))
     result = transformed(parts, segments, onesided) * factor
     middles = np.arange(result.shape[-2]) * segments.step + segments.length / 2
     if boundary is not None:
@@ -358,7 +358,7 @@ def istft(
     parts = inverse(z, segments.transformed)[..., : segments.length]
     rate = numbers(name, fs, real)
     kind = "density" if scaling == "psd" else "spectrum"
-    parts = parts * (segments.window / sqrt(scale_of(name, kind, segments, rate)))
+    parts = parts * (segments.window / sqrt(scale_of(kind, segments, rate)))
     signal = put_together(parts, segments)
     squares = broadcast_to(segments.window**2, (parts.shape[-2], segments.length))
     weights = put_together(squares, segments)
