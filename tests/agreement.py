@@ -8,9 +8,10 @@ import numpy as onp
 
 import weft
 import weft.numpy as np
+from weft import dtypes
 from weft.tree_util import tree_leaves
 
-TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 3e-5, "complex64": 3e-5}
+TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 5e-6, "complex64": 5e-6}
 
 
 def as_host(x: Any) -> onp.ndarray:
@@ -31,6 +32,12 @@ def assert_close(got: Any, wanted: Any, tolerance: float | None = None) -> None:
         onp.testing.assert_array_equal(got, wanted)
 
 
+def kind(x: Any) -> str:
+    """Booleans, integers, real or complex floats: `b`, `i`, `f` or `c`."""
+    dtype = np.result_type(x) if isinstance(x, np.ndarray) else onp.asarray(x).dtype
+    return "f" if dtypes.is_float(dtype) else dtype.kind.replace("u", "i")
+
+
 def wide(x: Any) -> Any:
     """NumPy data in a wide dtype, for the oracle."""
     if (isinstance(x, onp.ndarray) and x.dtype.kind in "fc") or getattr(
@@ -46,10 +53,14 @@ def agree(
     oracle: Callable[..., Any] | None = None,
     tolerance: float | None = None,
     compiled: bool = True,
+    kinds: str = "",
     **options: Any,
 ) -> Any:
     """Calls `weft.numpy.<name>` on NumPy data, and holds it against NumPy: the first call, the
     third one (from a plan), and a compiled one. Gives the first result.
+
+    Args:
+      kinds: those of the results, a letter each, where they are not NumPy's.
     """
     function = getattr(np, name)
     ours = [np.asarray(a) if isinstance(a, onp.ndarray) else a for a in args]
@@ -60,6 +71,7 @@ def agree(
     third = function(*ours, **options)
     left, right = tree_leaves(first), tree_leaves(wanted)
     assert len(left) == len(right)
+    assert "".join(map(kind, left)) == (kinds or "".join(map(kind, right)))
     for a, b in zip(left, right, strict=True):
         assert_close(a, b, tolerance)
     results = [third]

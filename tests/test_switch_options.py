@@ -3,6 +3,7 @@
 import sys
 import types
 
+import numpy as onp
 import pytest
 
 import weft
@@ -149,41 +150,59 @@ def test_absl_is_told_of_the_switches_where_a_program_uses_it(monkeypatch):
 f32, i32, u8, c64, flags = (np.ones(2, d) for d in ("float32", "int32", "uint8", "complex64", bool))
 bf16 = np.ones(2, np.bfloat16)
 
-MEETING = {
-    "a scalar of the kind": (lambda: f32 + 1.0, None),
-    "a lesser scalar": (lambda: c64 * 2, None),
-    "a scalar on the left": (lambda: 2 - bf16, None),
-    "two scalars": (lambda: np.array([1, 2.5]), None),
-    "one dtype": (lambda: np.where(flags, f32, f32) @ f32, None),
-    "a branch that is a number": (lambda: np.where(flags, f32, 0), None),
-    "an update by a number": (lambda: f32.at[0].set(1), None),
-    "division of integers": (lambda: i32 / i32, None),
-    "a mean of integers": (lambda: np.mean(i32), None),
-    "traced": (lambda: weft.jit(lambda x: x * 2)(f32), None),
-    "differentiated": (lambda: weft.grad(lambda x: np.sum(np.sin(x) ** 2))(f32), None),
-    "a float with integers": (lambda: i32 + 1.0, "int32 and weak float32"),
-    "integers with floats": (lambda: f32 + i32, "float32 and int32"),
-    "floats of two widths": (lambda: bf16 * f32, "bfloat16 and float32"),
-    "a boolean": (lambda: flags + 1, "bool and weak int32"),
-    "True": (lambda: f32 + True, "float32 and bool"),
-    "a complex number": (lambda: f32 + 1j, "float32 and weak complex64"),
-    "two widths of integers": (lambda: u8 + i32, "uint8 and int32"),
-    "an update": (lambda: f32.at[0].set(i32[0]), "float32 and int32"),
-    "joined": (lambda: np.concatenate([f32, i32]), "float32 and int32"),
+MEETING = {  # a program, its result by standard promotion, and the dtypes that "strict" refuses
+    "a scalar of the kind": (lambda: f32 + 1.0, onp.float32([2, 2]), None),
+    "a lesser scalar": (lambda: c64 * 2, onp.complex64([2, 2]), None),
+    "a scalar on the left": (lambda: 2 - bf16, np.bfloat16([1, 1]), None),
+    "two scalars": (lambda: np.array([1, 2.5]), onp.float32([1, 2.5]), None),
+    "one dtype": (lambda: np.where(flags, f32, f32) @ f32, onp.float32(2), None),
+    "a branch that is a number": (lambda: np.where(flags, f32, 0), onp.float32([1, 1]), None),
+    "an update by a number": (lambda: f32.at[0].set(3), onp.float32([3, 1]), None),
+    "division of integers": (lambda: i32 / i32, onp.float32([1, 1]), None),
+    "a mean of integers": (lambda: np.mean(i32), onp.float32(1), None),
+    "traced": (lambda: weft.jit(lambda x: x * 2)(f32), onp.float32([2, 2]), None),
+    "differentiated": (
+        lambda: weft.grad(lambda x: np.sum(x**3) * 2)(f32),
+        onp.float32([6, 6]),
+        None,
+    ),
+    "a float with integers": (lambda: i32 + 1.0, onp.float32([2, 2]), "int32 and weak float32"),
+    "integers with floats": (lambda: f32 + i32, onp.float32([2, 2]), "float32 and int32"),
+    "floats of two widths": (lambda: bf16 * f32, onp.float32([1, 1]), "bfloat16 and float32"),
+    "a boolean": (lambda: flags + 1, onp.int32([2, 2]), "bool and weak int32"),
+    "True": (lambda: f32 + True, onp.float32([2, 2]), "float32 and bool"),
+    "a complex number": (
+        lambda: f32 + 1j,
+        onp.complex64([1 + 1j, 1 + 1j]),
+        "float32 and weak complex64",
+    ),
+    "two widths of integers": (lambda: u8 + i32, onp.int32([2, 2]), "uint8 and int32"),
+    "an update": (lambda: f32.at[0].set(i32[0] * 3), onp.float32([3, 1]), "float32 and int32"),
+    "joined": (
+        lambda: np.concatenate([f32, i32]),
+        onp.float32([1, 1, 1, 1]),
+        "float32 and int32",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", MEETING)
 def test_strict_promotion(case):
-    program, refused = MEETING[case]
-    expected = program()
+    program, expected, refused = MEETING[case]
+
+    def holds():
+        found = program()
+        assert found.dtype == expected.dtype
+        onp.testing.assert_array_equal(found, expected)
+
+    holds()
     with weft.numpy_dtype_promotion("strict"):
         if refused is None:
-            assert np.allclose(program(), expected)
+            holds()
         else:
             with pytest.raises(TypeError, match=f"{refused} .*'strict'\n  fix: "):
                 program()
-    assert np.allclose(program(), expected)
+    holds()
 
 
 def test_promotion_can_be_set_for_all_by_jaxs_name():

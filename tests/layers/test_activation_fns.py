@@ -70,7 +70,7 @@ def test_bfloat16_stays(name):
     y = make()(x)
     assert y.dtype == "bfloat16"
     exact = formula(onp.asarray(x).astype("float64"))
-    onp.testing.assert_allclose(onp.asarray(y).astype("float64"), exact, rtol=0.03, atol=0.03)
+    onp.testing.assert_allclose(onp.asarray(y).astype("float64"), exact, rtol=2**-7, atol=2**-8)
 
 
 @pytest.mark.parametrize("name", FORMULAS)

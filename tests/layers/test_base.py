@@ -8,6 +8,7 @@ import random
 import numpy as onp
 import pandas
 import pytest
+from row_names import row_name
 
 import weft
 from weft import fastmath, layers as tl, shapes
@@ -247,9 +248,9 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(TEXTS)))
+@pytest.mark.parametrize("case", TEXTS, ids=row_name)
 def test_text(case):
-    make, text = TEXTS[case]
+    make, text = case
     assert repr(make()) == text
 
 

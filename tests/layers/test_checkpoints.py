@@ -13,6 +13,7 @@ import textwrap
 import ml_dtypes
 import numpy as onp
 import pytest
+from row_names import row_name
 
 from weft import fastmath, layers as tl, shapes
 from weft.layers.pickled_arrays import RefusedPickle, read
@@ -170,9 +171,9 @@ VALUES = [
 
 
 @pytest.mark.parametrize("protocol", [2, 4, 5])
-@pytest.mark.parametrize("case", range(len(VALUES)))
+@pytest.mark.parametrize("case", VALUES, ids=row_name)
 def test_the_reader_gives_what_pickle_gives(case, protocol):
-    data = pickle.dumps(VALUES[case], protocol)
+    data = pickle.dumps(case, protocol)
     got, wanted = read(data), pickle.loads(data)
     assert type(got) is type(wanted)
     if isinstance(wanted, onp.ndarray):

@@ -4,6 +4,7 @@ import random
 
 import numpy as onp
 import pytest
+from row_names import row_name
 
 from weft import fastmath, layers as tl, shapes
 from weft.fastmath import numpy as jnp
@@ -50,9 +51,9 @@ ARITIES = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(ARITIES)))
+@pytest.mark.parametrize("case", ARITIES, ids=row_name)
 def test_arity(case):
-    layer, n_in, n_out = ARITIES[case]
+    layer, n_in, n_out = case
     assert (layer.n_in, layer.n_out) == (n_in, n_out)
 
 
@@ -78,9 +79,9 @@ MOVES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(MOVES)))
+@pytest.mark.parametrize("case", MOVES, ids=row_name)
 def test_items_of_the_stack(case):
-    layer, inputs, outputs = MOVES[case]
+    layer, inputs, outputs = case
     assert layer(inputs) == outputs
 
 
@@ -106,9 +107,9 @@ STRUCTURES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(STRUCTURES)))
+@pytest.mark.parametrize("case", STRUCTURES, ids=row_name)
 def test_structures(case):
-    make, weights, state = STRUCTURES[case]
+    make, weights, state = case
     found = make().init(SIG)
     assert [str(fastmath.nested_map(lambda _: "w", tree)).replace("'", "") for tree in found] == [
         weights,

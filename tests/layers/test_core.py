@@ -140,7 +140,7 @@ def test_densities():
     means, s = preds[:, 2:8].reshape(4, 2, 3), preds[:, 8:].reshape(4, 2, 3)
     parts = scipy.stats.norm.pdf(x[:, None], means, (s * s + 1e-6) ** 0.5).prod(-1)
     wanted = onp.log((weights * parts).sum(-1))
-    onp.testing.assert_allclose(tl.multigaussian_loss(preds, args[0], 2), wanted, 1e-3, 1e-3)
+    onp.testing.assert_allclose(tl.multigaussian_loss(preds, args[0], 2), wanted, 1e-5)
 
 
 def test_samples_of_log_probabilities():

@@ -3,6 +3,7 @@
 import numpy as onp
 import pytest
 from agreement import assert_close, assert_gradient
+from row_names import row_name
 
 import weft
 import weft.numpy as np
@@ -286,9 +287,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("place", range(len(BAD)))
+@pytest.mark.parametrize("place", BAD, ids=row_name)
 def test_bad_arguments(place):
-    call, kind, message = BAD[place]
+    call, kind, message = place
     with pytest.raises(kind, match=message):
         call()
 

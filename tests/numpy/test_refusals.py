@@ -8,6 +8,12 @@ import weft.numpy as np
 
 ONES = np.ones(3)
 REFUSED = {
+    "bincount of a matrix": (
+        lambda: np.bincount(np.ones((2, 2), int)),
+        r"bincount: expected one axis; got int32\[2,2\]",
+    ),
+    "bincount of a number": (lambda: np.bincount(np.int32(1)), "bincount: expected one axis"),
+    "bincount of floats": (lambda: np.bincount(ONES), "bincount: expected integers"),
     "histogram of no bins": (lambda: np.histogram(ONES, bins=0), "bins must be positive"),
     "histogram of -1 bins": (lambda: np.histogram(ONES, bins=-1), "bins must be positive"),
     "range with NaN": (lambda: np.histogram(ONES, range=(np.nan, 1)), "two finite numbers"),

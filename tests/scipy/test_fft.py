@@ -5,6 +5,7 @@ import itertools
 import numpy as onp
 import pytest
 from agreement import assert_close, assert_gradient
+from row_names import row_name
 from scipy import fft as oracle
 
 import weft
@@ -61,8 +62,8 @@ def test_long_ones(n):
     x, v = rng.standard_normal((2, 2, n))
     for kind in (2, 3):
         found = weft.jit(lambda x: fft.dct(x, kind))(x)  # noqa: B023
-        assert_close(found, oracle.dct(x, kind))
-        assert_close(fft.idst(np.asarray(x), kind), oracle.idst(x, kind))
+        assert_close(found, oracle.dct(x, kind), 3e-5)  # of sums of n numbers
+        assert_close(fft.idst(np.asarray(x), kind), oracle.idst(x, kind), 3e-5)
         # the transform is linear: its transpose is that of the other kind
         _, back = weft.vjp(lambda x: fft.dct(x, kind, norm="ortho"), np.asarray(x))  # noqa: B023
         assert_close(back(np.asarray(v, "float32"))[0], oracle.dct(v, 5 - kind, norm="ortho"))
@@ -112,8 +113,8 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("place", range(len(BAD)))
+@pytest.mark.parametrize("place", BAD, ids=row_name)
 def test_bad_arguments(place):
-    call, kind, message = BAD[place]
+    call, kind, message = place
     with pytest.raises(kind, match=message):
         call()

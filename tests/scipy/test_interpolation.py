@@ -10,6 +10,7 @@ import scipy.integrate as integrals
 import scipy.interpolate as interpolation
 import scipy.ndimage as images
 from agreement import assert_close, assert_gradient
+from row_names import row_name
 
 import weft
 import weft.numpy as np
@@ -245,8 +246,8 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("place", range(len(BAD)))
+@pytest.mark.parametrize("place", BAD, ids=row_name)
 def test_bad_arguments(place):
-    call, kind, message = BAD[place]
+    call, kind, message = place
     with pytest.raises(kind, match=message):
         call()

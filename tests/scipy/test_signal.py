@@ -6,6 +6,7 @@ import warnings
 import numpy as onp
 import pytest
 from agreement import assert_close, assert_gradient
+from row_names import row_name
 from scipy import signal as oracle
 
 import weft
@@ -285,8 +286,8 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("place", range(len(BAD)))
+@pytest.mark.parametrize("place", BAD, ids=row_name)
 def test_bad_arguments(place):
-    call, kind, message = BAD[place]
+    call, kind, message = place
     with pytest.raises(kind, match=message):
         call()

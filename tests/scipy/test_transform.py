@@ -5,6 +5,7 @@ import itertools
 import numpy as onp
 import pytest
 from agreement import assert_gradient
+from row_names import row_name
 from scipy.spatial import transform as oracle
 
 import weft
@@ -202,8 +203,8 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("place", range(len(BAD)))
+@pytest.mark.parametrize("place", BAD, ids=row_name)
 def test_bad_arguments(place):
-    call, kind, message = BAD[place]
+    call, kind, message = place
     with pytest.raises(kind, match=message):
         call()

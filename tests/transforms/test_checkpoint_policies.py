@@ -288,6 +288,21 @@ def test_wrong_kinds_are_refused(call):
         call()
 
 
+def test_policies_of_names_are_equal_by_kind_and_names():
+    assert P.save_only_these_names("g", "h") == P.save_only_these_names("h", "g")
+    assert len({P.save_only_these_names("g", "h"), P.save_only_these_names("h", "g")}) == 1
+    different = [
+        P.save_only_these_names("h"),
+        P.save_only_these_names("g"),
+        P.save_only_these_names("g", "h"),
+        P.save_any_names_but_these("h"),
+        P.save_anything_except_these_names("h"),
+    ]
+    for i, policy in enumerate(different):
+        assert [policy == other for other in different] == [i == j for j in range(5)]
+    assert NAMES != "h"
+
+
 def test_names_are_the_identity():
     tree = {"a": X, "b": (1.0,)}
     named = weft.jit(lambda t: checkpoint_name(t, "h"))(tree)

@@ -5,6 +5,7 @@ import re
 
 import numpy as onp
 import pytest
+from row_names import row_name
 
 import weft.layers as tl
 from weft import fastmath, shapes
@@ -339,9 +340,9 @@ CALLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(CONSTRUCTORS)))
+@pytest.mark.parametrize("case", CONSTRUCTORS, ids=row_name)
 def test_wrong_options(case):
-    f, kind, message = CONSTRUCTORS[case]
+    f, kind, message = case
     with pytest.raises(kind) as info:
         f()
     text = "\n".join([str(info.value), *getattr(info.value, "__notes__", ())])
@@ -350,9 +351,9 @@ def test_wrong_options(case):
     assert "test_core.py" in text, text
 
 
-@pytest.mark.parametrize("case", range(len(CALLS)))
+@pytest.mark.parametrize("case", CALLS, ids=row_name)
 def test_wrong_calls(case):
-    f, message = CALLS[case]
+    f, message = case
     with pytest.raises(tl.LayerError) as info:
         f()
     text = str(info.value)

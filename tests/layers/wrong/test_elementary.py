@@ -6,6 +6,7 @@ import re
 
 import numpy as onp
 import pytest
+from row_names import row_name
 
 import weft.layers as tl
 from weft import fastmath, shapes
@@ -208,18 +209,18 @@ def names_a_line(text, f):
     return not lines.isdisjoint(map(int, found))
 
 
-@pytest.mark.parametrize("case", range(len(CONSTRUCTORS)))
+@pytest.mark.parametrize("case", CONSTRUCTORS, ids=row_name)
 def test_wrong_options(case):
-    f, kind, message = CONSTRUCTORS[case]
+    f, kind, message = case
     with pytest.raises(kind, match=message) as info:
         f()
     text = "\n".join([str(info.value), *info.value.__notes__])
     assert names_a_line(text, f), text
 
 
-@pytest.mark.parametrize("case", range(len(CALLS)))
+@pytest.mark.parametrize("case", CALLS, ids=row_name)
 def test_wrong_calls(case):
-    f, message = CALLS[case]
+    f, message = case
     with pytest.raises(tl.LayerError) as info:
         f()
     text = str(info.value)

@@ -4,6 +4,7 @@ what came, and the user's line.
 
 import numpy as np
 import pytest
+from row_names import row_name
 
 from weft import layers as tl
 from weft.layers.research import (
@@ -366,18 +367,18 @@ WHEN_RUN = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(WHEN_MADE)))
+@pytest.mark.parametrize("case", WHEN_MADE, ids=row_name)
 def test_a_wrong_option_is_refused_where_it_is_given(case):
-    make, kind, message = WHEN_MADE[case]
+    make, kind, message = case
     with pytest.raises(kind, match=message) as caught:
         make()
     notes = getattr(caught.value, "__notes__", [])
     assert any("test_sequences.py" in note for note in notes), notes
 
 
-@pytest.mark.parametrize("case", range(len(WHEN_RUN)))
+@pytest.mark.parametrize("case", WHEN_RUN, ids=row_name)
 def test_a_wrong_input_is_refused_by_the_layer(case):
-    make, inputs, message = WHEN_RUN[case]
+    make, inputs, message = case
     with pytest.raises(tl.LayerError, match=message) as caught:
         run(make(), *inputs)
     assert "layer created in file [...]/layers/wrong/test_sequences.py, line" in str(caught.value)

@@ -3,6 +3,7 @@ compiled program with all others, and mapped."""
 
 import numpy as onp
 import pytest
+from row_names import row_name
 
 import weft
 import weft.numpy as np
@@ -217,9 +218,9 @@ def close(got, wanted):
             onp.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.parametrize("row", range(len(TABLE)))
+@pytest.mark.parametrize("row", TABLE, ids=row_name)
 def test_values_at_once(row):
-    function, args, options = TABLE[row]
+    function, args, options = row
     with onp.errstate(all="ignore"):
         wanted = function(onp, *args, **options)
     ours = [np.asarray(a) if isinstance(a, onp.ndarray) else a for a in args]

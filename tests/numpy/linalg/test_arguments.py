@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as onp
 import pytest
+from row_names import row_name
 
 import weft
 import weft.numpy as np
@@ -97,9 +98,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("row", range(len(BAD)))
+@pytest.mark.parametrize("row", BAD, ids=row_name)
 def test_bad_inputs_are_refused_at_the_users_line(row):
-    kind, message, call = BAD[row]
+    kind, message, call = row
     with pytest.raises(kind, match=message) as caught:
         call()
     assert "test_arguments.py" in "".join(caught.value.__notes__)

@@ -3,6 +3,7 @@ points where a careless rule gives NaN."""
 
 import numpy as onp
 import pytest
+from row_names import row_name
 
 import weft
 import weft.numpy as np
@@ -126,9 +127,9 @@ def test_singular_matrices_of_a_stack_have_their_own_cofactors(places):
         onp.testing.assert_allclose(found, along, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("row", range(len(TABLE)))
+@pytest.mark.parametrize("row", TABLE, ids=row_name)
 def test_both_modes_against_finite_differences(row):
-    function, args, order, *given = TABLE[row]
+    function, args, order, *given = row
     step = given[0] if given else 1e-6
     args = [np.asarray(a) for a in args]
     places = tuple(range(len(args)))

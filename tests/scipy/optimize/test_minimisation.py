@@ -119,6 +119,16 @@ def test_options_end_it():
         found = minimize(rosenbrock, x0, method=method, options=options)
         assert int(found.status) == status, (method, options)
         assert bool(found.success) == (status in (0, 4))
+    # at 10 the slope is 0.4 in each of 3 places: its norms are 0.4, 0.58, 0.69 and 1.2
+    for order, size in ((onp.inf, 0.4), (3, 0.4 * 3 ** (1 / 3)), (2, 0.4 * 3**0.5), (1, 1.2)):
+        for gtol, steps in ((size * 1.01, 0), (size * 0.99, 1)):
+            found = minimize(
+                lambda x: np.sum((x - 10.2) ** 2),
+                onp.full(3, 10.0, "f"),
+                method="BFGS",
+                options={"gtol": gtol, "norm": order, "maxiter": 1},
+            )
+            assert int(found.nit) == steps, (order, gtol)
     found = minimize(rosenbrock, x0, method="L-BFGS", tol=0.9, options={"gtol": 1e-9})
     assert (int(found.status), int(found.nit)) == (4, 1)  # the tolerance of values too
 

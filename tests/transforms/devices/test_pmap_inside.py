@@ -321,6 +321,17 @@ def test_pmap_in_pmap_with_axes_and_gradients():
     same(slope, (2 * (x * 2 * y + mean[..., None]) * 2 * x).sum((0, 1)), 1e-4)
 
 
+def test_a_pmap_inside_another_is_not_lowered_alone():
+    inner = pmap(lambda y: y * 2, axis_name="j")
+    for program in (
+        lambda x: (inner.lower(x), x)[1],
+        lambda x: (pmap(lambda y: y * x[0]).lower(x), x)[1],
+    ):
+        with pytest.raises(ValueError, match=r"pmap: lower: <lambda> .* in another map"):
+            pmap(program, axis_name="i")(np.ones((2, 2), np.float32))
+    assert "stablehlo.multiply" in inner.lower(np.ones((2, 2), np.float32)).as_text()
+
+
 def test_pmap_in_pmap_around_and_inside_vmap():
     g = lambda x: x / lax.psum(x, ("a", "b", "c"))  # noqa: E731
     x = RNG.uniform(1, 2, size=(2, 3, 2)).astype(np.float32)

@@ -7,6 +7,7 @@ import functools
 
 import numpy as np
 import pytest
+from row_names import row_name
 
 import weft
 import weft.numpy as wnp
@@ -148,9 +149,9 @@ AXES = [
 # fmt: on
 
 
-@pytest.mark.parametrize("case", range(len(AXES)))
+@pytest.mark.parametrize("case", AXES, ids=row_name)
 def test_axes(case):
-    f, in_axes, out_axes, args = AXES[case]
+    f, in_axes, out_axes, args = case
     found = pmap(f, in_axes=in_axes, out_axes=out_axes)(*args)
     same(found, looped(f, tuple(in_axes) if type(in_axes) is list else in_axes, out_axes, args))
     same(found, vmap(f, in_axes=in_axes, out_axes=out_axes)(*args))
