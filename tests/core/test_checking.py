@@ -127,7 +127,7 @@ def test_the_switch_checks_each_stage():
 
 def negated(name, **wrong):
     """A primitive, -x, with a rule that gives something else."""
-    p = weft.core.primitive.Primitive(name, "-x; one of its rules is wrong.", host_limit=None)
+    p = weft.core.primitive.Primitive(name, "-x; one of its rules is wrong.", host="always")
     rules = {
         "type": lambda x: x,
         "evaluate": lambda x: -x,

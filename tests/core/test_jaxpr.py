@@ -138,7 +138,7 @@ def test_a_value_is_freed_after_its_last_use():
         most = max(most, sum(r() is not None for r in alive))
         return out
 
-    step = unary("counted_step", "x + 1", evaluate=evaluate, stablehlo="none", host_limit=None)
+    step = unary("counted_step", "x + 1", evaluate=evaluate, stablehlo="none", host="always")
 
     def chain(x):
         for _ in range(20):

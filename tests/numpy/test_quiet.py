@@ -9,7 +9,7 @@ import pytest
 import weft
 import weft.numpy as np
 from weft import lax
-from weft.core.quiet import quietly, run_quietly, unbuffered
+from weft.core.quiet import quietly, run_quietly
 
 HUGE = onp.array([1e300, -1e300])
 X = np.ones(2)
@@ -82,19 +82,6 @@ def test_in_the_midst_of_a_kernel():
     assert quietly()(inner) == onp.inf
     with pytest.raises(RuntimeError, match="its own"):
         run_quietly(_fails)
-
-
-def test_without_buffers():
-    kernel = unbuffered(lambda x: (onp.getbufsize(), x * onp.float32(1e38)))
-    for _ in range(2):
-        size, result = kernel(onp.float32(1e10))
-        assert size < 8192
-        assert result == onp.inf
-        assert onp.getbufsize() == 8192
-    within = unbuffered(lambda: kernel(onp.float32(2)))  # a finalizer's, say
-    assert within()[1] == onp.float32(2e38)
-    with pytest.raises(RuntimeError, match="its own"):
-        unbuffered(_fails)()
 
 
 def _fails():

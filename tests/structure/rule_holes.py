@@ -14,7 +14,7 @@ HOLES: dict[str, dict[str, str]] = {
         "is about devices: XLA, or a transfer": "sharding_constraint",
         "runs native code, which XLA calls": "ffi_call",
         "NumPy has no such function of LAPACK's: XLA calls it": (
-            "eig geqp3 geqrf hessenberg householder_product lu ormqr schur tridiagonal "
+            "eig geqp3 geqrf hessenberg householder_product ormqr schur tridiagonal "
             "tridiagonal_solve"
         ),
         "runs StableHLO, of which nothing else is known": "call_exported",
@@ -27,6 +27,9 @@ HOLES: dict[str, dict[str, str]] = {
     },
     "jvp": {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
+        "a custom rule says it, which holds at singular matrices too": (
+            "factored_det factored_slogdet"
+        ),
         "its operand is always boolean or an integer": "reduce_and reduce_or reduce_xor",
         "makes numbers from none": "iota",
         "runs native code, of which nothing is known": "ffi_call",
@@ -76,6 +79,9 @@ HOLES: dict[str, dict[str, str]] = {
         "not linear; its jvp solves for the tangent, or multiplies it": (
             "cholesky eig eigh factored_inverse geqp3 geqrf hessenberg householder_product lu "
             "ormqr qr schur svd tridiagonal"
+        ),
+        "its derivative is a custom rule, which never applies it to a tangent": (
+            "factored_det factored_slogdet"
         ),
         "has no operand": "iota axis_index",
         "has no result": "check",

@@ -26,9 +26,8 @@ What they agree on:
 - Operators on values, and calls of primitives, are allowed in jvp, transpose and batch rules.
 - `execute`, called as (args, **params), computes the outputs now, where neither NumPy nor a program
   of this one operation does: of an operation that calls Python, or that moves arrays.
-- Two more, for the eager tier only: `host_when(avals, outs, **params)` says whether NumPy is the
-  faster one, where `host_limit` can't; `kernel(*avals, **params)` returns the function that
-  `evaluate` is for one signature, where choosing it costs time.
+- `host`, a `HostPolicy` (`core/host_policy.py`), says up to which size NumPy carries the operation
+  out at once.
 - No parameter may be named: primals tangents out ct args batched batch_size block.
 
 What only some operations have to say is in objects, each of which a primitive has or lacks:
@@ -51,6 +50,7 @@ from .aval import Aval, aval_of
 from .caching import Owner, latest, remember_under
 from .collective import Collective
 from .effects import OF_PROGRAMS_INSIDE, Effects
+from .host_policy import HostPolicy
 from .program_inside import ProgramInside
 from .source import NOTED, note_user_line
 from .trace import Params, current
@@ -98,8 +98,7 @@ class Primitive:
       name: what jaxprs print.
       doc: one line that says what it does.
       multiple: whether it has several outputs.
-      host_limit: up to this many elements (the largest of operands and output) NumPy runs it on the
-        CPU at once; larger ones go to XLA. `None` is always NumPy, 0 always XLA.
+      host: the class of its cost for NumPy, one of `host_policy.LIMITS`.
     """
 
     type_rule: Rule | None = None
@@ -108,8 +107,6 @@ class Primitive:
     jvp_rule: Rule | None = None
     transpose_rule: Rule | None = None
     batch_rule: Rule | None = None
-    host_when_rule: Rule | None = None
-    kernel_rule: Rule | None = None
     execute_rule: Rule | None = None
 
     collective: Collective | None = None
@@ -126,11 +123,11 @@ class Primitive:
         doc: str = "",
         *,
         multiple: bool = False,
-        host_limit: int | None = 16384,
+        host: str = "other",
         **rules: Rule | None,
     ) -> None:
         self.name, self.__doc__ = name, doc
-        self.multiple, self.host_limit = multiple, host_limit
+        self.multiple, self.host = multiple, HostPolicy(host)
         self.evaluate_in: dict[Any, Rule] = {}  # dtype of the first operand -> its evaluate rule
         self.templates: dict[Any, Any] = {}  # signature -> its StableHLO (compiler/lower.py)
         # the numbers of caches that depend on switches: `caches.now[primitive.kernels][signature]`
@@ -219,12 +216,6 @@ class Primitive:
     def batch(self, rule: R) -> R:
         return self._define("batch", rule)
 
-    def host_when(self, rule: R) -> R:
-        return self._define("host_when", rule)
-
-    def kernel(self, rule: R) -> R:
-        return self._define("kernel", rule)
-
     def execute(self, rule: R) -> R:
         return self._define("execute", rule)
 
@@ -241,7 +232,7 @@ class HigherOrder(Primitive):
     takes_axis = True
 
     def __init__(self, name: str, doc: str, inside: ProgramInside) -> None:
-        super().__init__(name, doc, multiple=True, host_limit=0)
+        super().__init__(name, doc, multiple=True, host="never")
         self.inside = inside
         for rule in ("type", "lower", "transpose", "batch", "execute"):
             if hasattr(inside, rule):

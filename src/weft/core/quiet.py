@@ -10,9 +10,6 @@ from .trace import current
 
 T = TypeVar("T")
 
-LEAST_BUFFER = 16
-"""The elements of the smallest buffer that NumPy takes."""
-
 
 def quietly() -> Callable[..., Any]:
     """A runner of NumPy kernels without warnings of overflow or NaN, like XLA.
@@ -26,35 +23,20 @@ def quietly() -> Callable[..., Any]:
     return run
 
 
-def quiet_runner(buffer: int | None = None) -> Callable[..., Any]:
-    """A new runner of NumPy kernels, with buffers of so many elements."""
+def quiet_runner() -> Callable[..., Any]:
+    """A new runner of NumPy kernels."""
     context = contextvars.Context()
     context.run(np.seterr, all="ignore")
-    if buffer is not None:
-        context.run(np.setbufsize, buffer)
     return context.run
 
 
-def unbuffered(kernel: Callable[..., T]) -> Callable[..., T]:
-    """The kernel, which reads operands where they are: for arithmetic on long rows, in which an
-    operand stays the same or is repeated.
-
-    NumPy's iterator copies such an operand into buffers of 8,192 elements, so that short rows
-    become long ones. For long rows that takes as long as the work: x - column of 1000 x 1000 takes
-    0.19 ms, and 0.1 where the buffers are too small to be used.
-    """
-
-    def run(*hosts: object) -> T:
-        runner = current.unbuffered
-        if runner is None:
-            runner = current.unbuffered = quiet_runner(buffer=LEAST_BUFFER)
-        try:
-            result: T = runner(kernel, *hosts)
-        except RuntimeError as error:
-            result = interrupting(error, kernel, *hosts)
-        return result
-
-    return run
+def run_quietly(function: Callable[..., T], *args: object) -> T:
+    """The result of a function, which may be called in the midst of another one."""
+    try:
+        result: T = (current.quiet or quietly())(function, *args)
+    except RuntimeError as error:
+        result = interrupting(error, function, *args)
+    return result
 
 
 def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: object) -> T:
@@ -67,16 +49,6 @@ def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: object) -
     if not str(error).startswith("cannot enter context"):
         raise error
     result: T = quiet_runner()(kernel, *args)
-    return result
-
-
-def run_quietly(function: Callable[..., T], *args: object) -> T:
-    """The result of a function, which may be called in the midst of another one."""
-    run = quietly()
-    try:
-        result: T = run(function, *args)
-    except RuntimeError as error:
-        result = interrupting(error, function, *args)
     return result
 
 

@@ -57,6 +57,10 @@ class Trace:
         """
         raise NotImplementedError(f"{type(self).__name__}.bind")
 
+    def run(self, plan: Any, args: "Sequence[Value]") -> Any:
+        """The output of a plan of an operation or a program (`interpreters/plans.py`)."""
+        return plan.under(self, args)
+
     def bind_custom(
         self,
         primitive: "Primitive",
@@ -92,6 +96,9 @@ class _Unloaded(Trace):
 
     def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         return _loaded().bind(primitive, args, params, out)
+
+    def run(self, plan: Any, args: Any) -> Any:
+        return _loaded().run(plan, args)
 
     def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         return _loaded().bind_custom(primitive, function, rules, args)
@@ -129,7 +136,6 @@ class _Current(threading.local):
     locating: bool = False
     reopened: tuple[Trace, ...] = ()
     quiet: Callable[..., Any] | None = None  # runs NumPy kernels without warnings (evaluate.py)
-    unbuffered: Callable[..., Any] | None = None  # the same, without NumPy's buffers
 
     def __init__(self) -> None:
         _threads[threading.current_thread()] = self.__dict__

@@ -51,9 +51,7 @@ class ExportedModule:
         )
 
 
-call_exported = Primitive(
-    "call_exported", "Calls an exported program.", multiple=True, host_limit=0
-)
+call_exported = Primitive("call_exported", "Calls an exported program.", multiple=True)
 
 
 @call_exported.type

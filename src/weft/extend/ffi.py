@@ -162,7 +162,7 @@ def layouts(
     return tuple(found)
 
 
-foreign = Primitive("ffi_call", "Calls a native function.", multiple=True, host_limit=0)
+foreign = Primitive("ffi_call", "Calls a native function.", multiple=True)
 """`attributes` are pairs of a name and the text of a value; layouts are major to minor."""
 
 

@@ -22,7 +22,7 @@ from ..core.value import Value
 from ..dtypes import is_inexact
 from ..primitives.structural import zeros
 from .dependence import dependents, partition_equations
-from .host_program import PreparedJaxpr
+from .plans import PreparedProgram
 from .stage import StageTrace
 from .transpose import transpose
 
@@ -77,15 +77,15 @@ class Derivative:
     ) -> None:
         self.mask, self.forward, self.outs, self.out_mask = (
             mask,
-            PreparedJaxpr(forward),
+            PreparedProgram(forward),
             outs,
             out_mask,
         )
         self.linear = linear
         self.only_linear: Any = None
-        self._linear_plan: PreparedJaxpr | None = None
+        self._linear_plan: PreparedProgram | None = None
         self._transposed: dict[
-            Any, tuple[PreparedJaxpr, Mask | None]
+            Any, tuple[PreparedProgram, Mask | None]
         ] = {}  # with the outputs, if not all
 
     def push(
@@ -93,7 +93,7 @@ class Derivative:
     ) -> list[Any]:
         """Tangents out, for `out_mask`."""
         if self._linear_plan is None:
-            self._linear_plan = PreparedJaxpr(self.linear)
+            self._linear_plan = PreparedProgram(self.linear)
         return self._linear_plan.run([*residuals, *tangents], trace)
 
     def pull(
@@ -109,7 +109,7 @@ class Derivative:
         found = self._transposed.get(known)
         if found is None:
             jaxpr, nonzero = self.transposed(len(residuals), known)
-            made = PreparedJaxpr(jaxpr), None if all(nonzero) else nonzero
+            made = PreparedProgram(jaxpr), None if all(nonzero) else nonzero
             found = self._transposed.setdefault(known, made)
         plan, partial = found
         results = plan.run([*residuals, *given], trace)
@@ -235,7 +235,7 @@ def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Deriva
     return Derivative(mask, forward, n_outs, out_mask, linear_jaxpr)
 
 
-def residual_plan(d: Derivative, name: str) -> PreparedJaxpr:
+def residual_plan(d: Derivative, name: str) -> PreparedProgram:
     """From the other arguments to the outputs without a tangent and the residuals, for an operation
     whose active arguments are tangents: possible only if it is linear in them."""
     if d.only_linear is None:
@@ -265,5 +265,5 @@ def residual_plan(d: Derivative, name: str) -> PreparedJaxpr:
         except BaseException:
             trace.close()
             raise
-        d.only_linear = PreparedJaxpr(without_dead_code(whole)[0])
+        d.only_linear = PreparedProgram(without_dead_code(whole)[0])
     return d.only_linear

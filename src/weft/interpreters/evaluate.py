@@ -10,13 +10,11 @@ import numpy as np
 
 from .. import errors
 from ..compiler import placing
-from ..compiler.loaded import constrained, run_program
-from ..compiler.program import one_operation
+from ..compiler.loaded import constrained
 from ..config import caches, thread
 from ..core.array import Array, Tracer, is_kept
-from ..core.aval import type_of
+from ..core.aval import aval_of
 from ..core.caching import remember_under
-from ..core.messages import tell
 from ..core.primitive import Primitive
 from ..core.quiet import interrupting, quietly
 from ..core.source import note_user_line
@@ -26,6 +24,7 @@ from ..runtime import buffer as buffers, capsules, client, device_memory, host_m
 from ..runtime.client import Device
 from ..sharding import NamedSharding
 from . import eager_tiers
+from .plans import OperationPlan
 from .stage import leaked
 
 HOST = (1, 0)  # DLPack's name of the CPU
@@ -39,50 +38,45 @@ class EvaluateTrace(Trace):
 
     def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         try:
-            kernel, out = caches.now[primitive.kernels][(params, *map(type_of, args))]
+            plan = caches.now[primitive.kernels][(params, *map(aval_of, args))]
         except KeyError:
             if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
-                return self.execute(primitive, args, params, out)
-            kernel, out = self.prepare(primitive, args, params)
+                refuse_tracers(primitive, args)
+                return primitive.execute_rule(args, **dict(params))
+            plan = self.plan(primitive, args, params)
+        return self.run(plan, args)
+
+    def plan(self, primitive: Primitive, args: Any, params: Any) -> OperationPlan:
+        """The plan of an operation on values like these, kept for their signature."""
+        avals = [a.aval for a in args]
+        key = (params, *avals)
+        state = thread.switches
+        found = state.caches[primitive.kernels].get(key)
+        if found is None:
+            out = primitive.out(args, params)
+            found = OperationPlan(primitive, params, avals, out)
+            remember_under(state, primitive.kernels, key, found)
+        return found
+
+    def run(self, plan: Any, args: Any) -> Any:
+        """The output of a plan: by its NumPy function, or else by XLA."""
+        kernel = plan.kernel
         if kernel is None:
-            return self.execute(primitive, args, params, out)
+            refuse_tracers(plan, args)
+            return plan.execute(args)
         hosts = []
         for a in args:
-            host = a._host
-            hosts.append(self.fetch(a) if host is None else host)
+            if a.type is not a.aval:  # it is on a device that was chosen, or is a tracer
+                refuse_tracers(plan, args)
+                return plan.execute(args)
+            hosts.append(self.fetch(a) if a._host is None else a._host)
         try:
-            result = quietly()(kernel, *hosts)
+            result = (current.quiet or quietly())(kernel, *hosts)
         except RuntimeError as error:
             result = interrupting(error, kernel, *hosts)
-        if primitive.multiple:
-            return [Array(r, o) for r, o in zip(result, out, strict=True)]
-        return Array(result, out)
-
-    def prepare(self, primitive: Primitive, args: Any, params: Any) -> tuple[Any, Any]:
-        """Finds, once for each signature, the function to run and the avals of its results."""
-        refuse_tracers(primitive, args)
-        state = thread.switches
-        out = primitive.out(args, params)
-        avals, types = [a.aval for a in args], [a.type for a in args]
-        kernel = None
-        if types == avals:  # else it is done where an argument is
-            kernel = eager_tiers.host_kernel(primitive, params, avals, out)
-        if "tier" in thread.debug:
-            tell_tier(primitive, args, "XLA" if kernel is None else "NumPy")
-        return remember_under(state, primitive.kernels, (params, *types), (kernel, out))
-
-    def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
-        """Tier 1: by a compiled program of this one operation."""
-        refuse_tracers(primitive, args)
-        rule = primitive.execute_rule
-        if rule is not None:
-            if "tier" in thread.debug:
-                tell_tier(primitive, args, "XLA")
-            return rule(args, **dict(params))
-        if primitive.lower_rule is None:
-            raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
-        outs = run_program(one_operation(primitive, params, [a.aval for a in args], out), args)
-        return outs if primitive.multiple else outs[0]
+        if plan.out is None:
+            return plan.arrays(result, args)
+        return Array(result, plan.out)
 
     def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: nothing is differentiated here."""
@@ -194,16 +188,11 @@ class EvaluateTrace(Trace):
         return device_memory.place_of(buffer) or HOST
 
 
-def tell_tier(primitive: Primitive, args: Any, tier: str) -> None:
-    """Logs the tier that carries an operation out."""
-    tell(f"{primitive} on {', '.join([str(a.aval) for a in args])}: {tier}")
-
-
-def refuse_tracers(primitive: Primitive, args: Any) -> None:
+def refuse_tracers(operation: Any, args: Any) -> None:
     """Raises UnexpectedTracerError for a tracer: this trace computes at once."""
     for a in args:
         if isinstance(a, Tracer):
-            raise leaked(a._trace, primitive.name, a)
+            raise leaked(a._trace, operation.name, a)
 
 
 base = current.base

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.quiet import interrupting, quietly
+from ..core.quiet import run_quietly
 from ..core.source import located, note_user_line
 from ..core.trace import current
 from ..primitives import structural
@@ -329,11 +329,7 @@ def change(
         if host is None:
             host = host_of(x)
         if host.__class__ is np.ndarray:
-            arguments = host, ref.index, values, operation.ufunc
-            try:
-                new = (current.quiet or quietly())(changed_copy, *arguments)
-            except RuntimeError as error:
-                new = interrupting(error, changed_copy, *arguments)
+            new = run_quietly(changed_copy, host, ref.index, values, operation.ufunc)
             if new is not None:
                 return Array(new, x.aval)
     try:

@@ -151,7 +151,7 @@ def _pack(flags: Any, *, axis: int, bitorder: str) -> Any:
     return structural.move_axis(x, x.ndim - 1, i)
 
 
-_packed = composite(_pack, instead=_pack_by_numpy)
+_packed = composite(_pack, evaluate=_pack_by_numpy)
 
 
 @located

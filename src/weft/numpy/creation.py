@@ -25,7 +25,7 @@ from ..primitives import comparison, selection, slicing, structural
 from ..transforms.devices.placing import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_tuple
-from .plans import whole
+from .plans import plan_table
 from .promotion import SCALARS, cast, noted, value
 
 __all__ = [
@@ -46,8 +46,7 @@ __all__ = [
 ]
 
 _base = current.base
-_SMALL = 1024  # elements of a constant that is copied from a template
-_wanted = caches.add()  # what a user wrote -> dtype
+_wanted = plan_table()  # what a user wrote -> dtype
 
 
 def wanted_dtype(name: str, dtype: Any) -> Any:
@@ -378,8 +377,6 @@ def astype(
 
 # --- constants ---
 
-_constants = caches.add()  # shape, dtype and number -> elements, aval and shape as written
-
 
 def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
     """An array of zeros.
@@ -428,15 +425,7 @@ def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> 
 
 
 def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> Any:
-    if current.trace is _base and device is None:
-        try:
-            template, known, like = caches.now[_constants][shape, dtype, number]
-            if like is not shape:
-                whole(shape)
-            return Array(template.copy(), known)
-        except (KeyError, TypeError):
-            pass
-    state, lengths = thread.switches, shape_tuple(name, shape)
+    lengths = shape_tuple(name, shape)
     found = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
     known = aval_of(lengths, found)
     if current.trace is not _base or is_extended(found) or made_on_device(known.size):
@@ -445,10 +434,6 @@ def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> An
         host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
     except MemoryError as error:
         raise noted(error)  # noqa: B904
-    asked = dtype is None or dtypes.named_dtype(dtype) == found  # else it warns each time
-    if known.size <= _SMALL and asked and isinstance(shape, (int, tuple)):
-        remember_under(state, _constants, (shape, dtype, number), (host, known, shape))
-        host = host.copy()
     return on_device(Array(host, known), device)
 
 

@@ -76,8 +76,8 @@ def _by_numpy(function: Any) -> Any:
     return kernel
 
 
-_divisor = composite(_gcd, instead=_by_numpy(np.gcd))
-_multiple = composite(_lcm, instead=_by_numpy(np.lcm))
+_divisor = composite(_gcd, evaluate=_by_numpy(np.gcd))
+_multiple = composite(_lcm, evaluate=_by_numpy(np.lcm))
 
 
 @takes_options

@@ -309,18 +309,18 @@ def host_divmod(x: Any, y: Any) -> Any:
 _DIVISION = "np.array([-7, 7]), 3"
 floor_divide = derived(_floor_divide, "floor_divide", two(
     "Quotient rounded down.", f"np.floor_divide({_DIVISION})", "Array([-3,  2], dtype=int32)"),
-    to_number=True, host=_host_floor_divide)  # fmt: skip
+    to_number=True, evaluate=_host_floor_divide)  # fmt: skip
 remainder = mod = derived(_remainder, "remainder", two(
     "Remainder of `floor_divide`: it has the sign of the divisor.",
     f"np.remainder({_DIVISION})", "Array([2, 1], dtype=int32)"), to_number=True,
-    host=_host_remainder)  # fmt: skip
+    evaluate=_host_remainder)  # fmt: skip
 fmod = derived(_fmod, "fmod", two(
     "Remainder of a quotient rounded towards zero: it has the sign of the dividend.",
     f"np.fmod({_DIVISION})", "Array([-1,  1], dtype=int32)"), to_number=True)  # fmt: skip
 divmod = derived(_divmod, "divmod", two(
     "(floor_divide(x1, x2), remainder(x1, x2)).", f"np.divmod({_DIVISION})",
     "(Array([-3,  2], dtype=int32), Array([2, 1], dtype=int32))"), to_number=True,
-    host=host_divmod)  # fmt: skip
+    evaluate=host_divmod)  # fmt: skip
 
 # --- powers ---
 

@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import function_line, located, wrapping
@@ -19,7 +17,7 @@ from ..typing import ArrayLike
 from .axes import all_axes, axes_of, one_axis, whole_number
 from .creation import array
 from .joining import concatenate
-from .plans import composite, is_native
+from .plans import composite
 from .promotion import cast, inexact, promote_values, value
 from .reductions import sum
 from .running import cumsum
@@ -506,14 +504,7 @@ def _slide(x: Any, y: Any, *, name: str, mode: str, precision: Any, dtype: Any) 
     return reshape(out, out.size)
 
 
-def _slide_by_numpy(x: Any, y: Any, *, mode: Any, precision: Any, dtype: Any, **_: Any) -> Any:
-    """NumPy's kernel for `_slide`."""
-    if precision is not None or dtype is not None or not is_native(x, y) or x.dtype.itemsize < 4:
-        return None
-    return lambda x, y: np.correlate(x, y, mode)
-
-
-_slid = composite(_slide, instead=_slide_by_numpy)
+_slid = composite(_slide)
 
 
 def _two_lines(name: str, a: Any, v: Any) -> Any:

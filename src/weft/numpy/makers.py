@@ -1,8 +1,6 @@
-"""Makers of public functions from primitives: operands are promoted, eager calls run kept plans.
+"""Makers of public functions from primitives: operands are promoted, and a plan is run."""
 
-Knows how a call is planned; knows no function by name.
-"""
-
+import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -12,18 +10,13 @@ from ..config import caches, thread
 from ..core.array import Array, as_value, literal, literals_of
 from ..core.caching import remember_under
 from ..core.primitive import Primitive
-from ..core.quiet import interrupting, quietly
 from ..core.source import note_user_line
-from ..core.trace import current
+from ..core.trace import Params, current
 from ..core.value import Value
-from ..lax.operands import uncommitted
-from ..switch_state import SwitchState
 from ..typing import ArrayLike
-from .plans import composite, computing, host_kernel
+from .plans import composite, computing, operation_plan, plan_of, plan_table
 from .promotion import SCALARS, check_ranks, fits, is_operand, promote_values, strong, value
 from .ufunc_options import check_options
-
-_base = current.base
 
 UnaryFunction = Callable[[ArrayLike | Value], Array]
 BinaryFunction = Callable[[ArrayLike | Value, ArrayLike | Value], Array]
@@ -42,8 +35,6 @@ def binary(
 ) -> BinaryFunction:
     """A function of two operands with promotion, applying one primitive.
 
-    Eager calls run a plan, found in 0.1 µs: see `_BinaryPlans`.
-
     Args:
       to_inexact, to_number: as in `promote_values`.
       operator: return `NotImplemented` for an operand that is no array, as Python's operators do.
@@ -51,106 +42,43 @@ def binary(
       beyond: the result where a Python integer doesn't fit the other operand's dtype, if there is
         one: (name, operands).
     """
-    plans = _BinaryPlans(primitive, name, to_inexact, to_number, operator, of_complex, beyond)
-    pairs, rights, lefts, planning = plans.pairs, plans.rights, plans.lefts, plans.planning
+    # (aval, aval) -> plan. A Python scalar is known by its class: then with the plan are the dtype
+    # that the scalar takes and the literals of that dtype.
+    table = plan_table()
 
     def function(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
         if options or out is not None:
             check_options(name, out, options)
-        x, y = x1, x2
+        return operate(x1, x2)
+
+    def operate(x1: Any, x2: Any) -> Any:
         try:
-            if x1.__class__ is Array and x2.__class__ is Array:
-                kernel, target = caches.now[pairs][x1.type, x2.type]
-            elif x2.__class__ in SCALARS:
-                kernel, target, dtype, known = caches.now[rights][x1.aval, x2.__class__]
+            if x2.__class__ in SCALARS:
+                plan, dtype, known = caches.now[table][x1.aval, x2.__class__]
                 y = known.get(x2)
-                if y is None:
-                    y = literal(x2, dtype)
-                if x1.type is not x1.aval:
-                    kernel = None
+                args = x1, literal(x2, dtype) if y is None else y
             elif x1.__class__ in SCALARS:
-                kernel, target, dtype, known = caches.now[lefts][x1.__class__, x2.aval]
+                plan, dtype, known = caches.now[table][x1.__class__, x2.aval]
                 x = known.get(x1)
-                if x is None:
-                    x = literal(x1, dtype)
-                if x2.type is not x2.aval:
-                    kernel = None
+                args = literal(x1, dtype) if x is None else x, x2
             else:
-                _, target = caches.now[pairs][x1.aval, x2.aval]
-                kernel = None
+                plan = caches.now[table][x1.aval, x2.aval]
+                args = x1, x2
         except (AttributeError, KeyError, OverflowError):
             return planning(x1, x2)
-        trace = current.trace
         try:
-            if kernel is None or trace is not _base:
-                return trace.bind(primitive, (x, y), (), target)
-            hx, hy = x._host, y._host
-            if hx is None:
-                hx = _base.fetch(x)
-            if hy is None:
-                hy = _base.fetch(y)
-            try:
-                result = (current.quiet or quietly())(kernel, hx, hy)
-            except RuntimeError as error:
-                result = interrupting(error, kernel, hx, hy)
-            return Array(result, target)
+            return current.trace.run(plan, args)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
 
-    return described(function, name, doc)
-
-
-class _BinaryPlans:
-    """The plans of a function that `binary` made, kept for each pair of operand types.
-
-    A plan holds the NumPy kernel, if the operation is done at once on the host, and the output's
-    aval.
-
-    Attributes:
-      pairs: the cache of plans for two values of one dtype.
-      rights, lefts: of plans for a Python scalar on that side which takes the dtype of the other
-        operand.
-      mixed: of the pairs of types that need a cast; `promoted` has their plans.
-    """
-
-    def __init__(
-        self,
-        primitive: Primitive,
-        name: str,
-        to_inexact: bool,
-        to_number: bool,
-        operator: bool,
-        of_complex: Callable[[Value, Value], Value] | None,
-        beyond: Callable[[str, Any, Any], Value | None] | None,
-    ) -> None:
-        self.primitive, self.name, self.of_complex = primitive, name, of_complex
-        self.beyond = beyond
-        self.to_inexact, self.to_number, self.operator = to_inexact, to_number, operator
-        self.pairs, self.rights, self.lefts = caches.add(), caches.add(), caches.add()
-        self.mixed = caches.add()
-
-        @composite
-        def promoted(x: Any, y: Any) -> Any:
-            return current.trace.bind(primitive, self.promote(x, y), ())
-
-        self.promoted = promoted
-
-    def promote(self, x: Any, y: Any) -> Any:
-        """The operands as values of one dtype."""
-        return promote_values(self.name, x, y, to_inexact=self.to_inexact, to_number=self.to_number)
-
-    def planning(self, x: Any, y: Any) -> Any:
-        """The function's result in the general way, which leaves a plan."""
-        at_once = uncommitted(x) and uncommitted(y) and computing()
-        if at_once and (x.aval, y.aval) in thread.switches.caches[self.mixed]:
-            return self.promoted(x, y)
-        if self.operator and not (is_operand(x) and is_operand(y)):
+    def planning(x: Any, y: Any) -> Any:
+        if operator and not (is_operand(x) and is_operand(y)):
             return NotImplemented
         try:
-            return self.apply(x, y)
+            return apply(x, y)
         except OverflowError as error:
-            result = None if self.beyond is None else self.beyond(self.name, x, y)
+            result = None if beyond is None else beyond(name, x, y)
             if result is not None:
                 return result
             note_user_line(error)
@@ -159,44 +87,55 @@ class _BinaryPlans:
             note_user_line(error)
             raise
 
-    def apply(self, x: Any, y: Any) -> Any:
-        """The primitive applied to two operands after promotion."""
-        state = thread.switches
-        x = x if x.__class__ in SCALARS else value(self.name, x, "x1")
-        y = y if y.__class__ in SCALARS else value(self.name, y, "x2")
-        may_differ = thread.numpy_rank_promotion == "allow"
-        if not may_differ:
-            check_ranks(self.name, x, y)
-        vx, vy = self.promote(x, y)
-        if self.of_complex is not None and vx.aval.dtype.kind == "c":
-            return self.of_complex(vx, vy)
-        out = self.primitive.out((vx, vy), ())
-        if may_differ and self.keep(state, x, y, vx, vy, out):  # a plan checks no ranks
-            return self.promoted(as_value(x), as_value(y))  # with the casts in its plan
-        return current.trace.bind(self.primitive, (vx, vy), (), out)
+    apply = functools.partial(
+        planned_pair, table, primitive, name, to_inexact, to_number, of_complex
+    )
+    return operate if operator else described(function, name, doc)
 
-    def keep(self, state: SwitchState, x: Any, y: Any, vx: Value, vy: Value, out: Any) -> bool:
-        """Keeps a plan for operands `x` and `y`, promoted to `vx` and `vy`; True if they needed a
-        cast, and are computed with at once."""
-        if vx is x and vy is y:
-            arrays = x.__class__ is y.__class__ is Array
-            key = (x.type, y.type) if arrays else (x.aval, y.aval)
-            remember_under(state, self.pairs, key, (host_kernel(self.primitive, (x, y)), out))
-        elif vx is x and y.__class__ in SCALARS and not x.aval.weak_type:
-            plan = self.scalar_plan(vx, vy, out, y.__class__)
-            remember_under(state, self.rights, (x.aval, y.__class__), plan)
-        elif vy is y and x.__class__ in SCALARS and not y.aval.weak_type:
-            plan = self.scalar_plan(vx, vy, out, x.__class__)
-            remember_under(state, self.lefts, (x.__class__, y.aval), plan)
-        elif uncommitted(vx) and uncommitted(vy) and computing() and fits(x) and fits(y):
-            remember_under(state, self.mixed, (as_value(x).aval, as_value(y).aval), True)
-            return True
-        return False
 
-    def scalar_plan(self, vx: Value, vy: Value, out: Any, kind: type) -> tuple[Any, ...]:
-        """The plan for an operand and a Python scalar of class `kind`; it has the literals too."""
-        dtype = vx.aval.dtype
-        return host_kernel(self.primitive, (vx, vy)), out, dtype, literals_of(kind, dtype)
+def planned_pair(
+    table: int,
+    primitive: Primitive,
+    name: str,
+    to_inexact: bool,
+    to_number: bool,
+    of_complex: Callable[[Value, Value], Value] | None,
+    x: Any,
+    y: Any,
+) -> Any:
+    """The result of a function that `binary` made, in the general way, which leaves a plan."""
+    state = thread.switches
+    x = x if x.__class__ in SCALARS else value(name, x, "x1")
+    y = y if y.__class__ in SCALARS else value(name, y, "x2")
+    may_keep = thread.numpy_rank_promotion == "allow"  # a plan checks no ranks
+    if not may_keep:
+        check_ranks(name, x, y)
+
+    def promote(x: Any, y: Any) -> list[Any]:
+        return promote_values(name, x, y, to_inexact=to_inexact, to_number=to_number)
+
+    vx, vy = promote(x, y)
+    if of_complex is not None and vx.aval.dtype.kind == "c":
+        return of_complex(vx, vy)
+    scalars = [v for v in (x, y) if v.__class__ in SCALARS]
+    if len(scalars) == 2 or not may_keep:
+        return current.trace.bind(primitive, (vx, vy), ())
+    if all([v is u or u.__class__ in SCALARS for v, u in ((vx, x), (vy, y))]):
+        args: tuple[Any, Any] = vx, vy
+        plan: Any = operation_plan(primitive, args)
+    elif computing() and all([fits(v) and v.__class__ is not bool for v in scalars]):
+        args = as_value(x), as_value(y)
+        avals = [v.aval for v in args]
+        plan = plan_of(lambda x, y: primitive(*promote(x, y)), avals, {}, name)
+    else:
+        return current.trace.bind(primitive, (vx, vy), ())
+    key = tuple([v.__class__ if v.__class__ in SCALARS else v.aval for v in (x, y)])
+    if scalars:
+        dtype, kind = args[x is not scalars[0]].aval.dtype, scalars[0].__class__
+        remember_under(state, table, key, (plan, dtype, literals_of(kind, dtype)))
+    else:
+        remember_under(state, table, key, plan)
+    return current.trace.run(plan, args)
 
 
 def unary(
@@ -205,40 +144,35 @@ def unary(
     doc: str = "",
     *,
     to_inexact: bool = False,
-    params: tuple[tuple[str, Any], ...] = (),
+    params: Params = (),
 ) -> UnaryFunction:
-    """A function of one operand applying one primitive; planned as in `binary`."""
-    plans = caches.add()
+    """A function of one operand applying one primitive, as `binary`."""
+    table = plan_table()
 
     def function(x: Any, /, out: Any = None, **options: Any) -> Any:
         if options or out is not None:
             check_options(name, out, options)
         try:
-            kernel, target = caches.now[plans][x.aval]
+            plan = caches.now[table][x.aval]
         except (AttributeError, KeyError):
             return planning(x)
-        trace = current.trace
-        if trace is _base and x.type is x.aval and kernel is not None:
-            host = x._host
-            if host is None:
-                host = _base.fetch(x)
-            try:
-                result = (current.quiet or quietly())(kernel, host)
-            except RuntimeError as error:
-                result = interrupting(error, kernel, host)
-            return Array(result, target)
-        return trace.bind(primitive, (x,), params, target)
+        return current.trace.run(plan, (x,))
+
+    def promoted(x: Any) -> Any:
+        return current.trace.bind(primitive, promote_values(name, x, to_inexact=to_inexact), params)
 
     def planning(x: Any) -> Any:
         state = thread.switches
         try:
             x = value(name, x)
             (v,) = promote_values(name, x, to_inexact=to_inexact)
-            out = primitive.out((v,), params)
             if v is x:
-                plan = host_kernel(primitive, (x,), params), out
-                remember_under(state, plans, x.aval, plan)
-            return current.trace.bind(primitive, (v,), params, out)
+                plan: Any = operation_plan(primitive, (x,), params)
+            elif computing():
+                plan = plan_of(promoted, [x.aval], {}, name)
+            else:
+                return current.trace.bind(primitive, (v,), params)
+            return current.trace.run(remember_under(state, table, x.aval, plan), (x,))
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
@@ -254,36 +188,24 @@ def derived(
     to_inexact: bool = False,
     to_number: bool = False,
     operator: bool = False,
-    host: Callable[..., Any] | None = None,
+    evaluate: Callable[..., Any] | None = None,
 ) -> BinaryFunction:
     """A function of two operands with promotion, made of several primitives; as `binary`.
 
     Args:
-      host: returns, for two avals, one NumPy function that does the work of all primitives, or
-        `None`.
+      evaluate: as in `composite`.
     """
-    call = composite(function, host)
-    rights = caches.add()
+    call = composite(function, evaluate)
 
     def public(x1: Any, x2: Any, out: Any = None, **options: Any) -> Any:
         if options or out is not None:
             check_options(name, out, options)
-        if x2.__class__ in SCALARS and isinstance(x1, Value):
-            try:
-                dtype = caches.now[rights][x1.aval, x2.__class__]
-            except KeyError:
-                pass
-            else:
-                return call(x1, strong(literal(x2, dtype)))
         if operator and not (is_operand(x1) and is_operand(x2)):
             return NotImplemented
-        state = thread.switches
         try:
             if thread.numpy_rank_promotion != "allow":
                 check_ranks(name, x1, x2)
             x, y = promote_values(name, x1, x2, to_inexact=to_inexact, to_number=to_number)
-            if x is x1 and x2.__class__ in SCALARS and not x.aval.weak_type:
-                remember_under(state, rights, (x.aval, x2.__class__), x.aval.dtype)
             if x.aval.weak_type is not y.aval.weak_type:  # else a weak operand may decide
                 x, y = strong(x), strong(y)
             return call(x, y)

@@ -15,10 +15,9 @@ from ..primitives import arithmetic, complex_numbers, structural
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes
 from .creation import broadcast, wanted_dtype
-from .plans import Kernel, planned
+from .plans import planned
 from .promotion import cast, no_out, noted, value
 from .reductions import folded, sum, truth, wide_of
-from .variances import variance_kernel
 
 __all__ = ["mean", "std", "var"]
 
@@ -173,13 +172,8 @@ def deviation(
     )
 
 
-def _by_blocks(root: bool, x: Value, axis: Any, ddof: float, keepdims: Any) -> Kernel | None:
-    axes = all_axes("std" if root else "var", axis, x)
-    return variance_kernel(x.aval, axes, ddof, bool(keepdims), root)
-
-
 _var_of = functools.partial(deviation, "var", False)
-_var = planned("var", _var_of, direct=functools.partial(_by_blocks, False))
+_var = planned("var", _var_of)
 
 
 def var(
@@ -237,7 +231,7 @@ def _correction(name: str, ddof: Any, correction: Any) -> Any:
 
 
 _std_of = functools.partial(deviation, "std", True)
-_std = planned("std", _std_of, direct=functools.partial(_by_blocks, True))
+_std = planned("std", _std_of)
 
 
 def std(

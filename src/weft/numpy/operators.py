@@ -34,10 +34,12 @@ subtract = binary(arithmetic.sub, "subtract", operator=True)
 multiply = binary(arithmetic.mul, "multiply", operator=True)
 true_divide = binary(arithmetic.div, "true_divide", to_inexact=True, operator=True)
 floor_divide = derived(
-    _floor_divide, "floor_divide", to_number=True, operator=True, host=_host_floor_divide
+    _floor_divide, "floor_divide", to_number=True, operator=True, evaluate=_host_floor_divide
 )
-remainder = derived(_remainder, "remainder", to_number=True, operator=True, host=_host_remainder)
-divmod = derived(_divmod, "divmod", to_number=True, operator=True, host=host_divmod)
+remainder = derived(
+    _remainder, "remainder", to_number=True, operator=True, evaluate=_host_remainder
+)
+divmod = derived(_divmod, "divmod", to_number=True, operator=True, evaluate=host_divmod)
 bitwise_and = binary(bitwise.bitwise_and, "bitwise_and", operator=True)
 bitwise_or = binary(bitwise.bitwise_or, "bitwise_or", operator=True)
 bitwise_xor = binary(bitwise.bitwise_xor, "bitwise_xor", operator=True)

@@ -14,7 +14,7 @@ from ..primitives.slicing import concatenate, split
 from ..typing import ArrayLike, DTypeLike
 from .axes import SEQUENCES, all_axes, one_axis, whole_number
 from .creation import wanted_dtype
-from .plans import Products, composite, computing
+from .plans import composite, keep_plan, kept_plan, plan_table
 from .promotion import cast, check_ranks, no_out, noted, promote_values, value
 from .ufunc_options import check_options, takes_options
 
@@ -32,7 +32,7 @@ __all__ = [
     "vecmat",
 ]
 
-_dots, _matmuls = Products(dot_general), Products(dot_general)
+_dots, _matmuls = plan_table(), plan_table()
 
 
 def _plain_parameters(name: str, dims: Any) -> tuple[tuple[str, Any], ...]:
@@ -93,9 +93,9 @@ def dot(
     """
     plain = precision is None and preferred_element_type is None
     if plain:
-        result = _dots.run(a, b)
-        if result is not None:
-            return result
+        plan = kept_plan(_dots, a, b)
+        if plan is not None:
+            return current.trace.run(plan, (a, b))
     try:
         x, y = promote_values("dot", a, b)
         if not x.aval.ndim or not y.aval.ndim:
@@ -106,8 +106,8 @@ def dot(
         if x.aval.shape[i] != y.aval.shape[j]:
             raise _mismatch("dot", x, y, i, j)
         dims = (((i,), (j,)), ((), ()))
-        if plain and x is a and y is b and computing():  # nothing was cast
-            _dots.add(x, y, _plain_parameters("dot", dims))
+        if plain and x is a and y is b:  # nothing was cast
+            keep_plan(_dots, x, y, dot_general, _plain_parameters("dot", dims))
         return contracted("dot", x, y, dims, precision, preferred_element_type)
     except (TypeError, ValueError) as error:
         note_user_line(error)
@@ -141,9 +141,9 @@ def matmul(
         check_options("matmul", out, options)
     plain = precision is None and preferred_element_type is None
     if plain:
-        result = _matmuls.run(a, b)
-        if result is not None:
-            return result
+        plan = kept_plan(_matmuls, a, b)
+        if plan is not None:
+            return current.trace.run(plan, (a, b))
     try:
         return _matmul("matmul", a, b, precision, preferred_element_type, plain)
     except (TypeError, ValueError) as error:
@@ -161,8 +161,8 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
         raise _mismatch(name, x, y, i, j)
     if n <= 2 and m <= 2:
         dims: Any = (((i,), (j,)), ((), ()))
-        if plain and x is a and y is b and computing():
-            _matmuls.add(x, y, _plain_parameters(name, dims))
+        if plain and x is a and y is b:
+            keep_plan(_matmuls, x, y, dot_general, _plain_parameters(name, dims))
         return contracted(name, x, y, dims, precision, dtype)
     front_x, front_y = x.aval.shape[:-2], y.aval.shape[:-2]
     if m <= 2 and n > 1:  # no batch on the right: one product

@@ -3,8 +3,6 @@
 import math
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
@@ -23,7 +21,7 @@ from ..typing import ArrayLike
 from .axes import whole_number
 from .elementwise import EVEN, maximum, minimum, two
 from .makers import binary, derived, unary
-from .plans import composite, is_native
+from .plans import composite
 from .promotion import SCALARS, cast, check_ranks, inexact, no_out, noted, value
 from .ufunc_options import takes_options
 
@@ -213,23 +211,6 @@ around = round_ = round
 
 # --- bounds ---
 
-_LARGE = 50_000
-"""The elements from which on reading them once instead of twice saves time."""
-
-_NUMPY_CLIPS = dtypes.float32, dtypes.float64
-
-
-def _is_plain(bound: object) -> bool:
-    """True of a Python number that any float dtype takes as it is, or rounds."""
-    return bound.__class__ is float or (bound.__class__ is int and abs(bound) < 2**31)  # type: ignore[operator, arg-type]
-
-
-def _within(x: Any, low: Any, high: Any) -> Any:
-    return minimum(maximum(x, low), high)
-
-
-_between = composite(_within, lambda x, low, high: np.clip)
-
 
 @located
 def clip(
@@ -262,10 +243,6 @@ def clip(
         if bound.__class__ is complex or (hasattr(bound, "dtype") and bound.dtype.kind == "c"):
             raise ValueError("clip: complex numbers have no order; clip their parts")
     check_ranks("clip", *[v for v in bounds if v is not None])
-    if x.__class__ is Array and x.size >= _LARGE and _is_plain(low) and _is_plain(high):
-        dtype = x.aval.dtype
-        if dtype in _NUMPY_CLIPS and not x.aval.weak_type:
-            return _between(x, literal(low, dtype), literal(high, dtype))
     # a weak bound stays one: the dtype is that of `arr` then
     if low is not None:
         x = maximum(x, low)
@@ -346,8 +323,7 @@ def _copysign(x: Any, y: Any) -> Any:
 
 copysign = derived(_copysign, "copysign", two(
     "x1 with the sign of x2.", "np.copysign(np.array([1.0, -2.0]), -1.0)",
-    "Array([-1., -2.], dtype=float32)"), to_inexact=True,
-    host=lambda x, y: np.copysign if is_native(x, y) else None)  # fmt: skip
+    "Array([-1., -2.], dtype=float32)"), to_inexact=True)  # fmt: skip
 nextafter = binary(arithmetic.nextafter, "nextafter", two(
     "The next float after x1 in the direction of x2.", "np.nextafter(np.array([1.0]), 2.0) - 1.0",
     "Array([1.1920929e-07], dtype=float32)"), to_inexact=True)  # fmt: skip
@@ -371,16 +347,6 @@ def spacing(x: ArrayLike, /) -> Array:
 def _spacing(x: Any) -> Any:
     away = _copysign(structural.full(x.aval.strong(), math.inf), x)
     return arithmetic.sub(arithmetic.nextafter(x, away), x)
-
-
-def _frexp_by_numpy(x: Any) -> Any:
-    """NumPy's kernel for `_split`."""
-
-    def kernel(x: Any) -> Any:
-        mantissa, exponent = np.frexp(x)  # the C library may give infinities any exponent
-        return mantissa, np.where(np.isfinite(x), exponent, 0)
-
-    return kernel if is_native(x) else None
 
 
 def _split(x: Any) -> tuple[Any, Any]:
@@ -411,7 +377,7 @@ def _split(x: Any) -> tuple[Any, Any]:
     )
 
 
-_frexp = composite(_split, direct=_frexp_by_numpy)
+_frexp = composite(_split)
 
 
 @takes_options

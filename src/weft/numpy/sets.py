@@ -374,7 +374,7 @@ def _search_by_numpy(x: Any, others: Any, *, invert: bool) -> Any:
     return kernel
 
 
-_searched = composite(_search, instead=_search_by_numpy)
+_searched = composite(_search, evaluate=_search_by_numpy)
 
 
 def in1d(

@@ -132,7 +132,7 @@ def _order_by_numpy(x: Any, *, axis: int, stable: bool, descending: bool, dtype:
     return lambda x: np.argsort(x, axis, kind="stable").astype(dtype)
 
 
-_argsorted = composite(_order, direct=_order_by_numpy)
+_argsorted = composite(_order, evaluate=_order_by_numpy)
 
 
 def argsort(
@@ -194,12 +194,7 @@ def _order_by_keys(*keys: Any, axis: int, dtype: Any) -> Any:
     return result
 
 
-def _order_by_numpy_keys(*keys: Any, axis: int, dtype: Any) -> Any:
-    """NumPy's kernel for `_order_by_keys`."""
-    return (lambda *keys: np.lexsort(keys, axis).astype(dtype)) if is_native(*keys) else None
-
-
-_ordered_by = composite(_order_by_keys, direct=_order_by_numpy_keys)
+_ordered_by = composite(_order_by_keys)
 
 
 def _kth(name: str, kth: Any, x: Any, axis: int) -> int:
@@ -305,7 +300,7 @@ def _search_by_numpy(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
     return lambda a, v: np.searchsorted(a, v, side).astype(dtype)
 
 
-_searched = composite(_search, instead=_search_by_numpy)
+_searched = composite(_search, evaluate=_search_by_numpy)
 
 
 @composite

@@ -17,15 +17,13 @@ from .arithmetic import div, like, mul, neg, square
 from .comparison import gt
 from .families import HALF, evaluate_in_wider, nary, unary
 from .formulas import Algebra, Number, evaluated, log_of_rest, lowered
-from .number_operands import LARGE, by_rows
 from .rule_types import Host
 from .selection import clamp, where
 from .transcendental import exp, expm1, logistic
 
 
 def _relu(x: Host) -> Host:
-    none = x.dtype.type(0)
-    return np.maximum(x, none) if x.size < LARGE else by_rows(np.maximum, x, none)
+    return np.maximum(x, x.dtype.type(0))
 
 
 def _lower_relu(block: Block, x: Operand, out: Aval) -> Operand:
@@ -40,7 +38,7 @@ def _relu_jvp(dx: Value, out: Value, x: Value) -> Value:
 
 relu: Primitive = unary(
     "relu", "The larger one of x and 0; its derivative at 0 is 0.", evaluate=_relu,
-    stablehlo=_lower_relu, jvp=_relu_jvp, accepts="real", host_limit=2_000_000,
+    stablehlo=_lower_relu, jvp=_relu_jvp, accepts="real",
 )  # fmt: skip
 
 
@@ -57,7 +55,7 @@ def _softplus_formula(m: Algebra, x: Number) -> Number:
 softplus: Primitive = unary(
     "softplus", "log(1 + exp(x)), without overflow.", evaluate=_softplus,
     stablehlo=lowered(_softplus_formula), jvp=lambda dx, out, x: mul(dx, logistic(x)),
-    accepts="float", host_limit=262_144,
+    accepts="float", host="transcendental",
 )  # fmt: skip
 evaluate_in_wider(softplus, "float", table=HALF)
 
@@ -78,7 +76,7 @@ def _slope_of_log1mexp(x: Value) -> Value:
 log1mexp: Primitive = unary(
     "log1mexp", "log(1 - exp(-x)).", evaluate=evaluated(_log1mexp), accepts="float",
     stablehlo=lowered(_log1mexp), jvp=lambda dx, out, x: mul(dx, _slope_of_log1mexp(neg(x))),
-    host_limit=262_144,
+    host="transcendental",
 )  # fmt: skip
 
 
@@ -111,7 +109,7 @@ def _slope_of_gelu(x: Value) -> Value:
 gelu_by_tanh: Primitive = unary(
     "gelu_by_tanh", "x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) / 2.",
     evaluate=_gelu_by_tanh, stablehlo=lowered(_lower_gelu_by_tanh),
-    jvp=lambda dx, out, x: mul(dx, _slope_of_gelu(x)), accepts="float", host_limit=262_144,
+    jvp=lambda dx, out, x: mul(dx, _slope_of_gelu(x)), accepts="float", host="transcendental",
 )  # fmt: skip
 evaluate_in_wider(gelu_by_tanh, "float", table=HALF)
 
@@ -132,7 +130,7 @@ def _squareplus(m: Algebra, x: Number, b: Number) -> Number:
 
 hyperbola: Primitive = nary(
     "hyperbola", "sqrt(x² + b).", evaluate=evaluated(_hyperbola), stablehlo=lowered(_hyperbola),
-    accepts="float", host_limit=262_144,
+    accepts="float", host="transcendental",
     jvp=(
         lambda dx, out, x, b: mul(dx, div(x, out)),
         lambda db, out, x, b: mul(db, div(like(x, 0.5), out)),
@@ -140,7 +138,7 @@ hyperbola: Primitive = nary(
 )  # fmt: skip
 squareplus: Primitive = nary(
     "squareplus", "(x + sqrt(x² + b)) / 2.", evaluate=evaluated(_squareplus),
-    stablehlo=lowered(_squareplus), accepts="float", host_limit=262_144,
+    stablehlo=lowered(_squareplus), accepts="float", host="transcendental",
     jvp=(
         lambda dx, out, x, b: mul(dx, div(out, hyperbola(x, b))),
         lambda db, out, x, b: mul(db, div(like(x, 0.25), hyperbola(x, b))),

@@ -211,7 +211,6 @@ reduce = Primitive(
     "reduce",
     "Reduces `axes` of several arrays together by a program of scalars, from initial values.",
     multiple=True,
-    host_limit=0,
 )
 
 
@@ -265,7 +264,6 @@ reduce_window = Primitive(
     "reduce_window",
     "Reduces windows of several arrays together by a program of scalars, from initial values.",
     multiple=True,
-    host_limit=0,
 )
 
 

@@ -23,17 +23,9 @@ from .complex_lowering import (
 )
 from .complex_numbers import imag, real
 from .families import HALF, check_kind, evaluate_in_wider, lowering_by, nary, unary, zero
-from .number_operands import kernel_by_rows
-from .processor import host_when_fast
-from .rule_types import Host, Kernel, Tangent
+from .rule_types import Host, Tangent
 from .selection import where
 from .structural import add
-
-# elements up to which NumPy takes less time of the processor than XLA, and hardly more on the wall:
-# x - y of 1e6 takes it 0.15 ms, and XLA 0.13 on two cores, and of 2e6 0.45 against 0.22
-_FAST = 1_500_000
-# the same for roots, of which NumPy computes those of float32 alone as fast as XLA
-_SLOWER = 400_000
 
 evaluate_in_wider(add, "number")
 
@@ -47,19 +39,19 @@ def like(x: Value, number: float) -> Value:
 
 neg: Primitive = unary(
     "neg", "Minus x.", evaluate=np.negative, stablehlo="negate", jvp=lambda dx, out, x: neg(dx),
-    linear=True, accepts="number", host_limit=_FAST,
+    linear=True, accepts="number",
 )  # fmt: skip
 
 sub: Primitive = nary(
     "sub", "Difference of two arrays.", evaluate=np.subtract, stablehlo="subtract",
     jvp=(lambda dx, out, x, y: dx, lambda dy, out, x, y: neg(dy)),
-    transpose=(lambda ct, x, y: ct, lambda ct, x, y: neg(ct)), accepts="number", host_limit=_FAST,
+    transpose=(lambda ct, x, y: ct, lambda ct, x, y: neg(ct)), accepts="number",
 )  # fmt: skip
 
 mul: Primitive = nary(
     "mul", "Product of two arrays.", evaluate=np.multiply, stablehlo="multiply",
     jvp=(lambda dx, out, x, y: mul(dx, y), lambda dy, out, x, y: mul(dy, x)),
-    transpose=(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(ct, x)), host_limit=_FAST,
+    transpose=(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(ct, x)),
 )  # fmt: skip
 
 
@@ -111,7 +103,7 @@ div: Primitive = nary(
     evaluate_in=dict.fromkeys(_INTEGERS, lambda x, y: _integer_division(x, y)[0]),
     stablehlo=_lower_division("divide"),
     jvp=(lambda dx, out, x, y: div(dx, y), lambda dy, out, x, y: div(mul(neg(dy), out), y)),
-    transpose=(lambda ct, x, y: div(ct, y), None), accepts="number", host_limit=_FAST,
+    transpose=(lambda ct, x, y: div(ct, y), None), accepts="number",
 )  # fmt: skip
 
 rem: Primitive = nary(
@@ -125,7 +117,6 @@ rem: Primitive = nary(
         lambda dy, out, x, y: mul(neg(dy), _towards_zero(div(x, y))),
     ),
     accepts="real",
-    host_limit=_FAST,
 )
 
 
@@ -168,7 +159,7 @@ def _lower_real_sign(block: Block, x: Operand, out: Aval) -> Operand:
 sign: Primitive = unary(
     "sign", "-1, 0 or 1; of a complex number, x / |x|; of an infinite one, its direction.",
     evaluate=_sign, stablehlo=complex_rule(_lower_real_sign, sign_in_parts, "kept"),
-    jvp=zero, accepts="number", host_limit=20_000,
+    jvp=zero, accepts="number", host="other",
 )  # fmt: skip
 
 
@@ -195,15 +186,15 @@ def _abs_jvp(dx: Value, out: Value, x: Value) -> Value:
 
 abs_: Primitive = unary(
     "abs", "The absolute value.", evaluate=np.absolute, stablehlo=_lower_abs, jvp=_abs_jvp,
-    accepts="number", out_dtype=dtypes.real_of, host_limit=_FAST,
+    accepts="number", out_dtype=dtypes.real_of,
 )  # fmt: skip
 floor: Primitive = unary(
     "floor", "The largest whole number not above x.", evaluate=np.floor, stablehlo="floor",
-    jvp=zero, accepts="float", host_limit=_FAST,
+    jvp=zero, accepts="float",
 )  # fmt: skip
 ceil: Primitive = unary(
     "ceil", "The smallest whole number not below x.", evaluate=np.ceil, stablehlo="ceil",
-    jvp=zero, accepts="float", host_limit=_FAST,
+    jvp=zero, accepts="float",
 )  # fmt: skip
 
 
@@ -233,7 +224,7 @@ round_: Primitive = unary(
 )  # fmt: skip
 is_finite: Primitive = unary(
     "is_finite", "Neither infinite nor NaN.", evaluate=np.isfinite, stablehlo="is_finite",
-    jvp=zero, accepts="float", out_dtype=lambda _: dtypes.bool_, host_limit=_FAST,
+    jvp=zero, accepts="float", out_dtype=lambda _: dtypes.bool_,
 )  # fmt: skip
 nextafter: Primitive = nary(
     "nextafter", "The next representable number after x towards y.",
@@ -279,38 +270,26 @@ def _lexicographic(direction: str) -> Rule:
 
 max_: Primitive = nary(
     "max", "The larger one; NaN if either is.", evaluate=np.maximum,
-    stablehlo=_lexicographic("GT"), jvp=(_extremum_jvp(0), _extremum_jvp(1)), host_limit=_FAST,
+    stablehlo=_lexicographic("GT"), jvp=(_extremum_jvp(0), _extremum_jvp(1)),
 )  # fmt: skip
 min_: Primitive = nary(
     "min", "The smaller one; NaN if either is.", evaluate=np.minimum,
-    stablehlo=_lexicographic("LT"), jvp=(_extremum_jvp(0), _extremum_jvp(1)), host_limit=_FAST,
+    stablehlo=_lexicographic("LT"), jvp=(_extremum_jvp(0), _extremum_jvp(1)),
 )  # fmt: skip
 
-
-def _kernel_of_extremum(primitive: Primitive, function: Kernel) -> None:
-    def rule(*avals: Aval) -> Kernel:
-        own = primitive.evaluate_in.get(avals[0].dtype)
-        return own or kernel_by_rows(function, avals)
-
-    primitive.kernel(rule)
-
-
-_kernel_of_extremum(max_, np.maximum)
-_kernel_of_extremum(min_, np.minimum)
 
 # --- powers and roots ---
 
 square: Primitive = unary(
     "square", "x times x.", evaluate=np.square,
     stablehlo=lambda block, x, out: block.elementwise("multiply", (x, x), out),
-    jvp=lambda dx, out, x: mul(dx, mul(like(x, 2), x)), accepts="number", host_limit=_FAST,
+    jvp=lambda dx, out, x: mul(dx, mul(like(x, 2), x)), accepts="number",
 )  # fmt: skip
 sqrt: Primitive = unary(
     "sqrt", "The square root.", evaluate=np.sqrt, accepts="inexact",
     stablehlo=complex_rule(lowering_by("sqrt"), sqrt_in_parts, "conjugate"),
     jvp=lambda dx, out, x: mul(dx, div(like(x, 0.5), out)),
 )  # fmt: skip
-sqrt.host_when(host_when_fast(_SLOWER))
 
 
 def _rsqrt(x: Host) -> Host:
@@ -322,11 +301,10 @@ rsqrt: Primitive = unary(
     stablehlo=complex_rule(lowering_by("rsqrt"), rsqrt_in_parts, "conjugate"),
     jvp=lambda dx, out, x: mul(dx, mul(like(x, -0.5), div(out, x))),
 )  # fmt: skip
-rsqrt.host_when(host_when_fast(_SLOWER))
 evaluate_in_wider(rsqrt, "inexact", table=HALF)
 cbrt: Primitive = unary(
     "cbrt", "The cube root.", evaluate=np.cbrt, stablehlo="cbrt", accepts="float",
-    host_limit=262_144,
+    host="transcendental",
     jvp=lambda dx, out, x: mul(dx, div(like(x, 1 / 3), square(out))),
 )  # fmt: skip
 evaluate_in_wider(cbrt, "float", table=HALF)

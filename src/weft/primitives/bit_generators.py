@@ -32,7 +32,6 @@ _WORD, _LONG = np.dtype(np.uint32), np.dtype(np.uint64)
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)  # of the paper, as the steps of the keys
 _STEPS = (0x9E3779B9, 0xBB67AE85)
 _THIRTY_TWO = np.uint64(32)
-_HOST_WORDS = 1 << 17
 
 W = TypeVar("W")  # what stands for a word: a number, an array, or an operand
 
@@ -242,7 +241,7 @@ rng_bit_generator = Primitive(
     "rng_bit_generator",
     "The state to go on with, and an array of random unsigned integers, for each state.",
     multiple=True,
-    host_limit=_HOST_WORDS,
+    host="transcendental",
 )
 
 

@@ -10,23 +10,21 @@ from ..stablehlo import Block, Operand
 from .families import nary, unary, zero
 from .rule_types import DType, Host, Kernel
 
-_FAST = 1_000_000
-
 bitwise_and = nary(
     "and", "Both bits.", evaluate=np.bitwise_and, stablehlo="and", jvp=(zero, zero),
-    accepts="integer or bool", host_limit=_FAST,
+    accepts="integer or bool",
 )  # fmt: skip
 bitwise_or = nary(
     "or", "Either bit.", evaluate=np.bitwise_or, stablehlo="or", jvp=(zero, zero),
-    accepts="integer or bool", host_limit=_FAST,
+    accepts="integer or bool",
 )  # fmt: skip
 bitwise_xor = nary(
     "xor", "One bit and not the other.", evaluate=np.bitwise_xor, stablehlo="xor",
-    jvp=(zero, zero), accepts="integer or bool", host_limit=_FAST,
+    jvp=(zero, zero), accepts="integer or bool",
 )  # fmt: skip
 bitwise_not = unary(
     "not", "Each bit turned.", evaluate=np.invert, stablehlo="not", jvp=zero,
-    accepts="integer or bool", host_limit=_FAST,
+    accepts="integer or bool",
 )  # fmt: skip
 
 
@@ -65,19 +63,19 @@ def _of_few_bits(shift: Callable[..., Host]) -> dict[DType, Kernel]:
 # NumPy's shifts too are defined for every amount, negative ones being taken as wide ones
 shift_left = nary(
     "shift_left", "x · 2**y, modulo the width.", evaluate=np.left_shift, stablehlo="shift_left",
-    jvp=(zero, zero), accepts="integer", host_limit=_FAST,
+    jvp=(zero, zero), accepts="integer",
     evaluate_in=_of_few_bits(lambda x, y, bits: np.where(y >= bits, 0, x << y)),
 )  # fmt: skip
 shift_right_arithmetic = nary(
     "shift_right_arithmetic", "Bits moved down; the top bit is repeated.",
     evaluate=_shift_right_arithmetic, stablehlo="shift_right_arithmetic",
-    jvp=(zero, zero), accepts="integer", host_limit=_FAST,
+    jvp=(zero, zero), accepts="integer",
     evaluate_in=_of_few_bits(lambda x, y, bits: x >> y),
 )  # fmt: skip
 shift_right_logical = nary(
     "shift_right_logical", "Bits moved down; zeros come in.",
     evaluate=_shift_right_logical, stablehlo="shift_right_logical",
-    jvp=(zero, zero), accepts="integer", host_limit=_FAST,
+    jvp=(zero, zero), accepts="integer",
     evaluate_in=_of_few_bits(lambda x, y, bits: (x & (1 << bits) - 1) >> y),
 )  # fmt: skip
 

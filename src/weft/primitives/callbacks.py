@@ -201,7 +201,7 @@ class HostCall(Primitive):
     """A primitive that calls Python. Derived programs are cached on its function."""
 
     def __init__(self, name: str, doc: str, effects: bool) -> None:
-        super().__init__(name, doc, multiple=True, host_limit=0)
+        super().__init__(name, doc, multiple=True)
         self.effects = Effects(acts=effects, calls_host=True)
 
         @self.type

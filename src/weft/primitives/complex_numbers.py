@@ -10,8 +10,6 @@ from .families import nary, unary
 from .rule_types import Argument, Host, Tangents
 from .structural import zeros
 
-_FAST = 400_000
-
 complex_: Primitive = nary(
     "complex",
     "x + iy.",
@@ -24,7 +22,6 @@ complex_: Primitive = nary(
     transpose=(lambda ct, x, y: real(ct), lambda ct, x, y: -imag(ct)),
     accepts="float32 or float64",
     out_dtype=dtypes.complex_of,
-    host_limit=_FAST,
 )
 
 
@@ -36,15 +33,15 @@ def _complex(x: Host, y: Host) -> Host:
 
 real: Primitive = unary(
     "real", "The real part.", evaluate=np.real, stablehlo="real", accepts="complex",
-    out_dtype=dtypes.real_of, jvp=lambda dx, out, x: real(dx), host_limit=None,
+    out_dtype=dtypes.real_of, jvp=lambda dx, out, x: real(dx), host="always",
 )  # fmt: skip
 imag: Primitive = unary(
     "imag", "The imaginary part.", evaluate=np.imag, stablehlo="imag", accepts="complex",
-    out_dtype=dtypes.real_of, jvp=lambda dx, out, x: imag(dx), host_limit=None,
+    out_dtype=dtypes.real_of, jvp=lambda dx, out, x: imag(dx), host="always",
 )  # fmt: skip
 conj: Primitive = unary(
     "conj", "The complex conjugate.", evaluate=np.conjugate, stablehlo="chlo.conj",
-    accepts="complex", jvp=lambda dx, out, x: conj(dx), linear=True, host_limit=_FAST,
+    accepts="complex", jvp=lambda dx, out, x: conj(dx), linear=True,
 )  # fmt: skip
 
 

@@ -187,6 +187,7 @@ def from_accumulator(x: Host, dtype: DType) -> Host:
 dot_general = Primitive(
     "dot_general",
     "Sums products over pairs of axes; `dims` is ((contracting lhs, rhs), (batch lhs, rhs)).",
+    host="arithmetic",
 )
 
 Dims = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
@@ -224,18 +225,15 @@ def multiplications(x: Aval, y: Aval, dims: Dims) -> int:
     return x.size * free
 
 
-@dot_general.host_when
-def _(avals: Avals, outs: Avals, *, dims: Dims, **_: object) -> bool:
-    # Measured on 2 cores: float32 n x n crosses over at n = 100…128 (BLAS 25-40 us against XLA's
-    # 25-45 us with dispatch); beyond, BLAS's threads also fight with XLA's. Integers have no BLAS:
-    # NumPy takes 1 ns a product, so 20,000 of them are as long as a dispatch.
+@dot_general.host.work
+def _(avals: Avals, outs: Avals, *, dims: Dims, **_: object) -> int:
     x, y = avals
-    work = multiplications(x, y, dims)
+    products = multiplications(x, y, dims)
     if x.dtype in (np.float32, np.float64, np.complex64, np.complex128):
-        return work <= 1_000_000
+        return products
     if accumulator(x.dtype) == np.float32:
-        return work <= 200_000 and x.size + y.size <= 20_000
-    return work <= 20_000
+        return 8 * products  # the operands are converted first
+    return 75 * products  # integers have no BLAS
 
 
 @dot_general.evaluate
@@ -245,7 +243,7 @@ def _(
     return kernel_for(x, y, dims, dtype, precision)(x, y)
 
 
-@dot_general.kernel
+@dot_general.host.kernel
 def _(
     x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: HowExactly = None
 ) -> Kernel:

@@ -15,7 +15,7 @@ from .structural import batch_in_front
 bitcast_convert_type = Primitive(
     "bitcast_convert_type",
     "The same bits as another dtype; a wider one takes the last axis, a narrower one adds one.",
-    host_limit=None,
+    host="always",
 )
 
 

@@ -9,7 +9,7 @@ from ..errors import AxisError, ShapeError
 from ..stablehlo import Block, Operand
 from .rule_types import DType, Host, Integers
 
-iota = Primitive("iota", "0, 1, 2, … along one axis.", host_limit=None)
+iota = Primitive("iota", "0, 1, 2, … along one axis.", host="always")
 
 
 @iota.type

@@ -34,7 +34,7 @@ from .structural import (
 dynamic_slice = Primitive(
     "dynamic_slice",
     "Reads a window of fixed `sizes` at run-time `starts`, moved inside if it sticks out.",
-    host_limit=None,
+    host="always",
 )
 dynamic_slice.takes_keys = True
 
@@ -168,7 +168,7 @@ def batched_starts(starts: Values, batched: Sequence[bool], batch_size: int) -> 
 dynamic_update_slice = Primitive(
     "dynamic_update_slice",
     "A copy of the operand with a window at run-time `starts` replaced by the update.",
-    host_limit=2_000_000,
+    host="arithmetic",
 )
 dynamic_update_slice.takes_keys = True
 

@@ -175,7 +175,7 @@ def unary(
     accepts: str = "any",
     out_dtype: Callable[[DType], DType] | None = None,
     evaluate_in: Mapping[DType, Kernel] | None = None,
-    host_limit: int | None = 16384,
+    host: str = "arithmetic",
 ) -> Primitive:
     """An elementwise primitive of one operand.
 
@@ -191,7 +191,7 @@ def unary(
       evaluate_in: dtype -> its own `evaluate`. 4-bit integers and 8-bit floats without one are
         computed in a wider dtype.
     """
-    primitive = Primitive(name, doc, host_limit=host_limit, evaluate=evaluate)
+    primitive = Primitive(name, doc, host=host, evaluate=evaluate)
     primitive.elementwise = True
     primitive.evaluate_in.update(evaluate_in or {})
     evaluate_in_wider(primitive, accepts, out_dtype)
@@ -233,7 +233,7 @@ def nary(
     accepts: str = "any",
     out_dtype: Callable[[DType], DType] | None = None,
     evaluate_in: Mapping[DType, Kernel] | None = None,
-    host_limit: int | None = 16384,
+    host: str = "arithmetic",
 ) -> Primitive:
     """An elementwise primitive of several operands, which broadcast as NumPy's do.
 
@@ -245,7 +245,7 @@ def nary(
         what was broadcast is summed; `None` for an operand that it isn't linear in.
       accepts, out_dtype, evaluate_in: as in `unary`.
     """
-    primitive = Primitive(name, doc, host_limit=host_limit, evaluate=evaluate)
+    primitive = Primitive(name, doc, host=host, evaluate=evaluate)
     primitive.elementwise = True
     primitive.evaluate_in.update(evaluate_in or {})
     evaluate_in_wider(primitive, accepts, out_dtype)
@@ -295,5 +295,4 @@ def comparison(
         jvp=(zero, zero),
         accepts=accepts,
         out_dtype=lambda _: dtypes.bool_,
-        host_limit=1_500_000,
     )

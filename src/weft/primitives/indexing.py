@@ -57,7 +57,7 @@ from .structural import (
 
 # --- gather ---
 
-gather = Primitive("gather", "Reads windows at run-time indices.", host_limit=1_000_000)
+gather = Primitive("gather", "Reads windows at run-time indices.", host="arithmetic")
 gather.takes_keys = True
 
 
@@ -101,7 +101,7 @@ def _(
     return x.update(shape=shape)
 
 
-@gather.kernel
+@gather.host.kernel
 def _(
     x: Aval,
     indices: Aval,
@@ -118,7 +118,7 @@ def _(
 
 @gather.evaluate
 def _(x: Host, indices: Host, **params: object) -> Host:
-    return gather.kernel_rule(x, indices, **params)(x, indices)  # type: ignore[misc]
+    return gather.host.kernel_rule(x, indices, **params)(x, indices)  # type: ignore[misc]
 
 
 def wide_indices(block: Block, indices: Operand, shape: Sequence[int]) -> Operand:
@@ -264,7 +264,7 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primi
       ufunc: NumPy's function of old and new elements; `None` replaces.
       write: writes it on scalars, as (block, old, new, aval).
     """
-    primitive = Primitive(name, doc)
+    primitive = Primitive(name, doc, host="arithmetic")
 
     @primitive.type
     def _(
@@ -278,7 +278,7 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primi
         check_scatter(name, x, indices, updates, dimension_numbers)
         return x
 
-    @primitive.kernel
+    @primitive.host.kernel
     def kernel_rule(
         x: Aval | Host,
         indices: Aval | Host,
@@ -307,13 +307,12 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primi
     def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
         return batch_scatter(primitive, args, batched, batch_size, **params)
 
-    @primitive.host_when
-    def _(avals: Avals, outs: Avals, **params: Any) -> bool:
-        # ufunc.at: 2 ns an element for single elements, 60 for windows; XLA: 50 µs, then 4 and 1
+    @primitive.host.work
+    def _(avals: Avals, outs: Avals, **params: Any) -> int:
         x, indices, updates = avals
         single = not params["dimension_numbers"].update_window_dims
         fast = ufunc is None or single or writes_once(indices, params["unique_indices"])
-        return x.size <= 2_000_000 and updates.size <= (1_000_000 if fast else 4096)
+        return max(x.size, updates.size * (1 if fast else 400))  # ufunc.at is slow for windows
 
     return primitive
 

@@ -32,7 +32,7 @@ def check_words(name: str, words: Aval, dtype: ExtendedDType) -> None:
 random_wrap = Primitive(
     "random_wrap",
     "The keys of a dtype that have these words, along the last axis.",
-    host_limit=None,
+    host="always",
 )
 
 
@@ -74,8 +74,8 @@ random_wrap.batch(batch_in_front(random_wrap))
 
 # --- uses ---
 
-random_use = Primitive("random_use", "The keys, which are used up by it.", host_limit=None)
-random_clone = Primitive("random_clone", "The keys, as new ones.", host_limit=None)
+random_use = Primitive("random_use", "The keys, which are used up by it.", host="always")
+random_clone = Primitive("random_clone", "The keys, as new ones.", host="always")
 for _primitive in (random_use, random_clone):
     _primitive.takes_keys = True
 
@@ -120,7 +120,7 @@ def long(block: Block, low: Operand, high: Operand) -> Operand:
 
 # --- random_unwrap ---
 
-random_unwrap = Primitive("random_unwrap", "The words of keys, uint32[…,n].", host_limit=None)
+random_unwrap = Primitive("random_unwrap", "The words of keys, uint32[…,n].", host="always")
 random_unwrap.takes_keys = True
 
 

@@ -15,9 +15,7 @@ from ..stablehlo import Block, Operand
 from .rule_types import Argument, Batched, Tangents, Values
 from .structural import linear_jvp
 
-constrain = Primitive(
-    "sharding_constraint", "The same array, sharded as `sharding` says.", host_limit=0
-)
+constrain = Primitive("sharding_constraint", "The same array, sharded as `sharding` says.")
 constrain.takes_keys = constrain.takes_axis = True
 constrain.collective = Collective()
 """`sharding` is a `weft.sharding.NamedSharding`."""

@@ -3,8 +3,6 @@
 The sum is in `structural`. Knows identities and derivatives; knows nothing of promotion.
 """
 
-import functools
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -22,9 +20,7 @@ from .cumulative import cumprod
 from .extremes import WIDE, highest, lowest, signed_zeros
 from .families import KINDS, check_kind
 from .monoids import AND, MAXIMUM, MINIMUM, OR, PRODUCT, SUM, XOR, Monoid
-from .processor import MOST
 from .rule_types import (
-    Avals,
     DType,
     Host,
     Integers,
@@ -39,7 +35,6 @@ from .structural import (
     broadcast_in_dim,
     check_axes,
     convert_element_type,
-    first_or_last,
     full,
     others,
     reduce_sum,
@@ -49,7 +44,7 @@ from .structural import (
 
 
 def monoid_reduction(
-    name: str, doc: str, monoid: Monoid, *, accepts: str, host_limit: int | None = 400_000
+    name: str, doc: str, monoid: Monoid, *, accepts: str, host: str = "arithmetic"
 ) -> Primitive:
     """A reduction of `axes` by a binary operation.
 
@@ -57,7 +52,7 @@ def monoid_reduction(
       accepts: one of `families.KINDS`.
     """
     _, ufunc, identity = monoid
-    primitive = Primitive(name, doc, host_limit=host_limit)
+    primitive = Primitive(name, doc, host=host)
 
     def type_rule(x: Aval, *, axes: tuple[int, ...]) -> Aval:
         check_kind(name, accepts, x)
@@ -78,9 +73,6 @@ def monoid_reduction(
             return np.full(shape, identity(dtype), dtype)
         return result if wide is None else result.astype(dtype)
 
-    def kernel_rule(x: Aval, *, axes: tuple[int, ...]) -> Kernel:
-        return reduced_rows(ufunc, functools.partial(evaluate_rule, axes=axes), x, axes)
-
     def lower_rule(block: Block, x: Operand, out: Aval, axes: Integers) -> Operand:
         start = block.constant(identity(out.dtype), out.update(shape=(), weak_type=False))
         (result,) = block.op(
@@ -93,17 +85,10 @@ def monoid_reduction(
         )
         return result
 
-    def host_when_rule(avals: Avals, outs: Avals, *, axes: Integers) -> bool:
-        (x,) = avals
-        return host_limit is None or x.size <= host_limit or of_long_rows(x, axes)
-
     primitive.type(type_rule)
     primitive.evaluate(evaluate_rule)
-    primitive.kernel(kernel_rule)
     primitive.lower(lower_rule)
     primitive.batch(batch_in_front(primitive, "axes"))
-    if monoid in (MAXIMUM, MINIMUM):
-        primitive.host_when(host_when_rule)
     return primitive
 
 
@@ -112,42 +97,6 @@ def with_signs(ufunc: Ufunc, x: Host, axes: tuple[int, ...], result: Host) -> Ho
     if ufunc in (np.maximum, np.minimum) and np.count_nonzero(result) != result.size:
         return signed_zeros(ufunc, np.logical_or.reduce, x, axes, result)
     return result
-
-
-def reduced_rows(ufunc: Ufunc, general: Kernel, x: Aval, axes: tuple[int, ...]) -> Kernel:
-    """The kernel of a reduction: of several rows as parts of one vector, else the `general` one.
-
-    NumPy begins with a part of a vector sooner than with a row of an array: 1000 rows of 1000 take
-    70 µs, and not 105, and 10,000 of 100 take 0.2 ms, and not 0.53.
-    """
-    shape = tuple(x.shape[a] for a in others(axes, x.ndim))
-    rows = math.prod(shape)
-    last = x.size and first_or_last(axes, x.ndim) == "last"
-    if not last or rows == 1 or x.dtype in WIDE:
-        return general
-    count = x.size // rows
-
-    def kernel(host: Host) -> Host:
-        if not host.flags.c_contiguous:
-            return general(host)
-        starts = np.arange(0, host.size, count)
-        result = ufunc.reduceat(host.reshape(-1), starts, dtype=host.dtype)
-        return with_signs(ufunc, host, axes, result.reshape(shape))
-
-    return kernel
-
-
-def of_long_rows(x: Aval, axes: Integers) -> bool:
-    """True for an extreme of 1.5 million elements at most that NumPy finds at the speed of memory:
-    of rows of 1,000 elements or more, or of such rows with each other. XLA takes as long, and for
-    few and long rows 30 times as long.
-    """
-    row = 1
-    for i in reversed(range(x.ndim)):
-        if (i in axes) is not (x.ndim - 1 in axes):
-            break
-        row *= x.shape[i]
-    return row >= 1000 and x.size <= MOST and x.dtype.kind in "fiu" and x.dtype.itemsize >= 4
 
 
 # --- extremes ---
@@ -196,7 +145,7 @@ reduce_prod = monoid_reduction(
     "Product over `axes`.",
     PRODUCT,
     accepts="number",
-    host_limit=100_000,  # NumPy multiplies one by one, 1 ns each
+    host="other",  # NumPy multiplies one by one, 1 ns each
 )
 
 
@@ -277,7 +226,7 @@ BY_OPERATION = {monoid.by.name: (reduction, monoid) for reduction, monoid in _PA
 
 def arg_reduction(name: str, doc: str, *, evaluate: Kernel, largest: bool) -> Primitive:
     """The index along `axis` of the first extreme element; a NaN counts as one."""
-    primitive = Primitive(name, doc, host_limit=None)
+    primitive = Primitive(name, doc, host="always")
 
     def type_rule(x: Aval, *, axis: int, dtype: DType) -> Aval:
         if x.dtype not in KINDS["real or bool"]:

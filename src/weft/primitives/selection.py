@@ -13,7 +13,6 @@ from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .comparison import gt, lt
 from .families import nary, same_dtype, unary
-from .number_operands import LARGE, by_rows
 from .rule_types import Argument, Avals, Batched, Host, Tangent, Tangents, Values
 from .structural import (
     align,
@@ -31,7 +30,6 @@ from .structural import (
 select_n = Primitive(
     "select_n",
     "Elements of case `which`: a boolean chooses between two, an int32 among any number.",
-    host_limit=8192,  # NumPy jumps at each element: 1e5 in 0.7 ms, XLA in 0.15
 )
 select_n.takes_keys = True
 
@@ -136,9 +134,7 @@ def _masked(t: Value, condition: Value) -> Value:
 
 
 def _clamp(low: Host, x: Host, high: Host) -> Host:
-    if x.size < LARGE or low.ndim or high.ndim:
-        return np.minimum(np.maximum(x, low), high)
-    return by_rows(np.minimum, by_rows(np.maximum, x, low), high)
+    return np.minimum(np.maximum(x, low), high)
 
 
 def _lower_clamp(block: Block, low: Operand, x: Operand, high: Operand, out: Aval) -> Operand:
@@ -157,7 +153,6 @@ clamp: Primitive = nary(
         lambda dh, out, low, x, high: _masked(dh, gt(x, high)),
     ),
     accepts="real or bool",
-    host_limit=1_500_000,
 )  # as in jax, at a bound the derivative is zero
 
 # --- identities ---
@@ -165,12 +160,12 @@ clamp: Primitive = nary(
 stop_gradient: Primitive = unary(
     "stop_gradient", "The operand; its derivative counts as zero.", evaluate=lambda x: x,
     stablehlo=lambda block, x, out: x, jvp=lambda dx, out, x: None,
-    evaluate_in={d: (lambda x: x) for d in dtypes.DTYPES}, host_limit=None,
+    evaluate_in={d: (lambda x: x) for d in dtypes.DTYPES}, host="always",
 )  # fmt: skip
 stop_gradient.takes_keys = True
 
 guard = Primitive(
-    "guard", "`x`; its derivative is zero where the boolean `counts` is false.", host_limit=None
+    "guard", "`x`; its derivative is zero where the boolean `counts` is false.", host="always"
 )
 
 
@@ -207,20 +202,20 @@ guard.batch(batch_in_front(guard))
 copy: Primitive = unary(
     "copy", "The operand, in memory of its own.", evaluate=lambda x: x.copy(),
     stablehlo=lambda block, x, out: x, jvp=lambda dx, out, x: copy(dx),
-    evaluate_in={d: (lambda x: x.copy()) for d in dtypes.DTYPES}, linear=True, host_limit=None,
+    evaluate_in={d: (lambda x: x.copy()) for d in dtypes.DTYPES}, linear=True, host="always",
 )  # fmt: skip
 copy.takes_keys = True
 
 name: Primitive = unary(
     "name", "The operand, which a policy of checkpoint may speak of.", evaluate=lambda x, name: x,
     stablehlo=lambda block, x, out, name: x, jvp=lambda dx, out, x, name: dx,
-    evaluate_in=dict.fromkeys(dtypes.DTYPES, lambda x, name: x), linear=True, host_limit=None,
+    evaluate_in=dict.fromkeys(dtypes.DTYPES, lambda x, name: x), linear=True, host="always",
 )  # fmt: skip
 name.takes_keys = True
 
 optimization_barrier = Primitive(
     "optimization_barrier", "The operands; the compiler moves nothing across.", multiple=True,
-    host_limit=None,
+    host="always",
 )  # fmt: skip
 optimization_barrier.takes_keys = True
 

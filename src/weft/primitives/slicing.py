@@ -35,7 +35,7 @@ from .structural import (
 # --- concatenate ---
 
 concatenate = Primitive(
-    "concatenate", "Arrays one after the other along an axis.", host_limit=2_000_000
+    "concatenate", "Arrays one after the other along an axis.", host="arithmetic"
 )
 concatenate.takes_keys = True
 
@@ -120,7 +120,7 @@ pad = Primitive(
     "pad",
     "An array padded with a scalar: `padding` has (before, after, between) for each axis; negative "
     "ones crop.",
-    host_limit=2_000_000,
+    host="arithmetic",
 )
 pad.takes_keys = True
 
@@ -182,7 +182,7 @@ def _pad_kernel(x: Host | Aval, value: Host | Aval, *, padding: Padding) -> Kern
     return kernel
 
 
-pad.kernel(_pad_kernel)
+pad.host.kernel(_pad_kernel)
 
 
 @pad.lower
@@ -277,7 +277,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, padding: Padding) -> V
 
 # --- rev ---
 
-rev = Primitive("rev", "The elements in reverse order along `dimensions`.", host_limit=None)
+rev = Primitive("rev", "The elements in reverse order along `dimensions`.", host="always")
 rev.takes_keys = True
 
 
@@ -313,7 +313,7 @@ rev.batch(batch_in_front(rev, "dimensions"))
 slice_ = Primitive(
     "slice",
     "Every `strides`-th element from `start` to before `limit`, along each axis.",
-    host_limit=None,
+    host="always",
 )
 slice_.takes_keys = True
 
@@ -342,7 +342,7 @@ def _(x: Host, *, start: Integers, limit: Integers, strides: Integers) -> Host:
     return x[tuple(map(slice, start, limit, strides))]
 
 
-@slice_.kernel
+@slice_.host.kernel
 def _(x: Aval, *, start: Integers, limit: Integers, strides: Integers) -> Kernel:
     window = tuple(map(slice, start, limit, strides))
     return lambda x: x[window]
@@ -383,9 +383,7 @@ def _(
 
 # --- split ---
 
-split = Primitive(
-    "split", "Parts of lengths `sizes` along an axis.", multiple=True, host_limit=None
-)
+split = Primitive("split", "Parts of lengths `sizes` along an axis.", multiple=True, host="always")
 split.takes_keys = True
 
 
@@ -412,7 +410,7 @@ def _split_kernel(x: Host | Aval, *, sizes: tuple[int, ...], axis: int) -> Kerne
     return lambda x: [x[w] for w in windows]
 
 
-split.kernel(_split_kernel)
+split.host.kernel(_split_kernel)
 
 
 @split.lower

@@ -34,8 +34,6 @@ from .selection import where
 from .structural import full
 from .transcendental import exp
 
-_SLOW = 64  # elements up to which a Python function for each is faster than a compiled program
-
 
 def elementwise(function: Callable[[float], float]) -> Kernel:
     """An evaluate rule that calls a Python function for each element."""
@@ -61,8 +59,8 @@ def undefined(name: str, argument: str) -> Rule:
 
 
 def special(name: str, doc: str, **rules: Any) -> Primitive:
-    """A function of one real number; lowered to CHLO's operation of that name by default. Without a
-    host_limit it is left to XLA."""
+    """A function of one real number; lowered to CHLO's operation of that name by default. XLA
+    computes it, unless a class of cost is given."""
     return _special(unary, name, doc, **rules)
 
 
@@ -75,15 +73,13 @@ def _special(make: Callable[..., Primitive], name: str, doc: str, **rules: Any) 
     lower = rules.pop("stablehlo", f"chlo.{name}")
     if isinstance(lower, str):
         lower = lowered_in_wider(lower)
-    primitive = make(
+    # Even for one element a compiled program is faster than a Python function: NumPy computes where
+    # the switch `eager_tier` pins it, as a reference.
+    rules.setdefault("host", "never")
+    return make(
         name, doc, stablehlo=lower, accepts="float",
         evaluate_in=dict.fromkeys(dtypes.SMALL_FLOATS, rules["evaluate"]), **rules,
     )  # fmt: skip
-    if "host_limit" not in rules:
-        # Even for one element a compiled program is faster (gamma: 6 against 90 µs, igamma 1200):
-        # NumPy computes where the switch `eager_tier` pins it, as a reference.
-        primitive.host_when(lambda *_, **__: False)
-    return primitive
 
 
 def by_formula(name: str, doc: str, formula: Formula, jvp: Rule | Sequence[Rule]) -> Primitive:
@@ -108,12 +104,12 @@ def _gaussian(x: Value) -> Value:
 
 erf: Primitive = special(
     "erf", "The error function.", evaluate=elementwise(math.erf),
-    jvp=lambda dx, out, x: mul(dx, _gaussian(x)), host_limit=_SLOW,
+    jvp=lambda dx, out, x: mul(dx, _gaussian(x)),
 )  # fmt: skip
 erfc: Primitive = special(
     "erfc", "1 - erf(x), exact for large x.", evaluate=elementwise(math.erfc),
     stablehlo=lowered(erfc_formula),
-    jvp=lambda dx, out, x: neg(mul(dx, _gaussian(x))), host_limit=_SLOW,
+    jvp=lambda dx, out, x: neg(mul(dx, _gaussian(x))),
 )  # fmt: skip
 
 
@@ -121,7 +117,7 @@ erf_inv: Primitive = special(
     "erf_inv", "The inverse of erf, on (-1, 1).", evaluate=normal_quantile.erf_inv,
     stablehlo=lowered(erf_inv_formula),
     jvp=lambda dx, out, x: mul(dx, mul(like(x, 1 / _TWO_OVER_SQRT_PI), exp(square(out)))),
-    host_limit=262_144,
+    host="transcendental",
 )  # fmt: skip
 
 # --- gamma functions ---

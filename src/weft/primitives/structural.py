@@ -20,10 +20,8 @@ from ..errors import AxisError, ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .one_thread import BLOCK, LONG, column_sums, long_sum, row_sums
-from .processor import MOST
 from .rule_types import (
     Argument,
-    Avals,
     Batched,
     DType,
     Host,
@@ -65,7 +63,7 @@ def broadcast_shape(name: str, avals: Sequence[Aval]) -> tuple[int, ...]:
 
 # --- add ---
 
-add = Primitive("add", "Sum of two arrays.", host_limit=1_500_000)  # see `arithmetic._FAST`
+add = Primitive("add", "Sum of two arrays.", host="arithmetic")
 add.elementwise = True
 
 
@@ -166,7 +164,7 @@ def batch_in_front(primitive: Primitive, *axes: str) -> Rule:
 broadcast_in_dim = Primitive(
     "broadcast_in_dim",
     "Axis i of the operand becomes axis dims[i] of `shape`; what has length one is repeated.",
-    host_limit=None,
+    host="always",
 )
 broadcast_in_dim.takes_keys = True
 
@@ -221,7 +219,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers, dims:
 
 # --- reduce_sum ---
 
-reduce_sum = Primitive("reduce_sum", "Sum over `axes`.")
+reduce_sum = Primitive("reduce_sum", "Sum over `axes`.", host="arithmetic")
 
 
 @reduce_sum.type
@@ -238,7 +236,7 @@ def sum_evaluated(x: Host, *, axes: tuple[int, ...]) -> Host:
     return np.add.reduce(x, axis=axes, dtype=dtype)
 
 
-@reduce_sum.kernel
+@reduce_sum.host.kernel
 def _(x: Aval, *, axes: tuple[int, ...]) -> Kernel:
     if x.dtype.itemsize <= 2 and dtypes.is_inexact(x.dtype):
         return functools.partial(sum_evaluated, axes=axes)
@@ -288,17 +286,6 @@ def first_or_last(axes: tuple[int, ...], ndim: int) -> str | None:
     return "last" if sorted(axes) == [*range(ndim - len(axes), ndim)] else None
 
 
-@reduce_sum.host_when
-def _(avals: Avals, outs: Avals, *, axes: tuple[int, ...]) -> bool:
-    (x,) = avals
-    if x.size <= 262_144:
-        return True
-    if x.dtype not in (np.float32, np.float64):
-        return False
-    # BLAS, in one thread, takes 0.06 ms for 1000 x 1000, and XLA 0.1 to 0.2 (for long columns 7)
-    return len(axes) == x.ndim or (x.size <= MOST and bool(first_or_last(axes, x.ndim)))
-
-
 @reduce_sum.lower
 def _(block: Block, x: Operand, out: Aval, axes: Integers) -> Operand:
     return block.reduce("or" if out.dtype == np.bool_ else "add", 0, x, axes, out)
@@ -327,7 +314,7 @@ def check_axes(name: str, x: Aval, axes: Sequence[int]) -> None:
 
 # --- transpose ---
 
-transpose = Primitive("transpose", "The axes in another order.", host_limit=None)
+transpose = Primitive("transpose", "The axes in another order.", host="always")
 transpose.takes_keys = True
 
 
@@ -345,7 +332,7 @@ def _(x: Host, *, permutation: tuple[int, ...]) -> Host:
     return x.transpose(permutation)
 
 
-@transpose.kernel
+@transpose.host.kernel
 def _(x: Aval, *, permutation: tuple[int, ...]) -> Kernel:
     return lambda x: x.transpose(permutation)
 
@@ -372,7 +359,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, permutation: Integers)
 # --- reshape ---
 
 reshape = Primitive(
-    "reshape", "The same elements, in row-major order, in another shape.", host_limit=None
+    "reshape", "The same elements, in row-major order, in another shape.", host="always"
 )
 reshape.takes_keys = True
 
@@ -393,7 +380,7 @@ def _(x: Host, *, shape: tuple[int, ...]) -> Host:
     return x.reshape(shape)
 
 
-@reshape.kernel
+@reshape.host.kernel
 def _(x: Aval, *, shape: tuple[int, ...]) -> Kernel:
     return lambda x: x.reshape(shape)
 
@@ -419,7 +406,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers) -> Va
 # --- convert_element_type ---
 
 convert_element_type = Primitive(
-    "convert_element_type", "The elements converted to another dtype.", host_limit=262_144
+    "convert_element_type", "The elements converted to another dtype.", host="arithmetic"
 )
 
 
@@ -453,7 +440,7 @@ def converted(x: Host, dtype: DType, weak_type: bool = False) -> Host:
     return x.astype(dtype)
 
 
-@convert_element_type.kernel
+@convert_element_type.host.kernel
 def _(x: Aval, *, dtype: DType, weak_type: bool = False) -> Kernel:
     source = x.dtype
     if source == dtype:

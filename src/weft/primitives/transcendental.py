@@ -1,5 +1,7 @@
 """Exponentials, logarithms, powers, trigonometry. Knows its own derivatives."""
 
+import functools
+
 import numpy as np
 
 from .. import dtypes
@@ -23,15 +25,12 @@ from .families import (
     unary,
 )
 from .formulas import Algebra, Number, lowered, polynomial
-from .processor import host_when_fast
 from .rule_types import Batched, DType, Host, Kernel, Tangent, Tangents, Values
 from .selection import where
 from .structural import add, align, broadcast_shape, convert_element_type, widen
 
-# elements up to which NumPy is faster than XLA, which has no vector code for most of these
-_LARGE = 262_144
-# those for which both have: 1e5 numbers, from the host and back, take NumPy 0.08 ms and XLA 0.24
-_VECTORISED = 131_072
+transcendental = functools.partial(unary, host="transcendental")
+"""Makes an elementwise primitive of one operand, of the cost of an exponential."""
 
 FALSE = Array(np.bool_(False), aval((), dtypes.bool_))
 
@@ -47,12 +46,11 @@ def _one_minus(x: Value) -> Value:
 # --- exponentials and logarithms ---
 
 
-exp: Primitive = unary(
+exp: Primitive = transcendental(
     "exp", "e to the power x.", evaluate=np.exp, accepts="inexact",
     stablehlo=cl.complex_rule(lowering_by("exponential"), cl.exp_in_parts, "kept"),
     jvp=lambda dx, out, x: mul(dx, out),
 )  # fmt: skip
-exp.host_when(host_when_fast(_VECTORISED, np.exp))
 
 
 # (2**t - 1) / t for t from 0 to 1, lowest power first, computed for weft: to 1.1e-8, and to 2.4e-19
@@ -87,9 +85,8 @@ def _lower_exp2(block: Block, x: Operand, out: Aval) -> Operand:
     return _lower_real_exp2(block, x, out=out)
 
 
-exp2: Primitive = unary(
+exp2: Primitive = transcendental(
     "exp2", "2 to the power x.", evaluate=np.exp2, stablehlo=_lower_exp2, accepts="inexact",
-    host_limit=_LARGE,
     jvp=lambda dx, out, x: mul(dx, mul(like(x, float(np.log(2))), out)),
 )  # fmt: skip
 
@@ -110,8 +107,8 @@ def _complex_expm1(z: Host) -> Host:
     return _of_parts(np.where(np.isfinite(x) & np.isfinite(y), near, far), power.imag, z.dtype)
 
 
-expm1: Primitive = unary(
-    "expm1", "exp(x) - 1, exact near 0.", evaluate=np.expm1, host_limit=_LARGE,
+expm1: Primitive = transcendental(
+    "expm1", "exp(x) - 1, exact near 0.", evaluate=np.expm1,
     evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_expm1),
     stablehlo=cl.complex_rule(
         lowering_by("exponential_minus_one"), cl.expm1_in_parts, "kept"
@@ -119,12 +116,11 @@ expm1: Primitive = unary(
     accepts="inexact",
     jvp=lambda dx, out, x: mul(dx, _one_plus(out)),
 )  # fmt: skip
-log: Primitive = unary(
+log: Primitive = transcendental(
     "log", "Natural logarithm.", evaluate=np.log, accepts="inexact",
     stablehlo=cl.complex_rule(lowering_by("log"), cl.log_in_parts, "conjugate"),
     jvp=lambda dx, out, x: div(dx, x),
 )  # fmt: skip
-log.host_when(host_when_fast(_LARGE, np.log))
 
 
 def _logarithm_to(base: int) -> Rule:
@@ -137,15 +133,15 @@ def _log_jvp(base: int) -> Rule:
     return lambda dx, out, x: div(dx, mul(x, like(x, float(np.log(base)))))
 
 
-log2: Primitive = unary(
-    "log2", "Logarithm to base 2, exact for powers of 2.", evaluate=np.log2, host_limit=_LARGE,
+log2: Primitive = transcendental(
+    "log2", "Logarithm to base 2, exact for powers of 2.", evaluate=np.log2,
     stablehlo=_logarithm_to(2), accepts="float", jvp=_log_jvp(2),
 )  # fmt: skip
-log10: Primitive = unary(
+log10: Primitive = transcendental(
     "log10", "Logarithm to base 10, exact for powers of 10.", evaluate=np.log10,
     # NumPy's of float32 is off by one unit for most powers of 10
     evaluate_in={dtypes.float32: in_wider(np.log10, dtypes.float64)},
-    host_limit=_LARGE, stablehlo=_logarithm_to(10), accepts="float", jvp=_log_jvp(10),
+    stablehlo=_logarithm_to(10), accepts="float", jvp=_log_jvp(10),
 )  # fmt: skip
 
 
@@ -159,8 +155,8 @@ def _complex_log1p(z: Host) -> Host:
 
 
 _lower_log1p = lowered(lambda m, x: m.log1p(x))
-log1p: Primitive = unary(
-    "log1p", "log(1 + x), exact near 0.", evaluate=np.log1p, host_limit=_LARGE,
+log1p: Primitive = transcendental(
+    "log1p", "log(1 + x), exact near 0.", evaluate=np.log1p,
     evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_log1p),
     stablehlo=cl.complex_rule(_lower_log1p, cl.log1p_in_parts, "conjugate"),
     accepts="inexact", jvp=lambda dx, out, x: div(dx, _one_plus(x)),
@@ -180,10 +176,10 @@ def _complex_logistic(z: Host) -> Host:
     return np.divide(np.where(left, power, one), np.add(one, power))
 
 
-logistic: Primitive = unary(
+logistic: Primitive = transcendental(
     "logistic", "1 / (1 + exp(-x)).", evaluate=_logistic, stablehlo="logistic",
     accepts="inexact", jvp=lambda dx, out, x: mul(dx, mul(out, _one_minus(out))),
-    evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_logistic), host_limit=_VECTORISED,
+    evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_logistic),
 )  # fmt: skip
 evaluate_in_wider(logistic, "inexact", table=HALF)
 
@@ -202,7 +198,7 @@ def _weight(x: Value, y: Value) -> Value:
 
 logaddexp: Primitive = nary(
     "logaddexp", "log(exp(x) + exp(y)), without overflow.", evaluate=np.logaddexp,
-    stablehlo=lowered(_logaddexp), accepts="float", host_limit=_LARGE,
+    stablehlo=lowered(_logaddexp), accepts="float",
     jvp=(
         lambda dx, out, x, y: mul(dx, _weight(x, y)),
         lambda dy, out, x, y: mul(dy, _weight(y, x)),
@@ -211,7 +207,7 @@ logaddexp: Primitive = nary(
 
 # --- powers ---
 
-pow_ = Primitive("pow", "x to the power y; y may be of an integer dtype.", host_limit=_LARGE)
+pow_ = Primitive("pow", "x to the power y; y may be of an integer dtype.")
 
 
 @pow_.type
@@ -284,15 +280,14 @@ def _chlo(
 ) -> Primitive:
     """A function that XLA composes of others; of real numbers by another rule if there is one."""
     lower = cl.complex_rule(real or lowering_by(f"chlo.{name}"), in_parts, symmetry)
-    return unary(name, doc, evaluate=evaluate, stablehlo=lower, accepts="inexact", jvp=jvp)
+    return transcendental(name, doc, evaluate=evaluate, stablehlo=lower, accepts="inexact", jvp=jvp)
 
 
-tanh: Primitive = unary(
+tanh: Primitive = transcendental(
     "tanh", "Hyperbolic tangent.", evaluate=np.tanh, accepts="inexact",
     stablehlo=cl.complex_rule(lowering_by("tanh"), cl.tanh_in_parts, "kept"),
     jvp=lambda dx, out, x: mul(dx, mul(_one_plus(out), _one_minus(out))),
 )  # fmt: skip
-tanh.host_when(host_when_fast(_VECTORISED, np.tanh))
 
 
 def _hyperbolic(name: str, block: Block, x: Operand, aval: Aval) -> Operand:
@@ -327,15 +322,15 @@ def _lower_hyperbolic(name: str) -> Rule:
     return rule
 
 
-sinh: Primitive = unary(
-    "sinh", "Hyperbolic sine.", evaluate=np.sinh, accepts="inexact", host_limit=_LARGE,
+sinh: Primitive = transcendental(
+    "sinh", "Hyperbolic sine.", evaluate=np.sinh, accepts="inexact",
     stablehlo=cl.complex_rule(
         _lower_hyperbolic("sinh"), cl.sinh_in_parts(_hyperbolic), "kept"
     ),
     jvp=lambda dx, out, x: mul(dx, cosh(x)),
 )  # fmt: skip
-cosh: Primitive = unary(
-    "cosh", "Hyperbolic cosine.", evaluate=np.cosh, accepts="inexact", host_limit=_LARGE,
+cosh: Primitive = transcendental(
+    "cosh", "Hyperbolic cosine.", evaluate=np.cosh, accepts="inexact",
     stablehlo=cl.complex_rule(
         _lower_hyperbolic("cosh"), cl.cosh_in_parts(_hyperbolic), "kept"
     ),
@@ -370,7 +365,7 @@ def _lower_atanh(block: Block, x: Operand, out: Aval) -> Operand:
     return block.op("chlo.atanh", x, out=out)
 
 
-atanh: Primitive = unary(
+atanh: Primitive = transcendental(
     "atanh", "Inverse of tanh.", evaluate=np.arctanh, accepts="inexact",
     stablehlo=cl.complex_rule(_lower_atanh, cl.atanh_in_parts, "odd"),
     jvp=lambda dx, out, x: div(dx, mul(_one_plus(x), _one_minus(x))),
@@ -378,20 +373,20 @@ atanh: Primitive = unary(
 
 # --- trigonometry ---
 
-sin: Primitive = unary(
-    "sin", "Sine.", evaluate=np.sin, accepts="inexact", host_limit=None,
+sin: Primitive = transcendental(
+    "sin", "Sine.", evaluate=np.sin, accepts="inexact", host="always",
     stablehlo=cl.complex_rule(
         lowering_by("sine"), cl.with_parts_swapped(cl.sinh_in_parts(_hyperbolic)), "kept"
     ),
     jvp=lambda dx, out, x: mul(dx, cos(x)),
 )  # fmt: skip
-cos: Primitive = unary(
-    "cos", "Cosine.", evaluate=np.cos, accepts="inexact", host_limit=None,
+cos: Primitive = transcendental(
+    "cos", "Cosine.", evaluate=np.cos, accepts="inexact", host="always",
     stablehlo=cl.complex_rule(lowering_by("cosine"), cl.cos_in_parts(_hyperbolic), "kept"),
     jvp=lambda dx, out, x: neg(mul(dx, sin(x))),
 )  # fmt: skip
-tan: Primitive = unary(
-    "tan", "Tangent.", evaluate=np.tan, accepts="inexact", host_limit=None,
+tan: Primitive = transcendental(
+    "tan", "Tangent.", evaluate=np.tan, accepts="inexact", host="always",
     stablehlo=cl.complex_rule(lowering_by("tan"), cl.with_parts_swapped(cl.tanh_in_parts), "kept"),
     jvp=lambda dx, out, x: mul(dx, _one_plus(square(out))),
 )  # fmt: skip
@@ -418,7 +413,7 @@ atan: Primitive = _chlo(
 )  # fmt: skip
 atan2: Primitive = nary(
     "atan2", "The angle of the point (y, x), in [-π, π].", evaluate=np.arctan2,
-    stablehlo=lowered(atan2_formula), accepts="float", host_limit=_LARGE,
+    stablehlo=lowered(atan2_formula), accepts="float",
     jvp=(
         lambda dy, out, y, x: mul(dy, div(x, add(square(x), square(y)))),
         lambda dx, out, y, x: mul(dx, div(neg(y), add(square(x), square(y)))),

@@ -8,7 +8,6 @@ interpreters; knows no higher-order primitive.
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ..compiler.loaded import run_jaxpr
 from ..compiler.simplify import live_equations, without_dead_code
 from ..core.array import Array
 from ..core.aval import Aval, aval_of
@@ -20,9 +19,9 @@ from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.batch import batch, repeated
 from ..interpreters.dependence import dependents, zero_atom
-from ..interpreters.host_program import PreparedJaxpr
 from ..interpreters.jvp import jvp
 from ..interpreters.linearize import LinearMap, linearize
+from ..interpreters.plans import PreparedProgram
 from ..interpreters.stage import stage, stage_with_aux
 from ..interpreters.transpose import backward
 
@@ -324,17 +323,11 @@ def without_repeats(atoms: Sequence[Any]) -> tuple[list[Any], list[int]]:
 
 
 @derived
-def plan_of(jaxpr: Jaxpr) -> PreparedJaxpr:
-    """The plan of a program: how it runs on the host."""
-    return PreparedJaxpr(jaxpr)
+def prepared(jaxpr: Jaxpr) -> PreparedProgram:
+    """A program that is run often."""
+    return PreparedProgram(jaxpr)
 
 
 def run_now(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
-    """Applies a program to arrays: on the host if all of it is tier 0, else compiled.
-
-    Tracing and running it on the host take some µs an equation; compiling it 20 ms and more.
-    """
-    plan = plan_of(jaxpr)
-    if plan.prepared().steps is not None and all(a.type is a.aval for a in args):
-        return plan.run(args, current.base)
-    return run_jaxpr(jaxpr, args)
+    """Applies a program to arrays: by NumPy where it is the faster one for all, else compiled."""
+    return prepared(jaxpr).run(args, current.base)

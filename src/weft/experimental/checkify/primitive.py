@@ -28,7 +28,7 @@ check_p = Primitive(
     "Fails if its first operand, the number of one of `sites`, isn't -1. The others are the "
     "payload, with the axes of the number in front.",
     multiple=True,
-    host_limit=None,
+    host="always",
 )
 check_p.effects = Effects(acts=True)
 

@@ -29,6 +29,9 @@ class WatchTrace(EvaluateTrace):
 
     __slots__ = ()
 
+    def run(self, plan: Any, args: Any) -> Any:
+        return plan.under(self, args)  # every operation of it is looked at
+
     def bind(self, primitive: Primitive, args: Any, params: Params, out: Any = None) -> Any:
         base = current.base
         marks = follow(primitive, args, params) if thread.debug_key_reuse else []

@@ -16,10 +16,10 @@ from ...lax.control_flow import switch
 from ...primitives import arithmetic, complex_numbers, selection, structural
 from ...primitives.comparison import eq, ge, gt, lt, ne
 from ...primitives.creation import iota
+from ...primitives.linalg.determinants import diagonal, factored_det, factored_slogdet
 from ...primitives.linalg.factored import factored_inverse
-from ...primitives.reduction import reduce_max, reduce_min, reduce_prod
+from ...primitives.reduction import reduce_max, reduce_min
 from ...primitives.slicing import concatenate
-from ...primitives.transcendental import log
 from ...transforms.custom_batching import custom_vmap
 from ...transforms.custom_derivatives import custom_jvp
 from ..indexing import flatnonzero
@@ -41,30 +41,12 @@ def sign_and_logarithm(a: Any) -> Any:
     return _logarithm_by(a, factors, pivots, order)
 
 
-def _parity(factors: Any, pivots: Any) -> Any:
-    """1 or -1: the determinants of the permutations."""
-    n = pivots.shape[-1]
-    places = iota(dtype=pivots.dtype, shape=pivots.shape, dimension=pivots.ndim - 1)
-    moved = structural.reduce_sum(cast(ne(pivots, places), dtypes.int32), axes=(pivots.ndim - 1,))
-    even = eq(moved & 1, literal(0, dtypes.int32)) if n else eq(moved, moved)
-    return selection.select_n(even, literal(-1, factors.dtype), literal(1, factors.dtype))
-
-
-def _on_diagonal(x: Any) -> Any:
-    """The diagonals of square matrices."""
-    n = x.shape[-1]
-    front = x.shape[:-2]
-    flat = structural.reshape(x, shape=(*front, n * n))
-    return flat[..., :: n + 1] if n else structural.reshape(flat, shape=(*front, 0))
-
-
 # --- det ---
 
 
 @custom_jvp
 def _determinant_by(a: Any, factors: Any, pivots: Any, order: Any) -> Any:
-    line = _on_diagonal(factors)
-    return reduce_prod(line, axes=(line.ndim - 1,)) * _parity(factors, pivots)
+    return factored_det(factors, pivots, a)
 
 
 @_determinant_by.defjvp
@@ -80,7 +62,7 @@ def _cofactors(value: Any, a: Any, factors: Any, pivots: Any, order: Any) -> Any
     n = a.shape[-1]
     if n <= 1:
         return structural.full(a.aval.strong(), 1)
-    size = arithmetic.abs_(_on_diagonal(factors))
+    size = arithmetic.abs_(diagonal(factors))
     last = (size.ndim - 1,)
     least = reduce_min(size, axes=last)
     bound = reduce_max(size, axes=last) * float(dtypes.finfo(a.dtype).eps) ** 0.5
@@ -133,7 +115,7 @@ def _cofactors_by_vectors(a: Any) -> Any:
     uh, v = adjoint(u), adjoint(vh)
     phase = determinant(matmul(u, vh))
     b = matmul(matmul(uh, a), v)
-    line = _on_diagonal(b)
+    line: Any = diagonal(b)
     last = line.ndim - 1
     ones = structural.full(line.aval.update(shape=(*line.shape[:-1], 1)), 1)
     before = concatenate(ones, cumprod(line, -1)[..., :-1], dimension=last)
@@ -164,10 +146,7 @@ def _ones(x: Any) -> Any:
 
 @custom_jvp
 def _logarithm_by(a: Any, factors: Any, pivots: Any, order: Any) -> Any:
-    line = _on_diagonal(factors)
-    last = (line.ndim - 1,)
-    signs = reduce_prod(arithmetic.sign(line), axes=last) * _parity(factors, pivots)
-    return signs, structural.reduce_sum(log(arithmetic.abs_(line)), axes=last)
+    return tuple(factored_slogdet(factors, pivots, a))
 
 
 @_logarithm_by.defjvp

@@ -1,11 +1,10 @@
 """Systems of equations, inverses and determinants, by LU decomposition.
 
-In eager calls with small arrays NumPy's LAPACK does the work. What NumPy raises LinAlgError for,
-singular matrices, gives inf or NaN.
+What NumPy raises LinAlgError for, singular matrices, gives inf or NaN.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...core.array import Array
@@ -13,7 +12,6 @@ from ...core.source import located
 from ...errors import ShapeError
 from ...lax import linalg as lax_linalg
 from ...primitives import selection, structural
-from ...primitives.linalg import numpy_lapack
 from ...primitives.linalg.factored import factored_inverse, factored_solve
 from ...typing import ArrayLike
 from ..axes import SEQUENCES, one_axis, whole_number
@@ -24,17 +22,6 @@ from .operands import in_wide, matrices, pair, rounded, wide_dtype
 from .results import SlogdetResult
 
 __all__ = ["det", "inv", "slogdet", "solve", "tensorinv", "tensorsolve"]
-
-
-def _by_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A maker of NumPy kernels for matrices that are small enough."""
-
-    def kernel(*avals: Any) -> Any:
-        a = avals[0]
-        small = a.size * a.shape[-1] + avals[-1].size <= 1_000_000 and a.dtype.itemsize > 2
-        return function if small else None
-
-    return kernel
 
 
 # --- systems of equations ---
@@ -82,7 +69,7 @@ def _solution(a: Any, b: Any) -> Any:
     return rounded(structural.reshape(x, shape=x.shape[:-1]) if vector else x, dtype)
 
 
-_solve = composite(_solution, instead=_by_numpy(numpy_lapack.solve))
+_solve = composite(_solution)
 
 
 @located
@@ -108,7 +95,7 @@ def _inverse(a: Any) -> Any:
     return rounded(factored_inverse(factors, order, wide), a.dtype)
 
 
-_inv = composite(_inverse, instead=_by_numpy(numpy_lapack.inv))
+_inv = composite(_inverse)
 
 
 @located
@@ -198,7 +185,7 @@ def _determinant(a: Any) -> Any:
     return rounded(determinant(in_wide(a)), a.dtype)
 
 
-_det = composite(_determinant, instead=_by_numpy(numpy_lapack.det))
+_det = composite(_determinant)
 
 
 @located
@@ -226,4 +213,4 @@ def _sign_and_logarithm(a: Any) -> Any:
     return tuple([rounded(x, a.dtype) for x in sign_and_logarithm(in_wide(a))])
 
 
-_slogdet = composite(_sign_and_logarithm, instead=_by_numpy(numpy_lapack.slogdet))
+_slogdet = composite(_sign_and_logarithm)

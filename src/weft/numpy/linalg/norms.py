@@ -105,18 +105,12 @@ def _vectors(x: Any, *, ord: float, axes: tuple[int, ...], keepdims: bool) -> An
     return _along(x, ord=ord, axes=axes, keepdims=keepdims)
 
 
-def _length_by_numpy(x: Any) -> Any:
-    """NumPy's kernel for the length of all of an array."""
-    small = x.size <= 10_000 and x.dtype.itemsize > 2
-    return (lambda host: np.sqrt(np.vdot(host, host).real)) if small else None
-
-
 def _root_of_squares(x: Any) -> Any:
     total = structural.reduce_sum(_squares(in_wide(x)), axes=tuple(range(x.ndim)))
     return rounded(_rooted(total), x.aval.dtype)
 
 
-_length = composite(_root_of_squares, _length_by_numpy)
+_length = composite(_root_of_squares)
 
 
 @composite

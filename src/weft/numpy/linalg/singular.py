@@ -1,6 +1,5 @@
 """Singular values, and what is found by them: pseudo-inverse, rank, least squares."""
 
-from functools import partial
 from typing import Any, Literal, overload
 
 from ... import dtypes
@@ -10,7 +9,6 @@ from ...errors import ShapeError
 from ...lax import linalg as lax_linalg
 from ...primitives import arithmetic, selection, structural
 from ...primitives.comparison import gt
-from ...primitives.linalg import numpy_lapack
 from ...primitives.reduction import reduce_max
 from ...primitives.sorting import take_along
 from ...transforms.custom_derivatives import custom_jvp
@@ -333,13 +331,4 @@ def _least_squares(x: Any, y: Any, rcond: Any = None) -> Any:
     return (*[rounded(v, dtype) for v in (solution, residuals)], counted, rounded(s, dtype))
 
 
-def _least_squares_of_numpy(x: Any, y: Any, *rcond: Any) -> Any:
-    """NumPy's kernel for small matrices. Of 50 × 5 it takes 21 µs, and the operations here 46; for
-    what is below 20 × 5 they are the faster ones."""
-    work = x.size * min(x.shape)
-    if rcond or not y.size or not 500 <= work <= 1_000_000 or x.dtype.itemsize <= 2:
-        return None
-    return partial(numpy_lapack.least_squares, integer=dtypes.default_int())
-
-
-_solve_least_squares = composite(_least_squares, instead=_least_squares_of_numpy)
+_solve_least_squares = composite(_least_squares)

@@ -36,7 +36,6 @@ schur = Primitive(
     "schur",
     "T, of Schur's form, and with `vectors` Z: Z T Zᴴ = x.",
     multiple=True,
-    host_limit=0,
 )
 
 
@@ -71,7 +70,6 @@ hessenberg = Primitive(
     "hessenberg",
     "Hessenberg's form with the reflectors below its subdiagonal, and their factors.",
     multiple=True,
-    host_limit=0,
 )
 
 
@@ -104,7 +102,6 @@ tridiagonal = Primitive(
     "tridiagonal",
     "The tridiagonal form of Hermitian matrices: reflectors, diagonal, subdiagonal, factors.",
     multiple=True,
-    host_limit=0,
 )
 
 
@@ -143,7 +140,6 @@ def _(args: Values, batched: Batched, batch_size: int, *, lower: bool) -> Values
 tridiagonal_solve = Primitive(
     "tridiagonal_solve",
     "Solves systems of three diagonals, of equal lengths; dl's first and du's last don't count.",
-    host_limit=0,
 )
 
 

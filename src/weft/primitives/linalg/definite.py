@@ -24,7 +24,7 @@ from .native import (
     integers,
     lower_triangle,
     nan_where_failed,
-    small,
+    products,
     upper_triangle,
 )
 from .triangular import triangular_solve
@@ -34,6 +34,7 @@ cholesky = Primitive(
     "cholesky",
     "The triangle L with L Lᴴ = x, or U with Uᴴ U = x, of that triangle of x; NaN if x isn't "
     "positive definite. Where x is `hermitian` the other triangle may be read.",
+    host="arithmetic",
 )
 
 
@@ -43,7 +44,7 @@ def _(x: Aval, *, lower: bool, hermitian: bool) -> Aval:
     return x.strong()
 
 
-cholesky.host_when(small)
+cholesky.host.work(products)
 
 
 @cholesky.evaluate

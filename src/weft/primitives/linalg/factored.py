@@ -31,6 +31,7 @@ from .values import product_of, turned
 factored_solve = Primitive(
     "factored_solve",
     "Solves a x = b, or with `transposed` aᵀ x = b, by factors and permutation of a from `lu`.",
+    host="arithmetic",
 )
 
 
@@ -41,9 +42,12 @@ def _(factors: Aval, order: Aval, a: Aval, b: Aval, *, transposed: bool) -> Aval
     return b.strong()
 
 
-@factored_solve.host_when
-def _(avals: Avals, outs: Avals, **params: Any) -> bool:
-    return work(avals[2]) + outs[0].size <= 100_000
+@factored_solve.host.work
+def _(avals: Avals, outs: Avals, **params: Any) -> int:
+    return work(avals[2]) + outs[0].size
+
+
+factored_solve.host.unread = (0, 1)
 
 
 @factored_solve.evaluate
@@ -124,7 +128,9 @@ def _(args: Values, batched: Batched, batch_size: int, *, transposed: bool) -> V
 # --- factored_inverse ---
 
 factored_inverse = Primitive(
-    "factored_inverse", "The inverses of a, by factors and permutation of a from `lu`."
+    "factored_inverse",
+    "The inverses of a, by factors and permutation of a from `lu`.",
+    host="arithmetic",
 )
 
 
@@ -135,9 +141,12 @@ def _(factors: Aval, order: Aval, a: Aval) -> Aval:
     return a.strong()
 
 
-@factored_inverse.host_when
-def _(avals: Avals, outs: Avals, **params: Any) -> bool:
-    return work(avals[2]) <= 100_000
+@factored_inverse.host.work
+def _(avals: Avals, outs: Avals, **params: Any) -> int:
+    return work(avals[2])
+
+
+factored_inverse.host.unread = (0, 1)
 
 
 @factored_inverse.evaluate

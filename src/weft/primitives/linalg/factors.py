@@ -10,6 +10,7 @@ from ...core.aval import Aval, aval
 from ...core.primitive import Primitive
 from ...core.value import Value
 from ...errors import ShapeError
+from ...lazy import Deferred
 from ...stablehlo import Block, Operand
 from ..arithmetic import mul, sub
 from ..creation import iota
@@ -35,7 +36,7 @@ from ..structural import (
     zeros,
 )
 from .lapack_calls import has_lapack, lapack
-from .native import check_matrices, cusolver, has_cusolver, integers
+from .native import check_matrices, cusolver, has_cusolver, integers, work
 from .triangular import triangular_solve
 from .values import identities, part_of, product_of
 
@@ -59,9 +60,9 @@ def _(pivots: Aval, *, permutation_size: int) -> Aval:
     return pivots.update(shape=(*pivots.shape[:-1], permutation_size), weak_type=False)
 
 
-@lu_pivots_to_permutation.host_when
-def _(avals: Avals, outs: Avals, **params: Any) -> bool:
-    return bool(avals[0].shape[-1] <= 32)
+@lu_pivots_to_permutation.host.work
+def _(avals: Avals, outs: Avals, **params: Any) -> int:
+    return 500 * int(avals[0].shape[-1])  # a Python loop over the swaps
 
 
 @lu_pivots_to_permutation.evaluate
@@ -214,8 +215,9 @@ lu = Primitive(
     "lu",
     "L and U in one matrix, exchanges of rows, and the permutation: x[permutation] = L U.",
     multiple=True,
-    host_limit=0,
+    host="arithmetic",
 )
+scipy_lapack = Deferred("scipy.linalg.lapack")
 
 
 @lu.type
@@ -223,6 +225,28 @@ def _(x: Aval) -> Avals:
     check_matrices("lu", x)
     m, n = x.shape[-2:]
     return x.strong(), integers(x, min(m, n)), integers(x, m)
+
+
+@lu.host.work
+def _(avals: Avals, outs: Avals) -> int:
+    return work(avals[0])
+
+
+@lu.evaluate
+def _(x: Host) -> list[Host]:
+    wide = x.astype(np.promote_types(x.dtype, np.float64))
+    batch, (m, n) = x.shape[:-2], x.shape[-2:]
+    factors, pivots = np.zeros(x.shape, x.dtype), np.zeros((*batch, min(m, n)), np.int32)
+    order = np.zeros((*batch, m), np.int32)
+    (getrf,) = scipy_lapack.get_lapack_funcs(("getrf",), (wide,))
+    for place in np.ndindex(batch):
+        if wide[place].size:
+            factors[place], pivots[place], _ = getrf(wide[place])
+        rows = [*range(m)]
+        for i, j in enumerate(pivots[place].tolist()):
+            rows[i], rows[j] = rows[j], rows[i]
+        order[place] = rows
+    return [factors, pivots, order]
 
 
 @lu.lower

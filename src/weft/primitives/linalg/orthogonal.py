@@ -3,6 +3,7 @@
 A reflector is 1 - tau v vᴴ; LAPACK keeps the vectors v below the diagonal of R.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,6 @@ geqrf = Primitive(
     "geqrf",
     "R with the reflectors below its diagonal, and their factors.",
     multiple=True,
-    host_limit=0,
 )
 
 
@@ -81,7 +81,6 @@ geqp3 = Primitive(
     "geqp3",
     "As geqrf, of x with its columns in an order in which R's diagonal falls; and that order.",
     multiple=True,
-    host_limit=0,
 )
 
 
@@ -116,7 +115,6 @@ def _(args: Values, batched: Batched, batch_size: int) -> Values:
 householder_product = Primitive(
     "householder_product",
     "The first columns of the product of reflectors.",
-    host_limit=0,
 )
 
 
@@ -166,7 +164,7 @@ def _(args: Values, batched: Batched, batch_size: int) -> Value:
     return householder_product(*with_batch_axis(args, batched, batch_size))
 
 
-ormqr = Primitive("ormqr", "Q c, Qᴴ c, c Q or c Qᴴ; Q is the product of reflectors.", host_limit=0)
+ormqr = Primitive("ormqr", "Q c, Qᴴ c, c Q or c Qᴴ; Q is the product of reflectors.")
 
 
 @ormqr.type
@@ -215,6 +213,7 @@ qr = Primitive(
     "qr",
     "A unitary Q and an upper triangle R with Q R = x; with `pivoting` of x's columns in an order.",
     multiple=True,
+    host="arithmetic",
 )
 
 
@@ -227,9 +226,9 @@ def _(x: Aval, *, pivoting: bool, full_matrices: bool) -> Avals:
     return (*outs, integers(x, n)) if pivoting else outs
 
 
-@qr.host_when
-def _(avals: Avals, outs: Avals, *, pivoting: bool, full_matrices: bool) -> bool:
-    return not pivoting and work(avals[0]) <= 1_000_000
+@qr.host.work
+def _(avals: Avals, outs: Avals, *, pivoting: bool, full_matrices: bool) -> float:
+    return math.inf if pivoting else work(avals[0])
 
 
 @qr.evaluate

@@ -30,8 +30,8 @@ from .native import (
     has_cusolver,
     integers,
     nan_where_failed,
+    products,
     reduced,
-    work,
 )
 from .values import (
     adjoint,
@@ -55,6 +55,7 @@ eigh = Primitive(
     "eigh",
     "Orthonormal eigenvectors of Hermitian matrices, and eigenvalues, rising; of one triangle.",
     multiple=True,
+    host="arithmetic",
 )
 
 
@@ -65,9 +66,7 @@ def _(x: Aval, *, lower: bool) -> Avals:
     return x.strong(), reduced(x, n, dtype=dtypes.real_of(x.dtype))
 
 
-@eigh.host_when
-def _(avals: Avals, outs: Avals, *, lower: bool) -> bool:
-    return work(avals[0]) <= 1_000_000
+eigh.host.work(products)
 
 
 @eigh.evaluate
@@ -127,7 +126,6 @@ eig = Primitive(
     "eig",
     "Eigenvalues of any matrix, left and right eigenvectors of length 1.",
     multiple=True,
-    host_limit=0,
 )
 
 

@@ -121,7 +121,7 @@ def process_indices(backend: str | None = None) -> list[int]:
 T = TypeVar("T")
 Place: TypeAlias = Device | Sharding
 
-put_where = Primitive("device_put", "The same array where it is told, committed.", host_limit=0)
+put_where = Primitive("device_put", "The same array where it is told, committed.")
 put_where.takes_keys = True
 """`device` is a device or a sharding; so is `source`, where the argument is committed to, if it is
 and that is known."""

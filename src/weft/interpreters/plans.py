@@ -1,0 +1,257 @@
+"""Plans: what an eager call of one signature runs, chosen at its first call and kept.
+
+A plan is of one operation, or of a program of several. Its `kernel` is a function of NumPy arrays
+where NumPy is the faster one for all of the work, and `None` where XLA does it, as one program.
+Every call of a signature runs its plan, the first one too: so all of them give the same bits.
+
+`EvaluateTrace.run` runs plans; under another trace a plan is the operations that it is of.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import errors
+from ..compiler.loaded import run_program
+from ..compiler.program import Program, one_operation, program_of
+from ..compiler.simplify import without_repetition
+from ..config import thread
+from ..core.array import Array
+from ..core.aval import Aval, type_of
+from ..core.checking import check_jaxpr
+from ..core.jaxpr import Jaxpr, Var, run
+from ..core.messages import tell
+from ..core.primitive import Primitive
+from ..core.trace import Params, Trace, current
+from .eager_tiers import host_function, host_share
+from .stage import InlineTemplate, StageTrace
+
+Kernel = Callable[..., Any]
+
+
+class OperationPlan:
+    """The plan of one operation.
+
+    Attributes:
+      out: the output's aval; `None` of several outputs, which `arrays` makes.
+      kernel: the NumPy function, or `None`.
+    """
+
+    __slots__ = ("kernel", "out", "outs", "params", "primitive")
+
+    def __init__(
+        self, primitive: Primitive, params: Params, avals: Sequence[Aval], out: Any
+    ) -> None:
+        self.primitive, self.params = primitive, params
+        self.outs = outs = out if primitive.multiple else (out,)
+        self.out = None if primitive.multiple else out
+        fast = host_share(primitive, params, avals, outs) <= 1
+        self.kernel: Kernel | None = host_function(primitive, params, avals) if fast else None
+        if "tier" in thread.debug:
+            tell_tier(str(primitive), avals, "XLA" if self.kernel is None else "NumPy")
+
+    def arrays(self, results: Sequence[Any], args: Sequence[Array]) -> list[Array]:
+        """The outputs, of what the kernel returned."""
+        return list(map(Array, results, self.outs))
+
+    @property
+    def name(self) -> str:
+        """The operation's name, for messages."""
+        return self.primitive.name
+
+    def execute(self, args: Sequence[Array]) -> Any:
+        """The output by a compiled program."""
+        primitive = self.primitive
+        if primitive.lower_rule is None:
+            raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
+        avals = [a.aval for a in args]
+        out = self.outs if primitive.multiple else self.out
+        outs = run_program(one_operation(primitive, self.params, avals, out), args)
+        return outs if primitive.multiple else outs[0]
+
+    def under(self, trace: Trace, args: Sequence[Any]) -> Any:
+        """The output under another trace."""
+        return trace.bind(self.primitive, args, self.params, self.out or self.outs)
+
+
+class PlanTrace(StageTrace):
+    """Records what an eager call computes: of a function with a derivative rule of its own, what
+    the function does."""
+
+    __slots__ = ()
+
+    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+        return function(*args)
+
+
+class ProgramPlan:
+    """The plan of a program under one state of the switches.
+
+    Args:
+      template: the program for `StageTrace.inline`, whose places of values the kernel has too.
+      single: whether it has one output that is no list.
+
+    Attributes:
+      out: the output's aval, or `None` where `arrays` makes outputs of the kernel's results.
+    """
+
+    __slots__ = (
+        "fixed", "jaxpr", "kernel", "out", "outputs", "program", "single", "state", "steps",
+        "template",
+    )  # fmt: skip
+
+    def __init__(self, jaxpr: Jaxpr, template: InlineTemplate, single: bool = False) -> None:
+        self.jaxpr, self.template, self.single = jaxpr, template, single
+        self.state = thread.switches
+        self.out: Aval | None = jaxpr.outvars[0].aval if single else None
+        self.program: Program | None = None
+        self.kernel: Kernel | None = None
+        steps = host_steps(jaxpr, template)
+        if steps is None:
+            self.program = program_to_compile(jaxpr)
+        else:
+            self.steps = steps
+            self.fixed = [c.host() for c in template.fixed]
+            self.kernel = self.first_result if single else self.results
+            count = len(jaxpr.invars)
+            self.outputs = [
+                (place if place < count else None, v.aval)
+                for place, v in zip(template.outputs, jaxpr.outvars, strict=True)
+            ]
+            if single and template.outputs[0] < count:
+                self.out = None  # an argument, passed on
+            if single and template.outputs == [count] and len(steps) == 1:
+                kernel, ins, outs = steps[0]
+                if ins == [*range(count)] and outs is None:
+                    self.kernel = kernel
+        if "tier" in thread.debug:
+            tell_tier(jaxpr.name, jaxpr.in_avals, "XLA" if self.kernel is None else "NumPy")
+
+    @property
+    def name(self) -> str:
+        """The program's name, for messages."""
+        return self.jaxpr.name
+
+    def values(self, hosts: Sequence[Any]) -> list[Any]:
+        """All values of the program, as NumPy arrays."""
+        env = [*hosts, *self.fixed]
+        for kernel, ins, outs in self.steps:
+            if outs is not None:  # an operation of several outputs, or one that nothing reads
+                env.extend(outs if kernel is None else kernel(*[env[i] for i in ins]))
+            elif len(ins) == 2:
+                i, j = ins
+                env.append(kernel(env[i], env[j]))
+            else:
+                env.append(kernel(*[env[i] for i in ins]))
+        return env
+
+    def results(self, *hosts: Any) -> list[Any]:
+        """The outputs, as NumPy arrays."""
+        env = self.values(hosts)
+        return [env[i] for i in self.template.outputs]
+
+    def first_result(self, *hosts: Any) -> Any:
+        """The only output, as a NumPy array."""
+        return self.values(hosts)[self.template.outputs[0]]
+
+    def arrays(self, results: Sequence[Any], args: Sequence[Array]) -> Any:
+        """The outputs: arguments that are passed on, and new arrays of what the kernel returned."""
+        if self.single:
+            return args[self.template.outputs[0]]
+        return [
+            Array(host, out) if place is None else args[place]
+            for host, (place, out) in zip(results, self.outputs, strict=True)
+        ]
+
+    def execute(self, args: Sequence[Array]) -> Any:
+        """The outputs by a compiled program, or operation by operation where that is not wanted."""
+        if self.program is None or thread.disable_jit or None in map(type_of, args):
+            outs = run(self.jaxpr, args, current.base)  # it refuses a tracer, which has no type
+        else:
+            outs = run_program(self.program, args)
+        return outs[0] if self.single else outs
+
+    def under(self, trace: Trace, args: Sequence[Any]) -> Any:
+        """The outputs under another trace."""
+        if trace.__class__ is StageTrace:
+            outs = trace.inline(self.template, args)
+        else:
+            outs = run(self.jaxpr, args, trace)
+        return outs[0] if self.single else outs
+
+
+def host_steps(jaxpr: Jaxpr, template: InlineTemplate) -> list[Any] | None:
+    """The NumPy functions of all operations, each with the places of its inputs; `None` if XLA is
+    the faster one for the whole, or has to do a part of it."""
+    if any(c.type is not c.aval for c in template.fixed):
+        return None
+    read = {v for v in jaxpr.outvars if type(v) is Var}
+    live = set()
+    for e in reversed(jaxpr.equations):
+        if not read.isdisjoint(e.outvars):
+            live.add(e)
+            unread = e.primitive.host.unread
+            read.update(v for i, v in enumerate(e.inputs) if type(v) is Var and i not in unread)
+    share = 0.0
+    for e in live:
+        outs = [v.aval for v in e.outvars]
+        share += host_share(e.primitive, e.params, [v.aval for v in e.inputs], outs)
+        if share > 1:
+            return None
+    steps: list[Any] = []
+    for e, (_, _, ins, _) in zip(jaxpr.equations, template.steps, strict=True):
+        if e in live:
+            function = host_function(e.primitive, e.params, [v.aval for v in e.inputs])
+            steps.append((function, ins, () if e.primitive.multiple else None))
+        else:
+            steps.append((None, ins, [None] * len(e.outvars)))
+    return steps
+
+
+def program_to_compile(jaxpr: Jaxpr) -> Program | None:
+    """The program that XLA compiles; `None` if an operation runs in its own way outside `jit`.
+
+    A program that does nothing but call another one is replaced by the other one.
+    """
+    e = jaxpr.equations[0] if len(jaxpr.equations) == 1 else None
+    if e is not None and e.primitive.inside is not None and e.primitive.inside.inlinable:
+        params = dict(e.params)
+        straight = [*map(id, jaxpr.invars)] == [*map(id, e.inputs)]
+        straight &= [*map(id, jaxpr.outvars)] == [*map(id, e.outvars)]
+        if straight and not jaxpr.constvars and params.get("device") is None:
+            return program_of(params["jaxpr"], (), False)
+    if any(e.primitive.execute_rule is not None for e in jaxpr.equations):
+        return None
+    return program_of(jaxpr, (), False) if jaxpr.equations else None
+
+
+class PreparedProgram:
+    """A program that is run often, under any trace: `run(args, trace)` returns its outputs."""
+
+    __slots__ = ("jaxpr", "plan", "template")
+
+    def __init__(self, jaxpr: Jaxpr) -> None:
+        self.jaxpr = without_repetition(jaxpr)
+        if thread.enable_checks:
+            check_jaxpr(jaxpr)
+        self.template: InlineTemplate | None = None
+        self.plan: ProgramPlan | None = None  # under the switches that it ran under last
+
+    def run(self, args: Sequence[Any], trace: Trace) -> list[Any]:
+        """The outputs for values under a trace."""
+        if trace is not current.base and trace.__class__ is not StageTrace:
+            return run(self.jaxpr, args, trace)
+        if self.template is None:
+            self.template = InlineTemplate(self.jaxpr)
+        if trace is not current.base:
+            return trace.inline(self.template, args)
+        plan = self.plan
+        if plan is None or plan.state is not thread.switches:
+            single = len(self.jaxpr.outvars) == 1
+            plan = self.plan = ProgramPlan(self.jaxpr, self.template, single)
+        outs = trace.run(plan, args)
+        return [outs] if plan.single else outs
+
+
+def tell_tier(name: str, avals: Sequence[Aval], tier: str) -> None:
+    """Logs the tier that carries an operation or a program out."""
+    tell(f"{name} on {', '.join(map(str, avals))}: {tier}")
