@@ -97,13 +97,6 @@ def registered_static(f):
     return weft.tree_util.tree_leaves([kind(3, 4), 5])
 
 
-def registered_leaf(f):
-    kind = type("Own", (list,), {})
-    f(kind)
-    leaf = kind([1, 2])
-    return weft.tree_util.tree_leaves([leaf, 3]) == [leaf, 3]
-
-
 def converted(f):
     """A closure over a traced value, which has no value of its own afterwards."""
 
@@ -295,7 +288,6 @@ RESULTS = {  # the public name: (what is done with it, what comes of it)
         lambda f: [f(path) for path, _ in weft.tree_util.tree_flatten_with_path(TREE)[0]],
         ["['a']", "['b'][0]", "['b'][1][0]"]),
     "tree_util.register_dataclass": (registered_dataclass, (6, 4)),
-    "tree_util.register_leaf_types": (registered_leaf, True),
     "tree_util.register_static": (registered_static, [5]),
     "tree_util.tree_leaves_with_path": (
         lambda f: [(len(path), leaf) for path, leaf in f(TREE)], [(1, 3), (2, 1), (3, 2)]),

@@ -12,7 +12,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 from enum import Enum
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from weft import tree_code, tree_flattening, tree_util, treedef
 from weft.tree_paths import shown
@@ -34,14 +34,11 @@ Empty = namedtuple("Empty", "")
 
 
 class Leaf:
-    """A leaf that the matcher knows."""
-
-
-tree_util.register_leaf_types(Leaf)
+    """A leaf."""
 
 
 class Foreign:
-    """A leaf that the matcher doesn't know."""
+    """A leaf of another class."""
 
 
 class Box:
@@ -157,7 +154,7 @@ def test_round_trip(tree):
     expected, description = reference(tree)
     assert is_same(leaves, expected)
     assert structure.num_leaves == len(leaves)
-    for build in (structure.unflatten, structure.builder, structure._build_slowly):
+    for build in (structure.unflatten, structure.builder):
         again = build(leaves)
         assert reference(again)[1] == description
         assert is_same(tree_leaves(again), leaves)
@@ -172,36 +169,6 @@ def test_structures_are_equal_exactly_if_the_trees_are_alike(a, b):
     assert tree_structure(a) == tree_structure(a)
     if alike:
         assert hash(tree_structure(a)) == hash(tree_structure(b))
-
-
-def check_matcher(structure, tree):
-    leaves, other = tree_util.tree_flatten(tree)
-    known = all(type(x) in tree_util.LEAF_TYPES for x in leaves)
-    for match in (structure.matcher, structure._match_slowly):
-        found = match(tree)
-        if structure == other and known:
-            assert found is not None
-            assert is_same(found, leaves)
-        else:
-            assert found is None
-
-
-@settings(max_examples=300)
-@given(any_trees, any_trees)
-def test_matcher_agrees_with_flatten(a, b):
-    check_matcher(tree_structure(a), a)
-    check_matcher(tree_structure(a), b)
-
-
-@given(trees(known_leaves), st.data())
-def test_matcher_agrees_with_flatten_on_near_misses(tree, data):
-    structure = tree_structure(tree)
-    size = structure.num_leaves
-    if size:
-        leaves = tree_leaves(tree)
-        replaced = st.sampled_from([None, (), [1], {"a": 1}, Foreign(), Leaf(), 3])
-        leaves[data.draw(st.integers(0, size - 1))] = data.draw(replaced)
-        check_matcher(structure, structure.unflatten(leaves))
 
 
 NEAR_MISSES = [
@@ -221,7 +188,7 @@ NEAR_MISSES = [
     ),
     (Point(1, 2), [(1, 2), Point(1, None), Point((), 2)]),
     (None, [1, (), [None]]),
-    (1, [None, (1,), Foreign()]),
+    (1, [None, (1,)]),
     (Box([1, 2], "d"), [Box([1], "d"), Box([1, 2, 3], "d"), Box([1, 2], "e"), Box([1, 2], None)]),
     (Box([1], [2]), [Box([1], [3]), Box([1], (2,))]),
     (Layer("n", 1, 2, 3), [Layer("m", 1, 2, 3), Layer("n", 1, 3, 3), Layer("n", 1, 2, None)]),
@@ -232,12 +199,11 @@ NEAR_MISSES = [
 
 @pytest.mark.parametrize(("tree", "others"), NEAR_MISSES)
 @pytest.mark.parametrize("wrap", [lambda x: x, lambda x: {"in": [0, x]}])
-def test_matcher_refuses_near_misses(tree, others, wrap):
-    match = tree_structure(wrap(tree)).matcher
-    assert match(wrap(tree)) == tree_leaves(wrap(tree))
+def test_near_misses_have_other_structures(tree, others, wrap):
+    structure = tree_structure(wrap(tree))
+    assert structure == tree_structure(structure.unflatten(tree_leaves(wrap(tree))))
     for other in others:
-        assert match(wrap(other)) is None, other
-        check_matcher(tree_structure(wrap(tree)), wrap(other))
+        assert tree_structure(wrap(other)) != structure, other
 
 
 def test_long_sequences_of_one_length_are_told_apart():
@@ -284,16 +250,9 @@ def test_flatten_up_to_and_prefixes_agree_with_flatten(tree, data):
 @given(any_trees)
 def test_structures_survive_pickle_and_copy(tree):
     structure = tree_structure(tree)
-    structure.matcher, structure.builder  # noqa: B018 (compiles them)
+    structure.builder  # noqa: B018 (compiles it)
     assert pickle.loads(pickle.dumps(structure)) == structure
     assert copy.deepcopy(structure) is structure
-
-
-def test_generated_code_is_used_after_some_uses():
-    structure = tree_structure({"only here": (1, [2])})
-    for i in range(treedef.USES_BEFORE_COMPILING + 2):
-        assert structure.unflatten([i, 3]) == {"only here": (i, [3])}
-    assert structure._build.__name__ == "build"
 
 
 def test_large_and_deep_trees_work_without_generated_code():
@@ -302,9 +261,7 @@ def test_large_and_deep_trees_work_without_generated_code():
     for tree in (deep, large):
         leaves, structure = tree_util.tree_flatten(tree)
         assert structure.builder(leaves) == tree
-        assert structure.matcher(tree) == leaves
-        assert structure.matcher([1]) is None
-        assert structure.builder == structure._build_slowly
+        assert structure.builder == structure.unflatten
 
 
 def test_the_deepest_tree_compiles():
@@ -312,7 +269,6 @@ def test_the_deepest_tree_compiles():
     structure = tree_structure(tree)
     assert structure.builder([1]) == tree
     assert structure.builder.__name__ == "build"
-    assert structure.matcher(tree) == [1]
 
 
 def test_plain_structures_are_interned():
@@ -356,7 +312,6 @@ def test_data_of_other_types_differ_though_equal():
     assert tree_structure(Box([1], 1)) != tree_structure(Box([1], 1.0))
     assert tree_structure(Box([1], True)) != tree_structure(Box([1], 1))
     assert tree_structure(Layer("a", 1, 1)) != tree_structure(Layer("a", 1, True))
-    assert tree_structure(Layer("a", 1, True)).matcher(Layer("a", 1, 1)) is None
     assert next(iter(tree_map(str, {True: 1}))) is True
     assert type(next(iter(tree_map(str, {1: 1})))) is int
 
@@ -376,14 +331,7 @@ def test_dict_keys():
     assert tree_map(str, {Color.RED: 1}) == {Color.RED: "1"}
     quotes = {"it's": 1, 'a "b"\n\\': 2}
     structure = tree_structure(quotes)
-    assert structure.builder(structure.matcher(quotes)) == quotes
-
-
-def test_matching_a_defaultdict_adds_no_key():
-    structure = tree_structure(defaultdict(list, a=1))
-    other = defaultdict(list, b=1)
-    assert structure.matcher(other) is None
-    assert list(other) == ["b"]
+    assert structure.builder(tree_leaves(quotes)) == quotes
 
 
 def test_subclasses_are_leaves_until_registered():
@@ -395,14 +343,8 @@ def test_subclasses_are_leaves_until_registered():
 
     special, later = Special(a=1), Later()
     assert tree_leaves([special, later]) == [special, later]
-    tree_util.register_leaf_types(Later)
-    structure = tree_structure([later])
-    assert structure.matcher([later]) == [later]
     tree_util.register_pytree_node(Later, lambda x: ((1, 2), None), lambda _, parts: Later())
     assert tree_leaves([special, later]) == [special, 1, 2]
-    assert structure.matcher([later]) is None
-    with pytest.raises(ValueError, match="Later is a type of nodes"):
-        tree_util.register_leaf_types(Later)
     with pytest.raises(ValueError, match=r"Later is registered .* already"):
         tree_util.register_pytree_node(Later, lambda x: ((), None), lambda _, parts: Later())
 
@@ -457,7 +399,7 @@ def test_data_that_cannot_be_compared():
 
 def test_wrong_number_of_leaves():
     structure = tree_structure((1, {"a": 2}))
-    for build in (structure._build_slowly, structure.builder):
+    for build in (structure.unflatten, structure.builder):
         for wrong in ([], [1], [1, 2, 3], (1, 2, 3)):
             with pytest.raises(ValueError, match=f"expected 2 leaves .* got {len(wrong)}"):
                 build(wrong)
@@ -709,7 +651,7 @@ def _used(cls):
     return weakref.ref(cls)
 
 
-@pytest.mark.parametrize("make", NEW_CLASSES.values(), ids=NEW_CLASSES)
+@pytest.mark.parametrize("make", [_new_leaf_class, _new_namedtuple], ids=["leaf", "namedtuple"])
 def test_classes_that_nobody_has_any_more_die(make):
     references = [_used(make(i)) for i in range(1000)]
     gc.collect()
@@ -732,6 +674,16 @@ def test_a_class_in_use_stays_registered_when_a_thousand_others_have_come(name):
     if name != "namedtuple":
         with pytest.raises(ValueError, match="is registered as a pytree node already"):
             tree_util.register_pytree_node(cls, None, None)
+
+
+@pytest.mark.parametrize("name", NEW_CLASSES)
+def test_nothing_is_written_on_a_class(name):
+    make = NEW_CLASSES[name]
+    cls = make("_left_alone")
+    before = {*vars(cls)}
+    _used(cls)
+    assert {*vars(cls)} == before
+    assert not any("weft" in key or "pytree" in key for key in before)
 
 
 def test_a_subclass_and_a_copy_of_a_node_class_are_no_nodes():

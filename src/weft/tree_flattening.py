@@ -96,60 +96,35 @@ def _flatten_parts(parts: Iterable[object], leaves: list[Any]) -> tuple[PyTreeDe
 
 
 def _sequence_flattener(kind: Kind) -> Flattener:
-    nodes = kind.table(None)
-    flat: dict[int, PyTreeDef] = {}  # by length, of leaves only
-    recent = kind.recent
-
     def flatten_sequence(x: Any, leaves: list[Any]) -> PyTreeDef:
         for part in x:
             if FLATTENERS[type(part)] is not None:
                 break
         else:
             leaves.extend(x)
-            n = len(x)
-            try:
-                return flat[n]
-            except KeyError:
-                if len(flat) >= MOST_INTERNED:
-                    flat.clear()
-                flat[n] = found = kind.node(None, (LEAF,) * n)
-                return found
-        children = _flatten_parts(x, leaves)
-        n = len(children)
-        if n > 8:
-            # The hash of a tuple asks every child, 40 ns each; comparing with the last such
-            # sequence, whose children are the same objects, costs 4.
-            last = recent.get(n)
-            if last is not None and last._children == children:
-                return last
-            if len(recent) >= MOST_INTERNED:
-                recent.clear()
-            found = kind.node(None, children)
-            if found.interned:
-                recent[n] = found
-            return found
-        return nodes.get(children) or kind.node(None, children)
+            return kind.plain_node(None, (LEAF,) * len(x))
+        return kind.plain_node(None, _flatten_parts(x, leaves))
 
     return flatten_sequence
 
 
 # By the keys in the order of a dict: what takes its values in sorted order, the structure if they
-# are all leaves, the structures met so far by children, the sorted keys. Other keys than strings
-# have no plan, since 1, 1.0 and True are equal as keys of this table. (So are "a" and an equal
-# member of a StrEnum: a dict of such members may come back with plain strings for keys.)
-_PLANS: dict[tuple[str, ...], tuple[Any, PyTreeDef, dict[Any, PyTreeDef], tuple[str, ...]]] = {}
+# are all leaves, the sorted keys. Other keys than strings have no plan, since 1, 1.0 and True are
+# equal as keys of this table. (So are "a" and an equal member of a StrEnum: a dict of such members
+# may come back with plain strings for keys.)
+_PLANS: dict[tuple[str, ...], tuple[Any, PyTreeDef, tuple[str, ...]]] = {}
 
 
 def flatten_dict(x: dict[Any, Any], leaves: list[Any]) -> PyTreeDef:
     """Flattens a dict: the children in the order of the sorted keys."""
     order = tuple(x)
     try:
-        values_of, flat, nodes, keys = _PLANS[order]
+        values_of, flat, keys = _PLANS[order]
     except KeyError:
         if not all(type(key) is str for key in order):
             parts, data = DICT.flatten(x)
             return PyTreeDef(DICT, data, _flatten_parts(parts, leaves))
-        values_of, flat, nodes, keys = _plan(order)
+        values_of, flat, keys = _plan(order)
     values = values_of(x)
     for value in values:
         if FLATTENERS[type(value)] is not None:
@@ -157,8 +132,7 @@ def flatten_dict(x: dict[Any, Any], leaves: list[Any]) -> PyTreeDef:
     else:
         leaves.extend(values)
         return flat
-    children = _flatten_parts(values, leaves)
-    return nodes.get(children) or DICT.node(keys, children)
+    return DICT.plain_node(keys, _flatten_parts(values, leaves))
 
 
 def _plan(order: tuple[str, ...]) -> Any:
@@ -172,16 +146,10 @@ def _plan(order: tuple[str, ...]) -> Any:
             return (x[key],)
     else:
         values_of = tuple
-    # Dicts with the same keys in other orders share their structures.
-    shared = _PLANS.get(keys)
-    if shared is None:
-        flat = DICT.node(keys, (LEAF,) * len(keys))
-        shared = (values_of, flat, DICT.table(keys), keys)
-        if len(_PLANS) >= MOST_INTERNED:
-            _PLANS.clear()
-        shared = _PLANS.setdefault(keys, shared)
-    _PLANS[order] = shared
-    return shared
+    plan = values_of, DICT.plain_node(keys, (LEAF,) * len(keys)), keys
+    if len(_PLANS) >= MOST_INTERNED:
+        _PLANS.clear()
+    return _PLANS.setdefault(order, plan)
 
 
 def _custom_flattener(kind: Kind) -> Flattener:

@@ -190,7 +190,7 @@ def difference(prefix: Any, full: Any) -> tuple[KeyPath, str, str, str] | None:
         return None
     children, others = prefix.children(), full.children()
     if (
-        full.kind is not kind
+        full.kind != kind
         or len(children) != len(others)
         or not kind.same_data(prefix.data, full.data)
     ):

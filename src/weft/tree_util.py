@@ -8,7 +8,7 @@ subclass of a node type is a leaf until it is registered.
 
     treedef.py            structures and the registry
     tree_flattening.py    flattening, fast
-    tree_code.py          functions made for one structure
+    tree_code.py          a function that builds trees of one structure
     tree_paths.py         paths, and errors that name one
     tree_registration.py  making classes nodes
 """
@@ -44,16 +44,13 @@ from .tree_registration import (
 )
 from .treedef import (
     LEAF,
-    LEAF_TYPES,
     PyTreeDef,
     kind_of,
     kind_of_type,
-    register_leaf_types,
 )
 from .user_lines import noted
 
 __all__ = [
-    "LEAF_TYPES",
     "DictKey",
     "FlattenedIndexKey",
     "GetAttrKey",
@@ -67,7 +64,6 @@ __all__ = [
     "flatten_axes",
     "keystr",
     "register_dataclass",
-    "register_leaf_types",
     "register_pytree_node",
     "register_pytree_node_class",
     "register_pytree_with_keys",
@@ -311,7 +307,7 @@ def _same_nodes(a: PyTreeDef, b: PyTreeDef) -> bool:
     may well be about the children."""
     children, others = a.children(), b.children()
     return (
-        a.kind is b.kind
+        a.kind == b.kind
         and len(children) == len(others)
         and (a.kind is None or a.kind.type not in _KEYED or a.kind.same_data(a.data, b.data))
         and all(_same_nodes(x, y) for x, y in zip(children, others, strict=True))
@@ -466,7 +462,7 @@ def _leaf_counts(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
         return True
     children, others = prefix.children(), full.children()
     return (
-        kind is full.kind
+        kind == full.kind
         and len(children) == len(others)
         and kind.same_data(prefix.data, full.data)
         and all(_leaf_counts(a, b, counts) for a, b in zip(children, others, strict=True))

@@ -14,7 +14,6 @@ NO_CACHE = {
     "switch_state.py: traced_attributes": "declared at import",
     "transforms/arguments.py: _NO_KEYWORDS": "stays empty",
     "transforms/jit/dispatch.py: _caches": "the hot caches of functions, in their row",
-    "treedef.py: _met": "the order of classes, in their row",
     "compiler/program.py: _one_operation": "in the row of programs of one operation",
     "export/trees.py: _formats": "in the row of classes written by name",
     "export/trees.py: _names": "in the row of classes written by name",

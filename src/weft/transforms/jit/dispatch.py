@@ -26,7 +26,7 @@ from ...core.trace import current
 from ...dtypes import canonicalize_dtype
 from ...runtime.executable import RawBuffer
 from ...tracebacks import fold
-from ...tree_util import PyTreeDef
+from ...tree_util import PyTreeDef, tree_flatten
 
 _base = current.base
 
@@ -37,13 +37,11 @@ Explain = Callable[[RuntimeError, Sequence[RawBuffer], tuple[Any, ...], int], Ex
 class HotCache:
     """The signatures of one compiled function that its hot path knows."""
 
-    __slots__ = ("__weakref__", "by_tree", "flat", "last")
+    __slots__ = ("__weakref__", "by_tree", "flat")
 
     def __init__(self) -> None:
         self.flat: dict[tuple[ArrayType, ...], Any] = {}  # for calls with arrays only
         self.by_tree: dict[PyTreeDef, dict[tuple[ArrayType, ...], Any]] = {}
-        # for the last tree: what flattens it, its table; one pair, since threads may change it
-        self.last: Any = None
         _caches.add(self)
 
     def remember(
@@ -60,10 +58,10 @@ class HotCache:
           args, tree, types: the positional arguments, their structure, and the types of its leaves.
           out_tree: the structure of the result.
         """
-        build: Callable[[Iterable[Array]], Any] = out_tree.unflatten
+        build: Callable[[Iterable[Array]], Any] = out_tree.builder
         order = ready.order
         if order is not None:
-            build = lambda results: out_tree.unflatten([*map([*results].__getitem__, order)])  # noqa: E731
+            build = lambda results: out_tree.builder([*map([*results].__getitem__, order)])  # noqa: E731
         single = out_tree.is_leaf
         outs: Any = ready.types
         entry = (
@@ -84,13 +82,11 @@ class HotCache:
         if table is None:
             table = self.by_tree[tree] = {}
         table[types] = entry
-        self.last = (tree.matcher, table)
 
     def clear(self) -> None:
         """Forgets all signatures."""
         self.flat.clear()
         self.by_tree.clear()
-        self.last = None
 
 
 _caches: "weakref.WeakSet[HotCache]" = weakref.WeakSet()
@@ -117,7 +113,7 @@ def dispatcher(
     Args:
       general: the slow way, for any call.
     """
-    flat = cache.flat
+    flat, by_tree = cache.flat, cache.by_tree
 
     @wrapping(function)
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -131,10 +127,10 @@ def dispatcher(
             on_host = False
             for a in args:
                 if a.__class__ is not Array:
-                    last = cache.last
-                    if last is None or (leaves := last[0](args)) is None:
+                    leaves, tree = tree_flatten(args)
+                    table = by_tree.get(tree)
+                    if table is None:
                         return general(args, kwargs)
-                    table = last[1]
                     types = []
                     buffers = []
                     for leaf in leaves:

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-import numpy as np
-
 from ... import errors
 from ...compiler.layout import one_placement, placement_inside, type_with
 from ...compiler.loaded import Loaded, load_program
@@ -32,7 +30,7 @@ from ...runtime import client
 from ...runtime.executors import explain
 from ...runtime.failures import BusyDevicesError, ForkError, XlaError
 from ...sharding import Sharding, is_unstated
-from ...tree_util import PyTreeDef, keystr, register_leaf_types, tree_flatten_with_path
+from ...tree_util import PyTreeDef, keystr, tree_flatten_with_path
 from ..arguments import (
     FlatFunction,
     check_callable,
@@ -50,8 +48,6 @@ from .stages import Lowered, Traced
 from .wrapped import Wrapped
 
 __all__ = ["jit"]
-
-register_leaf_types(Array, np.ndarray, np.float32, np.int32, np.bool_)
 
 _base = current.base
 
