@@ -1,9 +1,8 @@
 """Bessel functions."""
 
-from ...numpy.ufunc_options import takes_options
 from ...primitives import special as p
 from ...typing import Array, ArrayLike
-from .makers import elementwise
+from .makers import computed_by
 
 __all__ = [
     "i0",
@@ -12,10 +11,8 @@ __all__ = [
     "i1e",
 ]
 
-_i0 = elementwise(p.bessel_i0, "i0", "x")
 
-
-@takes_options
+@computed_by(p.bessel_i0)
 def i0(x: ArrayLike) -> Array:
     """The modified Bessel function of the first kind I₀(x).
 
@@ -28,13 +25,9 @@ def i0(x: ArrayLike) -> Array:
       1.0
     Source: DLMF 10.25.2.
     """
-    return _i0(x)
 
 
-_i0e = elementwise(p.bessel_i0e, "i0e", "x")
-
-
-@takes_options
+@computed_by(p.bessel_i0e)
 def i0e(x: ArrayLike) -> Array:
     """exp(-|x|) I₀(x), which doesn't overflow.
 
@@ -47,13 +40,9 @@ def i0e(x: ArrayLike) -> Array:
       1.0
     Source: DLMF 10.25.2.
     """
-    return _i0e(x)
 
 
-_i1 = elementwise(p.bessel_i1, "i1", "x")
-
-
-@takes_options
+@computed_by(p.bessel_i1)
 def i1(x: ArrayLike) -> Array:
     """The modified Bessel function of the first kind I₁(x).
 
@@ -66,13 +55,9 @@ def i1(x: ArrayLike) -> Array:
       0.0
     Source: DLMF 10.25.2.
     """
-    return _i1(x)
 
 
-_i1e = elementwise(p.bessel_i1e, "i1e", "x")
-
-
-@takes_options
+@computed_by(p.bessel_i1e)
 def i1e(x: ArrayLike) -> Array:
     """exp(-|x|) I₁(x), which doesn't overflow.
 
@@ -85,4 +70,3 @@ def i1e(x: ArrayLike) -> Array:
       0.0
     Source: DLMF 10.25.2.
     """
-    return _i1e(x)

@@ -3,12 +3,11 @@
 import math
 from typing import Any
 
-from ...numpy.ufunc_options import takes_options
 from ...primitives.arithmetic import like, sqrt
 from ...primitives.comparison import eq, gt, lt
 from ...primitives.selection import where
 from ...typing import Array, ArrayLike
-from .makers import elementwise
+from .makers import computed_by
 
 __all__ = ["ellipe", "ellipk", "ellipkm1"]
 
@@ -54,12 +53,7 @@ def _second_kind(m: Any) -> Any:
     return where(inside, scale * found, edge)
 
 
-_k = elementwise(lambda m: _first_kind(1 - m), "ellipk", "m")
-_km1 = elementwise(_first_kind, "ellipkm1", "p")
-_e = elementwise(_second_kind, "ellipe", "m")
-
-
-@takes_options
+@computed_by(lambda m: _first_kind(1 - m))
 def ellipk(m: ArrayLike) -> Array:
     """The complete elliptic integral of the first kind: of 1 / sqrt(1 - m sin² t) over [0, π/2].
 
@@ -73,10 +67,9 @@ def ellipk(m: ArrayLike) -> Array:
       '1.8541'
     Source: SciPy documentation, `scipy.special.ellipk`; DLMF 19.8.5.
     """
-    return _k(m)
 
 
-@takes_options
+@computed_by(_first_kind)
 def ellipkm1(p: ArrayLike) -> Array:
     """The complete elliptic integral of the first kind of 1 - p: exact near p = 0.
 
@@ -89,10 +82,9 @@ def ellipkm1(p: ArrayLike) -> Array:
       '24.4121'
     Source: SciPy documentation, `scipy.special.ellipkm1`.
     """
-    return _km1(p)
 
 
-@takes_options
+@computed_by(_second_kind)
 def ellipe(m: ArrayLike) -> Array:
     """The complete elliptic integral of the second kind: of sqrt(1 - m sin² t) over [0, π/2].
 
@@ -105,4 +97,3 @@ def ellipe(m: ArrayLike) -> Array:
       '1.3506'
     Source: SciPy documentation, `scipy.special.ellipe`.
     """
-    return _e(m)

@@ -5,7 +5,7 @@ from ...numpy.promotion import noted
 from ...numpy.ufunc_options import takes_options
 from ...primitives import normal_distribution as normal, special as p
 from ...typing import Array, ArrayLike
-from .makers import elementwise
+from .makers import computed_by, elementwise
 
 __all__ = [
     "erf",
@@ -17,10 +17,8 @@ __all__ = [
     "ndtri",
 ]
 
-_erf = elementwise(p.erf, "erf", "x")
 
-
-@takes_options
+@computed_by(p.erf)
 def erf(x: ArrayLike) -> Array:
     """The error function: 2/√π times the integral of exp(-t²) from 0 to x.
 
@@ -33,13 +31,9 @@ def erf(x: ArrayLike) -> Array:
       0.8427...
     Source: DLMF 7.2.1.
     """
-    return _erf(x)
 
 
-_erfc = elementwise(p.erfc, "erfc", "x")
-
-
-@takes_options
+@computed_by(p.erfc)
 def erfc(x: ArrayLike) -> Array:
     """The complementary error function 1 - erf(x), exact for large x too.
 
@@ -52,13 +46,9 @@ def erfc(x: ArrayLike) -> Array:
       '1.542e-08'
     Source: DLMF 7.2.2.
     """
-    return _erfc(x)
 
 
-_erfcx = elementwise(normal.erfcx, "erfcx", "x")
-
-
-@takes_options
+@computed_by(normal.erfcx)
 def erfcx(x: ArrayLike) -> Array:
     """exp(x²) erfc(x), which neither vanishes nor overflows for large x.
 
@@ -71,13 +61,9 @@ def erfcx(x: ArrayLike) -> Array:
       '0.00564'
     Source: DLMF 7.2.3 on the imaginary axis; Shepherd and Laframboise 1981.
     """
-    return _erfcx(x)
 
 
-_erfinv = elementwise(p.erf_inv, "erfinv", "x")
-
-
-@takes_options
+@computed_by(p.erf_inv)
 def erfinv(x: ArrayLike) -> Array:
     """The inverse of erf; NaN outside [-1, 1].
 
@@ -90,13 +76,9 @@ def erfinv(x: ArrayLike) -> Array:
       '0.4769'
     Source: DLMF 7.17.
     """
-    return _erfinv(x)
 
 
-_ndtr = elementwise(normal.ndtr, "ndtr", "x")
-
-
-@takes_options
+@computed_by(normal.ndtr)
 def ndtr(x: ArrayLike) -> Array:
     """The distribution function of the normal distribution.
 
@@ -109,13 +91,9 @@ def ndtr(x: ArrayLike) -> Array:
       0.5
     Source: DLMF 7.1.
     """
-    return _ndtr(x)
 
 
-_ndtri = elementwise(normal.ndtri, "ndtri", "p")
-
-
-@takes_options
+@computed_by(normal.ndtri)
 def ndtri(p: ArrayLike) -> Array:
     """The quantiles of the normal distribution: the inverse of ndtr; NaN outside [0, 1].
 
@@ -128,7 +106,6 @@ def ndtri(p: ArrayLike) -> Array:
       '1.96'
     Source: M. J. Wichura 1988, “Algorithm AS 241”, Applied Statistics 37.
     """
-    return _ndtri(p)
 
 
 _log_ndtr = elementwise(normal.log_ndtr, "log_ndtr", "x")

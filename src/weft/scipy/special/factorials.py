@@ -10,7 +10,6 @@ from ...numpy.axes import whole_number
 from ...numpy.elementwise import EVEN
 from ...numpy.plans import composite
 from ...numpy.promotion import noted
-from ...numpy.ufunc_options import takes_options
 from ...primitives import (
     arithmetic,
     comparison,
@@ -19,7 +18,7 @@ from ...primitives import (
     structural,
 )
 from ...typing import Array, ArrayLike
-from .makers import elementwise, floats
+from .makers import computed_by, floats
 
 __all__ = [
     "bernoulli",
@@ -28,10 +27,8 @@ __all__ = [
     "poch",
 ]
 
-_poch = elementwise(g.poch, "poch", "z", "m")
 
-
-@takes_options
+@computed_by(g.poch)
 def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """Pochhammer's symbol Γ(z + m) / Γ(z).
 
@@ -44,7 +41,6 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
       24.0
     Source: DLMF 5.2.4.
     """
-    return _poch(z, m)
 
 
 def factorial(n: ArrayLike, exact: bool = False) -> Array:

@@ -10,7 +10,6 @@ from ...core.aval import aval
 from ...numpy.axes import whole_number
 from ...numpy.plans import composite
 from ...numpy.promotion import noted
-from ...numpy.ufunc_options import takes_options
 from ...primitives import (
     arithmetic,
     comparison,
@@ -21,7 +20,7 @@ from ...primitives import (
     structural,
 )
 from ...typing import Array, ArrayLike
-from .makers import elementwise, floats
+from .makers import computed_by, elementwise, floats
 
 __all__ = [
     "beta",
@@ -37,10 +36,8 @@ __all__ = [
     "polygamma",
 ]
 
-_gamma = elementwise(g.gamma, "gamma", "x")
 
-
-@takes_options
+@computed_by(g.gamma)
 def gamma(x: ArrayLike) -> Array:
     """The gamma function Γ(x); NaN at the negative integers.
 
@@ -53,13 +50,9 @@ def gamma(x: ArrayLike) -> Array:
       24.0
     Source: DLMF 5.2.1.
     """
-    return _gamma(x)
 
 
-_gammaln = elementwise(p.lgamma, "gammaln", "x")
-
-
-@takes_options
+@computed_by(p.lgamma)
 def gammaln(x: ArrayLike) -> Array:
     """log |Γ(x)|; inf at 0 and the negative integers.
 
@@ -72,13 +65,9 @@ def gammaln(x: ArrayLike) -> Array:
       0.693147...
     Source: DLMF 5.2.1.
     """
-    return _gammaln(x)
 
 
-_gammasgn = elementwise(g.gammasgn, "gammasgn", "x")
-
-
-@takes_options
+@computed_by(g.gammasgn)
 def gammasgn(x: ArrayLike) -> Array:
     """The sign of Γ(x): 1 or -1; NaN at the negative integers.
 
@@ -91,13 +80,9 @@ def gammasgn(x: ArrayLike) -> Array:
       -1.0
     Source: DLMF 5.5.3.
     """
-    return _gammasgn(x)
 
 
-_digamma = elementwise(p.digamma, "digamma", "x")
-
-
-@takes_options
+@computed_by(p.digamma)
 def digamma(x: ArrayLike) -> Array:
     """The derivative of log Γ(x); NaN at the negative integers.
 
@@ -110,13 +95,9 @@ def digamma(x: ArrayLike) -> Array:
       '-0.5772'
     Source: DLMF 5.2.2.
     """
-    return _digamma(x)
 
 
-_beta = elementwise(g.beta, "beta", "a", "b")
-
-
-@takes_options
+@computed_by(g.beta)
 def beta(a: ArrayLike, b: ArrayLike) -> Array:
     """The beta function B(a, b) = Γ(a) Γ(b) / Γ(a + b).
 
@@ -129,13 +110,9 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
       0.08333...
     Source: DLMF 5.12.1.
     """
-    return _beta(a, b)
 
 
-_betaln = elementwise(g.betaln, "betaln", "a", "b")
-
-
-@takes_options
+@computed_by(g.betaln)
 def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     """log |B(a, b)|, exact for large arguments too.
 
@@ -148,13 +125,9 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
       '-27.6310'
     Source: DLMF 5.11.1 and 5.12.1.
     """
-    return _betaln(a, b)
 
 
-_gammainc = elementwise(incomplete.igamma, "gammainc", "a", "x")
-
-
-@takes_options
+@computed_by(incomplete.igamma)
 def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
     """The regularised lower incomplete gamma function P(a, x).
 
@@ -168,13 +141,9 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
       '0.6321'
     Source: DLMF 8.2.4.
     """
-    return _gammainc(a, x)
 
 
-_gammaincc = elementwise(incomplete.igammac, "gammaincc", "a", "x")
-
-
-@takes_options
+@computed_by(incomplete.igammac)
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
     """The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).
 
@@ -188,13 +157,9 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
       '0.3679'
     Source: DLMF 8.2.4.
     """
-    return _gammaincc(a, x)
 
 
-_betainc = elementwise(incomplete.regularized_incomplete_beta, "betainc", "a", "b", "x")
-
-
-@takes_options
+@computed_by(incomplete.regularized_incomplete_beta)
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The regularised incomplete beta function I(a, b, x).
 
@@ -208,7 +173,6 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
       0.25...
     Source: DLMF 8.17.2.
     """
-    return _betainc(a, b, x)
 
 
 _polygamma = elementwise(p.polygamma, "polygamma", "n", "x")

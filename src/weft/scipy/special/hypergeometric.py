@@ -1,9 +1,8 @@
 """Hypergeometric functions, and Owen's function."""
 
-from ...numpy.ufunc_options import takes_options
 from ...primitives import hypergeometric as p
 from ...typing import Array, ArrayLike
-from .makers import elementwise
+from .makers import computed_by
 
 __all__ = [
     "hyp1f1",
@@ -11,10 +10,8 @@ __all__ = [
     "owens_t",
 ]
 
-_hyp1f1 = elementwise(p.hyp1f1, "hyp1f1", "a", "b", "x")
 
-
-@takes_options
+@computed_by(p.hyp1f1)
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Kummer's confluent hypergeometric function ₁F₁(a; b; x).
 
@@ -29,13 +26,9 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
       '1.7183'
     Source: DLMF 13.2.2.
     """
-    return _hyp1f1(a, b, x)
 
 
-_hyp2f1 = elementwise(p.hyp2f1, "hyp2f1", "a", "b", "c", "x")
-
-
-@takes_options
+@computed_by(p.hyp2f1)
 def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     """Gauss's hypergeometric function ₂F₁(a, b; c; x); NaN for x > 1.
 
@@ -51,13 +44,9 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
       '1.3863'
     Source: DLMF 15.2.1.
     """
-    return _hyp2f1(a, b, c, x)
 
 
-_owens_t = elementwise(p.owens_t, "owens_t", "h", "a")
-
-
-@takes_options
+@computed_by(p.owens_t)
 def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     """Owen's function: the integral of exp(-h²(1 + t²)/2) / (1 + t²) from 0 to a, over 2π.
 
@@ -70,4 +59,3 @@ def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
       0.125
     Source: D. B. Owen 1956; M. Patefield and D. Tandy 2000.
     """
-    return _owens_t(h, a)

@@ -3,7 +3,7 @@
 from ...numpy.ufunc_options import takes_options
 from ...primitives import integral_functions as p
 from ...typing import Array, ArrayLike
-from .makers import elementwise
+from .makers import computed_by, elementwise
 
 __all__ = [
     "dawsn",
@@ -15,10 +15,8 @@ __all__ = [
     "spence",
 ]
 
-_exp1 = elementwise(p.exp1, "exp1", "x")
 
-
-@takes_options
+@computed_by(p.exp1)
 def exp1(x: ArrayLike) -> Array:
     """The exponential integral E₁(x) for x ≥ 0; NaN below.
 
@@ -31,13 +29,9 @@ def exp1(x: ArrayLike) -> Array:
       '0.2194'
     Source: DLMF 6.2.1.
     """
-    return _exp1(x)
 
 
-_expi = elementwise(p.expi, "expi", "x")
-
-
-@takes_options
+@computed_by(p.expi)
 def expi(x: ArrayLike) -> Array:
     """The exponential integral Ei(x).
 
@@ -50,13 +44,9 @@ def expi(x: ArrayLike) -> Array:
       '1.8951'
     Source: DLMF 6.2.5.
     """
-    return _expi(x)
 
 
-_expn = elementwise(p.expn, "expn", "n", "x")
-
-
-@takes_options
+@computed_by(p.expn)
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """The exponential integral of order n, for whole numbers n ≥ 0 and x ≥ 0; NaN elsewhere.
 
@@ -69,13 +59,9 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
       '0.1485'
     Source: DLMF 8.19.1.
     """
-    return _expn(n, x)
 
 
-_spence = elementwise(p.spence, "spence", "x")
-
-
-@takes_options
+@computed_by(p.spence)
 def spence(x: ArrayLike) -> Array:
     """The dilogarithm of 1 - x: the integral of log(t) / (1 - t) from 1 to x; NaN below 0.
 
@@ -88,13 +74,9 @@ def spence(x: ArrayLike) -> Array:
       '1.6449'
     Source: DLMF 25.12.2.
     """
-    return _spence(x)
 
 
-_dawsn = elementwise(p.dawsn, "dawsn", "x")
-
-
-@takes_options
+@computed_by(p.dawsn)
 def dawsn(x: ArrayLike) -> Array:
     """Dawson's integral: exp(-x²) times the integral of exp(t²) from 0 to x.
 
@@ -107,7 +89,6 @@ def dawsn(x: ArrayLike) -> Array:
       '0.5381'
     Source: DLMF 7.2.5.
     """
-    return _dawsn(x)
 
 
 _sine = elementwise(p.sine_integral, "sici", "x")

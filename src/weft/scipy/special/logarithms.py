@@ -1,9 +1,8 @@
 """Products with logarithms, entropies and log odds."""
 
-from ...numpy.ufunc_options import takes_options
 from ...primitives import entropies as e, transcendental
 from ...typing import Array, ArrayLike
-from .makers import elementwise
+from .makers import computed_by
 
 __all__ = [
     "boxcox",
@@ -17,10 +16,8 @@ __all__ = [
     "xlogy",
 ]
 
-_xlogy = elementwise(e.xlogy, "xlogy", "x", "y")
 
-
-@takes_options
+@computed_by(e.xlogy)
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
     """x log(y); 0 where x is 0, unless y is NaN.
 
@@ -33,13 +30,9 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
       0.0
     Source: SciPy `xlogy`.
     """
-    return _xlogy(x, y)
 
 
-_xlog1py = elementwise(e.xlog1py, "xlog1py", "x", "y")
-
-
-@takes_options
+@computed_by(e.xlog1py)
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     """x log(1 + y); 0 where x is 0, unless y is NaN.
 
@@ -52,13 +45,9 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
       0.0
     Source: SciPy `xlog1py`.
     """
-    return _xlog1py(x, y)
 
 
-_entr = elementwise(e.entr, "entr", "x")
-
-
-@takes_options
+@computed_by(e.entr)
 def entr(x: ArrayLike) -> Array:
     """-x log(x), a term of the entropy; 0 at 0, -inf below.
 
@@ -71,13 +60,9 @@ def entr(x: ArrayLike) -> Array:
       '0.3466'
     Source: SciPy `entr`.
     """
-    return _entr(x)
 
 
-_rel_entr = elementwise(e.rel_entr, "rel_entr", "p", "q")
-
-
-@takes_options
+@computed_by(e.rel_entr)
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     """p log(p / q), a term of the relative entropy; 0 where p is 0, inf for negative arguments.
 
@@ -90,13 +75,9 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
       '0.3466'
     Source: SciPy `rel_entr`.
     """
-    return _rel_entr(p, q)
 
 
-_kl_div = elementwise(e.kl_div, "kl_div", "p", "q")
-
-
-@takes_options
+@computed_by(e.kl_div)
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     """p log(p / q) - p + q, exact near p = q; q where p is 0, inf for negative arguments.
 
@@ -109,13 +90,9 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
       '0.0966'
     Source: SciPy `kl_div`.
     """
-    return _kl_div(p, q)
 
 
-_logit = elementwise(e.logit, "logit", "x")
-
-
-@takes_options
+@computed_by(e.logit)
 def logit(x: ArrayLike) -> Array:
     """log(x / (1 - x)), the inverse of expit; NaN outside [0, 1].
 
@@ -128,13 +105,9 @@ def logit(x: ArrayLike) -> Array:
       0.0
     Source: SciPy `logit`.
     """
-    return _logit(x)
 
 
-_expit = elementwise(transcendental.logistic, "expit", "x")
-
-
-@takes_options
+@computed_by(transcendental.logistic)
 def expit(x: ArrayLike) -> Array:
     """The logistic function 1 / (1 + exp(-x)).
 
@@ -147,13 +120,9 @@ def expit(x: ArrayLike) -> Array:
       0.5
     Source: SciPy `expit`.
     """
-    return _expit(x)
 
 
-_boxcox = elementwise(e.boxcox, "boxcox", "x", "lmbda")
-
-
-@takes_options
+@computed_by(e.boxcox)
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """The Box-Cox transformation (x**lmbda - 1) / lmbda; log(x) for lmbda 0.
 
@@ -166,13 +135,9 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
       2.0
     Source: G. E. P. Box and D. R. Cox 1964; SciPy `boxcox`.
     """
-    return _boxcox(x, lmbda)
 
 
-_boxcox1p = elementwise(e.boxcox1p, "boxcox1p", "x", "lmbda")
-
-
-@takes_options
+@computed_by(e.boxcox1p)
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """((1 + x)**lmbda - 1) / lmbda; log(1 + x) for lmbda 0.
 
@@ -185,4 +150,3 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
       2.0
     Source: SciPy `boxcox1p`.
     """
-    return _boxcox1p(x, lmbda)

@@ -1,7 +1,9 @@
-"""Makers of SciPy's elementwise functions from primitives. Knows no function by name."""
+"""Makers of SciPy's elementwise functions from primitives."""
 
+import functools
+import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from ...core.primitive import Primitive
 from ...core.source import note_user_line
@@ -10,7 +12,10 @@ from ...errors import ShapeError
 from ...numpy.makers import binary, unary
 from ...numpy.plans import composite
 from ...numpy.promotion import SCALARS, noted, promote_values, strong, value
+from ...numpy.ufunc_options import takes_options
 from ...typing import Array
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def floats(name: str, **arguments: Any) -> list[Any]:
@@ -58,6 +63,26 @@ def elementwise(
         return function
     fast = maker(primitive, name, to_inexact=True)
     return fast
+
+
+def computed_by(primitive: Primitive | Callable[..., Value]) -> Callable[[F], F]:
+    """Decorates a function that has parameters and a docstring only: `elementwise` computes it, and
+    it takes the options of a ufunc."""
+
+    def decorate(function: F) -> F:
+        names = list(inspect.signature(function).parameters)
+        call = elementwise(primitive, function.__name__, *names)
+
+        @functools.wraps(function)
+        def public(*args: Any, **named: Any) -> Any:
+            if named or len(args) != len(names):
+                function(*args, **named)  # raises Python's error if they do not fit
+                args = (*args, *(named[name] for name in names[len(args) :]))
+            return call(*args)
+
+        return takes_options(public)  # type: ignore[return-value]
+
+    return decorate
 
 
 def _applied(primitive: Primitive | Callable[..., Value], name: str) -> Callable[..., Value]:

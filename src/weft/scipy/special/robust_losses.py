@@ -4,9 +4,8 @@ import math
 from typing import Any
 
 from ... import numpy as np
-from ...numpy.ufunc_options import takes_options
 from ...typing import Array, ArrayLike
-from .makers import elementwise
+from .makers import computed_by
 
 __all__ = ["exprel", "huber", "pseudo_huber"]
 
@@ -21,10 +20,7 @@ def _exprel_of_values(x: Any) -> Any:
     return np.where(near, total, np.where(x == math.inf, x, np.expm1(large) / large))
 
 
-_exprel = elementwise(_exprel_of_values, "exprel", "x")
-
-
-@takes_options
+@computed_by(_exprel_of_values)
 def exprel(x: ArrayLike) -> Array:
     """(exp(x) - 1) / x, which is 1 at 0.
 
@@ -37,7 +33,6 @@ def exprel(x: ArrayLike) -> Array:
       1.0
     Source: SciPy `exprel`.
     """
-    return _exprel(x)
 
 
 def _huber_of_values(delta: Any, r: Any) -> Any:
@@ -50,10 +45,7 @@ def _huber_of_values(delta: Any, r: Any) -> Any:
     return np.where(delta < 0, math.inf, np.where(infinite & (delta == 0), math.nan, out))
 
 
-_huber = elementwise(_huber_of_values, "huber", "delta", "r")
-
-
-@takes_options
+@computed_by(_huber_of_values)
 def huber(delta: ArrayLike, r: ArrayLike) -> Array:
     """Huber's loss: r² / 2 for |r| ≤ delta, beyond it delta (|r| - delta / 2); inf for delta < 0.
 
@@ -66,7 +58,6 @@ def huber(delta: ArrayLike, r: ArrayLike) -> Array:
       [0.125, 2.5]
     Source: P. J. Huber 1964; SciPy `huber`.
     """
-    return _huber(delta, r)
 
 
 def _pseudo_huber_of_values(delta: Any, r: Any) -> Any:
@@ -79,10 +70,7 @@ def _pseudo_huber_of_values(delta: Any, r: Any) -> Any:
     return np.where(delta < 0, math.inf, np.where(delta == 0, 0, out))
 
 
-_pseudo_huber = elementwise(_pseudo_huber_of_values, "pseudo_huber", "delta", "r")
-
-
-@takes_options
+@computed_by(_pseudo_huber_of_values)
 def pseudo_huber(delta: ArrayLike, r: ArrayLike) -> Array:
     """delta² (sqrt(1 + (r / delta)²) - 1), a smooth form of Huber's loss; inf for delta < 0.
 
@@ -95,4 +83,3 @@ def pseudo_huber(delta: ArrayLike, r: ArrayLike) -> Array:
       '0.4142'
     Source: SciPy `pseudo_huber`; P. Charbonnier et al. 1997.
     """
-    return _pseudo_huber(delta, r)
