@@ -507,6 +507,23 @@ def test_tree_transpose_asks_nothing_of_the_data_of_registered_classes():
         tree_util.tree_transpose(outer, inner, tree_map(lambda x: (x, -x), tree))
 
 
+def test_tree_transpose_of_a_class_that_flattens_what_is_in_it():
+    class Flat:  # its children are all leaves, whatever it holds
+        def __init__(self, leaves, structure):
+            self.leaves, self.structure = leaves, structure
+
+    tree_util.register_pytree_node(
+        Flat, lambda f: (f.leaves, f.structure), lambda data, leaves: Flat(leaves, data)
+    )
+    flat = lambda tree: Flat(*tree_util.tree_flatten(tree))  # noqa: E731
+    outer, inner = tree_structure(flat({"a": 1, "b": 2})), tree_structure([0, 0])
+    swapped = tree_util.tree_transpose(outer, inner, flat({"a": [3, 4], "b": [5, 6]}))
+    assert [list(f.leaves) for f in swapped] == [[3, 5], [4, 6]]
+    assert all(f.structure == tree_structure({"a": 1, "b": 2}) for f in swapped)
+    with pytest.raises(ValueError, match="tree_transpose"):
+        tree_util.tree_transpose(outer, inner, flat({"a": [3, 4], "b": [5]}))
+
+
 def test_structures():
     structure = tree_structure({"b": (1, None), "a": [2]})
     assert repr(structure) == "PyTreeDef({'a': [*], 'b': (*, None)})"

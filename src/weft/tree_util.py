@@ -300,12 +300,17 @@ def tree_transpose(
 
 
 _KEYED = (dict, OrderedDict, defaultdict)
+_BUILTIN = (tuple, list, type(None), *_KEYED)
 
 
 def _same_nodes(a: PyTreeDef, b: PyTreeDef) -> bool:
     """True if two structures have the same nodes: of registered classes the data may differ, which
-    may well be about the children."""
+    may well be about the children, and a class that flattens what is in it has only leaves."""
     children, others = a.children(), b.children()
+    if len(children) != len(others):
+        is_registered = a.kind is not None and a.kind.type not in _BUILTIN
+        leaves = a.num_leaves if is_registered and not a.kind.is_namedtuple else -1
+        return a.kind is b.kind and leaves == b.num_leaves == max(len(children), len(others))
     return (
         a.kind == b.kind
         and len(children) == len(others)

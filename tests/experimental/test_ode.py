@@ -157,6 +157,23 @@ def test_forward_mode_is_refused():
         weft.jvp(lambda r: odeint(decay, np.array(1.0), np.array([0.0, 1.0]), r), (1.0,), (1.0,))
 
 
+@pytest.mark.parametrize("y0", [onp.array([1.0, 0.0]), [1.0, 0.0], (1.0, 0.0)], ids=str)
+@pytest.mark.parametrize("made", [np.stack, list, tuple])
+def test_the_slope_may_come_in_another_structure(y0, made):
+    """Of u'' = -k² u: cos(k t) and its derivative."""
+
+    def solution(k):
+        func = lambda y, t: made([y[1], -k * k * y[0]])  # noqa: E731
+        ys = odeint(func, weft.tree_util.tree_map(np.float32, y0), times)
+        return np.stack([ys[:, 0], ys[:, 1]] if isinstance(y0, onp.ndarray) else list(ys))
+
+    times = onp.float32([0.0, 0.5, 1.0])
+    expected = [onp.cos(2 * times), -2 * onp.sin(2 * times)]
+    onp.testing.assert_allclose(solution(2.0), expected, atol=1e-4)
+    slope = weft.grad(lambda k: solution(k)[0, -1])(2.0)
+    onp.testing.assert_allclose(slope, -onp.sin(2.0), atol=1e-3)
+
+
 T = onp.array([0.0, 1.0])
 Y = onp.ones(2, onp.float32)
 
@@ -167,7 +184,8 @@ BAD = {
     "no times": (lambda: odeint(decay, Y, T[:0], 1.0), ShapeError, "t must be a vector"),
     "complex times": (lambda: odeint(decay, Y, T * 1j, 1.0), ShapeError, "t must be real"),
     "order": (lambda: odeint(decay, Y, [0.0, 2.0, 1.0], 1.0), ValueError, "rise or fall"),
-    "structure": (lambda: odeint(lambda y, t: (y,), Y, T), ShapeError, "structure of y0"),
+    "structure": (lambda: odeint(lambda y, t: (y, y), Y, T), ShapeError, "structure of y0"),
+    "complex list": (lambda: odeint(lambda y, t: [y * 1j], Y, T), ShapeError, "a complex y0"),
     "shape": (lambda: odeint(lambda y, t: y[0], Y, T), ShapeError, "like those of y0"),
     "complex": (lambda: odeint(lambda y, t: y * 1j, Y, T), ShapeError, "a complex y0"),
     "rtol": (lambda: odeint(decay, Y, T, 1.0, rtol=-1.0), ValueError, "rtol must be at least 0"),

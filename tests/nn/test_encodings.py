@@ -23,6 +23,8 @@ def test_what_is_no_class_gives_zeros():
     assert nn.one_hot(np.uint8(1), 300).sum().item() == 1  # 257 isn't 1
     assert nn.one_hot(np.zeros((2, 0), np.int32), 3).shape == (2, 0, 3)
     assert nn.one_hot(1, 0).shape == (0,)
+    assert nn.one_hot([0, 2], 3).tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert nn.one_hot([[1], (0,)], 2).tolist() == [[[0, 1]], [[1, 0]]]
 
 
 def test_dtypes_and_batches():

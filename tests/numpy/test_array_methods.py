@@ -103,3 +103,17 @@ def test_buffers_that_python_does_not_know():
     with pytest.raises(BufferError, match="no elements of dtype bfloat16"):
         np.ones(2, "bfloat16").__buffer__(0)
     assert onp.asarray(np.ones(2, "bfloat16")).dtype == np.bfloat16
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit], ids=["eager", "jit"])
+def test_views_of_booleans_and_as_booleans(wrap):
+    flags = onp.array([[True, False, False, True, True, False, True, True]])
+    for dtype in ("int8", "uint8", "int16", "int32", "float32"):
+        got = onp.asarray(wrap(lambda x, dtype=dtype: x.view(dtype))(flags))
+        expected = flags.view(dtype)
+        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+        assert got.tobytes() == expected.tobytes()
+    for x in (onp.int32([[1, 256], [0, 1 << 24]]), onp.uint8([1, 0]), onp.float16([1.0, 0.0])):
+        got = wrap(lambda x: x.view(bool))(x)
+        assert got.dtype == bool
+        onp.testing.assert_array_equal(got, x.view("uint8") != 0)

@@ -301,3 +301,15 @@ def test_what_equals_a_good_argument_is_refused_after_it_too():
     for bad in ({"n": 1.0}, {"n": True}, {"axis": 0.0}):
         with pytest.raises(TypeError, match="must be an int"):
             np.fft.fft(x, **{"n": 1, "axis": 0, **bad})
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
+def test_arrays_without_elements_along_another_axis(wrap, name):
+    for shape, axis in [((0, 4), -1), ((4, 0), 0), ((2, 4, 0), 1)]:
+        x = onp.zeros(shape, "f" if name in ("rfft", "ihfft") else "complex64")
+        for n in (None, 3, 6):
+            expected = getattr(onp.fft, name)(x, n, axis)
+            got = wrap(lambda x, n=n, axis=axis: getattr(np.fft, name)(x, n, axis))(x)
+            assert got.shape == expected.shape
+            assert np.iscomplexobj(got) == onp.iscomplexobj(expected)

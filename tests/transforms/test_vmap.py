@@ -113,6 +113,16 @@ def test_results_that_custom_rules_give_do_not_depend_on_the_batch_if_their_argu
         same(both(f32([1.0, 2.0]), 5.0), ([3.0, 6.0], [15.0, 15.0]))
 
 
+def test_results_of_custom_rules_that_depend_on_the_batch_have_an_axis():
+    pushed, pulled = weft.custom_jvp(lambda x: x * 3), weft.custom_vjp(lambda x: x * 3)
+    pushed.defjvp(lambda primals, tangents: (pushed(*primals), tangents[0] * 3))
+    pulled.defvjp(lambda x: (x * 3, None), lambda _, ct: (ct * 3,))
+    for f in (pushed, pulled, weft.jit(pushed), weft.jit(pulled)):
+        for g in (f, lambda x, f=f: f(x + weft.lax.psum(x, "i"))):
+            with pytest.raises(ValueError, match="out_axes is None for an output"):
+                weft.vmap(g, axis_name="i", out_axes=None)(f32([1.0, 2.0]))
+
+
 def test_scalars_of_python_and_weak_types():
     y = weft.vmap(lambda x, s: x * s, (0, None))(np.ones(2, np.float16), 2.0)
     assert y.dtype == np.float16

@@ -419,12 +419,20 @@ def of_vectors(
 
 
 def checked_slope(result: PyTree, layout: Layout) -> PyTree:
-    """The slope that `func` returned, checked to be like the state."""
+    """The slope that `func` returned, checked to be like the state; as many numbers in another
+    structure, such as a list for an array, are put into that of the state."""
     leaves, treedef = tree_flatten(result)
     if treedef != layout.treedef:
-        raise ShapeError(
-            f"odeint: func must return the structure of y0, {layout.treedef}; got {treedef}"
-        )
+        avals = [as_value(x).aval for x in leaves]
+        expected = sum(map(math.prod, layout.shapes))
+        if sum(a.size for a in avals) != expected:
+            raise ShapeError(
+                f"odeint: func must return the structure of y0, {layout.treedef}, or as many "
+                f"elements, {expected}; got {treedef} of {', '.join(map(str, avals))}"
+            )
+        if any(dtypes.is_complex(a.dtype) for a in avals) and not dtypes.is_complex(layout.dtype):
+            raise ShapeError("odeint: func returned complex numbers\n  fix: a complex y0")
+        return layout.tree(layout.vector(result))
     for x, shape, dtype in zip(leaves, layout.shapes, layout.dtypes, strict=True):
         aval = as_value(x).aval
         if aval.shape != shape:

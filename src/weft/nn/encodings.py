@@ -8,7 +8,7 @@ from ..core.source import located
 from ..errors import ShapeError
 from ..lax.parallel import axis_index, axis_size
 from ..numpy.axes import one_axis, whole_number
-from ..numpy.creation import wanted_dtype
+from ..numpy.creation import asarray, wanted_dtype
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, value
 from ..primitives import comparison, structural
@@ -40,7 +40,7 @@ def one_hot(
     """Vectors of zeros, with a one at the place that each integer says.
 
     Args:
-      x: array of integers. A number that isn't one of 0, 1, …, num_classes - 1 gives zeros.
+      x: array or list of integers. A number that isn't one of 0, 1, …, num_classes - 1 gives zeros.
       num_classes: the length of the vectors.
       dtype: of the result; the default float (float32) by default.
       axis: the place of the new axis in the result. The name of a mapped axis stands for an axis
@@ -56,7 +56,7 @@ def one_hot(
     Source: JAX documentation, `jax.nn.one_hot`.
     """
     name = "one_hot"
-    v = value(name, x)
+    v = asarray(x) if isinstance(x, (list, tuple)) else value(name, x)
     if not (dtypes.is_integer(v.dtype) or dtypes.is_float(v.dtype)):
         raise ShapeError(f"{name}: x must be of integers; got {v.aval}\n  fix: x.astype(int)")
     classes = whole_number(name, num_classes, "num_classes")

@@ -1,4 +1,4 @@
-"""`x.view(dtype)`: the bits of an array read as another dtype. Knows widths; knows no operator."""
+"""`x.view(dtype)`: the bits of an array read as another dtype."""
 
 from typing import Any
 
@@ -29,9 +29,8 @@ def view(x: Any, dtype: Any = None) -> Any:
             )
         )
     if dtypes.is_bool(wanted):
-        if found.itemsize != 1:
-            raise noted(ShapeError(f"view: {x.aval} can't be read as bool\n  fix: x != 0"))
-        return comparison.ne(x, structural.zeros(x.aval))
+        octets = x if found.itemsize == 1 else view(x, dtypes.uint8)
+        return comparison.ne(octets, structural.zeros(octets.aval))
     if dtypes.is_bool(found):
         x = cast(x, dtypes.uint8)
     if dtypes.is_complex(found) or dtypes.is_complex(wanted):

@@ -6,6 +6,7 @@ import scipy.optimize
 
 import weft
 import weft.numpy as np
+from weft import lax
 from weft.scipy.optimize import OptimizeResults, minimize
 
 
@@ -143,7 +144,7 @@ def test_options_end_it():
         ({"options": {"norm": "fro"}}, "norm must be a number"),
         ({"args": 3.0}, "args must be a tuple"),
         ({"x0": onp.ones((2, 2))}, "x0 must be a vector"),
-        ({"x0": onp.ones(2) * 1j}, "x0 must be a vector"),
+        ({"x0": onp.ones(2) * 1j, "fun": lambda x: x[0].real + 0j}, "must return a real scalar"),
         ({"fun": lambda x: x}, "fun must return a real scalar"),
         ({"fun": 3}, "fun"),
     ],
@@ -152,3 +153,27 @@ def test_refusals(change, message):
     given = {"fun": matyas, "x0": onp.ones(2, "f"), "method": "BFGS"} | change
     with pytest.raises((TypeError, ValueError), match=message):
         minimize(**given)
+
+
+@pytest.mark.parametrize("method", ["BFGS", "l-bfgs-experimental-do-not-rely-on-this"])
+def test_functions_of_complex_numbers(method):
+    target = onp.array([1 + 2j, -3 + 0.5j], "complex64")
+
+    def f(z):
+        return np.sum(np.abs(z - target) ** 2 * np.array([1.0, 2.0])) + 4.0
+
+    start = onp.array([0.5j, 1.0], "complex64")
+    for run in (minimize, weft.jit(minimize, static_argnames=("fun", "method"))):
+        result = run(f, start, method=method)
+        assert bool(result.success)
+        assert result.x.dtype == "complex64"
+        onp.testing.assert_allclose(result.x, target, atol=1e-4)
+        onp.testing.assert_allclose(result.fun, 4.0, rtol=1e-5)
+    early = minimize(f, start, method=method, options={"maxiter": 1})
+    onp.testing.assert_allclose(early.jac, weft.grad(f)(early.x), rtol=1e-4, atol=1e-4)
+    assert abs(early.x - target).max() > 0.1
+    if method == "BFGS":  # of the real parts, then of the imaginary ones
+        parts = onp.concatenate([start.real, start.imag])
+        of_parts = minimize(lambda v: f(lax.complex(v[:2], v[2:])), parts, method=method)
+        assert of_parts.nit > 1
+        onp.testing.assert_allclose(result.hess_inv, of_parts.hess_inv, rtol=1e-3, atol=1e-4)

@@ -146,3 +146,21 @@ def test_refusals(call, message):
     A, _, b = system("cg")
     with pytest.raises((TypeError, ValueError), match=message):
         call(A, b[0])
+
+
+@pytest.mark.parametrize("solve", [linalg.cg, linalg.gmres, linalg.bicgstab])
+def test_results_are_weak_where_all_that_they_come_from_is(solve):
+    for b, A, x0, weak in [
+        (6.0, lambda x: 2 * x, None, True),
+        (6, lambda x: 2 * x, 1.0, True),
+        (np.float32(6), lambda x: 2 * x, None, False),
+        (6.0, lambda x: np.float32(2) * x, None, False),
+        (6.0, lambda x: 2 * x, np.float32(1), False),
+    ]:
+        x, _ = solve(A, b, x0)
+        assert x.weak_type == weak
+        onp.testing.assert_allclose(x, 3.0, rtol=1e-5)
+    x, _ = solve(
+        lambda x: {k: 2 * v for k, v in x.items()}, {"u": 2.0, "v": np.asarray(4.0, float)}
+    )
+    assert (x["u"].weak_type, x["v"].weak_type) == (True, False)

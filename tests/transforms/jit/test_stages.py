@@ -175,6 +175,7 @@ def test_compiler_ir():
 def test_lowered_knows_what_is_donated():
     f = weft.jit(lambda x, y: x + y, donate_argnums=(0,))
     assert f.lower(1.0, 2.0).donate_argnums == (0,)
+    assert f.lower(1.0, 2.0).compile().donate_argnums == (0,)
     assert weft.jit(lambda x: x).lower(1.0).donate_argnums == ()
 
 

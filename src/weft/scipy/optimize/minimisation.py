@@ -10,6 +10,9 @@ from ... import dtypes
 from ...core.array import Array, as_value
 from ...core.source import located
 from ...errors import ShapeError
+from ...numpy.elementwise import imag, real
+from ...numpy.joining import concatenate
+from ...primitives.complex_numbers import complex_
 from ...transforms.arguments import check_callable
 from ...transforms.derivatives import value_and_grad
 from ...transforms.tracing import eval_shape
@@ -28,7 +31,8 @@ class OptimizeResults(NamedTuple):
       status: 0 if so; 1 too many iterations, 2 too many evaluations, 3 or 5 the line search found
         no lower point, 4 (which is success) the value hardly changed.
       fun, jac: the value and the gradient at x.
-      hess_inv: BFGS's inverse of the Hessian matrix, nearly; `None` for other methods.
+      hess_inv: BFGS's inverse of the Hessian matrix, nearly; `None` for other methods. For complex
+        x it is of the real parts, followed by the imaginary parts.
       nfev, njev, nit: the numbers of values, gradients and iterations.
     """
 
@@ -48,7 +52,10 @@ LBFGS = {
     "maxiter": None, "norm": 2, "maxcor": 10, "ftol": 2.220446049250313e-09, "gtol": 1e-5,
     "maxfun": None, "maxgrad": None, "maxls": 20,
 }  # fmt: skip
-METHODS = {"bfgs": BFGS, "l-bfgs": LBFGS, "l-bfgs-experimental-do-not-use-me": LBFGS}
+METHODS = {
+    "bfgs": BFGS, "l-bfgs": LBFGS, "l-bfgs-experimental-do-not-rely-on-this": LBFGS,
+    "l-bfgs-experimental-do-not-use-me": LBFGS,
+}  # fmt: skip
 MOST = 2**31 - 1
 
 
@@ -68,16 +75,16 @@ def minimize(
 
     Args:
       fun: from a vector, and `args`, to a real scalar.
-      x0: floats [n], where to begin.
+      x0: floats or complex numbers [n], where to begin.
       args: a tuple of more arguments of `fun`.
-      method: "BFGS" or "L-BFGS" (in JAX's spelling "l-bfgs-experimental-do-not-use-me").
+      method: "BFGS" or "L-BFGS" (in JAX's spelling "l-bfgs-experimental-do-not-rely-on-this").
       tol: the options `gtol`, and for L-BFGS `ftol`, where they aren't given.
       options: maxiter, and gtol: the norm of the gradient below which a point is a minimum;
         norm: the norm's order. BFGS: line_search_maxiter. L-BFGS: maxcor, the number of vectors
         it keeps, ftol, the relative change of the value below which it stops, maxfun, maxgrad,
         and maxls, the most evaluations of a line search.
     Returns: `OptimizeResults`.
-    Raises: TypeError: args is no tuple, x0 no vector of floats, or fun's value no real scalar.
+    Raises: TypeError: args is no tuple, x0 no vector of numbers, or fun's value no real scalar.
       ValueError: an unknown method or option, or an option of no meaning.
     Example:
       >>> from weft.scipy.optimize import minimize
@@ -92,14 +99,21 @@ def minimize(
             f"minimize: args must be a tuple; got {type(args).__name__}\n  fix: args=(args,)"
         )
     x = start_of(x0)
-    name, given = options_of(method, tol, options, x.shape[0])
+    n, is_complex = x.shape[0], dtypes.is_complex(x.dtype)
     function = functools.partial(lambda args, x: fun(x, *args), args)
     check_value(function, x)
+    if is_complex:  # a function of the real and the imaginary parts
+        of_complex, x = function, concatenate([real(x), imag(x)])
+        function = lambda parts: of_complex(complex_(parts[:n], parts[n:]))  # noqa: E731
+    name, given = options_of(method, tol, options, x.shape[0])
     f = value_and_grad(function)
+    end = bfgs(f, x, **given) if name == "bfgs" else lbfgs(f, x, **given)
+    if is_complex:
+        # as `grad` has it: the derivative in the imaginary part is the negative imaginary part
+        slope = complex_(end.gradient[:n], -end.gradient[n:])
+        end = end._replace(x=complex_(end.x[:n], end.x[n:]), gradient=slope)
     if name == "bfgs":
-        end = bfgs(f, x, **given)
         return result_of(end, end.converged, end.memory)
-    end = lbfgs(f, x, **given)
     return result_of(end, end.converged | (end.status == 4), None)
 
 
@@ -112,10 +126,10 @@ def result_of(end: State, success: Any, inverse: Any) -> OptimizeResults:
 
 
 def start_of(x0: Any) -> Array:
-    """The first point, a vector of floats."""
+    """The first point, a vector of floats or complex numbers."""
     x = as_value(x0)
-    if x.ndim != 1 or dtypes.is_complex(x.dtype):
-        raise ShapeError(f"minimize: x0 must be a vector of floats; got {x.aval}")
+    if x.ndim != 1:
+        raise ShapeError(f"minimize: x0 must be a vector of numbers; got {x.aval}")
     return x.astype(x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float())  # type: ignore
 
 
@@ -124,9 +138,10 @@ def check_value(function: Callable[[Any], Any], x: Array) -> None:
     value = eval_shape(function, x)
     if getattr(value, "shape", None) != () or not dtypes.is_float(value.dtype):
         raise ShapeError(f"minimize: fun must return a real scalar; got {value}")
-    if value.dtype != x.dtype:
+    expected = dtypes.real_of(x.dtype)
+    if value.dtype != expected:
         raise ShapeError(
-            f"minimize: fun must return a scalar of x0's dtype, {x.dtype}; got {value.dtype}"
+            f"minimize: fun must return a {expected} scalar for x0 of {x.dtype}; got {value.dtype}"
         )
 
 

@@ -18,6 +18,7 @@ from ...errors import ShapeError
 from ...lax.solvers import custom_linear_solve
 from ...primitives.contraction import Precision
 from ...primitives.selection import stop_gradient
+from ...primitives.structural import convert_element_type
 from ...transforms.linear_maps import linear_transpose
 from ...transforms.tracing import eval_shape
 from ...tree_util import tree_flatten, tree_leaves, tree_map, tree_structure
@@ -207,6 +208,7 @@ def solution(
     """The solution by a method, with the derivatives of the equation."""
     multiply = linear(name, "A", A)
     precondition = (lambda x: x) if M is None else linear(name, "M", M)
+    given = b
     b = tree_map(inexact, b)
     product = eval_shape(multiply, b)
     if tree_structure(product) != tree_structure(b) or any(
@@ -231,7 +233,19 @@ def solution(
         return method(vecmat, right, none, maxiter=steps, M=lambda x: backwards(x)[0])
 
     real = not any(dtypes.is_complex(x.dtype) for x in tree_leaves(b))
-    return custom_linear_solve(multiply, b, solve, transposed, symmetric=symmetric and real)
+    x = custom_linear_solve(multiply, b, solve, transposed, symmetric=symmetric and real)
+    if not any(as_value(leaf).aval.weak_type for leaf in tree_leaves(given)):
+        return x
+    # as in arithmetic, the result is weak where all that it is computed from is
+    sources = [given, eval_shape(multiply, given), given if x0 is None else x0]
+    return tree_map(weak_if_all, x, *sources)
+
+
+def weak_if_all(x: Any, *sources: Any) -> Array:
+    """A value of a weak type if its sources are weak."""
+    weak = all(getattr(s, "weak_type", isinstance(s, (int, float, complex))) for s in sources)
+    made: Array = convert_element_type(x, dtype=x.dtype, weak_type=weak)
+    return made
 
 
 def inexact(x: Any) -> Array:

@@ -225,7 +225,7 @@ class Compiled:
     def __init__(self, traced: Traced, loaded: Loaded, program: Program) -> None:
         self.traced, self.loaded, self.program = traced, loaded, program
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
-        self.in_avals = traced.jaxpr.in_avals
+        self.in_avals, self.donate_argnums = traced.jaxpr.in_avals, traced.donate_argnums
         self.executable = loaded.executable
         self.input_shardings = traced.in_tree.unflatten(loaded.input_shardings())
         self.output_shardings = traced.out_tree.unflatten(loaded.output_shardings())
