@@ -56,7 +56,8 @@ def rule_of(primitive: Primitive, rule: str) -> object:
     if rule in ("linearize", "pushforward"):  # the class they are methods of raises an error
         own = getattr(type(primitive.inside), rule)
         return None if own is getattr(ProgramInside, rule) else own
-    return getattr(primitive.inside, rule) if rule in PASSES else getattr(primitive, rule + "_rule")
+    owner = primitive.host if rule == "execute" else primitive
+    return getattr(primitive.inside, rule) if rule in PASSES else getattr(owner, rule + "_rule")
 
 
 def holes(primitives: dict[str, Primitive], rule: str) -> set[str]:

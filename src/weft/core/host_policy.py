@@ -38,11 +38,13 @@ class HostPolicy:
         the elements of the largest operand or output.
       unread: the operands, by number, that only `lower` reads: a program on the host does not
         compute what nothing else needs.
+      execute_rule: (args, **params) -> the outputs, computed now, of an operation that is neither
+        NumPy's nor a program of its own: it calls Python, or moves arrays, or has programs inside.
       kernel_rule: (*avals, **params) -> the function that `evaluate` is for one signature, where
         choosing it takes time.
     """
 
-    __slots__ = ("cost", "kernel_rule", "unread", "work_rule")
+    __slots__ = ("cost", "execute_rule", "kernel_rule", "unread", "work_rule")
 
     def __init__(self, cost: str) -> None:
         if cost not in LIMITS:
@@ -51,6 +53,7 @@ class HostPolicy:
         self.cost = cost
         self.work_rule: Callable[..., Any] | None = None
         self.kernel_rule: Callable[..., Any] | None = None
+        self.execute_rule: Callable[..., Any] | None = None
         self.unread: tuple[int, ...] = ()
 
     def work(self, rule: R) -> R:
@@ -61,6 +64,11 @@ class HostPolicy:
     def kernel(self, rule: R) -> R:
         """Decorates the rule that chooses the function for a signature."""
         self.kernel_rule = rule
+        return rule
+
+    def execute(self, rule: R) -> R:
+        """Decorates the rule that computes the outputs now."""
+        self.execute_rule = rule
         return rule
 
     def share(self, avals: Sequence[Aval], outs: Sequence[Aval], params: dict[str, Any]) -> float:

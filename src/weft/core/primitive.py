@@ -24,13 +24,10 @@ What they agree on:
   `evaluate_in[dtype]` is used in its place if the first operand has that dtype.
 - A missing rule is a statement: no `jvp`, not differentiable; no `transpose`, not linear.
 - Operators on values, and calls of primitives, are allowed in jvp, transpose and batch rules.
-- `execute`, called as (args, **params), computes the outputs now, where neither NumPy nor a program
-  of this one operation does: of an operation that calls Python, or that moves arrays.
-- `host`, a `HostPolicy` (`core/host_policy.py`), says up to which size NumPy carries the operation
-  out at once.
 - No parameter may be named: primals tangents out ct args batched batch_size block.
 
-What only some operations have to say is in objects, each of which a primitive has or lacks:
+Every primitive has a `host`, a `HostPolicy` (`core/host_policy.py`): up to which size NumPy carries
+it out at once. What only some operations have to say is in objects that a primitive has or lacks:
 
 - `collective`, of an operation between the elements of a mapped axis, or between devices
   (`core/collective.py`);
@@ -107,7 +104,6 @@ class Primitive:
     jvp_rule: Rule | None = None
     transpose_rule: Rule | None = None
     batch_rule: Rule | None = None
-    execute_rule: Rule | None = None
 
     collective: Collective | None = None
     effects: Effects | None = None
@@ -216,9 +212,6 @@ class Primitive:
     def batch(self, rule: R) -> R:
         return self._define("batch", rule)
 
-    def execute(self, rule: R) -> R:
-        return self._define("execute", rule)
-
     def _define(self, kind: str, rule: R) -> R:
         setattr(self, kind + "_rule", rule)
         return rule
@@ -234,7 +227,8 @@ class HigherOrder(Primitive):
     def __init__(self, name: str, doc: str, inside: ProgramInside) -> None:
         super().__init__(name, doc, multiple=True, host="never")
         self.inside = inside
-        for rule in ("type", "lower", "transpose", "batch", "execute"):
+        self.host.execute_rule = inside.execute
+        for rule in ("type", "lower", "transpose", "batch"):
             if hasattr(inside, rule):
                 self._define(rule, getattr(inside, rule))
 

@@ -40,9 +40,10 @@ class EvaluateTrace(Trace):
         try:
             plan = caches.now[primitive.kernels][(params, *map(aval_of, args))]
         except KeyError:
-            if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
+            rule = primitive.host.execute_rule
+            if rule is not None:  # what it runs is kept on its jaxpr, not here
                 refuse_tracers(primitive, args)
-                return primitive.execute_rule(args, **dict(params))
+                return rule(args, **dict(params))
             plan = self.plan(primitive, args, params)
         return self.run(plan, args)
 

@@ -219,7 +219,7 @@ def program_to_compile(jaxpr: Jaxpr) -> Program | None:
         straight &= [*map(id, jaxpr.outvars)] == [*map(id, e.outvars)]
         if straight and not jaxpr.constvars and params.get("device") is None:
             return program_of(params["jaxpr"], (), False)
-    if any(e.primitive.execute_rule is not None for e in jaxpr.equations):
+    if any(e.primitive.host.execute_rule is not None for e in jaxpr.equations):
         return None
     return program_of(jaxpr, (), False) if jaxpr.equations else None
 

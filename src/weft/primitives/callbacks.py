@@ -222,7 +222,7 @@ class HostCall(Primitive):
                 raise no_derivative(function)
             return [None] * len(out)
 
-        @self.execute
+        @self.host.execute
         def _(args: Sequence[Array], *, function: HostFunction) -> list[Array]:
             return call_now(args, function)
 

@@ -26,7 +26,7 @@ def _(x: Aval, *, sharding: NamedSharding) -> Aval:
     return x
 
 
-@constrain.execute
+@constrain.host.execute
 def _(args: Sequence[Array], *, sharding: NamedSharding) -> Array:
     return current.base.constrained(args[0], sharding)
 

@@ -38,7 +38,7 @@ def _(code: Any, *payload: Any, sites: tuple[Site, ...], debug: bool) -> list[An
     return []
 
 
-@check_p.execute
+@check_p.host.execute
 def _(args: Sequence[Array], *, sites: tuple[Site, ...], debug: bool) -> list[Array]:
     if not debug:
         Error(args[0], args[1:], sites).throw()

@@ -38,7 +38,7 @@ class WatchTrace(EvaluateTrace):
         if client.chosen_device() is None or not compiles(primitive):
             result = base.bind(primitive, args, params, out)
         else:  # results on the host would be on no device: `Program.run` knows where to
-            result = base.execute(primitive, args, params, primitive.out(args, params))
+            result = computed_there(primitive, args, params)
         if not watched():  # turned off for all threads, by another one
             watch()
             return result
@@ -52,9 +52,16 @@ class WatchTrace(EvaluateTrace):
         return result
 
 
+def computed_there(primitive: Primitive, args: Any, params: Params) -> Any:
+    """The result of an operation that is to be on the device that was chosen."""
+    if primitive.host.execute_rule is not None:
+        return primitive.host.execute_rule(args, **dict(params))
+    return current.base.plan(primitive, args, params).execute(args)
+
+
 def compiles(primitive: Primitive) -> bool:
     """True if an operation can be compiled."""
-    return primitive.lower_rule is not None or primitive.execute_rule is not None
+    return primitive.lower_rule is not None or primitive.host.execute_rule is not None
 
 
 def check_elements(primitive: Primitive, args: Any, params: Params, outs: Any) -> None:

@@ -137,7 +137,7 @@ def _(x: T, *, device: Place, source: Place | None) -> T:
     return x
 
 
-@put_where.execute
+@put_where.host.execute
 def _(args: Sequence[Array], *, device: Place, source: Place | None) -> Array:
     return move(args[0], device) if isinstance(device, Device) else commit(args[0], device)
 
