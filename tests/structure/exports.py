@@ -101,7 +101,7 @@ def rows_of(package: str, rows: Rows, modules: list[str]) -> Rows:
         }
     for place in CHOSEN.get(package, ()):
         prefix = place.replace("/", ".")
-        rows |= {
+        rows = {m: names for m, names in rows.items() if m.rpartition(".")[0] != prefix} | {
             f"{prefix}.{path.stem}": names
             for path in (SOURCE / place).glob("*.py")
             if (names := public_names(path))
