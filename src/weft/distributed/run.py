@@ -1,6 +1,6 @@
 """`python -m weft.distributed.run -n 4 script.py …`: starts processes on this machine.
 
-In the script, `weft.distributed.initialize()` needs no arguments. Knows the command line only.
+In the script, `weft.distributed.initialize()` needs no arguments.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Operands of activations, and how eager calls of them are made cheap.
 
-Narrow floats are computed in float32 and rounded once. Knows nothing of particular functions.
+Narrow floats are computed in float32 and rounded once.
 """
 
 import functools

@@ -1,8 +1,8 @@
 """checkpoint (remat): compute again instead of keeping; its policies; what a function keeps.
 
 A policy is a function `policy(primitive, *avals, **params)` that says of an operation whether its
-results are kept. It is called when a function is traced, not when it runs. Knows trees;
-`higher_order/checkpoint.py` knows what to compute again.
+results are kept. It is called when a function is traced, not when it runs. What is computed
+again, `higher_order/checkpoint.py` decides.
 """
 
 import functools

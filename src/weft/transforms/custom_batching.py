@@ -1,6 +1,6 @@
 """custom_vmap, sequential_vmap: what `vmap` makes of a function, written by the user.
 
-Knows trees and signatures; `higher_order/custom_vmap.py` knows what becomes of rules.
+Rules are called by `higher_order/custom_vmap.py`.
 """
 
 import functools

@@ -1,7 +1,7 @@
 """Derivatives of a path: how operations carry them on, by recurrences.
 
 A path is a list: the value at s = 0 of an array that depends on s, then its first, second, …
-derivatives there; `None` is zero. Knows operations on arrays; knows no trace.
+derivatives there; `None` is zero.
 
 Source: Griewank & Walther, Evaluating Derivatives, 2nd edition (2008), chapter 13: from an
 equation such as y' = y x' for y = exp(x) and the product rule of order n follows each derivative

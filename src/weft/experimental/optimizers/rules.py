@@ -1,4 +1,4 @@
-"""Update rules of optimizers, each for one array. Knows nothing of trees.
+"""Update rules of optimizers, each for one array.
 
 A rule is a pair: `init(x)`, the first state, a tuple that begins with the array; `update(i, g,
 *state)`, the next one. A state's dtypes stay what they are: so a loop can carry it, and a jitted

@@ -1,4 +1,4 @@
-"""Step sizes as functions of the number of the step. Knows no update rule."""
+"""Step sizes as functions of the number of the step."""
 
 import itertools
 from collections.abc import Callable, Sequence

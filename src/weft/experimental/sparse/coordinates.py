@@ -1,4 +1,4 @@
-"""Matrices of coordinates: how a sparse array is stored. Knows no operation on it.
+"""Matrices of coordinates: how a sparse array is stored.
 
 A matrix of `shape` with `n_batch` + `n_sparse` + `n_dense` axes, in this order, is stored as
 `data` [batch…, nse, dense…] and `indices` [batch…, nse, n_sparse]: element e of a batch stands at

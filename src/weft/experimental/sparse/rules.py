@@ -1,7 +1,6 @@
 """Operations on sparse operands: a rule for each primitive that keeps zeros.
 
-A rule takes the operands, of which one at least is a sparse matrix, and the parameters. Knows no
-trace.
+A rule takes the operands, of which one at least is a sparse matrix, and the parameters.
 """
 
 import functools

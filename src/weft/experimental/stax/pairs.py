@@ -1,4 +1,4 @@
-"""Layers as pairs of functions, and checks of what the two get. Knows no layer.
+"""Layers as pairs of functions, and checks of what the two get.
 
 A length of -1 in a shape is one that isn't settled yet, such as that of a batch.
 """

@@ -1,4 +1,4 @@
-"""Options of layers with windows: lengths, strides, padding. Knows no layer."""
+"""Options of layers with windows: lengths, strides, padding."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias

@@ -2,7 +2,7 @@
 
 Those are the functions of `primitives/portable`. The libraries take stacks of matrices whose
 columns are contiguous. None of them raises: a number, `info`, says whether it worked, and NaN takes
-the place of what didn't. Knows no decomposition.
+the place of what didn't.
 """
 
 import itertools

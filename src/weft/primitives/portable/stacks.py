@@ -1,6 +1,6 @@
 """Stacks of matrices [stack, rows, columns]: what algorithms do to them, in first-order primitives.
 
-Columns and rows at run-time positions, masks, products at full precision. Knows no decomposition.
+Columns and rows at run-time positions, masks, products at full precision.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Error functions, and the normal distribution's functions. Knows promotion and names only."""
+"""Error functions, and the normal distribution's functions."""
 
 from ...numpy.axes import whole_number
 from ...numpy.promotion import noted
