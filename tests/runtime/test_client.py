@@ -76,6 +76,61 @@ def test_using_the_runtime_never_imports_jax_and_prints_nothing(python):
     assert done.stderr == ""
 
 
+def test_another_thread_may_import_jax_while_jaxlib_is_refused_it(python, tmp_path):
+    """jaxlib 0.10 imports jax in a few calls, which weft refuses it: it alone, and no longer."""
+    (tmp_path / "jax.py").write_text("name = 'of the user'")
+    done = python(
+        f"""
+        import sys, threading
+        sys.path.insert(0, {str(tmp_path)!r})
+        from weft.runtime import versions
+        found, inside, imported = [], threading.Event(), threading.Event()
+
+        def other():
+            inside.wait(30)
+            import jax
+            found.append(jax.name)
+            imported.set()
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        with versions.without_jax():
+            try:
+                import jax
+            except ModuleNotFoundError:
+                print("refused", "jax" in sys.modules)
+            inside.set()
+            imported.wait(30)
+        thread.join(30)
+        import jax
+        print(found, jax.name)
+        """
+    )
+    assert done.stdout == "refused False\n['of the user'] of the user\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"WEFT_CPU_DEVICES": "3"}, {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}],
+    ids=["switch", "XLA's flag"],
+)
+def test_the_devices_are_those_that_were_asked_for(python, settings):
+    done = python(
+        """
+        import os
+        before = {**os.environ}
+        seen = []
+        os.putenv, original = lambda *pair: seen.append(pair) or original(*pair), os.putenv
+        import weft
+        print(weft.device_count(), weft.local_device_count(), [d.id for d in weft.devices()])
+        print([name for name, _ in seen if name == b"NPROC"], {**os.environ}.get("NPROC"))
+        """,
+        **settings,
+    )
+    assert done.stdout == "3 3 [0, 1, 2]\n[] None\n"
+
+
 def test_a_device_describes_itself(device):
     assert repr(device) == "CpuDevice(id=0)"
     assert (device.id, device.platform, device.process_index) == (0, "cpu", 0)

@@ -4,11 +4,11 @@ Private to this folder: `process`, and of a Device `raw device_list sharding tra
 """
 
 import atexit
+import itertools
 import os
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from ..config import config, thread
@@ -16,33 +16,30 @@ from ..core.source import located
 from . import plugins, versions
 from .failures import PlatformError, fork_error, text_of
 
-
-def cpu_devices_wanted() -> int | None:
-    """The number of devices that the CPU acts as (None: as XLA_FLAGS says, by default 1)."""
-    count: int = config.cpu_devices
-    if count == 1:
-        return None  # XLA itself reads --xla_force_host_platform_device_count from XLA_FLAGS
-    return count
+SPARE = 2  # CPU devices that nobody sees
 
 
-@contextmanager
-def enough_threads(lib: versions.Jaxlib) -> Iterator[None]:
-    """A block that opens a CPU client with more threads than devices.
+def cpu_devices_wanted(lib: versions.Jaxlib) -> int:
+    """The number of devices that a CPU client is to have, the spare ones among them.
 
-    Before jaxlib 0.12, devices are threads of a pool, by default as many as there are devices or
-    cores. With all of them in callbacks of a program on all devices, a program that the callbacks
-    wait for would never begin. XLA takes the number from a variable of the environment.
+    Before jaxlib 0.12, devices are threads of a pool: as many as cores, or as devices if these are
+    more. With all threads in callbacks of a program on all devices, a program that the callbacks
+    wait for would never begin. So several devices come with spare ones, for their threads.
     """
     flag = re.search(r"xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
-    count = max(config.cpu_devices, int(flag[1]) if flag else 1)
-    if not lib.block_after_collectives or count == 1 or "NPROC" in os.environ:
-        yield
-        return
-    os.environ["NPROC"] = str(max(count + 2, os.cpu_count() or 1))
-    try:
-        yield
-    finally:
-        del os.environ["NPROC"]
+    count = config.cpu_devices
+    if count == 1 and flag:
+        count = int(flag[1])
+    return count + SPARE if count > 1 and lib.block_after_collectives else count
+
+
+def without_spare(lib: versions.Jaxlib, devices: Sequence[Any]) -> list[Any]:
+    """The CPU devices of all processes but for the spare ones, which are the last of each."""
+    found: list[Any] = []
+    for _, group in itertools.groupby(devices, lambda device: device.process_index):
+        own = list(group)
+        found += own[:-SPARE] if len(own) > 1 and lib.block_after_collectives else own
+    return found
 
 
 class Device:
@@ -134,9 +131,12 @@ class Client:
         self.raw = raw
         self.lib = lib
         self.process_index: int = raw.process_index()
-        interned = {device.id: Device(device, self, lib) for device in raw.devices()}
+        seen = raw.devices()
+        if name == "cpu":
+            seen = without_spare(lib, seen)
+        interned = {device.id: Device(device, self, lib) for device in seen}
         self.devices = list(interned.values())
-        self.local_devices = [interned[device.id] for device in raw.local_devices()]
+        self.local_devices = [d for d in self.devices if d.process_index == self.process_index]
 
     def __repr__(self) -> str:
         return f"Client({self.name!r}, {len(self.devices)} devices)"
@@ -216,12 +216,8 @@ class Process:
         return client
 
     def _open_cpu(self, lib: versions.Jaxlib) -> Any:
-        wanted = cpu_devices_wanted()
+        wanted = cpu_devices_wanted(lib)
         connection = self.connection
-        with enough_threads(lib):
-            return self._make_cpu(lib, connection, wanted)
-
-    def _make_cpu(self, lib: versions.Jaxlib, connection: Any, wanted: int | None) -> Any:
         if connection is None:
             return lib.xla.get_tfrt_cpu_client(asynchronous=True, num_devices=wanted)
         return lib.xla.get_tfrt_cpu_client(

@@ -7,6 +7,7 @@ import functools
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -123,14 +124,30 @@ def parse(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
+class _Refusal(threading.local):
+    """Refuses to import jax, in the thread that is in a block `without_jax`."""
+
+    active = False
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Called by Python for a module that has not been imported."""
+        if self.active and name == "jax":
+            raise ModuleNotFoundError("jaxlib asked for jax, which weft does not use", name=name)
+
+
+_refusal = _Refusal()
+
+
 @contextmanager
 def without_jax() -> Iterator[None]:
-    """A block for the few calls of jaxlib 0.10 that import `jax`: that import fails at once."""
-    if "jax" in sys.modules:
-        yield
-        return
-    sys.modules["jax"] = None  # type: ignore[assignment]
+    """A block for the few calls of jaxlib 0.10 that import `jax`: that import fails at once.
+
+    In this thread only: others may import it meanwhile.
+    """
+    if _refusal not in sys.meta_path:
+        sys.meta_path.insert(0, _refusal)
+    before, _refusal.active = _refusal.active, True
     try:
         yield
     finally:
-        del sys.modules["jax"]
+        _refusal.active = before
