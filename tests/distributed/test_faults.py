@@ -1,11 +1,11 @@
 """A process dies, hangs, or is not what the others think: they end soon, and say which and why."""
 
+import json
 import os
 import random
+import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -81,6 +81,8 @@ def test_a_killed_process_is_noticed_at_once(start, victim):
     killed = ranks.pop(victim)
     killed.popen.kill()
     all_name(ranks, victim, killed.pid, "its connection broke")
+    for each in ranks:
+        assert re.search(r"\n  it was last at \S*summing.py:\d+ in <module>\n", each.err)
 
 
 @pytest.mark.parametrize("victim", [0, 1])
@@ -88,6 +90,7 @@ def test_a_stopped_process(start, victim):
     ranks = running(start, 2, 100)
     os.kill(ranks[victim].pid, signal.SIGSTOP)
     all_name([ranks[1 - victim]], victim, ranks[victim].pid, "it gave no sign of life for 3 s")
+    assert "summing.py:" in ranks[1 - victim].err.partition("it was last at ")[2]
     os.kill(ranks[victim].pid, signal.SIGCONT)  # and it doesn't go on alone
     assert ranks[victim].end(LIMIT + SLACK).status == LOST
 
@@ -248,32 +251,26 @@ def test_a_process_that_dies_while_others_are_awaited(start):
     refused(first, "process 1 (host ", "ended before all processes had come")
 
 
-EARLY = """
-import atexit, json, socket, threading, time
-from weft.distributed.hub import Hello
-from weft.distributed.members import Limits, Member
-from weft.distributed.spoke import Spoke, attend
-
-members = [Member(0, "here", 1), Member(1, "there", 2)]
-welcome = {"members": members, "limits": Limits(9, 9, 9, 9), "port": 1, "address": ""}
-with socket.create_server(("127.0.0.1", 0)) as hub:
-    def answer():
-        line = hub.accept()[0]
-        line.recv(1000)
-        line.sendall(b"".join(json.dumps(m).encode() + b"\\n" for m in MESSAGES))
-    MESSAGES = [welcome, {"lost": 1, "why": "it was killed"}]
-    threading.Thread(target=answer).start()
-    host, port = hub.getsockname()
-    line, welcome = attend(host, port, Hello(members[0], 2, "0"), timeout=9)
-    Spoke(line, 0, welcome, None)
-    WAIT
-"""
+def test_a_loss_that_is_told_along_with_the_welcome(tmp_path):
+    """On a busy machine both are there when the process looks."""
+    first = [0, "here", 1, 2, "", ""]
+    messages = [{"welcome": [first, [9, 9, 9, 9], 1, ""]}, {"lost": "process 7", "why": "killed"}]
+    with socket.create_server(("127.0.0.1", 0)) as listener, processes(tmp_path) as start:
+        address = "127.0.0.1:{1}".format(*listener.getsockname())
+        (each,) = ranks_told(start, (1, 2), address=address, WEFT_FAULT_TIMEOUT="9")
+        connected, _ = listener.accept()
+        with connected:
+            assert b'"member"' in connected.recv(1000)
+            connected.sendall(b"".join(json.dumps(m).encode() + b"\n" for m in messages))
+            ended = each.end(20)
+    assert ended.status == LOST
+    assert "weft: process 7 is lost: killed" in ended.err
 
 
-@pytest.mark.parametrize("wait", ["time.sleep(9)", "atexit.register(time.sleep, 9)"])
-def test_a_loss_that_is_told_along_with_the_welcome(wait):
-    """On a busy machine both are there when the process looks, which may be exiting by then."""
-    code = EARLY.replace("WAIT", wait)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == LOST
-    assert "weft: process 1 (host there, pid 2) is lost: it was killed" in done.stderr
+def test_a_process_that_waits_at_its_end_for_one_that_dies(start):
+    ranks = members(start, "summing.py", 2, 100, "1:exit:5", WEFT_FAULT_TIMEOUT="30")
+    for each in ranks:
+        each.wait_for("summing")
+    time.sleep(2)
+    ranks[0].popen.kill()
+    all_name(ranks[1:], 0, ranks[0].pid, "its connection broke")

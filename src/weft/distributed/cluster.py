@@ -1,7 +1,7 @@
 """The number and the coordinator of this process, from the environment variables of clusters.
 
-Knows variables only. Sources: the manual pages of Slurm's `srun` (output environment variables) and
-of Open MPI's `mpirun`.
+Sources: the manual pages of Slurm's `srun` (output environment variables) and of Open MPI's
+`mpirun`.
 """
 
 import re
@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from .lines import joined_address
+from .address import joined_address
 
 Environment = Mapping[str, str]
 

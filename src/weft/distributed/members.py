@@ -1,17 +1,26 @@
-"""The processes that compute together, and their time limits."""
+"""The processes that compute together: what they tell each other, and their time limits."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LOST = 75
 """Exit status of a process that ends because another was lost: try again (EX_TEMPFAIL)."""
 
+RUNNING, LEAVING, GONE, FAILED = "running", "leaving", "gone", "failed"
+"""The states of a process: before `shutdown`, in it, after it; or an exception ends it."""
+
 
 class Member(NamedTuple):
-    """One of the processes."""
+    """One of the processes, as it introduces itself to process 0."""
 
     rank: int
     host: str
     pid: int
+    processes: int = 0
+    """The number of processes, as it was told."""
+    jaxlib: str = ""
+    """Its version."""
+    address: str = ""
+    """The IP address from which it reaches process 0."""
 
     def __str__(self) -> str:
         return f"process {self.rank} (host {self.host}, pid {self.pid})"
@@ -33,6 +42,42 @@ class Limits(NamedTuple):
     def interval(self) -> float:
         """Seconds between two heartbeats: several fit into every limit."""
         return max(0.02, min(2.0, min(self[1:]) / 20))
+
+
+class Welcome(NamedTuple):
+    """The answer of process 0 when all have come."""
+
+    first: Member
+    """Process 0."""
+    limits: Limits
+    port: int
+    """Of XLA's service, at process 0's host."""
+    address: str
+    """An IP address at which the others reach the process."""
+
+
+class Status(NamedTuple):
+    """A heartbeat: the state of a process and of its main thread."""
+
+    still: float = 0.0
+    """Seconds since the main thread last ran, outside weft, in a process that computes nothing."""
+    waiting: float = 0.0
+    """Seconds for which it has been found waiting inside weft: for a device, or for others."""
+    at: str = ""
+    """The user's line that it is at."""
+    state: str = RUNNING
+    since: float = 0.0
+    """Seconds for which the process has been in this state."""
+    failure: str = ""
+    """The exception, if it has failed."""
+
+
+def member_in(message: dict[str, Any] | None) -> Member | None:
+    """The introduction of a process; None if the message is something else."""
+    match message:
+        case {"member": [int(), str(), int(), int(), str(), str()] as fields}:
+            return Member(*fields)
+    return None
 
 
 def listed(members: list[Member]) -> str:

@@ -1,8 +1,9 @@
 """Joining and leaving: the steps of `initialize` and `shutdown`.
 
-The processes connect to process 0 (`hub.py`, `spoke.py`), which checks that all are there and
-agree. Then they join XLA's own service, which tells them of each other's devices. The connection to
-process 0 stays open, to notice lost processes. At exit a process leaves as by `shutdown`.
+The processes connect to process 0 (`coordinator.py`), which checks that all are there and agree.
+Then they join XLA's coordination service, which tells them of each other's devices. The connection
+to process 0 stays open, to notice lost processes (`watch.py`). At exit a process leaves as by
+`shutdown`.
 """
 
 import atexit
@@ -11,18 +12,17 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from ..config import config
 from ..runtime import distributed as runtime, versions
 from ..runtime.failures import PlatformError
+from .address import is_loopback, joined_address, split_address
 from .cluster import HIDDEN_DEVICES, detect
-from .hub import Hello, Hub
-from .lines import is_loopback, joined_address, split_address
+from .coordinator import Coordinator
 from .members import Limits, Member
 from .relay import Relay
-from .spoke import Refused, Spoke, Unanswered, attend
+from .watch import Refused, Unanswered, Watch, attend
 
 __all__ = ["initialize", "is_initialized", "shutdown"]
 
@@ -34,12 +34,19 @@ BEHIND = 3
 which Python is stuck."""
 
 
+LEAVING = '["shutdown", null]'
+"""The text that processes exchange before they leave, in the form of multihost_utils."""
+
+
 class Membership(NamedTuple):
     """The open connections of this process while it is one of several."""
 
-    spoke: Spoke
-    hub: Hub | None
+    connection: runtime.Connection
+    watch: Watch
+    service: runtime.Service | None
+    """XLA's service, in process 0."""
     relay: Relay | None
+    """The way to it, in the others."""
 
 
 class Settings(NamedTuple):
@@ -143,15 +150,15 @@ def shutdown() -> None:
     global _current
     if _current is None:
         return
-    _current.spoke.leave()
+    _current.watch.leave()
+    _current.connection.exchange(LEAVING)
     left, _current = _current, None
     runtime.disconnect()
-    left.spoke.close()
+    left.watch.close()
     if left.relay is not None:
         left.relay.close()
-    if left.hub is not None:
-        left.hub.over.wait()
-        left.hub.service.shutdown()
+    if left.service is not None:
+        left.service.shutdown()
 
 
 # --- settings ---
@@ -220,23 +227,26 @@ def _seconds(name: str, given: float | None) -> float:
 
 def _joined(settings: Settings, limits: Limits, bind: str | None) -> Membership:
     """Connects to process 0, then joins XLA's service. Raises PlatformError."""
-    hub, host, port = None, settings.host, settings.port
+    host, port, me = settings.host, settings.port, _introduction(settings)
+    coordinator = service = relay = None
     if settings.rank == 0:
         listener = _listener(settings, bind)
         bound, port, *_ = listener.getsockname()
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bound, bound)
-        service = partial(_open_service, settings.processes, bound, limits)
-        hub = Hub(listener, settings.processes, versions.load().version, limits, service)
+        service, xla = _open_service(settings.processes, bound, limits)
+        coordinator = Coordinator(listener, settings.processes, me.jaxlib, limits, xla)
     try:
-        line, welcome = attend(host, port, _hello(settings), limits.initialization)
+        line, welcome = attend(host, port, me, limits.initialization)
     except Refused as error:
-        if hub is not None:
-            hub.over.wait()
+        if coordinator is not None and service is not None:
+            coordinator.over.wait()
+            service.shutdown()
         raise PlatformError(f"initialize: {error}") from None
-    spoke = Spoke(line, settings.rank, welcome, hub)
-    relay = None if hub is not None else Relay(host, welcome.port)
+    watch = Watch(line, welcome, me, coordinator)
+    if coordinator is None:
+        relay = Relay(host, welcome.port)
     try:
-        runtime.connect(
+        connection = runtime.connect(
             joined_address(host, welcome.port) if relay is None else relay.address,
             settings.rank,
             settings.processes,
@@ -247,14 +257,14 @@ def _joined(settings: Settings, limits: Limits, bind: str | None) -> Membership:
             local_device_ids=settings.local_device_ids,
         )
     except PlatformError as error:
-        spoke.fail(str(error))
+        watch.fail(str(error))
         raise
-    return Membership(spoke, hub, relay)
+    return Membership(connection, watch, service, relay)
 
 
-def _hello(settings: Settings) -> Hello:
-    me = Member(settings.rank, socket.gethostname(), os.getpid())
-    return Hello(me, settings.processes, versions.load().version)
+def _introduction(settings: Settings) -> Member:
+    jaxlib = versions.load().version
+    return Member(settings.rank, socket.gethostname(), os.getpid(), settings.processes, jaxlib)
 
 
 def _listener(settings: Settings, bind: str | None) -> socket.socket:
@@ -278,7 +288,7 @@ def _listener(settings: Settings, bind: str | None) -> socket.socket:
 def _who_has(settings: Settings) -> str:
     """The answer of a process 0 that holds the port already; empty if it is another program."""
     try:
-        attend(settings.host, settings.port, _hello(settings), timeout=1)
+        attend(settings.host, settings.port, _introduction(settings), timeout=1)
     except Unanswered:
         return ""
     except Refused as error:
@@ -317,17 +327,17 @@ def _leave_at_exit() -> None:
     error = getattr(sys, "last_value", None)  # what ends this process, unless it is interactive
     if error is None or hasattr(sys, "ps1"):
         shutdown()
-    else:
-        _current.spoke.fail(f"{type(error).__name__}: {error}")
+        return
+    _current.watch.fail(f"{type(error).__name__}: {error}")
+    if _current.service is not None:
+        _current.service.abandon()
 
 
 def _forget() -> None:
     """Forgets the connections, in a forked child, which isn't one of the processes."""
     global _current
     if _current is not None:
-        _current.spoke.forget()
-        if _current.hub is not None:
-            _current.hub.forget()
+        _current.watch.forget()
         _current = None
 
 

@@ -1,14 +1,15 @@
 """Relays XLA's connection to process 0, and keeps this end open when the other one breaks.
 
-XLA ends a process the moment its connection to process 0 breaks, with a message that names nobody.
-Through a relay it sees no break, so that there is time to report who was lost.
-Knows nothing of the data.
+XLA aborts a process the moment its connection to process 0 breaks, with a message that names
+nobody. Through a relay it sees no break, so that there is time to report who was lost.
 """
 
 import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+
+from .line import end
 
 
 class Relay:
@@ -22,43 +23,25 @@ class Relay:
         _start(self._accept)
 
     def _accept(self) -> None:
-        while True:
-            try:
+        with suppress(OSError):  # closed, or process 0 is lost
+            while True:
                 near, _ = self._listener.accept()
-            except OSError:  # closed
-                return
-            try:
+                self._open.append(near)
                 far = socket.create_connection(self._target)
-            except OSError:
-                near.close()  # XLA tries again
-                continue
-            self._open += near, far
-            _start(self._pass_on, near, far)
-            _start(self._hold, far, near)
-
-    def _pass_on(self, near: socket.socket, far: socket.socket) -> None:
-        _copy(near, far)
-        _end(far)
-
-    def _hold(self, far: socket.socket, near: socket.socket) -> None:
-        _copy(far, near)  # and `near` stays open
+                self._open.append(far)
+                _start(_copy, near, far)
+                _start(_copy, far, near)
 
     def close(self) -> None:
         """Ends the relay; call it when XLA has left."""
         for each in self._open:
-            _end(each)
-            each.close()
+            end(each)
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
     with suppress(OSError):  # a broken connection is the end of one, as a closed one is
         while data := source.recv(1 << 16):
             target.sendall(data)
-
-
-def _end(connected: socket.socket) -> None:
-    with suppress(OSError):  # it has ended already
-        connected.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits for it
 
 
 def _start(function: Callable[..., None], *args: socket.socket) -> None:

@@ -1,5 +1,5 @@
 """The position of the main thread, and the time for which it has been idle, as seen from another
-thread. Knows no other process.
+thread.
 
 A thread that is blocked in one call uses no processor time at all, to the nanosecond. One that
 computes does, and so does a loop of short sleeps. That is the difference between a process that
@@ -12,23 +12,11 @@ import threading
 import time
 from collections.abc import Iterator
 from types import FrameType
-from typing import NamedTuple
 
 WEFT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 BUSY = 0.01
 """The fraction of a processor's time above which a process counts as busy."""
-
-
-class Report(NamedTuple):
-    """The state of a process's main thread."""
-
-    still: float = 0.0
-    """Seconds since it last ran, outside weft, in a process that computes nothing besides."""
-    waiting: float = 0.0
-    """Seconds for which it has been found waiting inside weft: for a device, or for others."""
-    at: str = ""
-    """The user's line where it is."""
 
 
 class Stillness:
@@ -42,8 +30,8 @@ class Stillness:
         self._seen = self._used = self._spent = 0.0
         self._still_since = self._waiting_since = self._seen = time.monotonic()
 
-    def look(self) -> Report:
-        """The report since the last look."""
+    def look(self) -> tuple[float, float, str]:
+        """The first fields of a Status: how long the main thread is still, and waits, and where."""
         now = time.monotonic()
         inside, at = whereabouts(self._main)
         used = 0.0 if self._clock is None else time.clock_gettime(self._clock)
@@ -55,7 +43,7 @@ class Stillness:
         if not inside or used - self._used > allowed:
             self._waiting_since = now
         self._seen, self._used, self._spent = now, used, spent
-        return Report(now - self._still_since, now - self._waiting_since, at)
+        return now - self._still_since, now - self._waiting_since, at
 
 
 def whereabouts(thread: int) -> tuple[bool, str]:

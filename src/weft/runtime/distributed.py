@@ -68,17 +68,11 @@ class Connection:
         try:
             return str(self.raw.blocking_key_value_get(key, round(timeout * 1000)))
         except RuntimeError as error:
-            raise _service_failure(f"get({key!r})", error, timeout) from None
-
-    def barrier(self, name: str, timeout: float) -> None:
-        """Waits until all processes have called it. A name can be used once.
-
-        Raises: TimeoutError.
-        """
-        try:
-            self.raw.wait_at_barrier(name, round(timeout * 1000))
-        except RuntimeError as error:
-            raise _service_failure(f"barrier({name!r})", error, timeout) from None
+            if "DEADLINE_EXCEEDED" in code_of(error) or "DEADLINE_EXCEEDED" in str(error):
+                raise TimeoutError(
+                    f"get({key!r}): other processes did not come within {timeout:g} s"
+                ) from None
+            raise PlatformError(f"get({key!r}): {text_of(error)}") from None
 
     def exchange(self, text: str) -> list[str]:
         """The texts of all processes, in their order. Waits until all processes have called it.
@@ -190,9 +184,3 @@ def disconnect() -> None:
     if process.connection is not None:
         process.connection.shutdown()
         process.connection = None
-
-
-def _service_failure(operation: str, error: RuntimeError, timeout: float) -> Exception:
-    if "DEADLINE_EXCEEDED" in code_of(error) or "DEADLINE_EXCEEDED" in str(error):
-        return TimeoutError(f"{operation}: other processes did not come within {timeout:g} s")
-    return PlatformError(f"{operation}: {text_of(error)}")

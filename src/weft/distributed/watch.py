@@ -1,0 +1,199 @@
+"""A process's connection to process 0: heartbeats, and the end of this process if one is lost."""
+
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from .address import joined_address
+from .coordinator import DIED, ENDED, Coordinator, last_seen, silent
+from .line import Line
+from .members import FAILED, GONE, LEAVING, LOST, RUNNING, Limits, Member, Status, Welcome
+from .stillness import Stillness, whereabouts
+
+RETRY = 0.1
+"""Seconds between attempts to reach process 0, which may not have started."""
+
+SILENCE = 10.0
+"""Seconds within which process 0 sends something, if only that it waits for others."""
+
+PATIENCE = 60.0
+"""Seconds at most for process 0 to answer that this one has failed."""
+
+TRACEBACK = 0.3
+"""Seconds for an exception that a loss leads to in the main thread to be printed before the reason.
+"""
+
+FLUSH = 3.0
+"""Seconds at most for the output to be written, and for the others to be told."""
+
+
+class Refused(Exception):
+    """Process 0 refused this process, for this reason."""
+
+
+class Unanswered(Refused):
+    """No process 0 answered at the address."""
+
+
+def attend(host: str, port: int, me: Member, timeout: float) -> tuple[Line, Welcome]:
+    """Connects to process 0 and waits for the others.
+
+    Raises: Refused: the process is late, one too many, or disagrees about the number of processes.
+    """
+    line = Line(_reach(host, port, timeout))
+    line.socket.settimeout(min(timeout, SILENCE))
+    line.send(member=me._replace(address=line.socket.getsockname()[0]))
+    while message := line.receive():
+        match message:
+            case {"refused": str(reason)}:
+                line.close()
+                raise Refused(reason)
+            case {"welcome": [first, limits, port, address]}:
+                line.socket.settimeout(None)
+                return line, Welcome(Member(*first), Limits(*limits), port, address)
+    line.close()
+    raise Unanswered(
+        f"what is at {joined_address(host, port)} does not answer as process 0 would\n"
+        "  fix: see whether process 0 has failed; if the port is another program's, choose another"
+    )
+
+
+def _reach(host: str, port: int, timeout: float) -> socket.socket:
+    """A connection to process 0, which may start later than this process."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return socket.create_connection((host, port), timeout=SILENCE)
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise Unanswered(
+                    f"process 0 was not to be found at {joined_address(host, port)} within "
+                    f"{timeout:g} s: {error}\n"
+                    "  fix: start it, check coordinator_address, or allow more by "
+                    "initialization_timeout"
+                ) from None
+        time.sleep(RETRY)
+
+
+class Watch:
+    """The threads that keep the connection, from the welcome to the end.
+
+    Args:
+      coordinator: in process 0, which must tell the others before it ends.
+    """
+
+    def __init__(
+        self, line: Line, welcome: Welcome, me: Member, coordinator: Coordinator | None
+    ) -> None:
+        self.me = me
+        self._line = line
+        self._limits = welcome.limits
+        self._first = str(welcome.first)
+        self._first_at = ""
+        self._coordinator = coordinator
+        self._heard = time.monotonic()
+        self._state = RUNNING
+        self._since = self._heard
+        self._failure = ""
+        self._wake = threading.Event()
+        self._given_up = threading.Event()
+        self._ending = threading.Event()
+        self._one_end = threading.Lock()
+        # Begun now: Python 3.12 starts no threads while it exits, when others may still be lost.
+        self._flushing = self._thread(self._flush)
+        self._beating = self._thread(self._beat)
+        self._thread(self._listen)
+
+    def _thread(self, run: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=run, name=f"weft{run.__name__}", daemon=True)
+        thread.start()
+        return thread
+
+    def leave(self) -> None:
+        """Reports that this process is ready to leave: the others are expected to be, soon."""
+        self._enter(LEAVING)
+
+    def fail(self, reason: str) -> None:
+        """Reports that this process ends by an exception, and waits until the others know."""
+        self._failure = reason
+        self._enter(FAILED)
+        self._given_up.wait(PATIENCE)
+        self._given_up.set()
+        self._part()
+
+    def close(self) -> None:
+        """Disconnects after all have left."""
+        self._enter(GONE)
+        self._beating.join()
+        self._ending.set()
+        self._line.close()
+        if self._coordinator is not None:
+            self._coordinator.over.wait()
+
+    def forget(self) -> None:
+        """Closes the connection in a forked child, which would hide this process's death."""
+        self._line.forget()
+        if self._coordinator is not None:
+            self._coordinator.forget()
+
+    def _enter(self, state: str) -> None:
+        self._state, self._since = state, time.monotonic()
+        self._wake.set()
+
+    def _part(self) -> None:
+        """Disconnects, and gives the others time to read why."""
+        self._line.close()
+        if self._coordinator is not None:
+            self._coordinator.over.wait(FLUSH)
+
+    def _beat(self) -> None:
+        stillness, limits = Stillness(), self._limits
+        while not self._given_up.is_set():
+            seconds = time.monotonic() - self._since
+            status = Status(*stillness.look(), self._state, seconds, self._failure)
+            self._line.send(status=status)
+            if status.state == GONE:
+                return
+            if time.monotonic() - self._heard > limits.heartbeat - 2 * limits.interval:
+                self._lose(self._first, silent(limits) + last_seen(self._first_at))
+            self._wake.wait(limits.interval)
+            self._wake.clear()
+
+    def _listen(self) -> None:
+        while message := self._line.receive():
+            self._heard = time.monotonic()
+            match message:
+                case {"at": str(at)}:
+                    self._first_at = at
+                case {"lost": str(lost), "why": str(why)}:
+                    if self._state == FAILED and why.startswith(ENDED):
+                        self._given_up.set()  # it goes on ending, by its own exception
+                    else:
+                        self._lose(lost, why)
+        if self._state != GONE and not self._given_up.is_set():
+            self._lose(self._first, DIED + last_seen(self._first_at))
+
+    def _lose(self, lost: str, why: str) -> None:
+        """Ends this process, whose main thread may be waiting for ever."""
+        self._one_end.acquire()  # by the first thread that comes here; another one waits
+        time.sleep(TRACEBACK)
+        _, at = whereabouts(threading.main_thread().ident or 0)
+        where = f", at {at}" if at else ""
+        text = f"weft: {lost} is lost: {why}\n  {self.me} ends with status {LOST}{where}\n"
+        with suppress(OSError):  # nobody may be left to read it
+            os.write(2, text.encode())
+        self._ending.set()
+        self._flushing.join(FLUSH)  # for ever, if the main thread is stuck in writing
+        self._part()
+        os._exit(LOST)
+
+    def _flush(self) -> None:
+        """Writes the buffered output when this process ends."""
+        self._ending.wait()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # closed
+                stream.flush()
