@@ -308,9 +308,10 @@ def _same_nodes(a: PyTreeDef, b: PyTreeDef) -> bool:
     may well be about the children, and a class that flattens what is in it has only leaves."""
     children, others = a.children(), b.children()
     if len(children) != len(others):
-        is_registered = a.kind is not None and a.kind.type not in _BUILTIN
-        leaves = a.num_leaves if is_registered and not a.kind.is_namedtuple else -1
-        return a.kind is b.kind and leaves == b.num_leaves == max(len(children), len(others))
+        kind = a.kind
+        if kind is not b.kind or kind is None or kind.type in _BUILTIN or kind.is_namedtuple:
+            return False
+        return a.num_leaves == b.num_leaves == max(len(children), len(others))
     return (
         a.kind == b.kind
         and len(children) == len(others)

@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 
+import weft
 from weft.core.aval import Aval, _interned, aval
 
 F32 = np.dtype("float32")
@@ -44,3 +45,8 @@ def test_threads_that_intern_at_once_get_one_object():
         t.join()
     first, *others = found
     assert all(a is b for other in others for a, b in zip(first, other, strict=True))
+
+
+def test_avals_of_keys():
+    key = weft.random.key(0)
+    assert weft.core.ShapedArray((), key.dtype) is key.aval

@@ -1,5 +1,7 @@
 """Arrays and tracers have the same operators and methods."""
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,17 @@ def subclasses(cls):
     for c in cls.__subclasses__():
         yield c
         yield from subclasses(c)
+
+
+@pytest.mark.parametrize("transform", [weft.jit, weft.grad, weft.vmap])
+def test_weak_references_and_device_get_of_traced_values(transform):
+    def f(x):
+        assert weakref.ref(x)() is x
+        assert weft.device_get({"x": x})["x"] is x
+        return x
+
+    x = np.ones(2, "f") if transform is weft.vmap else 1.0
+    assert np.all(np.asarray(transform(f)(x)) == 1)
 
 
 @pytest.mark.parametrize("cls", [Array, *subclasses(Tracer)], ids=lambda c: c.__name__)

@@ -28,4 +28,6 @@ def test_equations_have_them():
 )
 def test_dtype(x, dtype):
     assert lax.dtype(x) == np.dtype(dtype)
+    assert lax.dtype(np.dtype(dtype)) == np.dtype(dtype)
+    assert lax.dtype(np.dtype(dtype).type) == np.dtype(dtype)
     assert weft.jit(lambda v: lax.convert_element_type(0, lax.dtype(v)))(x).dtype == dtype

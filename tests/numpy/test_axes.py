@@ -35,11 +35,12 @@ RANGES = {
 
 
 @pytest.mark.parametrize("name", RANGES)
-def test_axes_may_be_a_range(name):
+@pytest.mark.parametrize("axes", [range(2), onp.arange(2), onp.array([0, 1], "int8")], ids=repr)
+def test_axes_may_be_a_range_or_an_array(name, axes):
     f = RANGES[name]
     expected = f((0, 1))
     for _ in range(3):
-        assert np.array_equal(f(range(2)), expected)
+        assert np.array_equal(f(axes), expected)
 
 
 def test_orders_of_axes_may_be_ranges():
@@ -47,6 +48,13 @@ def test_orders_of_axes_may_be_ranges():
     assert np.transpose(X, range(2, -1, -1)).shape == (4, 3, 2)
     assert np.array(X).transpose(range(2, -1, -1)).shape == (4, 3, 2)
     assert lax.transpose(X, range(2, -1, -1)).shape == (4, 3, 2)
+    assert np.transpose(X, onp.array([2, 0, 1])).shape == (4, 2, 3)
+    assert np.array(X).transpose(onp.array([2, 0, 1])).shape == (4, 2, 3)
+    assert np.tensordot(X, X, onp.array([[0, 1], [0, 1]])).shape == (4, 4)
+    assert np.linalg.norm(X, axis=onp.array([0, 2])).shape == (3,)
+    assert np.sum(X, onp.array(1)).shape == (2, 4)
+    with pytest.raises(TypeError, match="sum: axis must be an int; got float"):
+        np.sum(X, onp.array([0.0, 1.0]))
 
 
 BOOLEANS = {

@@ -493,3 +493,12 @@ def test_eager_calls_compile_nothing_anew(function, monkeypatch):
     monkeypatch.setattr(loaded, "compile_program", lambda *args: compiled.append(args))
     function(x)
     assert not compiled
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_expm_mixes_no_dtypes(dtype):
+    a = onp.array([[0.0, 1.0], [-1.0, 0.5]], dtype)
+    with weft.numpy_dtype_promotion("strict"):
+        found = [f(a) for f in (ours.expm, jit(ours.expm))]
+    for x in found:
+        onp.testing.assert_allclose(x, oracle.expm(a), rtol=1e-5, atol=1e-6)

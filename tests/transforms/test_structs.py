@@ -32,6 +32,9 @@ def test_questions_that_need_no_elements(name):
 def test_a_struct_without_axes():
     assert (np.shape(SCALAR), np.ndim(SCALAR), np.size(SCALAR)) == ((), 0, 1)
     assert np.iscomplexobj(SCALAR)
+    for kind in (np.float32, np.complex64, complex):  # a type is no number
+        assert not np.iscomplexobj(kind)
+        assert np.isrealobj(kind)
     assert SCALAR
     with pytest.raises(TypeError, match="len: expected a struct with at least one axis"):
         len(SCALAR)

@@ -255,7 +255,7 @@ class Array(Value):
 class Tracer(Value):
     """A value that stands for an array while a function is traced."""
 
-    __slots__ = ("_trace", "aval")
+    __slots__ = ("__weakref__", "_trace", "aval")
     _trace: Any
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

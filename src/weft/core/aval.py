@@ -55,7 +55,7 @@ class Aval:
                 f"ShapedArray: weft's types have no shardings; got sharding={sharding!r}\n"
                 "  fix: leave it out; jit and shard_map take shardings as arguments"
             )
-        return aval(tuple(shape), np.dtype(dtype), weak_type)
+        return aval(tuple(shape), dtype if is_extended(dtype) else np.dtype(dtype), weak_type)
 
     @property
     def sharding(self) -> NamedSharding:

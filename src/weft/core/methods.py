@@ -90,7 +90,7 @@ class Methods(AbstractArray):
     def transpose(self, *axes: Any) -> "Array":
         """The array with its axes permuted."""
         if len(axes) == 1 and not isinstance(axes[0], int):  # a sequence, or None
-            axes = axes[0]
+            return self.operators.transpose(self, axes[0])
         return self.operators.transpose(self, axes or None)
 
     def swapaxes(self, axis1: int, axis2: int) -> "Array":

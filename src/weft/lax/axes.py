@@ -4,6 +4,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import AxisError, ShapeError
 
 
@@ -35,7 +37,7 @@ def number_of_axis(name: str, axis: Any) -> int:
 
 def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:
     """Axes of `x`, counted from the front; none twice."""
-    if not isinstance(axes, (list, tuple, range)):
+    if not isinstance(axes, (list, tuple, range, np.ndarray)):
         raise TypeError(f"{name}: axes must be a sequence of ints; got {axes!r}")
     found = tuple([axis_of(name, x, a) for a in axes])
     if len(set(found)) != len(found):

@@ -17,7 +17,8 @@ __all__ = ["bitcast_convert_type", "convert_element_type", "dtype", "reduce_prec
 
 @located
 def dtype(x: ArrayLike) -> np.dtype[Any]:
-    """The dtype of an array, a scalar, or anything that has one; a Python number's default.
+    """The dtype of an array, a scalar, or anything that has one; a Python number's default. A dtype
+    is its own.
 
     Raises: TypeError: `x` is no array and no scalar.
     Example:
@@ -26,7 +27,9 @@ def dtype(x: ArrayLike) -> np.dtype[Any]:
       (dtype('float32'), dtype('int8'))
     Source: JAX documentation, `jax.lax.dtype`.
     """
-    found = None if isinstance(x, Value) else getattr(x, "dtype", None)
+    found = x if isinstance(x, (np.dtype, type)) else None
+    if found is None and not isinstance(x, Value):
+        found = getattr(x, "dtype", None)
     return as_value(x).aval.dtype if found is None else dtypes.canonicalize_dtype(found)
 
 

@@ -1,4 +1,4 @@
-"""Axes, shapes and static integers as users write them. Knows nothing of values' elements."""
+"""Axes, shapes and static integers as users write them."""
 
 import operator
 from collections.abc import Iterable
@@ -33,8 +33,9 @@ def all_axes(name: str, axis: Any, of: Any, argument: str = "axis") -> tuple[int
     """Several axes counted from the front: one, a sequence of them, or all for `None`."""
     if axis is None:
         return tuple(range(of if of.__class__ is int else of.ndim))
+    axis = as_listed(axis)
     if isinstance(axis, SEQUENCES):
-        axes = tuple([one_axis(name, a, of, argument) for a in axes_of(axis)])
+        axes = tuple([one_axis(name, a, of, argument) for a in axis])
         if len(set(axes)) != len(axes):
             raise noted(errors.ShapeError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
         return axes
@@ -43,7 +44,13 @@ def all_axes(name: str, axis: Any, of: Any, argument: str = "axis") -> tuple[int
 
 def axes_of(axis: Any) -> Any:
     """A sequence of axes from one, or from a sequence."""
+    axis = as_listed(axis)
     return axis if isinstance(axis, SEQUENCES) else (axis,)
+
+
+def as_listed(axis: Any) -> Any:
+    """A NumPy array of axes as a list, or an int; anything else as it is."""
+    return axis.tolist() if isinstance(axis, np.ndarray) else axis
 
 
 SEQUENCES = (tuple, list, range)

@@ -258,7 +258,7 @@ def iscomplexobj(x: Any) -> bool:
       >>> np.iscomplexobj(np.array([1j])), np.iscomplexobj(1.0)
       (True, False)
     """
-    if x is None:
+    if x is None or isinstance(x, type):  # a dtype is no complex number, not complex64 either
         return False
     return dtypes.is_complex(known_aval("iscomplexobj", x, "x").dtype)
 

@@ -12,7 +12,7 @@ from ..primitives import arithmetic, complex_numbers, structural
 from ..primitives.contraction import canonical_precision, dot_general, narrower
 from ..primitives.slicing import concatenate, split
 from ..typing import ArrayLike, DTypeLike
-from .axes import SEQUENCES, all_axes, one_axis, whole_number
+from .axes import SEQUENCES, all_axes, as_listed, one_axis, whole_number
 from .creation import wanted_dtype
 from .plans import composite, keep_plan, kept_plan, plan_table
 from .promotion import cast, check_ranks, no_out, noted, promote_values, value
@@ -403,6 +403,7 @@ def tensordot(
       (2, 4)
     """
     x, y = promote_values("tensordot", a, b)
+    axes = as_listed(axes)
     if not isinstance(axes, SEQUENCES):
         count = whole_number("tensordot", axes, "axes")
         if not 0 <= count <= min(x.ndim, y.ndim):

@@ -14,7 +14,7 @@ from ...lax import linalg as lax_linalg
 from ...primitives import selection, structural
 from ...primitives.linalg.factored import factored_inverse, factored_solve
 from ...typing import ArrayLike
-from ..axes import SEQUENCES, one_axis, whole_number
+from ..axes import axes_of, one_axis, whole_number
 from ..plans import composite
 from ..promotion import cast
 from .determinants import determinant, sign_and_logarithm
@@ -144,11 +144,10 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
     """
     x, y = pair("tensorsolve", a, b)
     if axes is not None:
-        listed = axes if isinstance(axes, SEQUENCES) else (axes,)
-        moved = [one_axis("tensorsolve", i, x, "axes") for i in listed]
+        moved = [one_axis("tensorsolve", i, x, "axes") for i in axes_of(axes)]
         order = (*[i for i in range(x.ndim) if i not in moved], *moved)
         if len(order) != x.ndim:
-            raise ShapeError(f"tensorsolve: axes names an axis twice: {tuple(listed)}")
+            raise ShapeError(f"tensorsolve: axes names an axis twice: {axes}")
         x = structural.transpose(x, permutation=order)
     shape = x.shape[y.ndim :]
     if x.size != y.size**2 or math.prod(shape) != y.size:

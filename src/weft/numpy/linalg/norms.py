@@ -17,7 +17,7 @@ from ...primitives.comparison import eq, ne
 from ...primitives.reduction import reduce_max, reduce_min, reduce_or
 from ...primitives.transcendental import pow_
 from ...typing import ArrayLike
-from ..axes import SEQUENCES, all_axes, no_bool
+from ..axes import all_axes
 from ..plans import composite
 from ..promotion import cast, noted, value
 from ..reductions import keep_axes
@@ -270,10 +270,7 @@ def norm(
         axes = tuple(range(v.ndim))
         if ord is None or not axes:
             return _checked_vectors("norm", v, ord, axes, keepdims)
-    elif isinstance(axis, SEQUENCES):
-        axes = all_axes("norm", axis, v)
     else:
-        no_bool("norm", axis, "axis")
         axes = all_axes("norm", axis, v)
     if len(axes) == 1:
         return _checked_vectors("norm", v, ord, axes, keepdims)

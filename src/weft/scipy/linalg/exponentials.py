@@ -152,7 +152,7 @@ def _exponential(a: Any, *, upper_triangular: bool, most: int) -> Any:
     table = onp.zeros((len(degrees), degree + 1))
     for row, (n, _) in zip(table, degrees, strict=True):
         row[: n + 1] = coefficients(n)
-    c = np.asarray(table, powers[1].real.dtype)[level]
+    c = np.asarray(table, powers[1].dtype)[level]
     odd, even = (sum(c[k + 2 * i] * x for i, x in enumerate(powers)) for k in (1, 0))
     if degree == 13:
 

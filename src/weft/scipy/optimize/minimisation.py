@@ -100,7 +100,7 @@ def minimize(
         )
     x = start_of(x0)
     n, is_complex = x.shape[0], dtypes.is_complex(x.dtype)
-    function = functools.partial(lambda args, x: fun(x, *args), args)
+    function: Callable[[Any], Any] = functools.partial(lambda args, x: fun(x, *args), args)
     check_value(function, x)
     if is_complex:  # a function of the real and the imaginary parts
         of_complex, x = function, concatenate([real(x), imag(x)])

@@ -307,9 +307,8 @@ def device_get(x: object) -> Any:
     Args:
       x: an array, a scalar, or a container of them.
     Returns: the same tree; what isn't an array, Python's scalars among it, stays as it is, and so
-      do keys. The arrays can't be written to: on the CPU they share the memory of those that they
-      are of.
-    Raises: TracerArrayConversionError: an array is being traced.
+      do keys and traced values. The arrays can't be written to: on the CPU they share the memory of
+      those that they are of.
     Example:
       >>> import weft
       >>> weft.device_get(weft.numpy.array([1., 2., 3.]))
@@ -320,6 +319,8 @@ def device_get(x: object) -> Any:
     def get(leaf: object) -> Any:
         if isinstance(leaf, Array):
             return leaf if is_extended(leaf.dtype) else leaf.__array__()
+        if isinstance(leaf, Tracer):
+            return leaf
         return leaf if not hasattr(leaf, "__array__") else np.asarray(leaf)
 
     with transfers.explicitly():
