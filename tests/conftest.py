@@ -224,17 +224,17 @@ def effort_of_compilation(request):
     if sampling.whole or not path.startswith(LEAST_EFFORT):
         yield
         return
-    from weft.compiler import program
+    from weft.compiler import lowered
 
     options = request.getfixturevalue("least_effort")
-    before = dict(program.OPTIONS)
-    program.OPTIONS |= {name: given | options for name, given in before.items()}
+    before = dict(lowered.OPTIONS)
+    lowered.OPTIONS |= {name: given | options for name, given in before.items()}
     with pytest.MonkeyPatch.context() as patch:
         # for the processes that tests start; XLA in this one has read it long ago
         flags = " ".join(f"--{name}={value}".lower() for name, value in options.items())
         patch.setenv("XLA_FLAGS", f"{os.environ.get('XLA_FLAGS', '')} {flags}".lstrip())
         yield
-    program.OPTIONS |= before
+    lowered.OPTIONS |= before
 
 
 @pytest.fixture(scope="session")

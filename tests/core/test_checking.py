@@ -190,16 +190,16 @@ def test_the_switch_checks_what_rules_give(case):
 
 def test_programs_are_checked_after_each_pass(monkeypatch):
     """A pass that loses an equation is named."""
-    from weft.compiler import program
+    from weft.compiler import lowered
 
-    sound = program.without_dead_code
+    sound = lowered.without_dead_code
 
     def forgetful(jaxpr):
         lean, used = sound(jaxpr)
         return Jaxpr([], [], lean.invars, lean.equations[1:], lean.outvars, lean.name), used
 
     f = weft.jit(lambda x: sin(sin(x)))
-    monkeypatch.setattr(program, "without_dead_code", forgetful)
+    monkeypatch.setattr(lowered, "without_dead_code", forgetful)
     with (
         weft.enable_checks(True),
         pytest.raises(InvalidJaxprError, match="not defined before; after dead code elimination"),

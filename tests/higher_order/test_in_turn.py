@@ -92,10 +92,10 @@ def test_an_un_jitted_call_is_compiled_once():
     def f(i, x):
         return lax.switch(i, branches, x)
 
-    from weft.compiler import loaded
+    from weft.compiler import compiled
 
     names = []
-    original = loaded.compile_program
+    original = compiled.compile_program
 
     def counting(program, *args):
         names.append(program.name)
@@ -108,10 +108,10 @@ def test_an_un_jitted_call_is_compiled_once():
         weft.debug.callback(note, x)
         return x * 2
 
-    loaded.compile_program = counting
+    compiled.compile_program = counting
     try:
         for _ in range(3):
             weft.vmap(lambda i, x: lax.cond(i > 0, noting, lambda x: x, x))(WHICH, X)
     finally:
-        loaded.compile_program = original
+        compiled.compile_program = original
     assert len(names) == len(set(names)) <= 2

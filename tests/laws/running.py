@@ -11,7 +11,7 @@ import numpy as np
 from cases.case import Case, kind_of
 
 import weft.numpy.operators  # noqa: F401  (fills the hook that gives operators their meaning)
-from weft.compiler.loaded import run_jaxpr
+from weft.compiler.compiled import run_jaxpr
 from weft.core.array import from_host
 from weft.core.value import Value
 from weft.interpreters.stage import stage

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from weft.compiler.disk_cache import compile_or_load
+from weft.compiler.lowered import LoweredProgram
 from weft.compiler.placing import buffer_on
-from weft.compiler.program import Program
 from weft.config import eager_tier
 from weft.core.array import Array, from_host
 from weft.interpreters.stage import stage
@@ -20,7 +20,7 @@ RNG = np.random.default_rng(0)
 def as_on_a_gpu(primitive, arrays, params):
     """The outputs of the program written for a GPU, run on the CPU."""
     args = [from_host(a) for a in arrays]
-    program = Program(stage(lambda *xs: [primitive(*xs, **params)], [a.aval for a in args]))
+    program = LoweredProgram(stage(lambda *xs: [primitive(*xs, **params)], [a.aval for a in args]))
     device = client.default_device()
     text, _ = program.text("cuda")
     assert text != program.text("cpu")[0]

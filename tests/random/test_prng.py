@@ -8,7 +8,7 @@ import pytest
 
 import weft
 from weft import lax, random, tree_util
-from weft.compiler.loaded import run_jaxpr
+from weft.compiler.compiled import run_jaxpr
 from weft.interpreters.stage import stage
 from weft.primitives import random_bits as bits
 from weft.random import prng

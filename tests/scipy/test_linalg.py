@@ -10,7 +10,7 @@ import weft
 import weft.numpy as np
 import weft.scipy.linalg as ours
 from weft import grad, jit, jvp, vmap
-from weft.compiler import loaded
+from weft.compiler import compiled as programs
 from weft.tree_util import tree_leaves
 
 RNG = onp.random.default_rng(13)
@@ -490,7 +490,7 @@ def test_eager_calls_compile_nothing_anew(function, monkeypatch):
     for _ in range(3):
         function(x)
     compiled = []
-    monkeypatch.setattr(loaded, "compile_program", lambda *args: compiled.append(args))
+    monkeypatch.setattr(programs, "compile_program", lambda *args: compiled.append(args))
     function(x)
     assert not compiled
 

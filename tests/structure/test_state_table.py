@@ -13,8 +13,8 @@ NO_CACHE = {
     "switch_state.py: _overriding": "the values of blocks, in the row of switches",
     "switch_state.py: traced_attributes": "declared at import",
     "transforms/arguments.py: _NO_KEYWORDS": "stays empty",
-    "transforms/jit/dispatch.py: _caches": "the hot caches of functions, in their row",
-    "compiler/program.py: _one_operation": "in the row of programs of one operation",
+    "transforms/jit/dispatch.py: _all": "the programs of functions, in their row",
+    "compiler/lowered.py: _one_operation": "in the row of programs of one operation",
     "export/trees.py: _formats": "in the row of classes written by name",
     "export/trees.py: _names": "in the row of classes written by name",
 }

@@ -191,21 +191,21 @@ def test_equal_calls_are_one_program():
         traced.append(1)
         return c + weft.pure_callback(host_sin, F32, x), None
 
-    from weft.compiler import loaded
+    from weft.compiler import compiled
 
     made = []
-    original = loaded.compile_program
+    original = compiled.compile_program
 
     def counting(program, *args):
         made.append(program.name)
         return original(program, *args)
 
-    loaded.compile_program = counting
+    compiled.compile_program = counting
     try:
         for _ in range(3):  # un-jitted: traced each time, and found to be the same
             lax.scan(body, 0.0, np.arange(3.0))
     finally:
-        loaded.compile_program = original
+        compiled.compile_program = original
     assert len(made) == 1
 
 

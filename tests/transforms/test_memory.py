@@ -18,7 +18,7 @@ import weft.numpy as np
 from weft import lax
 from weft.core.jaxpr import Jaxpr
 from weft.runtime.executable import Executable
-from weft.transforms.jit.entry import MOST_SIGNATURES
+from weft.transforms.jit.dispatch import MOST_SIGNATURES
 
 pytestmark = pytest.mark.usefixtures("what_was_there_uncounted")
 

@@ -1,6 +1,6 @@
 """Arrays put on devices, moved between them, and gathered on the host. Runs no programs.
 
-Knows buffers and layouts. To change an array's sharding takes a program (`loaded.py: reshard`).
+Knows buffers and layouts. To change an array's sharding takes a program (`compiled.py: reshard`).
 """
 
 from collections.abc import Sequence

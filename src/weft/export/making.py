@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..compiler.loaded import Several
+from ..compiler.compiled import GroupTarget
 from ..compiler.lower import lower
 from ..compiler.simplify import jaxpr_calls_host, without_dead_code
 from ..core.array import as_value
@@ -108,7 +108,7 @@ def exported_of(
             f"export: {name} calls Python, which can't leave this process\n"
             "  fix: leave callbacks and debug.print out"
         )
-    if isinstance(traced.entry.load(traced.types), Several):
+    if isinstance(traced.target(traced.types, traced.program()), GroupTarget):
         raise ValueError(
             f"export: {name} is a program for several devices\n  fix: export the function for one"
         )

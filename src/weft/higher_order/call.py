@@ -7,7 +7,7 @@ seen in the program that XLA makes of the call; `device`, where it is to run.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compiler.loaded import run_jaxpr
+from ..compiler.compiled import run_jaxpr
 from ..compiler.lower import lower_call
 from ..compiler.simplify import live_call
 from ..core.array import Array

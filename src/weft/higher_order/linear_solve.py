@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..compiler.loaded import run_jaxpr
+from ..compiler.compiled import run_jaxpr
 from ..compiler.lower import lower_call
 from ..core.array import Array
 from ..core.aval import Aval

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from ..compiler.loaded import run_program
-from ..compiler.program import Program
+from ..compiler.compiled import run_program
+from ..compiler.lowered import LoweredProgram
 from ..compiler.simplify import live_inputs, live_part
 from ..core.array import Array
 from ..core.aval import Aval
@@ -352,13 +352,13 @@ scan = HigherOrder(
 
 
 @derived
-def scan_program(body: Jaxpr, named: tuple[tuple[str, Any], ...]) -> Program:
+def scan_program(body: Jaxpr, named: tuple[tuple[str, Any], ...]) -> LoweredProgram:
     """The compiled loop."""
     params = ScanParams(body, **dict(named))
     consts, carry, xs = params.groups(body.in_avals)
     xs = [a.update(shape=(params.length, *a.shape)) for a in xs]
     avals = [a.strong() for a in (*consts, *carry, *xs)]
-    return Program(one_equation(scan, avals, params._asdict()))
+    return LoweredProgram(one_equation(scan, avals, params._asdict()))
 
 
 def one_equation(primitive: HigherOrder, avals: Sequence[Aval], params: dict[str, Any]) -> Jaxpr:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..compiler.loaded import run_jaxpr
+from ..compiler.compiled import run_jaxpr
 from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part
 from ..core.array import Array, literal

@@ -6,9 +6,9 @@ The operands are the constants of the condition, those of the body, and the init
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from ..compiler.loaded import run_program
+from ..compiler.compiled import run_program
 from ..compiler.lower import lower_jaxpr, with_token
-from ..compiler.program import Program
+from ..compiler.lowered import LoweredProgram
 from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part, without_effects
 from ..core.array import Array
 from ..core.aval import Aval, aval
@@ -321,10 +321,10 @@ while_loop = HigherOrder(
 
 
 @derived
-def loop_program(owner: Jaxpr, params: WhileParams) -> Program:
+def loop_program(owner: Jaxpr, params: WhileParams) -> LoweredProgram:
     """The compiled loop."""
     avals = [*params.cond_jaxpr.in_avals[: params.cond_nconsts], *params.body_jaxpr.in_avals]
-    return Program(one_equation(while_loop, [a.strong() for a in avals], params._asdict()))
+    return LoweredProgram(one_equation(while_loop, [a.strong() for a in avals], params._asdict()))
 
 
 def carry_variation(

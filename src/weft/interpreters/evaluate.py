@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import errors
 from ..compiler import placing
-from ..compiler.loaded import constrained
+from ..compiler.compiled import constrained
 from ..config import caches, thread
 from ..core.array import Array, Tracer, is_kept
 from ..core.aval import aval_of

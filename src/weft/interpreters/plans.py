@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import errors
-from ..compiler.loaded import run_program
-from ..compiler.program import Program, one_operation, program_of
+from ..compiler.compiled import run_program
+from ..compiler.lowered import LoweredProgram, one_operation, program_of
 from ..compiler.simplify import without_repetition
 from ..config import thread
 from ..core.array import Array
@@ -103,7 +103,7 @@ class ProgramPlan:
         self.jaxpr, self.template, self.single = jaxpr, template, single
         self.state = thread.switches
         self.out: Aval | None = jaxpr.outvars[0].aval if single else None
-        self.program: Program | None = None
+        self.program: LoweredProgram | None = None
         self.kernel: Kernel | None = None
         steps = host_steps(jaxpr, template)
         if steps is None:
@@ -207,7 +207,7 @@ def host_steps(jaxpr: Jaxpr, template: InlineTemplate) -> list[Any] | None:
     return steps
 
 
-def program_to_compile(jaxpr: Jaxpr) -> Program | None:
+def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:
     """The program that XLA compiles; `None` if an operation runs in its own way outside `jit`.
 
     A program that does nothing but call another one is replaced by the other one.
@@ -218,10 +218,10 @@ def program_to_compile(jaxpr: Jaxpr) -> Program | None:
         straight = [*map(id, jaxpr.invars)] == [*map(id, e.inputs)]
         straight &= [*map(id, jaxpr.outvars)] == [*map(id, e.outvars)]
         if straight and not jaxpr.constvars and params.get("device") is None:
-            return program_of(params["jaxpr"], (), False)
+            return program_of(params["jaxpr"])
     if any(e.primitive.host.execute_rule is not None for e in jaxpr.equations):
         return None
-    return program_of(jaxpr, (), False) if jaxpr.equations else None
+    return program_of(jaxpr) if jaxpr.equations else None
 
 
 class PreparedProgram:

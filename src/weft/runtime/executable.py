@@ -1,6 +1,6 @@
 """Compiles StableHLO text. Knows devices and text; knows nothing of tracing.
 
-`Executable.execute` is the hot path of all compiled code.
+`Executable.run` is the fast path of all compiled code.
 """
 
 import operator
@@ -63,6 +63,12 @@ class Executable:
     """A compiled program, bound to its device, or to the devices of a group.
 
     XLA checks the byte size of arguments and nothing else: the caller sees to shapes and dtypes.
+
+    Attributes:
+      execute: runs the program: buffers in, buffers out, without waiting for the result.
+      run, handlers: the two C++ calls that `execute` consists of on one device, for the fast path
+        of jit (`transforms/jit/dispatch.py`): the results of `run` make buffers by
+        `consume_with_handlers(handlers)`. Without handlers, `run` is `execute`.
     """
 
     __slots__ = (
@@ -77,8 +83,8 @@ class Executable:
         "tilings",
     )
 
-    execute: Callable[[Sequence[RawBuffer]], list[RawBuffer]]
-    """Runs the program: buffers in, buffers out, without waiting for the result."""
+    run: Callable[[Sequence[RawBuffer]], Any]
+    handlers: list[Any] | None
 
     def __init__(
         self,
@@ -101,15 +107,20 @@ class Executable:
             else:
                 sharding = device.sharding_of(division)
             handlers.append(lib.xla.array_result_handler(kind, sharding, *lib.handler_options))
-        # the two C++ calls themselves, for the hot path of jit (transforms/jit/dispatch.py)
-        self.run, self.handlers = loaded.execute_sharded, handlers
-        self.execute = self._executor(calls_python)
+        run = loaded.execute_sharded
+        self.execute: executors.Execute
+        if len(device.devices) == 1 and not calls_python:
+            self.execute, self.run, self.handlers = executor(run, handlers), run, handlers
+        else:
+            self.execute = self.run = self._executor(run, handlers, calls_python)
+            self.handlers = None
 
-    def _executor(self, calls_python: bool | Together) -> executors.Execute:
-        run, handlers, device = self.run, self.handlers, self.device
+    def _executor(
+        self, run: Callable[..., Any], handlers: list[Any], calls_python: bool | Together
+    ) -> executors.Execute:
+        device = self.device
         if len(device.devices) == 1:
-            kind = executors.waiting_executor if calls_python else executor
-            return kind(run, handlers)
+            return executors.waiting_executor(run, handlers)
         together = calls_python if isinstance(calls_python, Together) else None
         # two programs that call Python could take all threads, and wait for a third that they run
         alone = (

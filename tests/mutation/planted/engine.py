@@ -85,9 +85,9 @@ MUTANTS = (
     ),
     # --- transformations ---
     Mutant(
-        "T02", "an array passed twice is donated", "transforms/jit/dispatch.py",
-        "        if len({*map(id, leaves)}) < len(leaves):\n",
-        "        if len(leaves) < 0:\n",
+        "T02", "an array passed twice is donated", "transforms/jit/donation.py",
+        "    if len({*map(id, leaves)}) < len(leaves):\n",
+        "    if len(leaves) < 0:\n",
         f"{REPEATED} -k twice",
     ),
     Mutant(
@@ -122,7 +122,7 @@ MUTANTS = (
         WIRING,
     ),
     Mutant(
-        "C08", "donated index where inputs are dropped", "compiler/program.py",
+        "C08", "donated index where inputs are dropped", "compiler/lowered.py",
         "self.donated = [n for n, i in enumerate(self.live) if i in set(donated)]",
         "self.donated = [i for i in self.live if i in set(donated)]",
         f"{KEYS} -k unused",

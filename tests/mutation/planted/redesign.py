@@ -328,29 +328,27 @@ MUTANTS = (
         f"{CALLS} -k clash",
     ),
     Mutant(
-        "Q81", "a program's results are where the first ones were", "compiler/loaded.py",
-        "key: Any = device, where, named is not None",
-        "key: Any = device, named is not None",
+        "Q81", "a default device was chosen: results may be anywhere", "compiler/compiled.py",
+        "where = ANYWHERE if chosen is None else on_device(chosen, committed=False)",
+        "where = ANYWHERE",
         f"{CALLS} -k default_device",
     ),
     Mutant(
-        "Q82", "a device that was named: outputs stay where they are", "compiler/loaded.py",
+        "Q82", "a device that was named: outputs stay where they are", "compiler/compiled.py",
         "outs = [x if x.aval.dtype == float0 else move(x, device) for x in outs]",
         "outs = [x for x in outs]",
         f"{CALLS} -k named",
     ),
     Mutant(
-        "Q83", "hot calls: the donated argument where others are unused", "compiler/loaded.py",
-        "            executable.handlers,\n            prepare,\n            fill,\n"
-        "            [live[n] for n in program.donated],",
-        "            executable.handlers,\n            prepare,\n            fill,\n"
-        "            program.donated,",
+        "Q83", "hot calls: the donated argument where others are unused", "compiler/compiled.py",
+        "self.donated = [program.live[n] for n in program.donated]",
+        "self.donated = program.donated",
         f"{CALLS} -k others_stay",
     ),
     Mutant(
         "Q84", "hot calls: the program of other switches", "transforms/jit/dispatch.py",
-        "if key is not thread.key:",
-        "if False:",
+        "if key is not thread.key or (donated",
+        "if (donated",
         f"{CALLS} -k switches",
     ),
     Mutant(

@@ -7,8 +7,8 @@ import scipy.linalg
 
 import weft
 from weft.compiler.disk_cache import compile_or_load
+from weft.compiler.lowered import LoweredProgram
 from weft.compiler.placing import buffer_on
-from weft.compiler.program import Program
 from weft.core.array import Array, as_value, from_host
 from weft.interpreters.stage import stage
 from weft.primitives.linalg.condensed import hessenberg, schur, tridiagonal
@@ -243,7 +243,7 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
             factored_inverse(factors, order, square),
         ]
 
-    program = Program(stage(everything, [x.aval for x in args]))
+    program = LoweredProgram(stage(everything, [x.aval for x in args]))
     device = client.default_device()
     text, _ = program.text("tpu")
     assert "lapack" not in text

@@ -107,11 +107,11 @@ def test_no_lock_is_held_while_a_function_is_traced():
 
 INTERRUPTED = """
 import signal, numpy, weft
-from weft.compiler import loaded
+from weft.compiler import compiled
 
 X = numpy.arange(8, dtype="float32")
 f = weft.jit(lambda x: weft.numpy.sin(x) * 3)
-compile_program, inside = loaded.compile_program, []
+compile_program, inside = compiled.compile_program, []
 
 def interrupted(*args):
     if not inside:
@@ -122,7 +122,7 @@ def handler(*args):
     inside.append(True)
     inside.append(f(X))
 
-loaded.compile_program = interrupted
+compiled.compile_program = interrupted
 signal.signal(signal.SIGUSR1, handler)
 for result in (f(X), inside[1]):
     numpy.testing.assert_allclose(result, numpy.sin(X) * 3, rtol=1e-6)

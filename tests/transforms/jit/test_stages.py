@@ -106,9 +106,8 @@ def test_compiler_options_of_jit():
     g = weft.jit(f, compiler_options=options)
     for _ in range(3):  # at first, and on the hot path
         assert g(2.0) == 7.0
-    entry = g.trace(2.0).entry
-    assert entry.program.content.options == options
-    assert weft.jit(f).trace(2.0).entry.program.content.options == {}
+    assert g.trace(2.0).program().options == options
+    assert weft.jit(f).trace(2.0).program().options == {}
     assert weft.jit(compiler_options=options)(f)(2.0) == 7.0
     with pytest.raises(RuntimeError, match="nonsense"):
         weft.jit(f, compiler_options={"nonsense": True})(2.0)

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from ...compiler.compiled import commit
 from ...compiler.layout import layout_of
-from ...compiler.loaded import commit
 from ...compiler.placing import (
     duplicate,
     move,

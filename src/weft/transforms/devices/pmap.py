@@ -12,14 +12,15 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from ...compiler.compiled import CompiledProgram, ProgramTarget, on_group, target_of
 from ...compiler.layout import group_placement, layout_of
-from ...compiler.loaded import Loaded, load_program, on_group
+from ...compiler.lowered import LoweredProgram, lowered_with
 from ...compiler.placing import from_processes, shard, to_process
-from ...compiler.program import Program
 from ...config import thread
 from ...core.array import Array
+from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr, subjaxprs
-from ...core.placement import ArrayType
+from ...core.placement import ArrayType, OnGroup
 from ...core.primitive import Axis
 from ...core.source import function_line, located
 from ...core.trace import Trace, current, looked_at
@@ -33,11 +34,10 @@ from ...programs.transform import batch_partly
 from ...runtime import client
 from ...scope import DEVICES, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
-from ...tree_util import PyTreeDef, flatten_axes
+from ...tree_util import flatten_axes
 from ...typing import PyTree
 from ..arguments import TreeFunction, check_callable, described, name_of
-from ..jit.dispatch import dispatcher
-from ..jit.entry import Entry, programs_of
+from ..jit.dispatch import dispatcher, programs_of
 from ..jit.stages import Lowered, Traced
 from ..jit.wrapped import Wrapped
 from ..vmap import MapAxis
@@ -113,36 +113,36 @@ def pmap(
 
 class MappedFunction:
     """A function with the options of its map, and the programs made for it. `call` is what users
-    get: the hot path of calls, a function with the methods of this class as attributes."""
+    get: the fast path of calls, a function with the methods of this class as attributes."""
 
     def __init__(self, options: PmapOptions) -> None:
         self.options = options
         self.programs = programs_of(options.fun, options.key)
         call: Any = dispatcher(
-            options.fun, self.programs.hot, located(self.general), lambda error, *_: error
+            options.fun, self.programs, located(self.general), lambda error, *_: error
         )
         call.lower, call.clear_cache = located(self.lower), self.clear_cache
         call.weft_made = "lower", "clear_cache"
         self.call: TreeFunction = call
 
-    def entry(self, call: Call) -> "PmapEntry":
-        """The program of a signature, traced at the first call."""
-        return self.programs.entry(call.key, lambda: PmapEntry(call))
+    def traced(self, call: Call) -> "TracedMap":
+        """The function traced on a signature, at its first call."""
+        return self.programs.find(call.key, lambda: TracedMap(call))
 
     def general(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> PyTree:
         """The result for any arguments, under any trace."""
         if thread.disable_jit:
             return self.options.on_one_device(args, kwargs)
         call = Call(self.options, args, kwargs)
-        entry = self.entry(call)
+        traced = self.traced(call)
         trace = current.trace
-        if entry.open or not (trace is current.base or (trace.computes and not looked_at())):
-            return entry.apply(call.values, trace)
+        if traced.is_open or not (trace is current.base or (trace.computes and not looked_at())):
+            return traced.apply(call.values, trace)
         values: Any = call.values  # no trace goes on: they are arrays
-        result = entry.run(values)
-        simple = entry.is_simple and not kwargs and not self.options.static
+        result = traced.run(values)
+        simple = traced.processes == 1 and not kwargs and not self.options.static
         if simple and trace is current.base:
-            entry.remember(self.programs.hot, args, call.args_tree, values)
+            traced.put_on_fast_path(self.programs, args, call.args_tree, values)
         return result
 
     def lower(self, *args: PyTree, **kwargs: PyTree) -> Lowered:
@@ -151,14 +151,12 @@ class MappedFunction:
         Anything with a shape and a dtype will do for an argument.
         """
         call = Call(self.options, args, kwargs, abstract=True)
-        entry, fun = self.entry(call), self.options.fun
-        if entry.open or entry.depth:
+        traced, fun = self.traced(call), self.options.fun
+        if traced.is_open or traced.depth:
             raise ValueError(
                 f"pmap: lower: {function_line(fun)} closes over traced values, or is called in "
                 "another map: it is no program of its own"
             )
-        traced = Traced(entry, call.in_tree, name_of(fun), entry.in_types(), self.options.donated)
-        traced.jaxpr = entry.whole_jaxpr()
         return traced.lower()
 
     def clear_cache(self) -> None:
@@ -179,8 +177,8 @@ class InnerAxis:
     size: int
 
 
-class PmapEntry(Entry):
-    """One signature of a mapped function: the program of one device, and where it runs."""
+class TracedMap(Traced):
+    """A mapped function traced on one signature: `jaxpr` is the program of one device."""
 
     def __init__(self, call: Call) -> None:
         options = self.options = call.options
@@ -194,7 +192,12 @@ class PmapEntry(Entry):
         self.in_specs = [
             spec_of(a.ndim, at, axis) for a, at in zip(call.avals, call.axes, strict=True)
         ]
-        super().__init__(*self.trace(call, name, size))
+        jaxpr = self.trace(call, name, size)
+        whole = [
+            whole_aval(a, s, self.axes) for a, s in zip(jaxpr.in_avals, self.in_specs, strict=True)
+        ]
+        trees = call.in_tree, call.out_tree
+        super().__init__(jaxpr, trees, name_of(options.fun), whole, options.donated)
         self.out_specs = [
             spec_of(a.ndim, at, axis)
             for a, at in zip(self.jaxpr.out_avals, self.out_axes, strict=True)
@@ -202,16 +205,14 @@ class PmapEntry(Entry):
         self.check_repeated(call, Axis(size, name))
         self.mesh = None if self.depth else self.mesh_for(call.size)
         self.donated = tuple(call.donated)
-        self.is_simple = self.processes == 1
-        self._program: Program | None = None
 
     def alive(self) -> bool:
-        """True if the program can be used: not if it closes over a value that was traced."""
-        return not self.open
+        """False: a program that closes over a value that was traced is traced again."""
+        return False
 
     # --- tracing ---
 
-    def trace(self, call: Call, name: Hashable, size: int) -> tuple[Jaxpr, PyTreeDef]:
+    def trace(self, call: Call, name: Hashable, size: int) -> Jaxpr:
         """Traces the function on the part of one element; sets `out_axes`."""
 
         def on_part(*parts: Value) -> list[Value]:
@@ -238,7 +239,7 @@ class PmapEntry(Entry):
             on_part, avals, name=name_of(fun), transform="pmap", about=fun, names=call.names
         )
         varies = [at is not None for at in call.axes]
-        return resolve_axis(jaxpr, varies, Axis(size, name)), call.out_tree
+        return resolve_axis(jaxpr, varies, Axis(size, name))
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
         """Refuses `out_axes=None` for a result that isn't the same on all devices."""
@@ -300,24 +301,32 @@ class PmapEntry(Entry):
     # --- running ---
 
     @property
-    def program(self) -> Program:
-        """The program for all devices, made when it is first needed."""
-        if self._program is None:
-            self._program = Program(self.whole_jaxpr(), self.donated)
-            assert self.mesh is not None
-            self.where = group_placement(self.mesh.device_tuple)
-            self.inputs = [self.sharding(s) for s in self.in_specs]
-            self.outs = [self.sharding(s) for s in self.out_specs]
-        return self._program
+    def avals(self) -> tuple[list[Aval], list[Aval]]:
+        whole = self.whole
+        return whole.in_avals, whole.out_avals
 
-    def whole_jaxpr(self) -> Jaxpr:
+    @functools.cached_property
+    def whole(self) -> Jaxpr:
         """The jaxpr for all devices."""
-        avals = [
-            whole_aval(a, s, self.axes)
-            for a, s in zip(self.jaxpr.in_avals, self.in_specs, strict=True)
-        ]
         mapping = Mapping(self.mesh, self.axes, tuple(self.in_specs), tuple(self.out_specs))
-        return map_program(self.jaxpr, avals, mapping)
+        return map_program(self.jaxpr, [t.aval for t in self.types], mapping)
+
+    @functools.cached_property
+    def where(self) -> OnGroup:
+        """The devices."""
+        assert self.mesh is not None
+        return group_placement(self.mesh.device_tuple)
+
+    @functools.cached_property
+    def shardings(self) -> tuple[list[NamedSharding], list[NamedSharding]]:
+        """Those of the arguments' leaves and of the results."""
+        return [*map(self.sharding, self.in_specs)], [*map(self.sharding, self.out_specs)]
+
+    def program(self, options: dict[str, Any] | None = None) -> LoweredProgram:
+        return lowered_with(self.whole, self.donated, False, tuple((options or {}).items()))
+
+    def target(self, types: Sequence[ArrayType], program: LoweredProgram) -> ProgramTarget:
+        return target_of(program, program.in_avals, self.where, *self.shardings)
 
     def sharding(self, spec: Sequence[tuple[Hashable, ...]]) -> NamedSharding:
         """A spec on the mesh."""
@@ -335,21 +344,13 @@ class PmapEntry(Entry):
         outs = map_jaxpr(
             self.jaxpr, values, self.in_specs, self.out_specs, trace, mesh=self.mesh, axes=self.axes
         )
-        return self.out_tree.unflatten(self.with_numpys_zeros(outs))
+        return self.out_tree.unflatten(self.with_numpys_zeros(outs) if self.bitless else outs)
 
-    def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
-        program = program or self.program
-        return load_program(program, types, self.where, self.inputs, self.outs)
-
-    def in_types(self) -> list[ArrayType]:
-        """The types of the arguments of the program for all devices."""
-        return [*self.program.in_avals]
-
-    def run_program(self, loaded: Loaded, values: Sequence[Array]) -> list[Array]:
+    def run_compiled(self, compiled: CompiledProgram, values: Sequence[Array]) -> list[Array]:
         arrays = list(values)
-        for i in loaded.program.live:
+        for i in compiled.live:
             arrays[i] = self.arrive(values[i], i)
-        outs = loaded.run(arrays)
+        outs = compiled.run(arrays)
         if self.processes == 1:
             return outs
         ends = zip(outs, self.out_axes, strict=True)
@@ -357,7 +358,7 @@ class PmapEntry(Entry):
 
     def arrive(self, x: Array, i: int) -> Array:
         """An argument, with its parts on the devices."""
-        sharding = self.inputs[i]
+        sharding = self.shardings[0][i]
         if self.processes > 1:
             return from_processes(x, sharding, self.in_axes[i], self.processes)
         if x.type.placement.group is self.where.group:

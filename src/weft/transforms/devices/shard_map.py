@@ -25,7 +25,7 @@ from ...sharding import Mesh, NamedSharding, PartitionSpec
 from ...tree_util import flatten_axes, tree_flatten
 from ...typing import PyTree
 from ..arguments import FlatFunction, TreeFunction, check_callable, name_of
-from ..jit.entry import programs_of
+from ..jit.dispatch import programs_of
 from ..jit.function import jit
 from ..jit.shardings import key_of
 from ..signatures import P, R, Transformed
@@ -132,7 +132,7 @@ class ShardMap:
         function = self.function
         specs = key_of((self.in_specs, self.out_specs), is_spec)
         options = MapOptions(self.mesh, specs, self.axis_names, self.check_vma)
-        programs = programs_of(function, options).entries
+        programs = programs_of(function, options).traced
         compiled = programs.setdefault("compiled", jit(wrapping(function)(self)))
 
         @wrapping(function)

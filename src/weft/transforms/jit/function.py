@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ... import errors
+from ...compiler.compiled import ProgramTarget, target_of
 from ...compiler.layout import one_placement, placement_inside, type_with
-from ...compiler.loaded import Loaded, load_program
-from ...compiler.program import Program, program_of
+from ...compiler.lowered import LoweredProgram, lowered_with
 from ...config import thread
 from ...core.array import Array
 from ...core.aval import Aval
@@ -40,8 +40,8 @@ from ..arguments import (
     static_arguments,
 )
 from ..signatures import P, R
-from .dispatch import dispatcher
-from .entry import Entry, deleted, programs_of, warn_of_unusable
+from .dispatch import dispatcher, programs_of
+from .donation import deleted, warn_of_unusable
 from .retrace import explanation
 from .shardings import ShardingOption, one_group
 from .stages import Lowered, Traced
@@ -76,7 +76,7 @@ class JitOptions:
 
     @property
     def is_simple(self) -> bool:
-        """True if the program and its place follow from the arguments: then calls may be hot."""
+        """True if the program and its place follow from the arguments: then calls may be fast."""
         return not self.static_argnums and not self.static_argnames and self.backend is None
 
 
@@ -148,8 +148,8 @@ def check_target(device: Any, backend: Any) -> None:
         )
 
 
-class JitEntry(Entry):
-    """One signature of a jitted function.
+class TracedCall(Traced):
+    """A jitted function traced on one signature.
 
     Attributes:
       inputs, outs: the shardings of arguments and results, where they were stated.
@@ -159,37 +159,44 @@ class JitEntry(Entry):
     def __init__(
         self,
         jaxpr: Jaxpr,
-        out_tree: PyTreeDef,
+        trees: tuple[PyTreeDef, PyTreeDef],
+        name: str,
+        types: Sequence[ArrayType],
         options: JitOptions,
-        donated: Sequence[int],
+        donated: tuple[int, ...],
         inputs: Sequence[Sharding | None] | None,
         outs: Sequence[Sharding | None] | None,
     ) -> None:
-        super().__init__(jaxpr, out_tree)
-        self.inline, self.keep_unused = options.inline, options.keep_unused
-        self.donated, self.inputs, self.outs = tuple(donated), inputs, outs
-        self.compiler_options = dict(options.compiler_options)
-        self.warned = False  # of donated arguments that no result can use
+        super().__init__(jaxpr, trees, name, types, options.donate_argnums)
+        self.options, self.donated, self.inputs, self.outs = options, donated, inputs, outs
         stated = [*(inputs or ()), *(outs or ())]
         target = (one_group(stated) if stated else None) or options.target()
         inside = None if only_computes(jaxpr) else placement_inside(jaxpr)
         self.named = one_placement(jaxpr.name, target, inside) if inside else target
 
-    @functools.cached_property
-    def program(self) -> Program:
-        """The jaxpr made ready to be compiled: if nothing is donated, the same program that calls
-        inside other transformations run."""
-        program = program_of(self.jaxpr, self.donated, self.keep_unused)
-        if self.compiler_options:
-            return program.with_options(self.compiler_options)
-        return program
+    def of_types(self, types: Sequence[ArrayType]) -> "TracedCall":
+        """The same for arguments that are in these places."""
+        return TracedCall(
+            self.jaxpr,
+            (self.in_tree, self.out_tree),
+            self.fun_name,
+            types,
+            self.options,
+            self.donated,
+            self.inputs,
+            self.outs,
+        )
 
-    def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
-        program = program or self.program
-        if program.donated and not self.warned:
-            self.warned = True
+    def program(self, options: dict[str, Any] | None = None) -> LoweredProgram:
+        # if nothing is donated, the same program that calls inside other transformations run
+        stated = self.options.compiler_options
+        said = stated if options is None else checked_compiler_options(options)
+        return lowered_with(self.jaxpr, self.donated, self.options.keep_unused, said)
+
+    def target(self, types: Sequence[ArrayType], program: LoweredProgram) -> ProgramTarget:
+        if program.donated and not program.warned:
             warn_of_unusable(program, "jit")
-        return load_program(program, types, self.named, self.inputs, self.outs)
+        return target_of(program, types, self.named, self.inputs, self.outs)
 
     @functools.cached_property
     def called(self) -> tuple[Params, list[Aval]]:
@@ -200,22 +207,22 @@ class JitEntry(Entry):
         return (("jaxpr", whole), *where), whole.out_avals
 
     def apply(self, values: Sequence[Value], trace: Trace) -> Any:
-        if self.compiler_options:
+        if stated := dict(self.options.compiler_options):
             raise ValueError(
-                f"jit: compiler_options={self.compiler_options} are those of a whole program; "
+                f"jit: compiler_options={stated} are those of a whole program; "
                 f"{self.jaxpr.name} is called inside another transformation\n"
                 "  fix: pass them to the outermost jit"
             )
         if self.inputs is not None:
             values = constrain_all(values, self.inputs)
-        if self.inline and not is_eager(trace):
+        if self.options.inline and not is_eager(trace):
             outs = run(self.jaxpr, values, trace)
         else:
             params, out_avals = self.called
             outs = trace.bind(call, [*self.jaxpr.consts, *values], params, out_avals)
         if self.outs is not None:
             outs = constrain_all(outs, self.outs)
-        return self.out_tree.unflatten(self.with_numpys_zeros(outs))
+        return self.out_tree.unflatten(self.with_numpys_zeros(outs) if self.bitless else outs)
 
 
 def constrain_all(values: Sequence[Value], shardings: Sequence[Sharding | None]) -> list[Value]:
@@ -242,7 +249,7 @@ def type_of(x: Any, a: Aval) -> ArrayType:
 
 
 class JittedFunction:
-    """The state of a jitted function. Users get `call`: the hot path of calls, a function with the
+    """The state of a jitted function. Users get `call`: the fast path of calls, a function with the
     methods of this class as attributes."""
 
     def __init__(self, function: Callable[..., Any], options: JitOptions) -> None:
@@ -256,8 +263,8 @@ class JittedFunction:
         It refers to this object, and not the reverse: so all that the function closes over is freed
         with it at once.
         """
-        hot, general = self.programs.hot, located(self.general)
-        call: Any = dispatcher(self.function, hot, general, self.explained)
+        general = located(self.general)
+        call: Any = dispatcher(self.function, self.programs, general, self.explained)
         call.trace, call.lower = located(self.trace), located(self.lower)
         call.eval_shape, call.clear_cache = self.eval_shape, self.clear_cache
         call.weft_made = "trace", "lower", "eval_shape", "clear_cache"
@@ -278,16 +285,16 @@ class JittedFunction:
             abstract=abstract,
         )
 
-    def entry(self, flat: FlatFunction) -> JitEntry:
-        """The signature of a call, traced if it is new."""
+    def traced(self, flat: FlatFunction) -> TracedCall:
+        """The function traced on the signature of a call, if it is new."""
         try:
-            return self.programs.entry(flat.key, lambda: self.traced(flat))
+            return self.programs.find(flat.key, lambda: self.trace_now(flat))
         except Exception as error:  # raised again
             if statics := flat.named_statics():
                 note_comparison(error, "jit", self.function, statics)
             raise
 
-    def traced(self, flat: FlatFunction) -> JitEntry:
+    def trace_now(self, flat: FlatFunction) -> TracedCall:
         """Traces a signature."""
         options = self.options
         signature = flat.in_tree, flat.avals, flat.statics
@@ -314,34 +321,37 @@ class JittedFunction:
         if options.out_shardings is not None:
             outs = options.out_shardings.of_results(flat.out_tree, jaxpr.out_avals)
         donated = flat.leaves_of(options.donate_argnums, options.donate_argnames)
-        return JitEntry(jaxpr, flat.out_tree, options, donated, inputs, outs)
+        trees = flat.in_tree, flat.out_tree
+        return TracedCall(
+            jaxpr, trees, self.name, flat.avals, options, tuple(donated), inputs, outs
+        )
 
     # --- calls ---
 
     def general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of any call. Puts its signature on the hot path if that can take it."""
+        """The result of any call. Has calls like it take the fast path if that can take them."""
         if thread.disable_jit:
             return self.function(*args, **kwargs)
         flat = self.flatten(args, kwargs)
-        entry = self.entry(flat)
+        traced = self.traced(flat)
         values: Any = flat.values
         trace = current.trace
-        if entry.open or not (trace is _base or (trace.computes and not looked_at())):
-            return entry.apply(values, trace)
+        if traced.is_open or not (trace is _base or (trace.computes and not looked_at())):
+            return traced.apply(values, trace)
         try:
-            result = entry.run(values)
+            result = traced.run(values)
         except errors.DeletedArrayError:
             if (error := self.deleted_argument(flat)) is None:
                 raise
             raise error from None
         if self.is_simple and not kwargs and current.trace is _base:
-            entry.remember(self.programs.hot, args, flat.args_tree, values)
+            traced.put_on_fast_path(self.programs, args, flat.args_tree, values)
         return result
 
     def explained(
         self, error: RuntimeError, buffers: Sequence[Any], args: tuple[Any, ...], count: int
     ) -> Exception:
-        """weft's error for one that XLA raised on the hot path."""
+        """weft's error for one that XLA raised on the fast path."""
         found = self.deleted_argument(self.flatten(args, {}))
         if found is None:
             ours = isinstance(error, (XlaError, BusyDevicesError, ForkError, errors.WeftError))
@@ -363,9 +373,8 @@ class JittedFunction:
         Anything with a shape and a dtype does for an argument.
         """
         flat = self.flatten(args, kwargs, abstract=True)
-        entry = self.entry(flat)
         types = [type_of(x, a) for x, a in zip(flat.leaves, flat.avals, strict=True)]
-        return Traced(entry, flat.in_tree, self.name, types, self.options.donate_argnums)
+        return self.traced(flat).of_types(types)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments as StableHLO, to be compiled ahead of time."""

@@ -1,8 +1,10 @@
 """The steps of a compilation as values: traced, lowered, compiled. Each can be looked at.
 
-Knows programs; knows nothing of caching.
+`jit` and `pmap` keep what each signature was traced to (`dispatch.py`) and run it. These are the
+objects that users get from `trace`, `lower` and `compile` too.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +12,23 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...compiler.loaded import Loaded
-from ...compiler.program import Program
-from ...core.array import Array
+from ...compiler.compiled import CompiledProgram, ProgramTarget, compiled_for
+from ...compiler.lowered import LoweredProgram
+from ...core.array import Array, Tracer
 from ...core.aval import Aval, aval
+from ...core.caching import remember
+from ...core.jaxpr import Jaxpr
 from ...core.placement import ArrayType
 from ...core.source import located
-from ...core.trace import current, looked_at
+from ...core.trace import Trace, current, looked_at
+from ...core.value import Value
+from ...dtypes import float0
 from ...errors import ShapeError
 from ...runtime import client, executable as runtime
 from ...tree_util import PyTreeDef, tree_flatten
 from ..arguments import argument_values
-from .entry import Entry
+from .dispatch import Programs, fast_entry
+from .donation import owned, release
 
 
 class ShapeDtypeStruct:
@@ -105,35 +112,54 @@ class ArgInfo:
     donated: bool
 
 
-class Traced:
+class Traced(ABC):
     """A function traced on a signature. `.jaxpr` is the program; `.lower()` goes on.
 
-    Args:
+    Attributes:
+      in_tree, out_tree: the structures of (positional arguments, keywords) and of the result.
       types: of the arguments' leaves: what they are, and where.
+      donated: the numbers of the argument leaves whose memory may be used; `donate_argnums`: of the
+        arguments.
+      is_open: true if it closes over values that are being traced.
     """
+
+    donated: tuple[int, ...]
 
     def __init__(
         self,
-        entry: Entry,
-        in_tree: PyTreeDef,
+        jaxpr: Jaxpr,
+        trees: tuple[PyTreeDef, PyTreeDef],
         name: str,
         types: Sequence[ArrayType],
-        donated: tuple[int, ...],
+        donate_argnums: tuple[int, ...],
     ) -> None:
-        self.entry, self.in_tree, self.fun_name, self.types = entry, in_tree, name, types
-        self.jaxpr, self.out_tree, self.donate_argnums = entry.jaxpr, entry.out_tree, donated
+        self.jaxpr, self.fun_name, self.donate_argnums = jaxpr, name, donate_argnums
+        (self.in_tree, self.out_tree), self.types = trees, types
+        self.is_open = any(isinstance(c, Tracer) for c in jaxpr.consts)
+        self.bitless = [i for i, a in enumerate(jaxpr.out_avals) if a.dtype == float0]
+        self._fast: dict[tuple[ArrayType, ...], Any] = {}  # entries of the fast path
+
+    def alive(self) -> bool:
+        """True if it can be used, though it is open: no trace that it closes over has ended."""
+        return all([not c._trace.closed for c in self.jaxpr.consts if isinstance(c, Tracer)])
+
+    # --- looking, and going on ---
+
+    @property
+    def avals(self) -> tuple[list[Aval], list[Aval]]:
+        """Those of the arguments' leaves and of the results."""
+        return self.jaxpr.in_avals, self.jaxpr.out_avals
 
     @property
     def out_info(self) -> Any:
         """Shapes and dtypes of the results, in their tree."""
-        return self.out_tree.unflatten([struct_of(a) for a in self.jaxpr.out_avals])
+        return self.out_tree.unflatten([struct_of(a) for a in self.avals[1]])
 
     @property
     def args_info(self) -> Any:
         """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
-        donated = self.entry.donated
         return self.in_tree.unflatten(
-            [ArgInfo(a.shape, a.dtype, i in donated) for i, a in enumerate(self.jaxpr.in_avals)]
+            [ArgInfo(a.shape, a.dtype, i in self.donated) for i, a in enumerate(self.avals[0])]
         )
 
     @located
@@ -152,18 +178,84 @@ class Traced:
                 f"lower: lowering_platforms must be [{here!r}], which is used here; got "
                 f"{lowering_platforms!r}\n  fix: weft.export.export(f, platforms=…)"
             )
-        return Lowered(self)
+        return Lowered(self, self.program())
+
+    @abstractmethod
+    def program(self, options: dict[str, Any] | None = None) -> LoweredProgram:
+        """The program that XLA compiles; made when it is first needed.
+
+        Args:
+          options: XLA's, in the place of those of `jit`.
+        """
+
+    @abstractmethod
+    def target(self, types: Sequence[ArrayType], program: LoweredProgram) -> ProgramTarget:
+        """The devices that the program runs on for arguments of these types."""
+
+    # --- running ---
+
+    @abstractmethod
+    def apply(self, values: Sequence[Value], trace: Trace) -> Any:
+        """The result for values inside another transformation."""
+
+    def run(self, values: Sequence[Array], compiled: CompiledProgram | None = None) -> Any:
+        """The result for arrays.
+
+        Args:
+          compiled: the program, compiled ahead of time.
+        """
+        compiled = compiled or self.compiled_for([v.type for v in values])
+        if compiled.donated:
+            values = owned(compiled, values)
+        outs = self.run_compiled(compiled, values)
+        for i in compiled.donated:
+            release(values[i])
+        return self.out_tree.unflatten(self.with_numpys_zeros(outs) if self.bitless else outs)
+
+    def compiled_for(
+        self, types: Sequence[ArrayType], program: LoweredProgram | None = None
+    ) -> CompiledProgram:
+        """The program compiled for arguments of these types."""
+        program = program or self.program()
+        return compiled_for(program, self.target(types, program))
+
+    def run_compiled(self, compiled: CompiledProgram, values: Sequence[Array]) -> list[Array]:
+        """The outputs of the program for arrays."""
+        return compiled.run(values)
+
+    def with_numpys_zeros(self, outs: Sequence[Any]) -> Sequence[Any]:
+        """The outputs, zero tangents of integers (float0) as NumPy arrays, as transformations give
+        them."""
+        outs = [*outs]
+        for i in self.bitless:
+            outs[i] = np.zeros(outs[i].shape, float0)
+        return outs
+
+    def put_on_fast_path(
+        self, programs: Programs, args: tuple[Any, ...], tree: PyTreeDef, values: Sequence[Array]
+    ) -> None:
+        """Has calls with arguments of these types take the fast path, if it can take them.
+
+        Args:
+          args, tree: the positional arguments and their structure.
+        """
+        types = tuple([v.type for v in values])
+        if types not in self._fast:
+            entry = fast_entry(self.compiled_for(types), types, self.out_tree)
+            remember(self._fast, types, entry)
+        if (entry := self._fast.get(types)) is not None:
+            programs.put_on_fast_path(args, tree, types, entry)
 
 
 class Lowered:
     """A program as StableHLO text: `as_text()`, `compile()`, `cost_analysis()`."""
 
-    def __init__(self, traced: Traced) -> None:
-        self.traced = traced
+    def __init__(self, traced: Traced, program: LoweredProgram) -> None:
+        self.traced, self.program = traced, program
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
-        self.loaded = traced.entry.load(traced.types)
-        self.text, self.module = self.loaded.text()
         self.donate_argnums = traced.donate_argnums
+        self.target = traced.target(traced.types, program)
+        self.text, self.module = self.target.text(program)
 
     @property
     def out_info(self) -> Any:
@@ -212,23 +304,28 @@ class Lowered:
                 f"compile: device_assignment must be None; got {device_assignment!r:.60}\n"
                 "  fix: jit(…, in_shardings=…) says which devices take part"
             )
-        loaded, program = self.loaded, self.traced.entry.program
-        if compiler_options:
-            program = program.with_options(compiler_options)
-            loaded = self.traced.entry.load(self.traced.types, program)
-        return Compiled(self.traced, loaded, program)
+        program = self.traced.program(compiler_options) if compiler_options else self.program
+        compiled = compiled_for(program, self.target)
+        executable = compiled.executable or self.target.executable(program)
+        return Compiled(self.traced, program, compiled, executable)
 
 
 class Compiled:
     """An executable for one signature. Calling it runs it; another signature is an error."""
 
-    def __init__(self, traced: Traced, loaded: Loaded, program: Program) -> None:
-        self.traced, self.loaded, self.program = traced, loaded, program
+    def __init__(
+        self,
+        traced: Traced,
+        program: LoweredProgram,
+        compiled: CompiledProgram,
+        executable: runtime.Executable,
+    ) -> None:
+        self.traced, self.program, self.compiled = traced, program, compiled
+        self.executable = executable
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
-        self.in_avals, self.donate_argnums = traced.jaxpr.in_avals, traced.donate_argnums
-        self.executable = loaded.executable
-        self.input_shardings = traced.in_tree.unflatten(loaded.input_shardings())
-        self.output_shardings = traced.out_tree.unflatten(loaded.output_shardings())
+        self.in_avals, self.donate_argnums = traced.avals[0], traced.donate_argnums
+        self.input_shardings = traced.in_tree.unflatten(compiled.input_shardings())
+        self.output_shardings = traced.out_tree.unflatten(compiled.output_shardings())
 
     @property
     def args_info(self) -> Any:
@@ -282,8 +379,8 @@ class Compiled:
                     f"leaf {i} is {v})\n  fix: use the jitted function inside transformations"
                 )
         if looked_at():  # by a switch: then it is an operation of the trace that looks
-            return self.traced.entry.apply(values, current.trace)
-        loaded = self.loaded
-        if loaded.follows_data:
-            loaded = self.traced.entry.load([v.type for v in values], self.program)
-        return self.traced.entry.run(values, loaded)
+            return self.traced.apply(values, current.trace)
+        compiled = self.compiled
+        if compiled.follows_data:
+            compiled = self.traced.compiled_for([v.type for v in values], self.program)
+        return self.traced.run(values, compiled)

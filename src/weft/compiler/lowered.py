@@ -1,11 +1,10 @@
-"""A jaxpr prepared for compilation: without dead code, with its live inputs, outputs and text.
+"""Lowered programs: jaxprs without dead code, with their live inputs, their outputs and their text.
 
-Knows StableHLO; knows nothing of devices, which are the subject of `loaded.py`.
+What is compiled of them for devices is in `compiled.py`.
 """
 
-import copy
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -71,37 +70,33 @@ class Constant:
 Output: TypeAlias = Result | PassedInput | Constant
 
 
-class Program:
-    """A jaxpr of which the dead code is gone.
+class LoweredProgram:
+    """A jaxpr made ready for XLA: without dead code, with its StableHLO text for each platform.
 
     Inputs that nothing needs are not passed to XLA (`live` are the numbers of the others), and
     outputs that are inputs, constants or literals don't come from it.
 
-    Nothing refers to it in a ring, so that what it closes over is freed with it, and not when the
-    garbage collector comes: it doesn't know the jaxpr that it is derived from, and what is loaded
-    refers to `content`.
+    It doesn't refer to the jaxpr that it is derived from, and what is compiled of it doesn't refer
+    to it: so it is freed, with all that it closes over, when nothing needs it any more.
 
     Attributes:
-      content: the same program without the table of what is loaded.
-      is_plain: true if it is a function of its arguments and no more: XLA computes a result, from
-        no constants, gives no memory away, and calls no Python.
-      launch: runs it again, once it has run on the default device: `OneDevice.launcher`.
+      compiled: the program compiled, by target; `by_types`: by the types of arguments that decide
+        where it runs (`compiled.py: run_program`).
+      executables: XLA's, by device, or by group and divisions.
     """
 
     __slots__ = (
         "_texts",
         "body",
+        "by_types",
         "calls_host",
+        "compiled",
         "consts",
-        "content",
         "donated",
         "executables",
         "group_constants",
         "in_avals",
-        "is_plain",
-        "launch",
         "live",
-        "loaded",
         "lock",
         "name",
         "only_computes",
@@ -110,20 +105,27 @@ class Program:
         "result_bytes",
         "result_types",
         "stripped",
+        "warned",
     )
 
     def __init__(
-        self, jaxpr: Jaxpr, donated: Sequence[int] = (), keep_unused: bool = False
+        self,
+        jaxpr: Jaxpr,
+        donated: Sequence[int] = (),
+        keep_unused: bool = False,
+        options: Mapping[str, object] = {},
     ) -> None:
         self.in_avals, self.name = jaxpr.in_avals, jaxpr.name
         # reentrant: a signal handler may call the function that is being compiled
         self.lock = threading.RLock()
         self._texts: dict[str, tuple[str, Module]] = {}
-        # of `loaded.py`: by where they run; and what runs on arrays that are committed nowhere
+        # filled by `compiled.py`
         self.executables: dict[Any, Any] = {}
+        self.compiled: dict[Any, Any] = {}
+        self.by_types: dict[Any, Any] = {}
         self.group_constants: dict[Group, list[Array]] = {}
-        self.launch: Callable[[Sequence[Any]], list[Array] | None] | None = None
-        self.options: dict[str, object] = {}
+        self.options = dict(options)
+        self.warned = False  # of donated arguments that no result can use
         lean, used = without_dead_code(jaxpr)
         position = {v: i for i, v in enumerate(jaxpr.invars)}
         const_of = dict(zip(lean.constvars, lean.consts, strict=True))
@@ -159,10 +161,6 @@ class Program:
         self.calls_host = not self.only_computes and jaxpr_calls_host(lean)
         if self.calls_host:
             self.result_types.append((TOKEN.shape, TOKEN.dtype))
-        taken = bool(self.consts or self.donated or self.calls_host)
-        self.is_plain = bool(self.result_types) and not taken
-        self.content = copy.copy(self)
-        self.loaded: dict[Any, Any] = {}
 
     @property
     def module_name(self) -> str:
@@ -198,25 +196,21 @@ class Program:
             result_attributes=results,
         )
 
-    def with_options(self, options: Mapping[str, object]) -> "Program":
-        """The same program, compiled with options of XLA's."""
-        other = copy.copy(self.content)
-        other.options = dict(options)
-        other.executables, other.group_constants, other.launch = {}, {}, None
-        other.content = copy.copy(other)
-        other.loaded = {}
-        return other
-
-    def order(self) -> list[int] | None:
-        """The number of the result of XLA's that each output is; `None` if some are none."""
-        numbers = [o.index for o in self.outputs if isinstance(o, Result)]
-        return numbers if len(numbers) == len(self.outputs) else None
-
 
 @derived
-def program_of(jaxpr: Jaxpr, donated: tuple[int, ...], keep_unused: bool) -> Program:
-    """The program of a jaxpr, made once; threads that ask at the same time get the same one."""
-    return Program(jaxpr, donated, keep_unused)
+def lowered_with(
+    jaxpr: Jaxpr,
+    donated: tuple[int, ...],
+    keep_unused: bool,
+    options: tuple[tuple[str, object], ...],
+) -> LoweredProgram:
+    """A jaxpr lowered, once; threads that ask at the same time get the same program."""
+    return LoweredProgram(jaxpr, donated, keep_unused, dict(options))
+
+
+def program_of(jaxpr: Jaxpr) -> LoweredProgram:
+    """A jaxpr lowered, with nothing donated."""
+    return lowered_with(jaxpr, (), False, ())
 
 
 def flattened(jaxpr: Jaxpr) -> Jaxpr:
@@ -248,10 +242,12 @@ def flattened(jaxpr: Jaxpr) -> Jaxpr:
     return Jaxpr([], [], jaxpr.invars, equations, jaxpr.outvars, jaxpr.name)
 
 
-_one_operation: dict[Any, Program] = {}
+_one_operation: dict[Any, LoweredProgram] = {}
 
 
-def one_operation(primitive: Primitive, params: Any, avals: Sequence[Aval], out: Any) -> Program:
+def one_operation(
+    primitive: Primitive, params: Any, avals: Sequence[Aval], out: Any
+) -> LoweredProgram:
     """The program of one operation."""
     key = (primitive, params, *avals)
     found = _one_operation.get(key)
@@ -260,5 +256,5 @@ def one_operation(primitive: Primitive, params: Any, avals: Sequence[Aval], out:
         outvars = [Var(o) for o in (out if primitive.multiple else (out,))]
         equation = Equation(primitive, invars, params, outvars)
         jaxpr = Jaxpr([], [], invars, [equation], outvars, primitive.name)
-        found = remember(_one_operation, key, Program(jaxpr))
+        found = remember(_one_operation, key, LoweredProgram(jaxpr))
     return found

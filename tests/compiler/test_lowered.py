@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import weft
-from weft.compiler.loaded import run_program
-from weft.compiler.program import Constant, PassedInput, Program, Result, program_of
+from weft.compiler.compiled import run_program
+from weft.compiler.lowered import Constant, LoweredProgram, PassedInput, Result, program_of
 from weft.primitives.structural import add, reduce_sum
 from weft.primitives.transcendental import sin
 
@@ -17,7 +17,7 @@ def f32(x):
 
 
 def program(f, *args, **options):
-    return Program(weft.make_jaxpr(f)(*args), **options)
+    return LoweredProgram(weft.make_jaxpr(f)(*args), **options)
 
 
 def same(got, expected):
@@ -97,7 +97,7 @@ def test_committed_arguments_decide_the_device():
 
 def test_one_program_a_jaxpr():
     jaxpr = weft.make_jaxpr(sin)(1.0)
-    assert program_of(jaxpr, (), False) is program_of(jaxpr, (), False)
+    assert program_of(jaxpr) is program_of(jaxpr)
 
 
 def test_many_threads_compile_once(monkeypatch):

@@ -1,0 +1,588 @@
+"""Programs compiled for the devices that run them: arrays in, arrays out.
+
+A program for several devices is about whole arrays. XLA's partitioner makes the executable that
+each device runs, from the divisions of arrays that are stated; it chooses the others.
+"""
+
+import functools
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from ..config import thread
+from ..core.array import Array
+from ..core.aval import Aval, type_of
+from ..core.caching import remember
+from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.messages import tell
+from ..core.placement import (
+    ANYWHERE,
+    ArrayType,
+    Layout,
+    Placement,
+    joined_placement,
+    on_device,
+    same_parts,
+    type_on,
+)
+from ..core.source import noted
+from ..dtypes import float0
+from ..primitives.callbacks import TOKEN
+from ..primitives.placement import constrain
+from ..runtime import client, transfers
+from ..runtime.callback import Callback
+from ..runtime.client import Device
+from ..runtime.executable import Executable, RawBuffer, Target
+from ..runtime.failures import machine_memory, too_large
+from ..runtime.group import Group, group_of
+from ..sharding import NamedSharding, Sharding, SingleDeviceSharding
+from ..stablehlo import Module
+from ..stablehlo.shardy import Meshes
+from . import disk_cache
+from .layout import layout_of, meshes_named, placement_inside, replicated, sharding_of
+from .lowered import OPTIONS, LoweredProgram, PassedInput, Result, program_of
+from .placing import argument_buffer, buffer_on, host_buffer, live_buffer, move, reorder, shard
+
+Shardings = Sequence[Sharding | None]
+"""Of each argument or output; `None` where nothing is said."""
+
+Fill = Callable[[Sequence[Any], Sequence[Any]], list[RawBuffer]]
+"""(the arguments' leaves, the buffers that they have or `None`) -> the buffers to run on."""
+
+
+# --- compiled programs ---
+
+
+class CompiledProgram(ABC):
+    """A program with XLA's executable, for arguments that are divided in one way.
+
+    The lowered program keeps it (`compiled_for`), so it doesn't refer to that: what a program
+    closes over is freed with it at once.
+
+    Attributes:
+      types: of XLA's results.
+      donated: the numbers of the arguments whose memory is given away.
+      only_results: true if all outputs are results of XLA's, and none calls Python on the way.
+      order: the numbers of the results that the outputs are; `None` if they are these, in order.
+      executable: `None` if there is nothing for XLA to compute.
+    """
+
+    __slots__ = (
+        "consts",
+        "donated",
+        "executable",
+        "live",
+        "n_args",
+        "name",
+        "only_results",
+        "order",
+        "outputs",
+        "types",
+    )
+
+    follows_data = False
+    """True if arguments on other devices have the program run there."""
+
+    def __init__(
+        self, program: LoweredProgram, executable: Executable | None, types: Sequence[ArrayType]
+    ) -> None:
+        self.name, self.live, self.consts = program.name, program.live, program.consts
+        self.outputs, self.n_args = program.outputs, len(program.in_avals)
+        self.donated = [program.live[n] for n in program.donated]
+        self.executable, self.types = executable, list(types)
+        results = [o.index for o in program.outputs if isinstance(o, Result)]
+        self.only_results = 0 < len(results) == len(program.outputs) and not program.calls_host
+        self.order = None if results == [*range(len(self.types))] else results
+
+    @abstractmethod
+    def run(self, args: Sequence[Array]) -> list[Array]:
+        """The outputs for arrays in any places."""
+
+    @abstractmethod
+    def fill(self, types: Sequence[ArrayType]) -> tuple[Fill, bool] | None:
+        """The function that makes the buffers to run on for arguments of these types, and whether
+        these are the buffers that the arguments have, if all have one.
+
+        `None` if arguments or results have to be moved: then `run` does it.
+        """
+
+    @abstractmethod
+    def input_shardings(self) -> list[Sharding]:
+        """The sharding of each argument."""
+
+    @abstractmethod
+    def output_shardings(self) -> list[Sharding]:
+        """The sharding of each output."""
+
+
+class SingleDeviceProgram(CompiledProgram):
+    """A program compiled for one device."""
+
+    __slots__ = ("at_home", "device", "named", "result_bytes")
+
+    follows_data = True
+
+    def __init__(
+        self, program: LoweredProgram, executable: Executable | None, target: "DeviceTarget"
+    ) -> None:
+        avals, where = program.stripped.out_avals, target.results
+        types = avals if where is ANYWHERE else [type_on(a, where) for a in avals]
+        super().__init__(program, executable, types)
+        self.device, self.named = target.device, target.named
+        # whether the buffer of an array that may be anywhere is on this device
+        self.at_home = target.device is client.process.device
+        on_host = target.device.platform == "cpu"
+        self.result_bytes = program.result_bytes if on_host else 0
+
+    def run(self, args: Sequence[Array]) -> list[Array]:
+        device = self.device
+        if self.result_bytes > 2 * machine_memory() > 0:
+            raise noted(too_large(self.name, self.result_bytes, self.types))
+        if self.named:
+            with transfers.explicitly():
+                args = [move(a, device) for a in args]
+        inputs = []
+        for i in self.live:
+            x = args[i]
+            here = x._buffer if self.at_home and x.type is x.aval else None
+            inputs.append(buffer_on(x, device) if here is None else here)
+        if self.consts:
+            inputs += self.constants()
+        outs = []
+        if self.executable is not None:
+            types = self.types  # a token, which ends the results, has none
+            outs = list(map(Array, [None] * len(types), types, self.executable.execute(inputs)))
+        if self.order is not None or not self.only_results:
+            results, outs = outs, []
+            for o in self.outputs:
+                outs.append(results[o.index] if type(o) is Result else o.take(args, results))
+        if self.named:
+            outs = [x if x.aval.dtype == float0 else move(x, device) for x in outs]
+        return outs
+
+    def constants(self) -> list[RawBuffer]:
+        """The constants that the program closes over, on the device."""
+        return [buffer_on(c, self.device) for c in self.consts]
+
+    def fill(self, types: Sequence[ArrayType]) -> tuple[Fill, bool] | None:
+        device, live = self.device, self.live
+        default = client.default_device()
+        if any([(types[i].placement.device or default) is not device for i in live]):
+            return None
+        consts = self.constants()
+
+        def fill(leaves: Sequence[Any], given: Sequence[Any]) -> list[RawBuffer]:
+            found = []
+            for i in live:
+                b = given[i]
+                found.append(argument_buffer(leaves[i], device) if b is None else b)
+            return found + consts
+
+        return fill, not consts and len(live) == len(types)
+
+    def input_shardings(self) -> list[Sharding]:
+        return [SingleDeviceSharding(self.device)] * self.n_args
+
+    def output_shardings(self) -> list[Sharding]:
+        return [SingleDeviceSharding(self.device)] * len(self.outputs)
+
+
+class MultiDeviceProgram(CompiledProgram):
+    """A program compiled for a group of devices, for one division of each argument."""
+
+    __slots__ = ("group_consts", "target")
+
+    def __init__(
+        self,
+        program: LoweredProgram,
+        executable: Executable | None,
+        types: Sequence[ArrayType],
+        target: "GroupTarget",
+    ) -> None:
+        super().__init__(program, executable, types)
+        self.target, self.group_consts = target, constants_on(program, target.group)
+
+    def run(self, args: Sequence[Array]) -> list[Array]:
+        name, (group, inputs, said, outs) = self.name, self.target
+        results: list[Array] = []
+        if self.executable is not None:
+            there = [on_group(name, i, args[i], group, inputs[i]) for i in self.live]
+            made = self.executable.execute([live_buffer(x) for x in (*there, *self.group_consts)])
+            results = list(map(Array, [None] * len(self.types), self.types, made))
+        outputs = []
+        for output, sharding in zip(self.outputs, outs, strict=True):
+            x = output.take(args, results)
+            if isinstance(output, PassedInput):
+                wanted = sharding or said[output.index]
+                if wanted is not None:
+                    x = on_group(name, output.index, x, group, wanted)
+            elif sharding is not None:
+                x = commit(x, sharding)
+            outputs.append(x)
+        return outputs
+
+    def fill(self, types: Sequence[ArrayType]) -> tuple[Fill, bool] | None:
+        group, live, outs = self.target.group, self.live, self.target.outs
+        host: list[tuple[int, int, Layout]] = []  # (number among live ones, number, layout)
+        for n, i in enumerate(live):
+            to = layout_of(types[i].aval, self.target.inputs[i], group)
+            if types[i].placement is ANYWHERE:
+                if i in self.donated:
+                    return None
+                host.append((n, i, to))
+            elif not same_parts(types[i], to):
+                return None  # it has to be moved first
+        for number, sharding in zip(self.order or range(len(outs)), outs, strict=True):
+            made = self.types[number]
+            if sharding is not None and not same_parts(made, layout_of(made.aval, sharding, group)):
+                return None  # it has to be moved afterwards
+        consts = [live_buffer(c) for c in self.group_consts]
+        on_host = {i for _, i, _ in host}  # their buffers are made below
+
+        def fill(leaves: Sequence[Any], given: Sequence[Any]) -> list[RawBuffer]:
+            found = []
+            for i in live:
+                b = given[i]
+                found.append(live_buffer(leaves[i]) if b is None and i not in on_host else b)
+            for n, i, layout in host:
+                found[n] = host_buffer(leaves[i], layout)
+            return found + consts
+
+        return fill, not host and not consts and len(live) == len(types)
+
+    def input_shardings(self) -> list[Sharding]:
+        return list(self.target.inputs)
+
+    def output_shardings(self) -> list[Sharding]:
+        shardings = []
+        for output, sharding in zip(self.outputs, self.target.outs, strict=True):
+            if isinstance(output, Result):
+                sharding = sharding or self.types[output.index].placement.sharding
+            elif isinstance(output, PassedInput):
+                sharding = sharding or self.target.inputs[output.index]
+            shardings.append(sharding or replicated(self.target.group))
+        return shardings
+
+
+# --- where a program runs ---
+
+
+class DeviceTarget(NamedTuple):
+    """One device, for which a program is lowered and compiled.
+
+    Attributes:
+      results: the placement of the results.
+      named: the device was named: all arguments are moved there, and all outputs are there.
+    """
+
+    device: Device
+    results: Placement
+    named: bool
+
+    def text(self, program: LoweredProgram) -> tuple[str, Module]:
+        """The StableHLO text, and its module."""
+        return program.text(self.device.platform)
+
+    def compile(self, program: LoweredProgram) -> SingleDeviceProgram:
+        """The program compiled for this device."""
+        executable = self.executable(program) if program.result_types else None
+        return SingleDeviceProgram(program, executable, self)
+
+    def executable(self, program: LoweredProgram) -> Executable:
+        """XLA's executable, which is the same wherever the results are."""
+        found: Executable | None = program.executables.get(self.device)
+        if found is None:
+            found = compile_program(program, self.device, functools.partial(self.text, program))
+            program.executables[self.device] = found
+        return found
+
+
+class GroupTarget(NamedTuple):
+    """A group of devices, for which a program is lowered and compiled.
+
+    Attributes:
+      inputs: the sharding of each argument.
+      said: the same where it was asked for: such an argument is moved even if it isn't computed
+        with, and is an output.
+      outs: the sharding of each output; `None` leaves it to XLA.
+    """
+
+    group: Group
+    inputs: tuple[Sharding, ...]
+    said: tuple[Sharding | None, ...]
+    outs: tuple[Sharding | None, ...]
+
+    def text(self, program: LoweredProgram, results: Shardings | None = None) -> tuple[str, Module]:
+        """The StableHLO text, and its module.
+
+        Args:
+          results: of XLA's results, if not as the outputs say.
+        """
+        meshes = Meshes(self.group.devices)
+
+        def attributes(shardings: Shardings, avals: Sequence[Aval]) -> list[str]:
+            return [meshes.attribute(s, a.ndim) for s, a in zip(shardings, avals, strict=True)]
+
+        return program.text_for(
+            self.group.platform,
+            meshes,
+            attributes(self.input_list(program), program.stripped.in_avals),
+            attributes(results or self.result_list(program), program.stripped.out_avals),
+        )
+
+    def input_list(self, program: LoweredProgram) -> list[Sharding]:
+        """The shardings of XLA's inputs: live arguments and constants."""
+        return [self.inputs[i] for i in program.live] + constant_shardings(program, self.group)
+
+    def result_list(self, program: LoweredProgram) -> list[Sharding | None]:
+        """The sharding of each result of XLA's, from those of the outputs."""
+        found: list[Sharding | None] = [None] * len(program.stripped.outvars)
+        for output, sharding in zip(program.outputs, self.outs, strict=True):
+            if isinstance(output, Result) and found[output.index] is None:
+                found[output.index] = sharding
+        return found
+
+    def compile(self, program: LoweredProgram) -> MultiDeviceProgram:
+        """The program compiled for the group.
+
+        XLA pads the parts of a result that don't come out even; such a result is replicated.
+        """
+        if not program.result_types:
+            return MultiDeviceProgram(program, None, (), self)
+        group, avals = self.group, program.stripped.out_avals
+        inputs, asked = self.input_list(program), self.result_list(program)
+        tilings = [
+            layout_of(v.aval, s, group).tiling
+            for v, s in zip(program.stripped.invars, inputs, strict=True)
+        ]
+        key = group, tuple(tilings), tuple(asked)
+        executable: Executable
+        if key in program.executables:
+            executable, results = program.executables[key]
+        else:
+            executable, results = self.executable(program, asked), asked
+            uneven = [
+                any(n % parts for n, parts in zip(a.shape, tiling.parts, strict=True))
+                for a, tiling in zip(avals, executable.tilings, strict=False)
+            ]
+            if any(uneven):
+                everywhere = replicated(group)
+                results = [everywhere if u else s for u, s in zip(uneven, asked, strict=True)]
+                executable = self.executable(program, results)
+            program.executables[key] = executable, results
+        meshes = meshes_named((*inputs, *results), program.stripped)
+        types = [
+            layout_of(a, sharding or sharding_of(tiling, group, meshes), group)
+            for a, tiling, sharding in zip(avals, executable.tilings, results, strict=False)
+        ]
+        return MultiDeviceProgram(program, executable, types, self)
+
+    def executable(self, program: LoweredProgram, results: Shardings | None = None) -> Executable:
+        """XLA's executable; for `results`, see `text`."""
+        return compile_program(program, self.group, functools.partial(self.text, program, results))
+
+
+ProgramTarget: TypeAlias = DeviceTarget | GroupTarget
+
+
+def constant_shardings(program: LoweredProgram, group: Group) -> list[Sharding]:
+    """The shardings of the constants: their own if they are on the group, else replicated."""
+    return [
+        c.sharding if c.type.placement.group is group else replicated(group) for c in program.consts
+    ]
+
+
+def constants_on(program: LoweredProgram, group: Group) -> list[Array]:
+    """The constants that a program closes over, on the devices of a group."""
+    found = program.group_constants.get(group)
+    if found is None:
+        pairs = zip(program.consts, constant_shardings(program, group), strict=True)
+        found = program.group_constants[group] = [commit(c, s) for c, s in pairs]
+    return found
+
+
+def target_of(
+    program: LoweredProgram,
+    types: Sequence[ArrayType],
+    named: Placement | None = None,
+    inputs: Shardings | None = None,
+    outs: Shardings | None = None,
+) -> ProgramTarget:
+    """The devices that a program's arguments are committed to, or that are named.
+
+    Constants that the function closes over decide if no argument does.
+
+    Args:
+      named: where the program is to run, whatever the arguments are committed to.
+      inputs, outs: the sharding of each argument and each output, on a group of devices.
+    """
+    where = named or ANYWHERE
+    if named is None and any([t is not t.aval for t in types]):
+        where = joined_placement(program.name, types, program.live)
+    if program.consts and not where.committed:
+        groups = [c.type.placement for c in program.consts if c.type.placement.group is not None]
+        where = groups[0] if groups else ANYWHERE
+    group = where.group
+    if group is None:
+        device = where.device
+        if device is None:
+            chosen = None if thread.default_device is None else client.chosen_device()
+            device = chosen or client.process.device or client.default_device()
+            where = ANYWHERE if chosen is None else on_device(chosen, committed=False)
+        return DeviceTarget(device, where, named is not None)
+    for i in program.live:
+        check_on_group(program.name, i, types[i], group)
+    said = tuple(inputs) if inputs is not None else (None,) * len(types)
+    live = set(program.live)
+    everywhere = replicated(group)
+    full = tuple(
+        s or (t.placement.group is not None and i in live and t.placement.sharding) or everywhere
+        for i, (s, t) in enumerate(zip(said, types, strict=True))
+    )
+    return GroupTarget(
+        group, full, said, tuple(outs) if outs is not None else (None,) * len(program.outputs)
+    )
+
+
+# --- compiling and running ---
+
+
+def compiled_for(program: LoweredProgram, target: ProgramTarget) -> CompiledProgram:
+    """The program compiled for a target, once; it is kept with the program."""
+    found: CompiledProgram | None = program.compiled.get(target)
+    if found is None:
+        with program.lock:
+            found = program.compiled.get(target)
+            if found is None:
+                if not program.result_types and program.stripped.equations:
+                    target.text(program)  # refuses an effect that XLA has no words for
+                found = remember(program.compiled, target, target.compile(program))
+    return found
+
+
+def compile_program(
+    program: LoweredProgram, target: Target, write: Callable[[], tuple[str, Module]]
+) -> Executable:
+    """XLA's executable, compiled or loaded, of the text and the module that `write` returns.
+
+    The time is logged if a switch asks for that.
+    """
+    if "jaxpr" in thread.debug:
+        tell(f"{program.name}:\n{program.stripped}")
+    text, module = write()
+    if "hlo" in thread.debug:
+        tell(f"{program.name}:\n{text}")
+    begun = time.perf_counter()
+    callbacks = [
+        Callback(f.on(target), [(a.shape, a.dtype) for a in (TOKEN, *f.outs)])
+        for f in module.callbacks
+    ]
+    options = OPTIONS.get(target.platform, {}) | program.options
+    executable = disk_cache.compile_or_load(text, program.result_types, target, options, callbacks)
+    if thread.log_compiles:
+        took = (time.perf_counter() - begun) * 1e3
+        inputs, outs = [
+            ", ".join(str(v.aval) for v in vs)
+            for vs in (program.stripped.invars, program.stripped.outvars)
+        ]
+        tell(
+            f"compiled {program.name}: ({inputs}) -> ({outs}), {len(program.stripped.equations)} "
+            f"equations, for {target} in {took:.1f} ms"
+        )
+    return executable
+
+
+def run_program(
+    program: LoweredProgram, args: Sequence[Array], device: Device | None = None
+) -> list[Array]:
+    """The outputs for arrays.
+
+    Args:
+      device: where it runs; by default where a function inside was jitted for, or where arguments
+        are committed to.
+    """
+    types = tuple(map(type_of, args))
+    free = device is None and thread.default_device is None  # then the types decide
+    if free:
+        compiled: CompiledProgram | None = program.by_types.get(types)
+        if compiled is not None:
+            return compiled.run(args)
+    named: Placement | None = None
+    if device is not None:
+        named = on_device(device)
+    elif not program.only_computes:
+        named = placement_inside(program.body)
+    compiled = compiled_for(program, target_of(program, types, named))
+    if free:
+        remember(program.by_types, types, compiled)
+    return compiled.run(args)
+
+
+def run_jaxpr(jaxpr: Jaxpr, args: Sequence[Array], device: Device | None = None) -> list[Array]:
+    """The outputs of a jaxpr for arrays, compiled once; see `run_program`."""
+    return run_program(program_of(jaxpr), args, device)
+
+
+# --- arrays from one division to another ---
+
+
+def on_group(name: str, number: int, x: Array, group: Group, sharding: Sharding) -> Array:
+    """An argument on the group that runs a program, with a sharding."""
+    placement = x.type.placement
+    if placement.group is group and placement.sharding is sharding:
+        return x
+    check_on_group(name, number, x.type, group)
+    if placement.group is None:
+        return shard(x, layout_of(x.aval, sharding, group))
+    if placement.group is not group:
+        x = reorder(x, group)
+    if not sharding.is_open and same_parts(x.type, layout_of(x.aval, sharding, group)):
+        return x
+    return reshard(x, sharding)
+
+
+def check_on_group(name: str, number: int, known: ArrayType, group: Group) -> None:
+    """Refuses an argument that is committed to other devices than those that run a program."""
+    placement = known.placement
+    if placement.committed and set(placement.devices) != set(group.devices):
+        where = placement.device if placement.group is None else placement.group
+        raise ValueError(
+            f"{name}: runs on {group}; argument {number}, {known.aval}, is committed to {where}\n"
+            "  fix: move it with device_put(x, sharding)"
+        )
+
+
+def reshard(x: Array, sharding: Sharding) -> Array:
+    """An array that is on a group, with another sharding: the devices send each other parts."""
+    transfers.copying(x.aval, x.sharding, sharding)
+    program = _constraining(x.aval, sharding)
+    outs = [None if sharding.is_open else sharding]
+    (result,) = compiled_for(program, target_of(program, [x.type], outs=outs)).run([x])
+    return result
+
+
+@functools.lru_cache(4096)
+def _constraining(a: Aval, sharding: Sharding) -> LoweredProgram:
+    """The program that constrains an array to a sharding."""
+    before, after = Var(a), Var(a)
+    equation = Equation(constrain, [before], (("sharding", sharding),), [after])
+    return LoweredProgram(Jaxpr([], [], [before], [equation], [after], "device_put"))
+
+
+def commit(x: Array, sharding: Sharding) -> Array:
+    """An array on the devices of a sharding, wherever it is now."""
+    placement = x.type.placement
+    group = group_of(sharding.devices)
+    to = layout_of(x.aval, sharding, group)
+    if placement.group is not None and set(placement.devices) == set(group.devices):
+        return Array(None, to, live_buffer(on_group("device_put", 0, x, group, sharding)))
+    return shard(x, to)
+
+
+def constrained(x: Array, sharding: NamedSharding) -> Array:
+    """An array as a sharding constraint says: see `primitives/placement.py`."""
+    if not sharding.is_open:
+        return commit(x, sharding)
+    there = x.type.placement.group is group_of(sharding.devices)
+    return reshard(x, sharding) if there else commit(x, sharding.closed())

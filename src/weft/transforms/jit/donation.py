@@ -1,0 +1,84 @@
+"""Donated arguments: arrays whose memory a compiled program may use for its results."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ... import errors
+from ...compiler.compiled import CompiledProgram
+from ...compiler.lowered import LoweredProgram
+from ...core.array import Array, is_kept, own
+from ...core.source import function_line
+from ...runtime import buffer as buffers
+from ...user_lines import levels_to_user
+
+
+def owned(program: CompiledProgram, values: Sequence[Array]) -> list[Array]:
+    """The arguments, where those to be donated are not what all programs have for a number.
+
+    An array that is donated and is an argument in another place too is refused.
+    """
+    values = [*values]
+    for i in program.donated:
+        values[i] = own(values[i])
+    places: dict[int, int] = {}
+    donated = {*program.donated}
+    for i, v in enumerate(values):
+        first = places.setdefault(id(v), i)
+        if first != i and not donated.isdisjoint((first, i)):
+            raise errors.ShapeError(
+                f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as "
+                f"argument leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
+            )
+    return values
+
+
+def may_donate(donated: Sequence[int], leaves: Sequence[Any]) -> bool:
+    """True if arguments can be donated as they are: each is an array on a device, and given once.
+
+    Args:
+      donated: the numbers of those to be donated.
+    """
+    if len({*map(id, leaves)}) < len(leaves):
+        return False
+    for i in donated:
+        x = leaves[i]
+        if x.__class__ is not Array or x._buffer is None or (not x.aval.ndim and is_kept(x)):
+            return False
+    return True
+
+
+def warn_of_unusable(program: LoweredProgram, transform: str) -> None:
+    """Warns of donated arguments whose memory no result can use."""
+    program.warned = True
+    free = list(program.result_types)
+    unusable = []
+    for i in program.donated:
+        a = program.in_avals[program.live[i]]
+        if (a.shape, a.stored) in free:
+            free.remove((a.shape, a.stored))
+        else:
+            unusable.append(str(a))
+    if unusable:
+        warnings.warn(
+            f"Some donated buffers were not usable: {', '.join(unusable)}\n"
+            f"  {transform}: no result that {program.name} computes has their shape and dtype\n"
+            "  fix: donate only what a result can take the place of",
+            stacklevel=levels_to_user(),
+        )
+
+
+def release(array: Array) -> None:
+    """Marks a donated array as deleted, whether XLA could use its memory or not."""
+    if array._buffer is not None and not buffers.is_deleted(array._buffer):
+        buffers.delete(array._buffer)
+    array._host = array._buffer = None
+
+
+def deleted(function: Any, path: str, array: Any) -> errors.DeletedArrayError:
+    """The error for an argument whose memory was freed or donated."""
+    return errors.DeletedArrayError(
+        f"jit: argument {path} of {function_line(function)}, {array.aval}, has been deleted or "
+        "donated: its memory is gone\n  fix: don't use an array after passing it in "
+        "donate_argnums or calling delete()"
+    )
