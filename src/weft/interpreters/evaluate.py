@@ -12,7 +12,7 @@ from .. import errors
 from ..compiler import placing
 from ..compiler.compiled import constrained
 from ..config import caches, thread
-from ..core.array import Array, Tracer, is_kept
+from ..core.array import Array, is_kept
 from ..core.aval import aval_of
 from ..core.caching import remember_under
 from ..core.primitive import Primitive
@@ -24,8 +24,7 @@ from ..runtime import buffer as buffers, capsules, client, device_memory, host_m
 from ..runtime.client import Device
 from ..sharding import NamedSharding
 from . import eager_tiers
-from .plans import OperationPlan
-from .stage import leaked
+from .plans import OperationPlan, refuse_tracers
 
 HOST = (1, 0)  # DLPack's name of the CPU
 
@@ -42,7 +41,7 @@ class EvaluateTrace(Trace):
         except KeyError:
             rule = primitive.host.execute_rule
             if rule is not None:  # what it runs is kept on its jaxpr, not here
-                refuse_tracers(primitive, args)
+                refuse_tracers(primitive.name, args)
                 return rule(args, **dict(params))
             plan = self.plan(primitive, args, params)
         return self.run(plan, args)
@@ -63,12 +62,10 @@ class EvaluateTrace(Trace):
         """The output of a plan: by its NumPy function, or else by XLA."""
         kernel = plan.kernel
         if kernel is None:
-            refuse_tracers(plan, args)
             return plan.execute(args)
         hosts = []
         for a in args:
             if a.type is not a.aval:  # it is on a device that was chosen, or is a tracer
-                refuse_tracers(plan, args)
                 return plan.execute(args)
             hosts.append(self.fetch(a) if a._host is None else a._host)
         try:
@@ -187,13 +184,6 @@ class EvaluateTrace(Trace):
         if buffer is None or array.type.placement.group is not None:
             return HOST
         return device_memory.place_of(buffer) or HOST
-
-
-def refuse_tracers(operation: Any, args: Any) -> None:
-    """Raises UnexpectedTracerError for a tracer: this trace computes at once."""
-    for a in args:
-        if isinstance(a, Tracer):
-            raise leaked(a._trace, operation.name, a)
 
 
 base = current.base

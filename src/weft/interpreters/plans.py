@@ -15,7 +15,7 @@ from ..compiler.compiled import run_program
 from ..compiler.lowered import LoweredProgram, one_operation, program_of
 from ..compiler.simplify import without_repetition
 from ..config import thread
-from ..core.array import Array
+from ..core.array import Array, Tracer
 from ..core.aval import Aval, type_of
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Jaxpr, Var, run
@@ -23,7 +23,7 @@ from ..core.messages import tell
 from ..core.primitive import Primitive
 from ..core.trace import Params, Trace, current
 from .eager_tiers import host_function, host_share
-from .stage import InlineTemplate, StageTrace
+from .stage import InlineTemplate, StageTrace, leaked
 
 Kernel = Callable[..., Any]
 
@@ -53,14 +53,10 @@ class OperationPlan:
         """The outputs, of what the kernel returned."""
         return list(map(Array, results, self.outs))
 
-    @property
-    def name(self) -> str:
-        """The operation's name, for messages."""
-        return self.primitive.name
-
     def execute(self, args: Sequence[Array]) -> Any:
         """The output by a compiled program."""
         primitive = self.primitive
+        refuse_tracers(primitive.name, args)
         if primitive.lower_rule is None:
             raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
         avals = [a.aval for a in args]
@@ -126,11 +122,6 @@ class ProgramPlan:
         if "tier" in thread.debug:
             tell_tier(jaxpr.name, jaxpr.in_avals, "XLA" if self.kernel is None else "NumPy")
 
-    @property
-    def name(self) -> str:
-        """The program's name, for messages."""
-        return self.jaxpr.name
-
     def values(self, hosts: Sequence[Any]) -> list[Any]:
         """All values of the program, as NumPy arrays."""
         env = [*hosts, *self.fixed]
@@ -182,6 +173,8 @@ class ProgramPlan:
 def host_steps(jaxpr: Jaxpr, template: InlineTemplate) -> list[Any] | None:
     """The NumPy functions of all operations, each with the places of its inputs; `None` if XLA is
     the faster one for the whole, or has to do a part of it."""
+    if any(e.primitive.evaluate_rule is None for e in jaxpr.equations):
+        return None
     if any(c.type is not c.aval for c in template.fixed):
         return None
     read = {v for v in jaxpr.outvars if type(v) is Var}
@@ -248,8 +241,15 @@ class PreparedProgram:
         if plan is None or plan.state is not thread.switches:
             single = len(self.jaxpr.outvars) == 1
             plan = self.plan = ProgramPlan(self.jaxpr, self.template, single)
-        outs = trace.run(plan, args)
+        outs = plan.execute(args) if plan.kernel is None else trace.run(plan, args)
         return [outs] if plan.single else outs
+
+
+def refuse_tracers(operation: str, args: Sequence[Any]) -> None:
+    """Raises UnexpectedTracerError for a tracer: plans compute at once."""
+    for a in args:
+        if isinstance(a, Tracer):
+            raise leaked(a._trace, operation, a)
 
 
 def tell_tier(name: str, avals: Sequence[Aval], tier: str) -> None:
