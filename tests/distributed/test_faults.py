@@ -141,6 +141,11 @@ def test_all_end_well_when_nothing_happens(start):
         assert ended.out.endswith("done after True\n")
 
 
+def test_ctrl_c_while_a_process_waits_to_leave(start):
+    ends = [each.end() for each in members(start, "leaving.py", 2)]
+    assert [(end.status, end.out) for end in ends] == [(0, "interrupted\nleft\n"), (0, "left\n")]
+
+
 # --- before it begins ---
 
 

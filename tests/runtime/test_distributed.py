@@ -38,7 +38,8 @@ WORKER = """
         me.get("nothing", 0.2)
     except TimeoutError as error:
         print(error)
-    me.exchange("really done")
+    me.exchange(f"end {rank}", "end")
+    print(me.exchange(f"end {rank}", "end"))  # called again, as after Ctrl-C
     distributed.disconnect()
     if service is not None:
         service.shutdown()
@@ -81,6 +82,7 @@ def test_two_processes(tmp_path):
             f"[{2 + 2 * rank}. {2 + 2 * rank}.]",
             "['done 0', 'done 1']",
             "get('nothing'): other processes did not come within 0.2 s",
+            "['end 0', 'end 1']",
         ], out + err
 
 

@@ -34,10 +34,6 @@ BEHIND = 3
 which Python is stuck."""
 
 
-LEAVING = '["shutdown", null]'
-"""The text that processes exchange before they leave, in the form of multihost_utils."""
-
-
 class Membership(NamedTuple):
     """The open connections of this process while it is one of several."""
 
@@ -151,7 +147,7 @@ def shutdown() -> None:
     if _current is None:
         return
     _current.watch.leave()
-    _current.connection.exchange(LEAVING)
+    _current.connection.exchange("", "shutdown")
     left, _current = _current, None
     runtime.disconnect()
     left.watch.close()

@@ -57,8 +57,8 @@ class Connection:
         self.exchanges = 0
 
     def put(self, key: str, value: str) -> None:
-        """Stores a string under a key that is not taken yet."""
-        self.raw.key_value_set(key, value)
+        """Stores a string under a key."""
+        self.raw.key_value_set(key, value, True)
 
     def get(self, key: str, timeout: float) -> str:
         """The string under a key; waits until some process has stored it.
@@ -74,14 +74,17 @@ class Connection:
                 ) from None
             raise PlatformError(f"get({key!r}): {text_of(error)}") from None
 
-    def exchange(self, text: str) -> list[str]:
+    def exchange(self, text: str, name: str = "") -> list[str]:
         """The texts of all processes, in their order. Waits until all processes have called it.
 
         For short texts, not for data. Ctrl-C interrupts the wait.
+
+        Args:
+          name: of an exchange that can be called again after Ctrl-C. By default they are numbered.
         """
-        self.exchanges += 1
-        mine = f"weft/{self.exchanges}/{self.process_index}"
-        whole = f"weft/{self.exchanges}"
+        self.exchanges += not name
+        whole = f"weft/{name or self.exchanges}"
+        mine = f"{whole}/{self.process_index}"
         self.put(mine, text)
         if self.process_index == 0:  # so that not everyone asks for everything
             places = (f"{whole}/{i}" for i in range(self.process_count))
@@ -89,7 +92,8 @@ class Connection:
             # all are here, so all have read what was said the last time
             self.raw.key_value_delete(f"weft/{self.exchanges - 1}/all")
         said: list[str] = json.loads(self._awaited(f"{whole}/all"))
-        self.raw.key_value_delete(mine)
+        if not name:
+            self.raw.key_value_delete(mine)
         return said
 
     def _awaited(self, key: str) -> str:
