@@ -129,6 +129,8 @@ def same(a: Any, b: Any) -> bool:
         return False
     if type(a) is tuple:
         return len(a) == len(b) and all(map(same, a, b))
+    if type(a) is float or type(a) is complex:
+        return repr(a) == repr(b)  # 0.0 is not -0.0, and a NaN is itself
     try:
         return bool(a == b)
     except ValueError as error:  # arrays

@@ -1,13 +1,15 @@
 """What is derived from a program: computed once for each argument, kept on it, gone with it."""
 
 import gc
+import pickle
 import threading
 import weakref
 
 import numpy as np
+import pytest
 
 import weft
-from weft.core.caching import MOST_DERIVED, derived
+from weft.core.caching import MOST_DERIVED, derived, exact
 
 
 class Program:
@@ -32,6 +34,56 @@ def test_a_result_is_computed_once_for_each_argument():
     assert [scaled(one, 1), scaled(one, 2), scaled(one, 1), scaled(other, 1)] == [2, 4, 2, 2]
     assert calls == [1, 2, 1]
     assert scaled.__doc__ == "The program, scaled."
+
+
+DIFFERENT = [
+    [1, 1.0, True, 1 + 0j, np.float32(1), np.float64(1), np.int32(1), "1", "1.0", None],
+    [0.0, -0.0, 0, False, 0j, complex(-0.0, 0.0), np.float32(0), np.float32(-0.0)],
+    [(1,), (1.0,), (True,), ((1,),), (1, 1), frozenset([1]), frozenset([1.0]), frozenset([True])],
+    [("a", (1, 0.0)), ("a", (1, -0.0)), ("a", (True, 0.0)), (float, "1.0"), (1.0,)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", DIFFERENT)
+def test_values_that_mean_different_things_are_different_keys(values):
+    assert len({exact(x) for x in values}) == len(values)
+
+
+@pytest.mark.parametrize("values", DIFFERENT)
+def test_a_value_finds_itself_again(values):
+    assert all(exact(pickle.loads(pickle.dumps(x))) == exact(x) for x in values)
+    nan = float("nan")
+    assert exact((nan,)) == exact((float("nan"),))
+
+
+SIGN = lambda x, s: x * np.copysign(1.0, s[0] if isinstance(s, tuple) else s)  # noqa: E731
+signed = weft.custom_vjp(SIGN, nondiff_argnums=(1,))
+signed.defvjp(lambda x, s: (SIGN(x, s), None), lambda s, _, ct: (SIGN(ct, s),))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        weft.jit(SIGN, static_argnums=1),
+        weft.checkpoint(SIGN, static_argnums=1),
+        weft.grad(signed),
+        weft.grad(weft.jit(SIGN, static_argnums=1)),
+        lambda x, s: weft.jit(lambda x: weft.grad(signed)(x, s))(x),
+    ],
+    ids=["jit", "checkpoint", "custom_vjp", "gradient of jit", "custom_vjp in jit"],
+)
+@pytest.mark.parametrize("wrap", [lambda s: s, lambda s: (s,)], ids=["number", "tuple"])
+def test_static_arguments_are_told_apart_by_their_meaning(call, wrap):
+    for zero in (0.0, -0.0, 0.0, -0.0):
+        assert float(call(1.0, wrap(zero))) == float(np.copysign(1.0, zero))
+
+
+@pytest.mark.parametrize("wrap", [lambda s: s, lambda s: (s,)], ids=["number", "tuple"])
+def test_static_numbers_of_other_types_are_other_signatures(wrap):
+    f = weft.jit(lambda x, s: x * (s[0] if isinstance(s, tuple) else s), static_argnums=1)
+    x = np.ones(2, np.int32)
+    for factor, dtype in [(1, "int32"), (1.0, "float32"), (True, "int32"), (1 + 0j, "complex64")]:
+        assert f(x, wrap(factor)).dtype == dtype
 
 
 def test_nothing_is_a_result_like_others():

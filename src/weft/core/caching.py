@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable, Iterable
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
+import numpy as np
+
 from ..config import thread
 from ..switch_state import SwitchState
 
@@ -43,6 +45,26 @@ def remember_under(state: SwitchState, number: int, key: Hashable, value: V) -> 
         return value
     cache: dict[Hashable, V] = state.caches[number]
     return remember(cache, key, value)
+
+
+def exact(value: Any) -> Any:
+    """A user's value as a part of a key: equal to another only if both mean the same.
+
+    1, 1.0 and True are equal in Python, and so are 0.0 and -0.0: here they differ, inside tuples
+    and frozen sets too. Other objects are equal if they are of one class and say so.
+    """
+    kind = value.__class__
+    if kind is int or kind is str or value is None:
+        return value
+    if kind is tuple:
+        return tuple([exact(x) for x in value])
+    if kind is frozenset:
+        return kind, frozenset([exact(x) for x in value])
+    if kind is float or kind is complex or isinstance(value, np.inexact):
+        return kind, repr(value)  # tells the signs of zeros, and finds a NaN again
+    if isinstance(value, tuple):
+        return kind, *[exact(x) for x in value]
+    return kind, value
 
 
 # --- what is derived of a program ---

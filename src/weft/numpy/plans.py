@@ -15,7 +15,7 @@ import numpy as np
 from ..config import caches, thread
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.caching import remember_under
+from ..core.caching import exact, remember_under
 from ..core.primitive import Primitive
 from ..core.trace import Params, current
 from ..core.value import Value
@@ -32,12 +32,6 @@ _base = current.base
 def plan_table() -> int:
     """The number of a new table of plans: `caches.now[number][key]`."""
     return caches.add()
-
-
-def typed(option: Any) -> Any:
-    """The class of an option, and those of a tuple's items: keys are compared by value, and
-    1 == 1.0 == True, but not all of them may be an axis."""
-    return tuple(map(typed, option)) if option.__class__ is tuple else option.__class__
 
 
 def computing() -> bool:
@@ -82,7 +76,7 @@ def rearranged(
 
     def call(a: Any, argument: Any) -> Any:
         try:
-            plan = caches.now[table][a.aval, argument, typed(argument)]
+            plan = caches.now[table][a.aval, exact(argument)]
         except (AttributeError, KeyError, TypeError):
             state = thread.switches
             x = value(name, a, "a")
@@ -91,7 +85,7 @@ def rearranged(
                 return x
             if not (argument is None or isinstance(argument, (tuple, int))):
                 return current.trace.bind(primitive, (x,), params)
-            key = x.aval, argument, typed(argument)
+            key = x.aval, exact(argument)
             plan = remember_under(state, table, key, operation_plan(primitive, (x,), params))
             a = x
         return current.trace.run(plan, (a,))
@@ -122,7 +116,7 @@ def composite(
             return function(*xs, **options)
         key: Any = tuple([x.aval for x in xs])
         if options:
-            key = key, *options.items(), *map(typed, options.values())
+            key = key, *options, *map(exact, options.values())
         try:
             plan = caches.now[table][key]
         except KeyError:
@@ -152,7 +146,7 @@ def planned(name: str, function: Callable[..., Array], argument: str = "a") -> C
         if current.trace is not _base:
             return function(a if isinstance(a, Value) else value(name, a, argument), *options)
         first = options[0]
-        kind = typed(first) if first.__class__ is tuple else first.__class__
+        kind = exact(first) if first.__class__ is tuple else first.__class__
         try:
             plan = caches.now[table][a.aval, options, kind]
         except (AttributeError, KeyError, TypeError):

@@ -14,6 +14,7 @@ from .. import dtypes
 from ..config import thread
 from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval, aval, aval_of
+from ..core.caching import exact
 from ..core.jaxpr import Jaxpr
 from ..core.masks import merge_lists, partition_list
 from ..core.source import function_line, inside_partials, located, noted
@@ -196,7 +197,7 @@ class FlatFunction:
         named = self.named_statics()
         for which, value in named:
             check_hashable(self.transform, self.function, which, value)
-        return ("n", count), *[(which, x.__class__, x) for which, x in named]
+        return ("n", count), *[(which, exact(x), x) for which, x in named]
 
     def named_statics(self) -> list[tuple[int | str, Any]]:
         """The static arguments, each with its position or keyword."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import errors
 from ..core.aval import Aval, aval
+from ..core.caching import exact
 from ..core.masks import merge_lists, partition_list
 from ..core.primitive import Primitive
 from ..core.source import function_line, located
@@ -230,7 +231,7 @@ def tap(
     leaves, tree = tree_flatten((args, kwargs))
     traced = [is_array(leaf) for leaf in leaves]
     values, rest = partition_list(leaves, traced)
-    statics = tuple((leaf.__class__, leaf) for leaf in rest)
+    statics = exact(tuple(rest))
     keys = [key_dtype(x) for x in values]
 
     def function(arrays: list[Any], device: object) -> Sequence[Any]:

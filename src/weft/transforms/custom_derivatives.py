@@ -11,7 +11,7 @@ from ..config import thread
 from ..core.arity import check_arity
 from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval
-from ..core.caching import remember
+from ..core.caching import exact, remember
 from ..core.jaxpr import Jaxpr, run
 from ..core.masks import fill_list, merge_lists, partition_list, scatter_list
 from ..core.primitive import Primitive
@@ -239,8 +239,8 @@ class _Custom(Generic[P, R]):
         rules_of: Callable[[Signature], Rules],
     ) -> Signature:
         """The signature of calls of this kind, which depends on the named axes in scope, too."""
-        statics: list[tuple[type, Any]] = [(type(x), x) for x in flat.fixed]
-        key: tuple[Any, ...] = (*user_rules, flat.args_tree, *flat.avals, axes_in_scope(), *statics)
+        fixed: list[Any] = [exact(x) for x in flat.fixed]
+        key: tuple[Any, ...] = (*user_rules, flat.args_tree, *flat.avals, axes_in_scope(), *fixed)
         known: Signature | None
         try:
             known = self.signatures.get(key)

@@ -111,12 +111,13 @@ def _is(items: list[str]) -> str:
 def _static_differences(old: Any, new: Any) -> Iterator[str]:
     if old[0] != new[0]:
         yield f"there were {old[0][-1]} positional arguments, there are {new[0][-1]}"
-    before = {s[0]: s[-1] for s in old[1:]}
-    for which, *_, value in new[1:]:
-        was = before.get(which, _NONE)
-        if was is _NONE:
+    before = {which: (key, value) for which, key, value in old[1:]}
+    for which, key, value in new[1:]:
+        if which not in before:
             yield f"static argument {which} is new: {value!r:.80}"
-        elif type(was) is not type(value) or was != value:
+            continue
+        was_key, was = before[which]
+        if was_key != key:
             yield f"static argument {which} was {was!r:.80}, is {value!r:.80}"
             if function_code(value) is not None and function_code(was) is function_code(value):
                 yield f"  a new function object: {remade(value)}"
@@ -124,9 +125,6 @@ def _static_differences(old: Any, new: Any) -> Iterator[str]:
                 yield "  they look alike and aren't equal: the class needs __eq__ and __hash__"
     for which in before.keys() - {s[0] for s in new[1:]}:
         yield f"static argument {which} is gone"
-
-
-_NONE = object()
 
 
 # --- functions that are made again and again ---
