@@ -130,7 +130,7 @@ def same(a: Any, b: Any) -> bool:
     if type(a) is tuple:
         return len(a) == len(b) and all(map(same, a, b))
     if type(a) is float or type(a) is complex:
-        return repr(a) == repr(b)  # 0.0 is not -0.0, and a NaN is itself
+        return repr(a) == repr(b)  # 0.0 is not -0.0
     try:
         return bool(a == b)
     except ValueError as error:  # arrays
