@@ -18,9 +18,9 @@ MUTANTS = (
         f"{KEYS} -k differentiated",
     ),
     Mutant(
-        "I02", "kernels kept when switches change", "interpreters/host_program.py",
-        "if kernels is None or kernels.state is not thread.switches:",
-        "if kernels is None:",
+        "I02", "plans kept when switches change", "interpreters/plans.py",
+        "if plan is None or plan.state is not thread.switches:",
+        "if plan is None:",
         f"{SWITCHES} -k linear_map",
     ),
     Mutant(

@@ -42,10 +42,10 @@ MUTANTS = (
         "tests/primitives/test_large_and_edges.py -k log1p",
     ),
     Mutant(
-        "C72", "maximum beside a number: the last row", "primitives/number_operands.py",
-        "function(flat[whole:], row[: x.size - whole], out=results[whole:])",
-        "results[whole:] = flat[whole:]",
-        "tests/primitives/test_large_and_edges.py -k larger",
+        "C72", "pivots of lu on the host: an exchange loses a row", "primitives/linalg/factors.py",
+        "            rows[i], rows[j] = rows[j], rows[i]\n        order[place]",
+        "            rows[i] = rows[j]\n        order[place]",
+        "tests/primitives/test_factored.py tests/lax/linalg -k lu",
     ),
     Mutant(
         "C73", "complex reciprocal: infinite numbers", "primitives/complex_lowering.py",
