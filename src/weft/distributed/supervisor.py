@@ -1,7 +1,4 @@
-"""Runs child processes until all have ended well, or one has not: then it stops the others.
-
-Knows processes, their output and signals; knows nothing of what they do.
-"""
+"""Runs child processes until all have ended well, or one has not: then it stops the others."""
 
 import os
 import signal

@@ -1,7 +1,7 @@
-"""Joins several processes into one set of devices, through XLA's own service. Knows no arrays.
+"""Joins several processes into one set of devices, through XLA's coordination service.
 
 The processes meet at an address, where process 0 keeps the service. A process that dies takes the
-others with it: XLA aborts them when its heartbeat has been missed.
+others with it: XLA aborts them when its heartbeats have been missed.
 """
 
 import ctypes
