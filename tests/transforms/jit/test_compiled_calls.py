@@ -20,7 +20,7 @@ X = np.arange(8, dtype=np.float32)
 DIVIDED = NamedSharding(Mesh(DEVICES[:4], "x"), PartitionSpec("x"))
 
 
-# --- the hot path ---
+# --- the fast path ---
 
 
 def test_one_function_for_arrays_in_several_places():

@@ -394,6 +394,20 @@ def test_calls_of_python_that_fail():
 
     with pytest.raises(KeyError, match="mine"):
         weft.block_until_ready(jit(lambda x: calling(fails, x) + 1)(X[ROWS]))
+    seen = []
+
+    def fails_later(x):
+        seen.append(x)
+        if len(seen) > 2:
+            raise TypeError("later")
+        return x
+
+    f = jit(lambda x: calling(fails_later, x) + 1)
+    for _ in range(2):
+        np.testing.assert_array_equal(f(X[ROWS]), W + 1)
+    with pytest.raises(TypeError, match="later"):
+        f(X[ROWS])
+    assert len(seen) == 3  # the program isn't run again
     part = weft.shard_map(lambda x: calling(np.sin, x), mesh=PLANE, in_specs=P("a"),
                           out_specs=P("a"), axis_names="a")  # fmt: skip
     with pytest.raises(weft.errors.MissingRuleError, match="part of the axes"):

@@ -104,7 +104,7 @@ def test_compiler_options_of_jit():
     f = lambda x: x * 3 + 1  # noqa: E731
     options = {"xla_backend_optimization_level": 0}
     g = weft.jit(f, compiler_options=options)
-    for _ in range(3):  # at first, and on the hot path
+    for _ in range(3):  # at first, and on the fast path
         assert g(2.0) == 7.0
     assert g.trace(2.0).program().options == options
     assert weft.jit(f).trace(2.0).program().options == {}

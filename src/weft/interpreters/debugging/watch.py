@@ -37,7 +37,7 @@ class WatchTrace(EvaluateTrace):
         marks = follow(primitive, args, params) if thread.debug_key_reuse else []
         if client.chosen_device() is None or not compiles(primitive):
             result = base.bind(primitive, args, params, out)
-        else:  # results on the host would be on no device: `Program.run` knows where to
+        else:  # results on the host would be on no device: `run_program` knows where to
             result = computed_there(primitive, args, params)
         if not watched():  # turned off for all threads, by another one
             watch()

@@ -62,8 +62,8 @@ class Programs:
 
     Attributes:
       traced: by signature.
-      flat: compiled programs as the fast path of calls runs them (`dispatch.py`), by the types of
-        the arguments, for calls with arrays only; `by_tree`: by the structure of the arguments, and
+      flat: compiled programs as the fast path runs them (`fast_entry`), by the types of the
+        arguments, for calls with arrays only; `by_tree`: by the structure of the arguments, and
         then by the types of their leaves.
       signatures: the last ones that were traced, for `retrace.py`; `count`: of all.
     """
@@ -103,7 +103,7 @@ class Programs:
         self, args: tuple[Any, ...], tree: PyTreeDef, types: tuple[ArrayType, ...], entry: Any
     ) -> None:
         """Has calls with such positional arguments, of this structure and types, take the fast
-        path: see `dispatch.py: fast_entry`."""
+        path."""
         if all([a.__class__ is Array for a in args]):
             self.flat[types] = entry
             return
