@@ -1,5 +1,7 @@
 """Windows: pooling and its derivatives, any computation, errors."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -125,6 +127,52 @@ def test_places_of_long_windows_agree_with_places_of_short_ones_put_together():
         with eager_tier(tier):
             out = window_place(x, geometry=geometry, largest=True, batch_dims=1)
             np.testing.assert_array_equal(out, best)
+
+
+def places_one_by_one(x, geometry, largest):
+    """The first NaN of each window, or else its first extreme; the number of elements for none."""
+    lines = []
+    for n, w, stride, (low, high), base, gap in zip(x.shape, *geometry, strict=True):
+        length = (n - 1) * base + 1 + low + high
+        starts = range(0, length - (w - 1) * gap, stride)
+        at = [[s + t * gap - low for t in range(w)] for s in starts]
+        kept = [[a // base for a in row if a % base == 0 and 0 <= a < n * base] for row in at]
+        lines.append(kept)
+    found = np.empty([len(line) for line in lines], np.int32)
+    for out in np.ndindex(found.shape):
+        inside = list(itertools.product(*[line[i] for line, i in zip(lines, out, strict=True)]))
+        if not inside:
+            found[out] = x.size
+            continue
+        values = np.array([x[i] for i in inside], np.float64)
+        best = values.argmax() if largest else values.argmin()  # of NaNs, the first one
+        found[out] = np.ravel_multi_index(inside[best], x.shape)
+    return found
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        Geometry((70,), (1,), ((30, 80),), (1,), (1,)),
+        Geometry((65,), (1,), ((-3, 5),), (1,), (2,)),
+        Geometry((67,), (1,), ((2, 70),), (3,), (2,)),
+        Geometry((9, 10), (1, 1), ((4, 4), (0, 12)), (1, 2), (2, 1)),
+        Geometry((40, 2), (1, 2), ((39, 0), (0, 1)), (1, 1), (1, 1)),
+    ],
+    ids=str,
+)
+def test_places_in_long_windows_put_together_from_halves(geometry, largest):
+    shape = (150,) if len(geometry.window) == 1 else (45, 11)
+    whole = RNG.integers(-3, 4, shape).astype(np.float32)  # many are equal
+    rare = whole.copy()
+    rare.ravel()[RNG.integers(0, rare.size, 4)] = [np.nan, np.inf, -np.inf, np.nan]
+    for x in (whole, rare, whole.astype(np.int32), whole.astype("bfloat16"), whole > 0):
+        place = jit(lambda x: window_place(x, geometry=geometry, largest=largest, batch_dims=0))
+        np.testing.assert_array_equal(place(x), places_one_by_one(x, geometry, largest))
+    both = jit(vmap(lambda x: window_place(x, geometry=geometry, largest=largest, batch_dims=0)))
+    for x, row in zip((whole, rare), both(np.stack([whole, rare])), strict=True):
+        np.testing.assert_array_equal(row, places_one_by_one(x, geometry, largest))
 
 
 def test_shapes():

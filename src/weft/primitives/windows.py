@@ -363,8 +363,12 @@ def _(
 ) -> Operand:
     if not out.size:
         return block.full(0, out)
-    if block.module.platform != "cpu" or math.prod(geometry.window) > 64:
+    if block.module.platform != "cpu":
         return place_by_pairs(block, x, out, geometry, largest, batch_dims)
+    if math.prod(geometry.window) > 64:
+        strided = [w > 8 and s > 1 for w, s in zip(geometry.window, geometry.strides, strict=True)]
+        by = place_by_pairs if any(strided) else place_by_halves
+        return by(block, x, out, geometry, largest, batch_dims)
     shape, flags = x.aval.shape, out.update(dtype=dtypes.bool_)
     nowhere = block.full(math.prod(shape[batch_dims:]), out)
     padded = block_dilate_and_pad(block, x, geometry, x.aval.dtype.type(0))
@@ -423,23 +427,67 @@ def tap_index(
     return block.full(0, out) if total is None else total, valid
 
 
+def place_by_halves(
+    block: Block, x: Operand, out: Aval, geometry: Geometry, largest: bool, batch_dims: int
+) -> Operand:
+    """Writes the places as `slide` does the extremes: windows of 1, 2, 4, … (element, index) pairs,
+    put together. For 1,000 elements each that is 200 times faster than XLA's reduce_window."""
+    x = block.convert(x, WIDE.get(x.aval.dtype, x.aval.dtype))
+    starts = (lowest if largest else highest)(x.aval.dtype), places_end(x.aval, batch_dims)
+    pair = tuple(
+        block_dilate_and_pad(block, v, geometry, start)
+        for v, start in zip((x, places_of(block, x, batch_dims)), starts, strict=True)
+    )
+    slices = block_slice(block)
+
+    def cut(pair: Any, *where: int) -> Any:
+        return tuple(slices(v, *where) for v in pair)
+
+    def further(a: Any, b: Any) -> Any:
+        (x, i), (y, j) = a, b
+        flags = x.aval.update(dtype=dtypes.bool_, weak_type=False)
+
+        def logic(name: str, *xs: Operand) -> Operand:
+            return block.elementwise(name, xs, flags)
+
+        beyond = block.compare("GT" if largest else "LT", y, x, flags)
+        same = block.compare("EQ", y, x, flags)
+        if x.aval.inexact:
+            nan_x, nan_y = (block.compare("NE", v, v, flags) for v in (x, y))
+            beyond = logic("or", beyond, logic("and", nan_y, logic("not", nan_x)))
+            same = logic("or", same, logic("and", nan_y, nan_x))
+        better = logic("or", beyond, logic("and", same, block.compare("LT", j, i, flags)))
+        return block.select(better, y, x), block.select(better, j, i)
+
+    found: Operand = slide(pair, geometry, out.shape, cut, further)[1]
+    return found
+
+
+def places_end(x: Aval, batch_dims: int) -> Any:
+    """The place of no element: one behind the last."""
+    return np.int32(math.prod(x.shape[batch_dims:]))
+
+
+def places_of(block: Block, x: Operand, batch_dims: int) -> Operand:
+    """Writes the place of each element, counted after the batch axes."""
+    shape, lead = x.aval.shape, x.aval.shape[:batch_dims]
+    count = math.prod(shape[batch_dims:])
+    line = block.iota(x.aval.update(shape=(count,), dtype=dtypes.int32, weak_type=False), 0)
+    return block.reshape(block.broadcast(line, [len(lead)], (*lead, count)), shape)
+
+
 def place_by_pairs(
     block: Block, x: Operand, out: Aval, geometry: Geometry, largest: bool, batch_dims: int
 ) -> Operand:
     """Writes XLA's reduce_window of (element, index) pairs."""
-    shape, lead = x.aval.shape, x.aval.shape[:batch_dims]
     element = x.aval.update(shape=(), weak_type=False)
     index = out.update(shape=())
-    count = math.prod(shape[batch_dims:])
-    line = block.iota(out.update(shape=(count,)), 0)
-    indices = block.broadcast(line, [len(lead)], (*lead, count))
-    indices = block.reshape(indices, shape)
-
+    indices = places_of(block, x, batch_dims)
     start = (lowest if largest else highest)(element.dtype)
     values = x.aval.update(shape=out.shape, weak_type=False)
     text = block.region([element, index] * 2, further_pair(largest))
     outs = lower_reduce_window(
-        block, [x, indices], [start, np.int32(count)], [values, out], geometry, text
+        block, [x, indices], [start, places_end(x.aval, batch_dims)], [values, out], geometry, text
     )
     return outs[1]
 
