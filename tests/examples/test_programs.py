@@ -37,6 +37,7 @@ def test_it_runs_and_prints_what_it_achieved(name, capsys):
     assert all(np.isfinite(result).flat if isinstance(result, tuple) else [math.isfinite(result)])
 
 
+@pytest.mark.filterwarnings("ignore:BatchNorm in mode 'eval'")  # it saw ten batches
 @pytest.mark.parametrize(
     "model",
     ["mlp", "wide_resnet", "encoder", "decoder", pytest.param("resnet50", marks=pytest.mark.slow)],

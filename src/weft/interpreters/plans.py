@@ -231,18 +231,25 @@ class PreparedProgram:
 
     def run(self, args: Sequence[Any], trace: Trace) -> list[Any]:
         """The outputs for values under a trace."""
-        if trace is not current.base and trace.__class__ is not StageTrace:
+        if trace is current.base:
+            plan = self.planned()
+            outs = plan.execute(args) if plan.kernel is None else trace.run(plan, args)
+            return [outs] if plan.single else outs
+        if trace.__class__ is not StageTrace:
             return run(self.jaxpr, args, trace)
         if self.template is None:
             self.template = InlineTemplate(self.jaxpr)
-        if trace is not current.base:
-            return trace.inline(self.template, args)
+        return trace.inline(self.template, args)
+
+    def planned(self) -> ProgramPlan:
+        """The plan under this thread's switches."""
         plan = self.plan
         if plan is None or plan.state is not thread.switches:
+            if self.template is None:
+                self.template = InlineTemplate(self.jaxpr)
             single = len(self.jaxpr.outvars) == 1
             plan = self.plan = ProgramPlan(self.jaxpr, self.template, single)
-        outs = plan.execute(args) if plan.kernel is None else trace.run(plan, args)
-        return [outs] if plan.single else outs
+        return plan
 
 
 def refuse_tracers(operation: str, args: Sequence[Any]) -> None:

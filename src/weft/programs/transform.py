@@ -8,6 +8,7 @@ interpreters; knows no higher-order primitive.
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from ..compiler.compiled import run_jaxpr
 from ..compiler.simplify import live_equations, without_dead_code
 from ..core.array import Array
 from ..core.aval import Aval, aval_of
@@ -330,4 +331,7 @@ def prepared(jaxpr: Jaxpr) -> PreparedProgram:
 
 def run_now(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
     """Applies a program to arrays: by NumPy where it is the faster one for all, else compiled."""
-    return prepared(jaxpr).run(args, current.base)
+    program = prepared(jaxpr)
+    if program.planned().kernel is None:
+        return run_jaxpr(jaxpr, args)
+    return program.run(args, current.base)
