@@ -63,18 +63,37 @@ class EvaluateTrace(Trace):
         kernel = plan.kernel
         if kernel is None:
             return plan.execute(args)
-        hosts = []
-        for a in args:
-            if a.type is not a.aval:  # it is on a device that was chosen, or is a tracer
-                return plan.execute(args)
-            hosts.append(self.fetch(a) if a._host is None else a._host)
         try:
-            result = (current.quiet or quietly())(kernel, *hosts)
+            # One operand and two without a loop: a call of small arrays is all overhead
+            # (benchmarks/eager.py). An operand whose type is not its aval is on a device that was
+            # chosen, or is a tracer.
+            if len(args) == 1:
+                (a,) = args
+                if a.type is not a.aval:
+                    return plan.execute(args)
+                result = (current.quiet or quietly())(
+                    kernel, self.fetch(a) if a._host is None else a._host
+                )
+            elif len(args) == 2:
+                a, b = args
+                if a.type is not a.aval or b.type is not b.aval:
+                    return plan.execute(args)
+                result = (current.quiet or quietly())(
+                    kernel,
+                    self.fetch(a) if a._host is None else a._host,
+                    self.fetch(b) if b._host is None else b._host,
+                )
+            else:
+                hosts = []
+                for a in args:
+                    if a.type is not a.aval:
+                        return plan.execute(args)
+                    hosts.append(self.fetch(a) if a._host is None else a._host)
+                result = (current.quiet or quietly())(kernel, *hosts)
         except RuntimeError as error:
-            result = interrupting(error, kernel, *hosts)
-        if plan.out is None:
-            return plan.arrays(result, args)
-        return Array(result, plan.out)
+            result = interrupting(error, kernel, *[a.host() for a in args])
+        out = plan.out
+        return plan.arrays(result, args) if out is None else Array(result, out)
 
     def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: nothing is differentiated here."""

@@ -18,6 +18,7 @@ from ..config import thread
 from ..core.array import Array, Tracer
 from ..core.aval import Aval, type_of
 from ..core.checking import check_jaxpr
+from ..core.host_policy import same
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.messages import tell
 from ..core.primitive import Primitive
@@ -91,8 +92,8 @@ class ProgramPlan:
     """
 
     __slots__ = (
-        "fixed", "jaxpr", "kernel", "out", "outputs", "program", "single", "state", "steps",
-        "template",
+        "fixed", "jaxpr", "kernel", "out", "outputs", "places", "program", "single", "state",
+        "steps", "template",
     )  # fmt: skip
 
     def __init__(self, jaxpr: Jaxpr, template: InlineTemplate, single: bool = False) -> None:
@@ -101,36 +102,37 @@ class ProgramPlan:
         self.out: Aval | None = jaxpr.outvars[0].aval if single else None
         self.program: LoweredProgram | None = None
         self.kernel: Kernel | None = None
+        count = len(jaxpr.invars)
+        self.outputs = [
+            (place if place < count else None, v.aval)
+            for place, v in zip(template.outputs, jaxpr.outvars, strict=True)
+        ]
+        if single and template.outputs[0] < count:
+            self.out = None  # an argument, passed on
         steps = host_steps(jaxpr, template)
         if steps is None:
             self.program = program_to_compile(jaxpr)
         else:
-            self.steps = steps
-            self.fixed = [c.host() for c in template.fixed]
+            self.steps, self.places = steps
+            self.fixed = (*[c.host() for c in template.fixed], None)
             self.kernel = self.first_result if single else self.results
-            count = len(jaxpr.invars)
-            self.outputs = [
-                (place if place < count else None, v.aval)
-                for place, v in zip(template.outputs, jaxpr.outvars, strict=True)
-            ]
-            if single and template.outputs[0] < count:
-                self.out = None  # an argument, passed on
-            if single and template.outputs == [count] and len(steps) == 1:
-                kernel, ins, outs = steps[0]
-                if ins == [*range(count)] and outs is None:
+            if single and len(self.steps) == 1:
+                ((kernel, ins, several),) = self.steps
+                if ins == [*range(count)] and not several and self.places[0] >= count:
                     self.kernel = kernel
         if "tier" in thread.debug:
             tell_tier(jaxpr.name, jaxpr.in_avals, "XLA" if self.kernel is None else "NumPy")
 
     def values(self, hosts: Sequence[Any]) -> list[Any]:
-        """All values of the program, as NumPy arrays."""
+        """All values of the program that something reads, as NumPy arrays."""
         env = [*hosts, *self.fixed]
-        for kernel, ins, outs in self.steps:
-            if outs is not None:  # an operation of several outputs, or one that nothing reads
-                env.extend(outs if kernel is None else kernel(*[env[i] for i in ins]))
+        for kernel, ins, several in self.steps:
+            if several:
+                env.extend(kernel(*[env[i] for i in ins]))
+            elif len(ins) == 1:
+                env.append(kernel(env[ins[0]]))
             elif len(ins) == 2:
-                i, j = ins
-                env.append(kernel(env[i], env[j]))
+                env.append(kernel(env[ins[0]], env[ins[1]]))
             else:
                 env.append(kernel(*[env[i] for i in ins]))
         return env
@@ -138,11 +140,11 @@ class ProgramPlan:
     def results(self, *hosts: Any) -> list[Any]:
         """The outputs, as NumPy arrays."""
         env = self.values(hosts)
-        return [env[i] for i in self.template.outputs]
+        return [env[i] for i in self.places]
 
     def first_result(self, *hosts: Any) -> Any:
         """The only output, as a NumPy array."""
-        return self.values(hosts)[self.template.outputs[0]]
+        return self.values(hosts)[self.places[0]]
 
     def arrays(self, results: Sequence[Any], args: Sequence[Array]) -> Any:
         """The outputs: arguments that are passed on, and new arrays of what the kernel returned."""
@@ -170,9 +172,14 @@ class ProgramPlan:
         return outs[0] if self.single else outs
 
 
-def host_steps(jaxpr: Jaxpr, template: InlineTemplate) -> list[Any] | None:
-    """The NumPy functions of all operations, each with the places of its inputs; `None` if XLA is
-    the faster one for the whole, or has to do a part of it."""
+def host_steps(jaxpr: Jaxpr, template: InlineTemplate) -> tuple[list[Any], list[int]] | None:
+    """The program as NumPy functions; `None` if XLA is the faster one for the whole, or has to do
+    a part of it.
+
+    Values are places in a list: the inputs, the fixed values, `None` for what nothing reads, and
+    then the results. The steps are (function, the places of its operands, whether it has several
+    results); the other list has the places of the outputs.
+    """
     if any(e.primitive.evaluate_rule is None for e in jaxpr.equations):
         return None
     if any(c.type is not c.aval for c in template.fixed):
@@ -190,14 +197,21 @@ def host_steps(jaxpr: Jaxpr, template: InlineTemplate) -> list[Any] | None:
         share += host_share(e.primitive, e.params, [v.aval for v in e.inputs], outs)
         if share > 1:
             return None
+    nothing = len(jaxpr.invars) + len(template.fixed)
+    places, made = [*range(nothing)], nothing + 1  # of the template's values; the next result's
     steps: list[Any] = []
-    for e, (_, _, ins, _) in zip(jaxpr.equations, template.steps, strict=True):
-        if e in live:
-            function = host_function(e.primitive, e.params, [v.aval for v in e.inputs])
-            steps.append((function, ins, () if e.primitive.multiple else None))
+    for e, (primitive, _, ins, outs) in zip(jaxpr.equations, template.steps, strict=True):
+        if e not in live:
+            places.extend([nothing] * len(outs))
+            continue
+        function = host_function(primitive, e.params, [v.aval for v in e.inputs])
+        if function is same:
+            places.append(places[ins[0]])
         else:
-            steps.append((None, ins, [None] * len(e.outvars)))
-    return steps
+            steps.append((function, [places[i] for i in ins], primitive.multiple))
+            places.extend(range(made, made + len(outs)))
+            made += len(outs)
+    return steps, [places[i] for i in template.outputs]
 
 
 def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:

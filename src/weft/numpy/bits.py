@@ -16,7 +16,7 @@ from .axes import one_axis
 from .creation import from_numpy
 from .elementwise import one, two
 from .makers import binary, derived, unary
-from .plans import composite
+from .plans import are_few, composite
 from .promotion import cast, value
 from .reductions import sum, truth
 from .ufunc_attributes import of_two
@@ -128,13 +128,9 @@ def packbits(a: ArrayLike, axis: Axis = None, bitorder: str = "big") -> Array:
     return _packed(flags, axis=i, bitorder=bitorder)
 
 
-_MANY = 30_000
-"""The number of bits from which on NumPy is the slower one."""
-
-
 def _pack_by_numpy(flags: Any, *, axis: int, bitorder: Any) -> Any:
     """NumPy's kernel for `_pack`."""
-    return (lambda flags: np.packbits(flags, axis, bitorder)) if flags.size < _MANY else None
+    return (lambda flags: np.packbits(flags, axis, bitorder)) if are_few(flags) else None
 
 
 def _pack(flags: Any, *, axis: int, bitorder: str) -> Any:

@@ -12,7 +12,7 @@ from ..lax.loops import while_loop
 from ..primitives import arithmetic, comparison, selection, structural
 from ..typing import ArrayLike
 from .creation import broadcast
-from .plans import composite, is_native
+from .plans import are_few, composite, is_native
 from .promotion import cast, check_ranks, promote_values, strong
 from .rounding import UNSIGNED
 from .ufunc_options import takes_options
@@ -65,13 +65,9 @@ def _lcm(x: Any, y: Any) -> Any:
     return cast(arithmetic.mul(m, arithmetic.div(n, safe)), x.dtype)
 
 
-_MANY = 30_000
-"""The number of elements from which on XLA is the faster one: it has several threads."""
-
-
 def _by_numpy(function: Any) -> Any:
     def kernel(x: Any, y: Any) -> Any:
-        return function if is_native(x, y) and max(x.size, y.size) < _MANY else None
+        return function if is_native(x, y) and are_few(x, y) else None
 
     return kernel
 

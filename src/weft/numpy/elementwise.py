@@ -24,7 +24,7 @@ from ..primitives import (
 )
 from ..typing import ArrayLike
 from .makers import binary, derived, unary
-from .plans import composite, planned
+from .plans import are_few, composite, planned
 from .promotion import SCALARS, check_ranks, inexact, noted, promote_values, strong, value
 from .ufunc_attributes import of_one, of_two
 from .ufunc_options import takes_options
@@ -278,6 +278,8 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _host_remainder(x: Any, y: Any) -> Any:
+    if not are_few(x, y):
+        return None
     return np.remainder if x.dtype.kind in "iu" or x.dtype in _HOST_FLOATS else None
 
 
@@ -285,6 +287,8 @@ _HOST_FLOATS = (dtypes.float32, dtypes.float64)
 
 
 def _host_floor_divide(x: Any, y: Any) -> Any:
+    if not are_few(x, y):
+        return None
     if x.dtype.kind not in "iu":
         return np.floor_divide if x.dtype in _HOST_FLOATS else None
 

@@ -16,6 +16,7 @@ from ..config import caches, thread
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.caching import exact, remember_under
+from ..core.host_policy import LIMITS
 from ..core.primitive import Primitive
 from ..core.trace import Params, current
 from ..core.value import Value
@@ -181,6 +182,11 @@ def plan_of(
     name = name or function.__name__
     jaxpr, single = stage_with_aux(listed, avals, name=name, about=function, trace=trace)
     return ProgramPlan(jaxpr, InlineTemplate(jaxpr), single)
+
+
+def are_few(*avals: Aval) -> bool:
+    """True for arrays that NumPy is the faster one for, of a function that takes it long."""
+    return max([a.size for a in avals]) <= LIMITS["other"]
 
 
 # --- results whose length depends on elements ---

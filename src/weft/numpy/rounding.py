@@ -22,7 +22,7 @@ from .axes import whole_number
 from .elementwise import EVEN, maximum, minimum, two
 from .makers import binary, derived, unary
 from .plans import composite
-from .promotion import SCALARS, cast, check_ranks, inexact, no_out, noted, value
+from .promotion import SCALARS, cast, check_ranks, fits, inexact, no_out, noted, value
 from .ufunc_options import takes_options
 
 __all__ = [
@@ -212,6 +212,11 @@ around = round_ = round
 # --- bounds ---
 
 
+@composite
+def _between(x: Any, low: Any, high: Any) -> Any:
+    return minimum(maximum(x, low), high)
+
+
 @located
 def clip(
     arr: ArrayLike | None = None,
@@ -243,6 +248,8 @@ def clip(
         if bound.__class__ is complex or (hasattr(bound, "dtype") and bound.dtype.kind == "c"):
             raise ValueError("clip: complex numbers have no order; clip their parts")
     check_ranks("clip", *[v for v in bounds if v is not None])
+    if x.aval.inexact and all([b.__class__ in (int, float) and fits(b) for b in (low, high)]):
+        return _between(x, literal(low, x.dtype), literal(high, x.dtype))
     # a weak bound stays one: the dtype is that of `arr` then
     if low is not None:
         x = maximum(x, low)

@@ -1,7 +1,7 @@
 """Elementwise arithmetic. Knows its own derivatives; knows nothing of interpretations."""
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from .complex_numbers import imag, real
 from .families import HALF, check_kind, evaluate_in_wider, lowering_by, nary, unary, zero
 from .rule_types import Host, Tangent
 from .selection import where
-from .structural import add
+from .structural import add, elementwise_work
 
 evaluate_in_wider(add, "number")
 
@@ -117,6 +117,7 @@ rem: Primitive = nary(
         lambda dy, out, x, y: mul(neg(dy), _towards_zero(div(x, y))),
     ),
     accepts="real",
+    host="other",
 )
 
 
@@ -159,7 +160,7 @@ def _lower_real_sign(block: Block, x: Operand, out: Aval) -> Operand:
 sign: Primitive = unary(
     "sign", "-1, 0 or 1; of a complex number, x / |x|; of an infinite one, its direction.",
     evaluate=_sign, stablehlo=complex_rule(_lower_real_sign, sign_in_parts, "kept"),
-    jvp=zero, accepts="number", host="other",
+    jvp=zero, accepts="number", host="transcendental",
 )  # fmt: skip
 
 
@@ -277,6 +278,15 @@ min_: Primitive = nary(
     stablehlo=_lexicographic("LT"), jvp=(_extremum_jvp(0), _extremum_jvp(1)),
 )  # fmt: skip
 
+
+def _work_of_extremum(avals: Sequence[Aval], outs: Sequence[Aval]) -> int:
+    """NumPy has no vector code for an extremum beside a number: six times the work of another."""
+    beside_number = any([a.size == 1 < outs[0].size for a in avals])
+    return elementwise_work(avals, outs) * (6 if beside_number else 1)
+
+
+max_.host.work(_work_of_extremum)
+min_.host.work(_work_of_extremum)
 
 # --- powers and roots ---
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
+from ..core.host_policy import same
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..errors import ShapeError
@@ -30,6 +31,7 @@ from .structural import (
 select_n = Primitive(
     "select_n",
     "Elements of case `which`: a boolean chooses between two, an int32 among any number.",
+    host="transcendental",
 )
 select_n.takes_keys = True
 
@@ -153,14 +155,15 @@ clamp: Primitive = nary(
         lambda dh, out, low, x, high: _masked(dh, gt(x, high)),
     ),
     accepts="real or bool",
+    host="transcendental",  # two extrema, most often beside numbers
 )  # as in jax, at a bound the derivative is zero
 
 # --- identities ---
 
 stop_gradient: Primitive = unary(
-    "stop_gradient", "The operand; its derivative counts as zero.", evaluate=lambda x: x,
+    "stop_gradient", "The operand; its derivative counts as zero.", evaluate=same,
     stablehlo=lambda block, x, out: x, jvp=lambda dx, out, x: None,
-    evaluate_in={d: (lambda x: x) for d in dtypes.DTYPES}, host="always",
+    evaluate_in=dict.fromkeys(dtypes.DTYPES, same), host="always",
 )  # fmt: skip
 stop_gradient.takes_keys = True
 

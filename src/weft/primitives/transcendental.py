@@ -198,7 +198,7 @@ def _weight(x: Value, y: Value) -> Value:
 
 logaddexp: Primitive = nary(
     "logaddexp", "log(exp(x) + exp(y)), without overflow.", evaluate=np.logaddexp,
-    stablehlo=lowered(_logaddexp), accepts="float",
+    stablehlo=lowered(_logaddexp), accepts="float", host="other",
     jvp=(
         lambda dx, out, x, y: mul(dx, _weight(x, y)),
         lambda dy, out, x, y: mul(dy, _weight(y, x)),
@@ -207,7 +207,7 @@ logaddexp: Primitive = nary(
 
 # --- powers ---
 
-pow_ = Primitive("pow", "x to the power y; y may be of an integer dtype.")
+pow_ = Primitive("pow", "x to the power y; y may be of an integer dtype.", host="transcendental")
 
 
 @pow_.type
@@ -414,6 +414,7 @@ atan: Primitive = _chlo(
 atan2: Primitive = nary(
     "atan2", "The angle of the point (y, x), in [-π, π].", evaluate=np.arctan2,
     stablehlo=lowered(atan2_formula), accepts="float",
+    host="transcendental",
     jvp=(
         lambda dy, out, y, x: mul(dy, div(x, add(square(x), square(y)))),
         lambda dx, out, y, x: mul(dx, div(neg(y), add(square(x), square(y)))),
