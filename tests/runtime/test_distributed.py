@@ -42,6 +42,7 @@ WORKER = """
     print(me.exchange(f"end {rank}", "end"))  # called again, as after Ctrl-C
     distributed.disconnect()
     if service is not None:
+        sys.stdin.read()  # ends when the other process has ended
         service.shutdown()
 """
 
@@ -61,6 +62,7 @@ def test_two_processes(tmp_path):
             [sys.executable, "-c", textwrap.dedent(WORKER), str(rank), address],
             env=env,
             cwd=tmp_path,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -68,11 +70,11 @@ def test_two_processes(tmp_path):
         for rank in range(2)
     ]
     try:
-        outputs = [worker.communicate(timeout=100) for worker in workers]
+        outputs = [worker.communicate(timeout=100) for worker in reversed(workers)]
     finally:
         for worker in workers:
             worker.kill()
-    for rank, (out, err) in enumerate(outputs):
+    for rank, (out, err) in enumerate(reversed(outputs)):
         lines = [line for line in out.splitlines() if not line.startswith("[Gloo]")]
         assert lines == [
             f"hello from {1 - rank}",
