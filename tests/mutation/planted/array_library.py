@@ -180,8 +180,8 @@ MUTANTS = (
     # --- plans, tiers, ufuncs ---
     Mutant(
         "L27", "plans: options by name only", "numpy/plans.py",
-        "key = key, *options.items(), *map(typed, options.values())",
-        "key = key, *options, *map(typed, options.values())",
+        "key = key, *options, *map(exact, options.values())",
+        "key = key, *options",
         f"{NUMPY}/test_agreement_with_numpy.py -k at_once",
     ),
     Mutant(
