@@ -332,6 +332,6 @@ def prepared(jaxpr: Jaxpr) -> PreparedProgram:
 def run_now(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
     """Applies a program to arrays: by NumPy where it is the faster one for all, else compiled."""
     program = prepared(jaxpr)
-    if program.planned().kernel is None:
-        return run_jaxpr(jaxpr, args)
-    return program.run(args, current.base)
+    if program.planned().kernel is not None and all([a.type is a.aval for a in args]):
+        return program.run(args, current.base)
+    return run_jaxpr(jaxpr, args)
