@@ -212,7 +212,7 @@ def test_small_samples_are_not_compiled(monkeypatch):
     key = random.PRNGKey(123)
     for _ in range(3):
         random.normal(random.fold_in(key, 1), (19, 3))
-        random.normal(random.split(key)[0], (400, 300))
+        random.normal(random.split(key)[0], (200, 300))
         random.randint(key, (17,), 0, 9)
         random.bernoulli(key, 0.5, (13,))
         random.permutation(key, 21)

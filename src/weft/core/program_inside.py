@@ -59,6 +59,7 @@ class ProgramInside:
 
     inlinable = False
 
+    execute: Rule | None = None
     depends: Rule | None = None
     unfold: Rule | None = None
     partial_eval: Rule | None = None
