@@ -6,6 +6,7 @@
 #   make test-newest       the engine's tests on the newest Python here and the newest jaxlib
 #   make test-ecosystem    programs of optax, chex, flax, equinox and haiku, with weft for their jax
 #   make bench [PEERS=jax,torch] [ONLY=eager,step] [QUICK=1]
+#   make tune              measure up to which size NumPy is the faster one: core/host_policy.py
 #   make accuracy          measure the error of every elementwise function: docs/accuracy.md
 #   make exports           write the __init__ files of namespaces, and their stubs, from their modules
 #   make names             which of JAX's names weft hasn't, and why
@@ -25,7 +26,7 @@ works = $(1) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
 	if $(call works,$$p); then command -v $$p; break; fi; done)
 
-.PHONY: help demo test test-newest test-ecosystem bench accuracy lint format exports names types \
+.PHONY: help demo test test-newest test-ecosystem bench tune accuracy lint format exports names types \
 	docs check clean
 
 help:
@@ -58,6 +59,9 @@ test-ecosystem: .venv-ecosystem/.ready
 # The peers' environments (.venv-jax, .venv-torch) are made on demand, of pyproject.toml's extras.
 bench: .venv/.base
 	.venv/bin/python benchmarks/run.py --peers $(PEERS) $(if $(QUICK),--quick) $(subst $(comma), ,$(ONLY))
+
+tune: .venv/.base
+	WEFT_CACHE_DIR= .venv/bin/python benchmarks/tune.py
 
 accuracy: .venv/.test
 	.venv/bin/python benchmarks/accuracy.py

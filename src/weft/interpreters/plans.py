@@ -92,8 +92,7 @@ class ProgramPlan:
     """
 
     __slots__ = (
-        "fixed", "jaxpr", "kernel", "out", "outputs", "places", "program", "single", "state",
-        "steps", "template",
+        "jaxpr", "kernel", "out", "outputs", "program", "single", "state", "template",
     )  # fmt: skip
 
     def __init__(self, jaxpr: Jaxpr, template: InlineTemplate, single: bool = False) -> None:
@@ -113,38 +112,13 @@ class ProgramPlan:
         if steps is None:
             self.program = program_to_compile(jaxpr)
         else:
-            self.steps, self.places = steps
-            self.fixed = (*[c.host() for c in template.fixed], None)
-            self.kernel = self.first_result if single else self.results
-            if single and len(self.steps) == 1:
-                ((kernel, ins, several),) = self.steps
-                if ins == [*range(count)] and not several and self.places[0] >= count:
+            self.kernel = straight_line(*steps, [c.host() for c in template.fixed], single)
+            if single and len(steps[0]) == 1:
+                ((kernel, ins, several),), (place,) = steps
+                if ins == [*range(count)] and not several and place >= count:
                     self.kernel = kernel
         if "tier" in thread.debug:
             tell_tier(jaxpr.name, jaxpr.in_avals, "XLA" if self.kernel is None else "NumPy")
-
-    def values(self, hosts: Sequence[Any]) -> list[Any]:
-        """All values of the program that something reads, as NumPy arrays."""
-        env = [*hosts, *self.fixed]
-        for kernel, ins, several in self.steps:
-            if several:
-                env.extend(kernel(*[env[i] for i in ins]))
-            elif len(ins) == 1:
-                env.append(kernel(env[ins[0]]))
-            elif len(ins) == 2:
-                env.append(kernel(env[ins[0]], env[ins[1]]))
-            else:
-                env.append(kernel(*[env[i] for i in ins]))
-        return env
-
-    def results(self, *hosts: Any) -> list[Any]:
-        """The outputs, as NumPy arrays."""
-        env = self.values(hosts)
-        return [env[i] for i in self.places]
-
-    def first_result(self, *hosts: Any) -> Any:
-        """The only output, as a NumPy array."""
-        return self.values(hosts)[self.places[0]]
 
     def arrays(self, results: Sequence[Any], args: Sequence[Array]) -> Any:
         """The outputs: arguments that are passed on, and new arrays of what the kernel returned."""
@@ -212,6 +186,29 @@ def host_steps(jaxpr: Jaxpr, template: InlineTemplate) -> tuple[list[Any], list[
             places.extend(range(made, made + len(outs)))
             made += len(outs)
     return steps, [places[i] for i in template.outputs]
+
+
+def straight_line(
+    steps: Sequence[Any], places: Sequence[int], fixed: Sequence[Any], single: bool
+) -> Kernel:
+    """One function of NumPy arrays that runs the steps; it returns the values in `places`."""
+    fixed = [*fixed, None]
+    (place,) = places if single else (None,)
+
+    def run(*hosts: Any) -> Any:
+        env = [*hosts, *fixed]
+        for kernel, ins, several in steps:
+            if several:
+                env.extend(kernel(*[env[i] for i in ins]))
+            elif len(ins) == 2:
+                env.append(kernel(env[ins[0]], env[ins[1]]))
+            elif len(ins) == 1:
+                env.append(kernel(env[ins[0]]))
+            else:
+                env.append(kernel(*[env[i] for i in ins]))
+        return [env[i] for i in places] if place is None else env[place]
+
+    return run
 
 
 def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:
