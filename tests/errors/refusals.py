@@ -41,9 +41,9 @@ MOST = 5  # calls for one class of errors
 
 
 def public_functions(namespace):
-    """The functions of a namespace, by name."""
+    """The functions of a namespace, by name, without those that change settings of the process."""
     module = importlib.import_module(f"weft.{namespace}")
-    found = {name: getattr(module, name) for name in module.__all__}
+    found = {name: getattr(module, name) for name in module.__all__ if name[:4] != "set_"}
     return {name: function for name, function in found.items() if callable(function)}
 
 

@@ -24,10 +24,8 @@ NAMESPACES = [n for n in refusals.NAMESPACES if n not in FUNCTIONS]
 
 def calls(namespace):
     """(statements before, the call, the call with every option named) of examples."""
-    module = importlib.import_module(f"weft.{namespace}")
-    for name in module.__all__:
-        function = getattr(module, name)
-        if callable(function) and inspect.isfunction(inspect.unwrap(function)):
+    for name, function in refusals.public_functions(namespace).items():
+        if inspect.isfunction(inspect.unwrap(function)):
             example = refusals.example_of(function, name, refusals.path_of(namespace, name))
             if example and (options := unnamed(example[1], function)):
                 setup, call = example
