@@ -118,17 +118,17 @@ class Kind:
             return bool(a == b)
         if self.type is defaultdict:
             return a[0] is b[0] and bool(a[1] == b[1])
-        return same(a, b)
+        return same_data(a, b)
 
 
-def same(a: Any, b: Any) -> bool:
+def same_data(a: Any, b: Any) -> bool:
     """True if two values are equal and of one type, inside tuples too."""
     if a is b:
         return True
     if type(a) is not type(b):
         return False
     if type(a) is tuple:
-        return len(a) == len(b) and all(map(same, a, b))
+        return len(a) == len(b) and all(map(same_data, a, b))
     if type(a) is float or type(a) is complex:
         return repr(a) == repr(b)  # 0.0 is not -0.0
     try:
