@@ -97,7 +97,8 @@ def fresh(question: str, module: Any, peers: list[str], rounds: int) -> Rounds:
                         [python_of(p), WORKER, p, question, case],
                         stdout=subprocess.PIPE,
                         text=True,
-                        env=variables(p, devices=devices_of(module)),
+                        env=variables(p, devices=devices_of(module))
+                        | getattr(module, "VARIABLES", {}),
                     )
                 if done.returncode:
                     sys.exit(f"{question}: {case}: {p} failed")

@@ -34,6 +34,7 @@ QUESTIONS = (
     "company",
     "eager_grad",
     "eager_grad_first",
+    "first_calls",
     "dispatch",
     "compile",
     "step",

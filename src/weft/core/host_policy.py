@@ -27,7 +27,7 @@ LIMITS = {
 """The limit of each class of cost."""
 
 
-def same(x: Any) -> Any:
+def passed_on(x: Any) -> Any:
     """The operand itself: NumPy's function of an operation that says something to a derivative or
     to the compiler only. A program on the host leaves it out."""
     return x

@@ -18,7 +18,7 @@ from ..config import thread
 from ..core.array import Array, Tracer
 from ..core.aval import Aval, type_of
 from ..core.checking import check_jaxpr
-from ..core.host_policy import same
+from ..core.host_policy import passed_on
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.messages import tell
 from ..core.primitive import Primitive
@@ -179,7 +179,7 @@ def host_steps(jaxpr: Jaxpr, template: InlineTemplate) -> tuple[list[Any], list[
             places.extend([nothing] * len(outs))
             continue
         function = host_function(primitive, e.params, [v.aval for v in e.inputs])
-        if function is same:
+        if function is passed_on:
             places.append(places[ins[0]])
         else:
             steps.append((function, [places[i] for i in ins], primitive.multiple))

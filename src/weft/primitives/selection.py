@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
-from ..core.host_policy import same
+from ..core.host_policy import passed_on
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..errors import ShapeError
@@ -161,9 +161,9 @@ clamp: Primitive = nary(
 # --- identities ---
 
 stop_gradient: Primitive = unary(
-    "stop_gradient", "The operand; its derivative counts as zero.", evaluate=same,
+    "stop_gradient", "The operand; its derivative counts as zero.", evaluate=passed_on,
     stablehlo=lambda block, x, out: x, jvp=lambda dx, out, x: None,
-    evaluate_in=dict.fromkeys(dtypes.DTYPES, same), host="always",
+    evaluate_in=dict.fromkeys(dtypes.DTYPES, passed_on), host="always",
 )  # fmt: skip
 stop_gradient.takes_keys = True
 

@@ -198,7 +198,7 @@ def _weight(x: Value, y: Value) -> Value:
 
 logaddexp: Primitive = nary(
     "logaddexp", "log(exp(x) + exp(y)), without overflow.", evaluate=np.logaddexp,
-    stablehlo=lowered(_logaddexp), accepts="float", host="other",
+    stablehlo=lowered(_logaddexp), accepts="float", host="transcendental",
     jvp=(
         lambda dx, out, x, y: mul(dx, _weight(x, y)),
         lambda dy, out, x, y: mul(dy, _weight(y, x)),
