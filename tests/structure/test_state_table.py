@@ -1,4 +1,4 @@
-"""The table of state and caches in docs/design.md names all that there is of them."""
+"""The table of state in docs/how_it_works/state.md names all that there is of them."""
 
 import ast
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def state(text: str) -> Iterator[str]:
 
 def rows() -> list[str]:
     """The rows of the table."""
-    section = (ROOT / "docs" / "design.md").read_text().split("## State and caches")[1]
+    section = (ROOT / "docs" / "how_it_works" / "state.md").read_text()
     return [line for line in section.split("\n## ")[0].splitlines() if line.startswith("| ")]
 
 

@@ -27,7 +27,7 @@ from .outline import FEWEST_EQUATIONS, outlined
 from .placing import duplicate, live_buffer
 from .simplify import jaxpr_calls_host, without_dead_code
 
-# XLA's own choice, in particular of LLVM's effort: docs/design.md, “Compile options”.
+# XLA's own choice, in particular of LLVM's effort (docs/how_it_works/3_compiler.md).
 OPTIONS: dict[str, dict[str, Any]] = {"cpu": {}}
 
 

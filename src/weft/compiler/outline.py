@@ -3,7 +3,7 @@
 Deep networks are the same block again and again. Written out flat, XLA fuses across the borders of
 blocks (the sums of a residual stream most of all), so that compile time grows with the square of
 the depth; as calls that it must not inline, it doesn't. Measured on a 12-layer transformer's
-gradient: half the compile time, and a faster step (docs/design.md, “Outlining”).
+gradient: half the compile time, and a faster step (docs/how_it_works/3_compiler.md, “Outlining”).
 
 Knows jaxprs; what makes two blocks equal is their structure, so that a wrong guess of where they
 begin costs time, never correctness.

@@ -3,7 +3,7 @@
 BLAS shares what is longer among threads, which spin while they wait for each other. With one core
 taken by another process, a sum or a matrix-vector product of 1e6 elements took 15 to 30 ms instead
 of 0.2; in parts, nothing waits for another core. What two idle cores would gain is lost where the
-operands are in the cache (docs/design.md, “Values, and the two eager tiers”).
+operands are in the cache (benchmarks/README.md, “Tuning by hand”).
 
 Knows NumPy arrays only.
 """
