@@ -192,9 +192,9 @@ MUTANTS = (
     ),
     Mutant(
         "Q54", "plans take arrays of other devices", "interpreters/evaluate.py",
-        "if a.type is not a.aval:  # it is",
-        "if a.type is None:  # it is",
-        f"{HOST} -k stays_on",
+        "(a,) = args\n                if a.type is not a.aval:",
+        "(a,) = args\n                if a.type is None:",
+        "tests/numpy/test_host_kernels.py tests/transforms/jit/test_where_calls_run.py",
     ),
     Mutant(
         "Q55", "plans: an argument that is returned is copied", "interpreters/plans.py",
@@ -260,8 +260,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q65", "a number and an array of another device", "interpreters/evaluate.py",
-        "if a.type is not a.aval:  # it is",
-        "if a.type is None:  # it is",
+        "if a.type is not a.aval or b.type is not b.aval:",
+        "if a.type is None:",
         f"{CALLS} -k operations",
     ),
     Mutant(
