@@ -79,3 +79,10 @@ def test_options_are_told_apart_by_their_classes():
     x = np.zeros(())
     found = [float(shown(x, option=option)) for option in (1, 1.0, True, 1)]
     assert found == [30, 10, 20, 30]
+
+
+def test_a_pair_of_results_by_numpy_where_xla_would_do_its_steps():
+    x, y = onp.arange(2_000_000, dtype="float32"), onp.float32(7)
+    found = np.divmod(np.asarray(x), np.asarray(y))
+    for part, expected in zip(found, onp.divmod(x, y), strict=True):
+        onp.testing.assert_array_equal(part, expected)
