@@ -62,6 +62,27 @@ def test_counts_of_odd_parameters():
 # --- vectors and matrices ---
 
 
+@pytest.mark.parametrize("p", [0.01, 0.5])
+def test_geometric_samples_are_integers_that_never_differ(p):
+    """1e5 of them: of quotients of logarithms some 1 in 1e6 differs under `jit`."""
+    draw = lambda key: random.geometric(key, p, (10_000,))  # noqa: E731
+    compiled = weft.jit(draw)
+    for seed in range(10):
+        key = random.PRNGKey(seed)
+        found = draw(key)
+        onp.testing.assert_array_equal(found, compiled(key))
+        u = onp.asarray(random.uniform(key, (10_000,)), "longdouble")
+        u = onp.maximum(u, 2.0**-24)
+        exact = onp.log(u) / onp.log1p(-onp.longdouble(onp.float32(p)))
+        certain = abs(exact - onp.round(exact)) > 1e-9
+        onp.testing.assert_array_equal(onp.asarray(found)[certain], (onp.floor(exact) + 1)[certain])
+
+
+def test_geometric_samples_end_at_the_dtypes_largest():
+    found = random.geometric(KEY, np.array([0.0, 1.0, 1e-9]), (50, 3), "int8")
+    assert found.min(0).tolist() == [127, 1, 127]
+
+
 def test_points_fill_the_ball():
     x = onp.asarray(random.ball(KEY, 3, 1.5, (N,)), onp.float64)
     radii = (onp.abs(x) ** 1.5).sum(-1) ** (1 / 1.5)

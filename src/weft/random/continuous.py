@@ -7,12 +7,21 @@ from typing import Any
 
 from .. import dtypes
 from ..core.array import Array, literal
+from ..core.aval import aval
 from ..core.source import located
 from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.promotion import cast
-from ..primitives import arithmetic, comparison, selection, special, structural, transcendental
+from ..primitives import (
+    arithmetic,
+    bitwise,
+    comparison,
+    selection,
+    special,
+    structural,
+    transcendental,
+)
 from ..transforms.custom_derivatives import custom_jvp
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .distributions import (
@@ -492,10 +501,28 @@ def geometric(
     if not dtypes.is_integer(wanted):
         raise ShapeError(f"geometric: dtype must be an integer dtype; got {wanted}")
     args, options = with_parameters("geometric", key, shape, None, p=p)
-    return cast(_geometric(*args, **options), wanted)
+    return _geometric(*args, **options, wanted=wanted)
 
 
 @sampler
-def _geometric(key: Any, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _geometric(key: Any, p: Any, *, shape: tuple[int, ...], dtype: Any, wanted: Any) -> Any:
+    """1 and the largest k with (1 - p)**k >= u, whose bits are found from the highest one on.
+
+    Products alone, in double precision: NumPy and each of XLA's programs round them alike, so that
+    the integers are the same everywhere, which quotients of logarithms are not.
+    """
     u = unit(key, shape=shape, dtype=dtype)
-    return arithmetic.floor(log(u) / log1p(-p)) + 1.0
+    least = 2.0 ** -int(dtypes.finfo(dtype).nmant + 1)  # the powers pass it before they underflow
+    u = cast(arithmetic.max_(u, literal(least, dtype)), dtypes.float64)
+    most = int(dtypes.iinfo(wanted).max)
+    one = literal(1.0, dtypes.float64)
+    powers = [arithmetic.sub(one, cast(p, dtypes.float64))]
+    while len(powers) < most.bit_length():
+        powers.append(arithmetic.mul(powers[-1], powers[-1]))
+    reached, count = structural.full(u.aval, 1.0), structural.zeros(aval(shape, wanted))
+    for bit, power in reversed([*enumerate(powers)]):
+        further = arithmetic.mul(reached, power)
+        fits = comparison.ge(further, u)
+        reached = selection.where(fits, further, reached)
+        count = selection.where(fits, bitwise.bitwise_or(count, literal(1 << bit, wanted)), count)
+    return structural.add(arithmetic.min_(count, literal(most - 1, wanted)), literal(1, wanted))
