@@ -94,6 +94,7 @@ def outcomes(names):
     return [json.loads(text) for text in found]
 
 
+@pytest.mark.timeout(1800)  # with --whole, some 10 minutes
 def test_every_call_gives_the_same_bits():
     names = calls()
     first, second = outcomes(names)
