@@ -65,7 +65,6 @@ eigh_of_lower = _either("eigh_lo", functools.partial(np.linalg.eigh, UPLO="L"))
 eigh_of_upper = _either("eigh_up", functools.partial(np.linalg.eigh, UPLO="U"))
 """Eigenvalues, and vectors; of one triangle."""
 
-solve_vector = _either("solve1", np.linalg.solve)
 solve_matrix = _either("solve", np.linalg.solve)
 
 
@@ -91,25 +90,3 @@ def qr(x: Host, complete: bool) -> tuple[Host, Host]:
 def _upper(rows: int, columns: int) -> Host:
     """True on the diagonal and above it."""
     return np.arange(rows)[:, None] <= np.arange(columns)
-
-
-def solve(a: Host, b: Host) -> Host:
-    """The solutions of a x = b; b is one vector, or a stack of matrices."""
-    found: Host = solve_vector(a, b) if b.ndim == 1 else solve_matrix(a, b)
-    return found
-
-
-def least_squares(a: Host, b: Host, integer: DType) -> tuple[Host, Host, Host, Host]:
-    """The shortest x for which |b - a x| is least, the sums of |b - a x|², rank, singular values.
-
-    Those up to eps · max(m, n) of the largest one count as zero; the rank is of dtype `integer`.
-
-    Raises: LinAlgError: an element isn't finite, of which LAPACK would print.
-    """
-    if not np.isfinite(a.sum() + b.sum()):
-        raise np.linalg.LinAlgError("least_squares: an element isn't finite")
-    limit = float(np.finfo(a.dtype).eps) * max(a.shape)
-    x, _, rank, s = np.linalg.lstsq(a, b, limit)
-    rest = b - a @ x
-    sums = (rest.real**2 + rest.imag**2 if rest.dtype.kind == "c" else rest * rest).sum(0)
-    return x, sums if b.ndim > 1 else sums[None], np.asarray(rank, integer), s
