@@ -376,6 +376,7 @@ def _classified(cls: type) -> Kind | None:
         kind = _namedtuple_kind(cls)
     if len(KINDS) >= MOST_CLASSES + len(REGISTERED):
         KINDS.clear()
+        KINDS.update(REGISTERED)
         FLATTENERS.clear()
         _interned.clear()  # structures have kinds in them, and so classes
     return KINDS.setdefault(cls, kind)

@@ -1,7 +1,9 @@
 """The samples of Trax's documentation of `layers`, with the values that they state."""
 
 import numpy as np
+import pytest
 
+import weft
 import weft.layers as tl
 import weft.numpy as jnp
 from weft import shapes
@@ -136,7 +138,9 @@ def test_embedding():
     embedding_layer.init(shapes.signature(word_ids))
     embedded = embedding_layer(word_ids)
     assert embedded.shape == (4, 32)
-    clipped = embedding_layer(np.array([-3, 0, 9, 4]))
+    with pytest.raises(tl.LayerError, match="the id -3 is outside the vocabulary of 5"):
+        embedding_layer(np.array([-3, 0, 9, 4]))
+    clipped = weft.jit(embedding_layer)(np.array([-3, 0, 9, 4]))
     assert (clipped[0] == clipped[1]).all()
     assert (clipped[2] == clipped[3]).all()
 
