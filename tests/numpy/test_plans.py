@@ -86,3 +86,12 @@ def test_a_pair_of_results_by_numpy_where_xla_would_do_its_steps():
     found = np.divmod(np.asarray(x), np.asarray(y))
     for part, expected in zip(found, onp.divmod(x, y), strict=True):
         onp.testing.assert_array_equal(part, expected)
+
+
+def test_lengths_may_be_arrays_of_one_number():
+    x = np.arange(6)
+    for _ in range(2):
+        for shape in ((-1, np.array(3)), [2, 3], np.array([2, 3])):
+            assert np.reshape(x, shape).shape == (2, 3)
+        assert x.reshape(-1, np.array(3)).shape == (2, 3)
+        assert np.transpose(x.reshape(2, 3), [1, 0]).shape == (3, 2)

@@ -84,9 +84,11 @@ def rearranged(
             params = target(x, argument)
             if params is None:
                 return x
-            if not (argument is None or isinstance(argument, (tuple, int))):
-                return current.trace.bind(primitive, (x,), params)
             key = x.aval, exact(argument)
+            try:
+                hash(key)
+            except TypeError:  # a list, or arrays among the lengths
+                return current.trace.bind(primitive, (x,), params)
             plan = remember_under(state, table, key, operation_plan(primitive, (x,), params))
             a = x
         return current.trace.run(plan, (a,))
