@@ -13,10 +13,6 @@ def reversed_columns(x):
     return x[..., ::-1]
 
 
-def line(x):
-    return x.ravel()[: x.shape[-1]]
-
-
 # name: (ours, of the module; NumPy's)
 SQUARE = {
     "inv": (lambda m, x: m.inv(x), onp.linalg.inv),
@@ -28,10 +24,6 @@ SQUARE = {
     "solve": (
         lambda m, x: m.solve(x, reversed_columns(x)),
         lambda x: onp.linalg.solve(x, reversed_columns(x)),
-    ),
-    "solve of a vector": (
-        lambda m, x: m.solve(x, line(x)),
-        lambda x: onp.linalg.solve(x, line(x)),
     ),
 }
 OBLONG = {

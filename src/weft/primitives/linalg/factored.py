@@ -54,7 +54,7 @@ factored_solve.host.unread = (0, 1)
 def _(factors: Host, order: Host, a: Host, b: Host, *, transposed: bool) -> Host:
     out = Aval(b.shape, b.dtype)
     matrix = a.swapaxes(-1, -2) if transposed else a
-    return each(lambda x, y: [numpy_lapack.solve_matrix(x, y)], [out], matrix, b)[0]
+    return each(lambda x, y: [numpy_lapack.solve(x, y)], [out], matrix, b)[0]
 
 
 @factored_solve.lower

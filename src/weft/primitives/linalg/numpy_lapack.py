@@ -65,7 +65,7 @@ eigh_of_lower = _either("eigh_lo", functools.partial(np.linalg.eigh, UPLO="L"))
 eigh_of_upper = _either("eigh_up", functools.partial(np.linalg.eigh, UPLO="U"))
 """Eigenvalues, and vectors; of one triangle."""
 
-solve_matrix = _either("solve", np.linalg.solve)
+solve = _either("solve", np.linalg.solve)
 
 
 _geqrf, _reduced_q, _complete_q = map(_ufunc, ("qr_r_raw", "qr_reduced", "qr_complete"))
