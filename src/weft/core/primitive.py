@@ -119,7 +119,7 @@ class Primitive:
         doc: str = "",
         *,
         multiple: bool = False,
-        host: str = "other",
+        host: str = "arithmetic",
         **rules: Rule | None,
     ) -> None:
         self.name, self.__doc__ = name, doc

@@ -88,46 +88,44 @@ class ProgramPlan:
       single: whether it has one output that is no list.
 
     Attributes:
-      out: the output's aval, or `None` where `arrays` makes outputs of the kernel's results.
+      kernel: the NumPy function, or `None`; it returns what it computes, a list of all but one.
+      outputs: of each output its number among the inputs, or `~k` of the kernel's k-th result, and
+        its aval.
+      out: the aval of an output that is all, and new; otherwise `arrays` makes the outputs.
     """
 
     __slots__ = (
-        "jaxpr", "kernel", "out", "outputs", "program", "single", "state", "template",
+        "jaxpr", "kernel", "one", "out", "outputs", "program", "single", "state", "template",
     )  # fmt: skip
 
     def __init__(self, jaxpr: Jaxpr, template: InlineTemplate, single: bool = False) -> None:
         self.jaxpr, self.template, self.single = jaxpr, template, single
         self.state = thread.switches
-        self.out: Aval | None = jaxpr.outvars[0].aval if single else None
         self.program: LoweredProgram | None = None
         self.kernel: Kernel | None = None
         count = len(jaxpr.invars)
+        new = sorted({i for i in template.outputs if i >= count})
+        self.one = len(new) == 1
         self.outputs = [
-            (place if place < count else None, v.aval)
+            (place if place < count else ~new.index(place), v.aval)
             for place, v in zip(template.outputs, jaxpr.outvars, strict=True)
         ]
-        if single and template.outputs[0] < count:
-            self.out = None  # an argument, passed on
-        steps = host_steps(jaxpr, template)
+        self.out: Aval | None = jaxpr.outvars[0].aval if single and self.one else None
+        steps = host_steps(jaxpr, template, new)
         if steps is None:
             self.program = program_to_compile(jaxpr)
         else:
-            self.kernel = straight_line(*steps, [c.host() for c in template.fixed], single)
-            if single and len(steps[0]) == 1:
-                ((kernel, ins, several),), (place,) = steps
-                if ins == [*range(count)] and not several and place >= count:
-                    self.kernel = kernel
+            self.kernel = straight_line(*steps, [c.host() for c in template.fixed], count)
         if "tier" in thread.debug:
             tell_tier(jaxpr.name, jaxpr.in_avals, "XLA" if self.kernel is None else "NumPy")
 
     def arrays(self, results: Sequence[Any], args: Sequence[Array]) -> Any:
         """The outputs: arguments that are passed on, and new arrays of what the kernel returned."""
-        if self.single:
-            return args[self.template.outputs[0]]
-        return [
-            Array(host, out) if place is None else args[place]
-            for host, (place, out) in zip(results, self.outputs, strict=True)
-        ]
+        new = (results,) if self.one else results
+        outs = []
+        for place, out in self.outputs:
+            outs.append(args[place] if place >= 0 else Array(new[~place], out))
+        return outs[0] if self.single else outs
 
     def execute(self, args: Sequence[Array]) -> Any:
         """The outputs by a compiled program, or operation by operation where that is not wanted."""
@@ -146,13 +144,15 @@ class ProgramPlan:
         return outs[0] if self.single else outs
 
 
-def host_steps(jaxpr: Jaxpr, template: InlineTemplate) -> tuple[list[Any], list[int]] | None:
+def host_steps(
+    jaxpr: Jaxpr, template: InlineTemplate, wanted: Sequence[int]
+) -> tuple[list[Any], list[int]] | None:
     """The program as NumPy functions; `None` if XLA is the faster one for the whole, or has to do
     a part of it.
 
     Values are places in a list: the inputs, the fixed values, `None` for what nothing reads, and
     then the results. The steps are (function, the places of its operands, whether it has several
-    results); the other list has the places of the outputs.
+    results); the other list has the places of the template's values that are `wanted`.
     """
     if any(e.primitive.evaluate_rule is None for e in jaxpr.equations):
         return None
@@ -185,15 +185,20 @@ def host_steps(jaxpr: Jaxpr, template: InlineTemplate) -> tuple[list[Any], list[
             steps.append((function, [places[i] for i in ins], primitive.multiple))
             places.extend(range(made, made + len(outs)))
             made += len(outs)
-    return steps, [places[i] for i in template.outputs]
+    return steps, [places[i] for i in wanted]
 
 
 def straight_line(
-    steps: Sequence[Any], places: Sequence[int], fixed: Sequence[Any], single: bool
+    steps: Sequence[Any], places: Sequence[int], fixed: Sequence[Any], count: int
 ) -> Kernel:
-    """One function of NumPy arrays that runs the steps; it returns the values in `places`."""
+    """One function of `count` NumPy arrays that runs the steps; it returns the value in `places`,
+    or a list of values unless they are one."""
     fixed = [*fixed, None]
-    (place,) = places if single else (None,)
+    place = places[0] if len(places) == 1 else None
+    if len(steps) == 1 and place == count + len(fixed):
+        ((kernel, ins, several),) = steps
+        if ins == [*range(count)] and not several:
+            return kernel
 
     def run(*hosts: Any) -> Any:
         env = [*hosts, *fixed]
@@ -243,7 +248,9 @@ class PreparedProgram:
     def run(self, args: Sequence[Any], trace: Trace) -> list[Any]:
         """The outputs for values under a trace."""
         if trace is current.base:
-            plan = self.planned()
+            plan = self.plan
+            if plan is None or plan.state is not thread.switches:
+                plan = self.planned()
             outs = plan.execute(args) if plan.kernel is None else trace.run(plan, args)
             return [outs] if plan.single else outs
         if trace.__class__ is not StageTrace:

@@ -15,7 +15,7 @@ from ..core.value import Value
 from ..stablehlo import Block, Operand
 from .arithmetic import div, like, mul, neg, square
 from .comparison import gt
-from .families import HALF, evaluate_in_wider, nary, unary
+from .families import HALF, evaluate_in_wider, transcendental, transcendental_of_several, unary
 from .formulas import Algebra, Number, evaluated, log_of_rest, lowered
 from .rule_types import Host
 from .selection import clamp, where
@@ -52,10 +52,10 @@ def _softplus_formula(m: Algebra, x: Number) -> Number:
     return m.maximum(x, 0) + m.log1p(m.exp(-m.abs(x)))
 
 
-softplus: Primitive = unary(
+softplus: Primitive = transcendental(
     "softplus", "log(1 + exp(x)), without overflow.", evaluate=_softplus,
     stablehlo=lowered(_softplus_formula), jvp=lambda dx, out, x: mul(dx, logistic(x)),
-    accepts="float", host="transcendental",
+    accepts="float",
 )  # fmt: skip
 evaluate_in_wider(softplus, "float", table=HALF)
 
@@ -73,10 +73,9 @@ def _slope_of_log1mexp(x: Value) -> Value:
     return div(exp(x), neg(expm1(x)))
 
 
-log1mexp: Primitive = unary(
+log1mexp: Primitive = transcendental(
     "log1mexp", "log(1 - exp(-x)).", evaluate=evaluated(_log1mexp), accepts="float",
     stablehlo=lowered(_log1mexp), jvp=lambda dx, out, x: mul(dx, _slope_of_log1mexp(neg(x))),
-    host="transcendental",
 )  # fmt: skip
 
 
@@ -106,10 +105,10 @@ def _slope_of_gelu(x: Value) -> Value:
     return part * (1 + near * (1 - part) * (_LINE + 3 * _CUBE * size))
 
 
-gelu_by_tanh: Primitive = unary(
+gelu_by_tanh: Primitive = transcendental(
     "gelu_by_tanh", "x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) / 2.",
     evaluate=_gelu_by_tanh, stablehlo=lowered(_lower_gelu_by_tanh),
-    jvp=lambda dx, out, x: mul(dx, _slope_of_gelu(x)), accepts="float", host="transcendental",
+    jvp=lambda dx, out, x: mul(dx, _slope_of_gelu(x)), accepts="float",
 )  # fmt: skip
 evaluate_in_wider(gelu_by_tanh, "float", table=HALF)
 
@@ -128,17 +127,17 @@ def _squareplus(m: Algebra, x: Number, b: Number) -> Number:
     return m.where(x < 0, 0.25 * b, larger) / m.where(x < 0, larger, 1.0)
 
 
-hyperbola: Primitive = nary(
+hyperbola: Primitive = transcendental_of_several(
     "hyperbola", "sqrt(x² + b).", evaluate=evaluated(_hyperbola), stablehlo=lowered(_hyperbola),
-    accepts="float", host="transcendental",
+    accepts="float",
     jvp=(
         lambda dx, out, x, b: mul(dx, div(x, out)),
         lambda db, out, x, b: mul(db, div(like(x, 0.5), out)),
     ),
 )  # fmt: skip
-squareplus: Primitive = nary(
+squareplus: Primitive = transcendental_of_several(
     "squareplus", "(x + sqrt(x² + b)) / 2.", evaluate=evaluated(_squareplus),
-    stablehlo=lowered(_squareplus), accepts="float", host="transcendental",
+    stablehlo=lowered(_squareplus), accepts="float",
     jvp=(
         lambda dx, out, x, b: mul(dx, div(out, hyperbola(x, b))),
         lambda db, out, x, b: mul(db, div(like(x, 0.25), hyperbola(x, b))),

@@ -22,7 +22,16 @@ from .complex_lowering import (
     sqrt_in_parts,
 )
 from .complex_numbers import imag, real
-from .families import HALF, check_kind, evaluate_in_wider, lowering_by, nary, unary, zero
+from .families import (
+    HALF,
+    check_kind,
+    evaluate_in_wider,
+    lowering_by,
+    nary,
+    transcendental,
+    unary,
+    zero,
+)
 from .rule_types import Host, Tangent
 from .selection import where
 from .structural import add, elementwise_work
@@ -157,10 +166,10 @@ def _lower_real_sign(block: Block, x: Operand, out: Aval) -> Operand:
     return block.convert(block.compare("NE", x, block.full(0, out), flags), out.dtype)
 
 
-sign: Primitive = unary(
+sign: Primitive = transcendental(
     "sign", "-1, 0 or 1; of a complex number, x / |x|; of an infinite one, its direction.",
     evaluate=_sign, stablehlo=complex_rule(_lower_real_sign, sign_in_parts, "kept"),
-    jvp=zero, accepts="number", host="transcendental",
+    jvp=zero, accepts="number",
 )  # fmt: skip
 
 
@@ -312,9 +321,8 @@ rsqrt: Primitive = unary(
     jvp=lambda dx, out, x: mul(dx, mul(like(x, -0.5), div(out, x))),
 )  # fmt: skip
 evaluate_in_wider(rsqrt, "inexact", table=HALF)
-cbrt: Primitive = unary(
+cbrt: Primitive = transcendental(
     "cbrt", "The cube root.", evaluate=np.cbrt, stablehlo="cbrt", accepts="float",
-    host="transcendental",
     jvp=lambda dx, out, x: mul(dx, div(like(x, 1 / 3), square(out))),
 )  # fmt: skip
 evaluate_in_wider(cbrt, "float", table=HALF)

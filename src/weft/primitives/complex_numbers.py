@@ -1,6 +1,8 @@
 """Parts of complex numbers. Cotangents are paired with tangents without conjugation: the transpose
 of `real` is ct + 0i, of `imag` 0 - i ct, of `conj` itself."""
 
+import functools
+
 import numpy as np
 
 from .. import dtypes
@@ -31,13 +33,14 @@ def _complex(x: Host, y: Host) -> Host:
     return out
 
 
-real: Primitive = unary(
-    "real", "The real part.", evaluate=np.real, stablehlo="real", accepts="complex",
-    out_dtype=dtypes.real_of, jvp=lambda dx, out, x: real(dx), host="always",
+part = functools.partial(unary, accepts="complex", out_dtype=dtypes.real_of, host="always")
+
+real: Primitive = part(
+    "real", "The real part.", evaluate=np.real, stablehlo="real", jvp=lambda dx, out, x: real(dx),
 )  # fmt: skip
-imag: Primitive = unary(
-    "imag", "The imaginary part.", evaluate=np.imag, stablehlo="imag", accepts="complex",
-    out_dtype=dtypes.real_of, jvp=lambda dx, out, x: imag(dx), host="always",
+imag: Primitive = part(
+    "imag", "The imaginary part.", evaluate=np.imag, stablehlo="imag",
+    jvp=lambda dx, out, x: imag(dx),
 )  # fmt: skip
 conj: Primitive = unary(
     "conj", "The complex conjugate.", evaluate=np.conjugate, stablehlo="chlo.conj",

@@ -187,7 +187,6 @@ def from_accumulator(x: Host, dtype: DType) -> Host:
 dot_general = Primitive(
     "dot_general",
     "Sums products over pairs of axes; `dims` is ((contracting lhs, rhs), (batch lhs, rhs)).",
-    host="arithmetic",
 )
 
 Dims = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]

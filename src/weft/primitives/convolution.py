@@ -73,7 +73,6 @@ class Convolution(NamedTuple):
 conv_general_dilated = Primitive(
     "conv_general_dilated",
     "Slides a kernel (rhs) over an array (lhs) and sums the products.",
-    host="arithmetic",
 )
 
 

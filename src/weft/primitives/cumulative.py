@@ -216,6 +216,7 @@ def cumulative(name: str, doc: str, monoid: Monoid, *, accepts: str) -> Primitiv
 linear_recurrence = Primitive(
     "linear_recurrence",
     "out[k] = a[k] * out[k - 1] + b[k] along `axis`, from 0; backwards if `reverse`.",
+    host="other",
 )
 
 

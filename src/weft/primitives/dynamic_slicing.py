@@ -168,7 +168,6 @@ def batched_starts(starts: Values, batched: Sequence[bool], batch_size: int) -> 
 dynamic_update_slice = Primitive(
     "dynamic_update_slice",
     "A copy of the operand with a window at run-time `starts` replaced by the update.",
-    host="arithmetic",
 )
 dynamic_update_slice.takes_keys = True
 

@@ -3,6 +3,7 @@
 Knows nothing of particular primitives.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
@@ -278,6 +279,11 @@ def nary(
 
     primitive.batch(batch_rule)
     return primitive
+
+
+transcendental = functools.partial(unary, host="transcendental")
+transcendental_of_several = functools.partial(nary, host="transcendental")
+"""An elementwise primitive that costs as much as a transcendental function."""
 
 
 def comparison(

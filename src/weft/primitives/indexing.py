@@ -57,7 +57,7 @@ from .structural import (
 
 # --- gather ---
 
-gather = Primitive("gather", "Reads windows at run-time indices.", host="arithmetic")
+gather = Primitive("gather", "Reads windows at run-time indices.")
 gather.takes_keys = True
 
 
@@ -264,7 +264,7 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primi
       ufunc: NumPy's function of old and new elements; `None` replaces.
       write: writes it on scalars, as (block, old, new, aval).
     """
-    primitive = Primitive(name, doc, host="arithmetic")
+    primitive = Primitive(name, doc)
 
     @primitive.type
     def _(

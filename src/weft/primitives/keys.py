@@ -74,11 +74,6 @@ random_wrap.batch(batch_in_front(random_wrap))
 
 # --- uses ---
 
-random_use = Primitive("random_use", "The keys, which are used up by it.", host="always")
-random_clone = Primitive("random_clone", "The keys, as new ones.", host="always")
-for _primitive in (random_use, random_clone):
-    _primitive.takes_keys = True
-
 
 def _same(keys: object, **params: object) -> Any:
     return keys
@@ -92,17 +87,20 @@ def _no_tangent(primals: Values, tangents: Tangents, out: Value, **params: objec
     return None
 
 
-def _repeats(primitive: Primitive) -> None:
-    """Defines the rules of a primitive whose result is its operand."""
+def _identity(name: str, doc: str) -> Primitive:
+    """A primitive whose result is its operand."""
+    primitive = Primitive(name, doc, host="always")
+    primitive.takes_keys = True
     primitive.type(_same)
     primitive.evaluate(_same)
     primitive.lower(_lower_same)
     primitive.jvp(_no_tangent)
     primitive.batch(lambda args, batched, batch_size, **params: primitive(*args, **params))
+    return primitive
 
 
-_repeats(random_use)
-_repeats(random_clone)
+random_use = _identity("random_use", "The keys, which are used up by it.")
+random_clone = _identity("random_clone", "The keys, as new ones.")
 
 
 def _word(block: Block, words: Operand, i: int) -> Operand:

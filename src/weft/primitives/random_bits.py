@@ -190,7 +190,7 @@ def _write_threefry(block: Block, operands: Sequence[Operand]) -> Sequence[Opera
 
 threefry2x32 = Primitive(
     "threefry2x32", "Two random words for two words of a key and two counters; elementwise.",
-    multiple=True, host="arithmetic",
+    multiple=True
 )  # fmt: skip
 
 
@@ -224,9 +224,7 @@ def _(args: Values, batched: Batched, batch_size: int) -> Values:
 
 # --- random_bits ---
 
-random_bits = Primitive(
-    "random_bits", "An array of random unsigned integers for each key.", host="arithmetic"
-)
+random_bits = Primitive("random_bits", "An array of random unsigned integers for each key.")
 
 
 @random_bits.type

@@ -8,7 +8,7 @@ import numpy as np
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.host_policy import passed_on
-from ..core.primitive import Primitive
+from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
@@ -160,12 +160,22 @@ clamp: Primitive = nary(
 
 # --- identities ---
 
-stop_gradient: Primitive = unary(
-    "stop_gradient", "The operand; its derivative counts as zero.", evaluate=passed_on,
-    stablehlo=lambda block, x, out: x, jvp=lambda dx, out, x: None,
-    evaluate_in=dict.fromkeys(dtypes.DTYPES, passed_on), host="always",
-)  # fmt: skip
-stop_gradient.takes_keys = True
+
+def _identity(
+    name: str, doc: str, jvp: Rule, evaluate: Rule = passed_on, linear: bool = False
+) -> Primitive:
+    """A primitive whose output is its operand, whatever its elements are."""
+    primitive = unary(
+        name, doc, evaluate=evaluate, stablehlo=lambda block, x, out, **_: x, jvp=jvp,
+        evaluate_in=dict.fromkeys(dtypes.DTYPES, evaluate), linear=linear, host="always",
+    )  # fmt: skip
+    primitive.takes_keys = True
+    return primitive
+
+
+stop_gradient = _identity(
+    "stop_gradient", "The operand; its derivative counts as zero.", lambda dx, out, x: None
+)
 
 guard = Primitive(
     "guard", "`x`; its derivative is zero where the boolean `counts` is false.", host="always"
@@ -202,19 +212,14 @@ def _(ct: Value, counts: Argument, x: Argument) -> Tangents:
 guard.batch(batch_in_front(guard))
 
 
-copy: Primitive = unary(
-    "copy", "The operand, in memory of its own.", evaluate=lambda x: x.copy(),
-    stablehlo=lambda block, x, out: x, jvp=lambda dx, out, x: copy(dx),
-    evaluate_in={d: (lambda x: x.copy()) for d in dtypes.DTYPES}, linear=True, host="always",
+copy: Primitive = _identity(
+    "copy", "The operand, in memory of its own.", lambda dx, out, x: copy(dx),
+    evaluate=lambda x: x.copy(), linear=True,
 )  # fmt: skip
-copy.takes_keys = True
-
-name: Primitive = unary(
-    "name", "The operand, which a policy of checkpoint may speak of.", evaluate=lambda x, name: x,
-    stablehlo=lambda block, x, out, name: x, jvp=lambda dx, out, x, name: dx,
-    evaluate_in=dict.fromkeys(dtypes.DTYPES, lambda x, name: x), linear=True, host="always",
+name = _identity(
+    "name", "The operand, which a policy of checkpoint may speak of.",
+    lambda dx, out, x, name: dx, evaluate=lambda x, name: x, linear=True,
 )  # fmt: skip
-name.takes_keys = True
 
 optimization_barrier = Primitive(
     "optimization_barrier", "The operands; the compiler moves nothing across.", multiple=True,

@@ -34,9 +34,7 @@ from .structural import (
 
 # --- concatenate ---
 
-concatenate = Primitive(
-    "concatenate", "Arrays one after the other along an axis.", host="arithmetic"
-)
+concatenate = Primitive("concatenate", "Arrays one after the other along an axis.")
 concatenate.takes_keys = True
 
 
@@ -120,7 +118,6 @@ pad = Primitive(
     "pad",
     "An array padded with a scalar: `padding` has (before, after, between) for each axis; negative "
     "ones crop.",
-    host="arithmetic",
 )
 pad.takes_keys = True
 

@@ -215,6 +215,7 @@ top_k = Primitive(
     "top_k",
     "The `k` largest elements along the last axis, largest first, and their indices (int32).",
     multiple=True,
+    host="other",
 )
 
 

@@ -29,7 +29,7 @@ from .formulas import (
     polynomial,
 )
 from .gamma_formulas import digamma_formula, gamma_formula, lgamma_formula, trigamma_formula
-from .rule_types import Avals, Host, Kernel
+from .rule_types import Host, Kernel
 from .selection import where
 from .structural import full
 from .transcendental import exp
@@ -102,23 +102,20 @@ def _gaussian(x: Value) -> Value:
     return mul(like(x, _TWO_OVER_SQRT_PI), exp(neg(square(x))))
 
 
-erf: Primitive = special(
-    "erf", "The error function.", evaluate=elementwise(math.erf),
-    jvp=lambda dx, out, x: mul(dx, _gaussian(x)), host="other",
+def _by_calls(name: str, doc: str, evaluate: Callable[[float], float], **rules: Any) -> Primitive:
+    """A function that Python computes, one call for each element."""
+    primitive = special(name, doc, evaluate=elementwise(evaluate), host="other", **rules)
+    primitive.host.work(lambda avals, outs: 256 * outs[0].size)
+    return primitive
+
+
+erf = _by_calls(
+    "erf", "The error function.", math.erf, jvp=lambda dx, out, x: mul(dx, _gaussian(x))
+)
+erfc = _by_calls(
+    "erfc", "1 - erf(x), exact for large x.", math.erfc, stablehlo=lowered(erfc_formula),
+    jvp=lambda dx, out, x: neg(mul(dx, _gaussian(x))),
 )  # fmt: skip
-erfc: Primitive = special(
-    "erfc", "1 - erf(x), exact for large x.", evaluate=elementwise(math.erfc),
-    stablehlo=lowered(erfc_formula),
-    jvp=lambda dx, out, x: neg(mul(dx, _gaussian(x))), host="other",
-)  # fmt: skip
-
-
-def _calls_of_python(avals: Avals, outs: Avals) -> int:
-    return 256 * outs[0].size  # a Python function is called for each element
-
-
-erf.host.work(_calls_of_python)
-erfc.host.work(_calls_of_python)
 
 erf_inv: Primitive = special(
     "erf_inv", "The inverse of erf, on (-1, 1).", evaluate=normal_quantile.erf_inv,

@@ -72,7 +72,7 @@ def elementwise_work(avals: Sequence[Aval], outs: Sequence[Aval]) -> int:
 
 # --- add ---
 
-add = Primitive("add", "Sum of two arrays.", host="arithmetic")
+add = Primitive("add", "Sum of two arrays.")
 add.elementwise = True
 add.host.work(elementwise_work)
 
@@ -229,7 +229,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers, dims:
 
 # --- reduce_sum ---
 
-reduce_sum = Primitive("reduce_sum", "Sum over `axes`.", host="arithmetic")
+reduce_sum = Primitive("reduce_sum", "Sum over `axes`.")
 
 
 @reduce_sum.type
@@ -415,9 +415,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers) -> Va
 
 # --- convert_element_type ---
 
-convert_element_type = Primitive(
-    "convert_element_type", "The elements converted to another dtype.", host="arithmetic"
-)
+convert_element_type = Primitive("convert_element_type", "The elements converted to another dtype.")
 
 
 _SMALL = {*dtypes.SMALL_INTS, *dtypes.SMALL_FLOATS}

@@ -20,8 +20,9 @@ from .families import (
     evaluate_in_wider,
     in_wider,
     lowering_by,
-    nary,
     same_dtype,
+    transcendental,
+    transcendental_of_several,
     unary,
 )
 from .formulas import Algebra, Number, lowered, polynomial
@@ -29,7 +30,6 @@ from .rule_types import Batched, DType, Host, Kernel, Tangent, Tangents, Values
 from .selection import where
 from .structural import add, align, broadcast_shape, convert_element_type, widen
 
-transcendental = functools.partial(unary, host="transcendental")
 """Makes an elementwise primitive of one operand, of the cost of an exponential."""
 
 FALSE = Array(np.bool_(False), aval((), dtypes.bool_))
@@ -196,9 +196,9 @@ def _weight(x: Value, y: Value) -> Value:
     return logistic(where(alike, like(x, 0), sub(x, y)))
 
 
-logaddexp: Primitive = nary(
+logaddexp: Primitive = transcendental_of_several(
     "logaddexp", "log(exp(x) + exp(y)), without overflow.", evaluate=np.logaddexp,
-    stablehlo=lowered(_logaddexp), accepts="float", host="transcendental",
+    stablehlo=lowered(_logaddexp), accepts="float",
     jvp=(
         lambda dx, out, x, y: mul(dx, _weight(x, y)),
         lambda dy, out, x, y: mul(dy, _weight(y, x)),
@@ -373,20 +373,22 @@ atanh: Primitive = transcendental(
 
 # --- trigonometry ---
 
-sin: Primitive = transcendental(
-    "sin", "Sine.", evaluate=np.sin, accepts="inexact", host="always",
+trigonometric = functools.partial(unary, host="always", accepts="inexact")
+
+sin: Primitive = trigonometric(
+    "sin", "Sine.", evaluate=np.sin,
     stablehlo=cl.complex_rule(
         lowering_by("sine"), cl.with_parts_swapped(cl.sinh_in_parts(_hyperbolic)), "kept"
     ),
     jvp=lambda dx, out, x: mul(dx, cos(x)),
 )  # fmt: skip
-cos: Primitive = transcendental(
-    "cos", "Cosine.", evaluate=np.cos, accepts="inexact", host="always",
+cos: Primitive = trigonometric(
+    "cos", "Cosine.", evaluate=np.cos,
     stablehlo=cl.complex_rule(lowering_by("cosine"), cl.cos_in_parts(_hyperbolic), "kept"),
     jvp=lambda dx, out, x: neg(mul(dx, sin(x))),
 )  # fmt: skip
-tan: Primitive = transcendental(
-    "tan", "Tangent.", evaluate=np.tan, accepts="inexact", host="always",
+tan: Primitive = trigonometric(
+    "tan", "Tangent.", evaluate=np.tan,
     stablehlo=cl.complex_rule(lowering_by("tan"), cl.with_parts_swapped(cl.tanh_in_parts), "kept"),
     jvp=lambda dx, out, x: mul(dx, _one_plus(square(out))),
 )  # fmt: skip
@@ -411,10 +413,9 @@ atan: Primitive = _chlo(
     "atan", "Inverse of tan, in [-π/2, π/2].", np.arctan, cl.atan_in_parts, "odd",
     lambda dx, out, x: div(dx, _one_plus(square(x))), lowered(atan_formula),
 )  # fmt: skip
-atan2: Primitive = nary(
+atan2: Primitive = transcendental_of_several(
     "atan2", "The angle of the point (y, x), in [-π, π].", evaluate=np.arctan2,
     stablehlo=lowered(atan2_formula), accepts="float",
-    host="transcendental",
     jvp=(
         lambda dy, out, y, x: mul(dy, div(x, add(square(x), square(y)))),
         lambda dx, out, y, x: mul(dx, div(neg(y), add(square(x), square(y)))),

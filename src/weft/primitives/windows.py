@@ -172,7 +172,7 @@ def block_dilate_and_pad(
 
 def window_reduction(name: str, doc: str, monoid: Monoid, *, accepts: str) -> Primitive:
     """A reduction of windows by a binary operation."""
-    primitive = Primitive(name, doc)
+    primitive = Primitive(name, doc, host="other")
     identity = monoid.identity
 
     def type_rule(x: Aval, *, geometry: Geometry) -> Aval:
@@ -303,6 +303,7 @@ window_place = Primitive(
     "window_place",
     "The position of the first extreme of each window, as an index (int32) into the elements after "
     "the first `batch_dims` axes; their number, for a window of padding only.",
+    host="other",
 )
 
 

@@ -34,7 +34,6 @@ cholesky = Primitive(
     "cholesky",
     "The triangle L with L Lᴴ = x, or U with Uᴴ U = x, of that triangle of x; NaN if x isn't "
     "positive definite. Where x is `hermitian` the other triangle may be read.",
-    host="arithmetic",
 )
 
 

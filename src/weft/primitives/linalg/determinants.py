@@ -65,13 +65,11 @@ def signs_and_logarithms(factors: Value, pivots: Value) -> list[Value]:
 
 factored_det = Primitive(
     "factored_det", "The determinants of a, by factors and pivots of a from `lu`.",
-    host="arithmetic",
 )  # fmt: skip
 factored_slogdet = Primitive(
     "factored_slogdet",
     "The signs of the determinants of a and the logarithms of their sizes, by factors and pivots.",
     multiple=True,
-    host="arithmetic",
 )
 
 

@@ -31,7 +31,6 @@ from .values import product_of, turned
 factored_solve = Primitive(
     "factored_solve",
     "Solves a x = b, or with `transposed` aᵀ x = b, by factors and permutation of a from `lu`.",
-    host="arithmetic",
 )
 
 
@@ -130,7 +129,6 @@ def _(args: Values, batched: Batched, batch_size: int, *, transposed: bool) -> V
 factored_inverse = Primitive(
     "factored_inverse",
     "The inverses of a, by factors and permutation of a from `lu`.",
-    host="arithmetic",
 )
 
 

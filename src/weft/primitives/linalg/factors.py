@@ -215,7 +215,6 @@ lu = Primitive(
     "lu",
     "L and U in one matrix, exchanges of rows, and the permutation: x[permutation] = L U.",
     multiple=True,
-    host="arithmetic",
 )
 scipy_lapack = Deferred("scipy.linalg.lapack")
 

@@ -213,7 +213,6 @@ qr = Primitive(
     "qr",
     "A unitary Q and an upper triangle R with Q R = x; with `pivoting` of x's columns in an order.",
     multiple=True,
-    host="arithmetic",
 )
 
 

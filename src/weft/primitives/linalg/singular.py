@@ -49,7 +49,6 @@ svd = Primitive(
     "svd",
     "Singular values, falling; with `compute_uv` the vectors: U, and the adjoint of V.",
     multiple=True,
-    host="arithmetic",
 )
 
 

@@ -55,7 +55,6 @@ eigh = Primitive(
     "eigh",
     "Orthonormal eigenvectors of Hermitian matrices, and eigenvalues, rising; of one triangle.",
     multiple=True,
-    host="arithmetic",
 )
 
 

@@ -21,6 +21,7 @@ from .values import conjugated, part_of, product_of, turned
 triangular_solve = Primitive(
     "triangular_solve",
     "Solves op(a) x = b, or x op(a) = b; op transposes, conjugates, or does neither.",
+    host="other",
 )
 
 
