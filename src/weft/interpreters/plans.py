@@ -104,7 +104,7 @@ class ProgramPlan:
         self.program: LoweredProgram | None = None
         self.kernel: Kernel | None = None
         count = len(jaxpr.invars)
-        new = sorted({i for i in template.outputs if i >= count})
+        new = list(dict.fromkeys(i for i in template.outputs if i >= count))
         self.one = len(new) == 1
         self.outputs = [
             (place if place < count else ~new.index(place), v.aval)
