@@ -12,7 +12,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 from enum import Enum
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from weft import tree_code, tree_flattening, tree_util, treedef
 from weft.tree_paths import shown
@@ -171,6 +171,35 @@ def test_structures_are_equal_exactly_if_the_trees_are_alike(a, b):
         assert hash(tree_structure(a)) == hash(tree_structure(b))
 
 
+def check_matcher(structure, tree):
+    """A matcher gives the leaves of trees of its structure, and `None` for others."""
+    leaves, other = tree_util.tree_flatten(tree)
+    found = structure.matcher(tree)
+    if structure == other:
+        assert found is not None
+        assert is_same(found, leaves)
+    else:
+        assert found is None
+
+
+@settings(max_examples=300)
+@given(any_trees, any_trees)
+def test_matcher_agrees_with_flatten(a, b):
+    check_matcher(tree_structure(a), a)
+    check_matcher(tree_structure(a), b)
+
+
+@given(trees(known_leaves), st.data())
+def test_matcher_agrees_with_flatten_on_near_misses(tree, data):
+    structure = tree_structure(tree)
+    size = structure.num_leaves
+    if size:
+        leaves = tree_leaves(tree)
+        replaced = st.sampled_from([None, (), [1], {"a": 1}, Foreign(), Leaf(), 3])
+        leaves[data.draw(st.integers(0, size - 1))] = data.draw(replaced)
+        check_matcher(structure, structure.unflatten(leaves))
+
+
 NEAR_MISSES = [
     ((1, 2), [(1,), (1, 2, 3), [1, 2], (1, None), Point(1, 2), 1, None]),
     ([1], [[], [1, 2], (1,), [[1]]]),
@@ -204,6 +233,26 @@ def test_near_misses_have_other_structures(tree, others, wrap):
     assert structure == tree_structure(structure.unflatten(tree_leaves(wrap(tree))))
     for other in others:
         assert tree_structure(wrap(other)) != structure, other
+        check_matcher(structure, wrap(other))
+
+
+def test_matching_a_defaultdict_adds_no_key():
+    structure = tree_structure(defaultdict(list, a=1))
+    other = defaultdict(list, b=1)
+    assert structure.matcher(other) is None
+    assert list(other) == ["b"]
+
+
+def test_a_matcher_leaves_classes_that_it_has_not_met_to_flatten():
+    class Later:
+        pass
+
+    leaf = Later()
+    assert tree_structure([1]).matcher([leaf]) is None
+    structure = tree_structure([leaf])  # it is met, as a leaf
+    assert structure.matcher([leaf]) == [leaf]
+    tree_util.register_pytree_node(Later, lambda x: ((), None), lambda data, children: Later())
+    assert structure.matcher([leaf]) is None
 
 
 def test_long_sequences_of_one_length_are_told_apart():
@@ -262,6 +311,7 @@ def test_large_and_deep_trees_work_without_generated_code():
         leaves, structure = tree_util.tree_flatten(tree)
         assert structure.builder(leaves) == tree
         assert structure.builder == structure.unflatten
+        assert structure.matcher(tree) is None  # flatten and see
 
 
 def test_the_deepest_tree_compiles():

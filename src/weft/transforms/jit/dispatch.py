@@ -65,15 +65,17 @@ class Programs:
       flat: compiled programs as the fast path runs them (`fast_entry`), by the types of the
         arguments, for calls with arrays only; `by_tree`: by the structure of the arguments, and
         then by the types of their leaves.
+      last: the matcher of the structure that came to the fast path last, and its table; or `None`.
       signatures: the last ones that were traced, for `retrace.py`; `count`: of all.
     """
 
-    __slots__ = ("__weakref__", "by_tree", "count", "flat", "signatures", "traced")
+    __slots__ = ("__weakref__", "by_tree", "count", "flat", "last", "signatures", "traced")
 
     def __init__(self) -> None:
         self.traced: dict[Any, Any] = {}
         self.flat: dict[tuple[ArrayType, ...], Any] = {}
         self.by_tree: dict[PyTreeDef, dict[tuple[ArrayType, ...], Any]] = {}
+        self.last: tuple[Callable[[Any], list[Any] | None], Any] | None = None
         self.count = 0
         self.signatures: deque[Any] = deque(maxlen=8)
         _all.add(self)
@@ -111,11 +113,13 @@ class Programs:
         if table is None:
             table = self.by_tree[tree] = {}
         table[types] = entry
+        self.last = tree.matcher, table
 
     def leave_fast_path(self) -> None:
         """Has all calls take the general way."""
         self.flat.clear()
         self.by_tree.clear()
+        self.last = None
 
     def clear(self) -> None:
         """Forgets all signatures."""
@@ -225,10 +229,14 @@ def dispatcher(
             on_host = False
             for a in args:
                 if a.__class__ is not Array:
-                    leaves, tree = tree_flatten(args)
-                    table = by_tree.get(tree)
-                    if table is None:
-                        return general(args, kwargs)
+                    last = programs.last
+                    if last is not None and (leaves := last[0](args)) is not None:
+                        table = last[1]
+                    else:
+                        leaves, tree = tree_flatten(args)
+                        table = by_tree.get(tree)
+                        if table is None:
+                            return general(args, kwargs)
                     types, given = [], []
                     for leaf in leaves:
                         if leaf.__class__ is Array:
