@@ -10,6 +10,12 @@ from .trace import current
 
 T = TypeVar("T")
 
+BUFFER = 1024
+"""The elements of NumPy's buffers. NumPy copies an operand that is repeated into a buffer, so that
+short rows become long ones; for rows longer than the buffer it reads them where they are. With its
+own 8,192 elements x - column of 1000 x 1000 takes 0.22 ms, with these 0.13 (benchmarks/company.py).
+"""
+
 
 def quietly() -> Callable[..., Any]:
     """A runner of NumPy kernels without warnings of overflow or NaN, like XLA.
@@ -27,6 +33,7 @@ def quiet_runner() -> Callable[..., Any]:
     """A new runner of NumPy kernels."""
     context = contextvars.Context()
     context.run(np.seterr, all="ignore")
+    context.run(np.setbufsize, BUFFER)
     return context.run
 
 

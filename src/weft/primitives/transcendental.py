@@ -46,7 +46,7 @@ def _one_minus(x: Value) -> Value:
 # --- exponentials and logarithms ---
 
 
-exp: Primitive = transcendental(
+exp: Primitive = unary(
     "exp", "e to the power x.", evaluate=np.exp, accepts="inexact",
     stablehlo=cl.complex_rule(lowering_by("exponential"), cl.exp_in_parts, "kept"),
     jvp=lambda dx, out, x: mul(dx, out),
