@@ -157,7 +157,8 @@ class PyTreeDef:
     """
 
     __slots__ = (
-        "_build", "_children", "_hash", "_match", "data", "interned", "kind", "num_leaves", "num_nodes",
+        "_build", "_children", "_hash", "_match", "data", "interned", "kind", "num_leaves",
+        "num_nodes",
     )  # fmt: skip
 
     kind: Kind | None

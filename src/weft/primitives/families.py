@@ -17,7 +17,7 @@ from ..errors import ShapeError
 from ..extended_dtypes import KEYS
 from ..stablehlo import Block, Operand
 from .rule_types import Argument, Batched, DType, Kernel, Tangent, Tangents, Values
-from .structural import align, broadcast_shape, elementwise_work, unbroadcast, widen
+from .structural import align, broadcast_shape, unbroadcast, widen
 
 Derivative = Callable[..., Any]
 
@@ -248,7 +248,6 @@ def nary(
     """
     primitive = Primitive(name, doc, host=host, evaluate=evaluate)
     primitive.elementwise = True
-    primitive.host.work(elementwise_work)
     primitive.evaluate_in.update(evaluate_in or {})
     evaluate_in_wider(primitive, accepts, out_dtype)
 

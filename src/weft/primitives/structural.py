@@ -61,20 +61,10 @@ def broadcast_shape(name: str, avals: Sequence[Aval]) -> tuple[int, ...]:
     return tuple(result)
 
 
-def elementwise_work(avals: Sequence[Aval], outs: Sequence[Aval]) -> int:
-    """The elementary operations of an elementwise function.
-
-    Three for each element where NumPy repeats rows or columns, since it copies these into buffers.
-    """
-    (out,) = outs
-    return out.size * (3 if any([1 < a.size < out.size for a in avals]) else 1)
-
-
 # --- add ---
 
 add = Primitive("add", "Sum of two arrays.")
 add.elementwise = True
-add.host.work(elementwise_work)
 
 
 @add.type
