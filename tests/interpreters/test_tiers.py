@@ -44,10 +44,13 @@ def test_each_class_of_cost_has_its_limit(no_accelerator):
     middle, large = array(1000, 1000), array(2000, 1000)
     for primitive in (add, mul, max_):
         assert on_host(primitive, middle, middle)
+        assert on_host(primitive, middle, array(1000, 1))
         assert not on_host(primitive, large, large)
+    assert on_host(exp, middle)
+    assert not on_host(exp, large)
     assert on_host(reduce_sum, middle, axes=(0,))
     assert not on_host(reduce_sum, large, axes=(0,))
-    for primitive in (exp, tanh, log):
+    for primitive in (tanh, log):
         assert on_host(primitive, array(100_000))
         assert not on_host(primitive, middle)
 

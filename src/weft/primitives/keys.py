@@ -87,7 +87,7 @@ def _no_tangent(primals: Values, tangents: Tangents, out: Value, **params: objec
     return None
 
 
-def _identity(name: str, doc: str) -> Primitive:
+def _use_of_keys(name: str, doc: str) -> Primitive:
     """A primitive whose result is its operand."""
     primitive = Primitive(name, doc, host="always")
     primitive.takes_keys = True
@@ -99,8 +99,8 @@ def _identity(name: str, doc: str) -> Primitive:
     return primitive
 
 
-random_use = _identity("random_use", "The keys, which are used up by it.")
-random_clone = _identity("random_clone", "The keys, as new ones.")
+random_use = _use_of_keys("random_use", "The keys, which are used up by it.")
+random_clone = _use_of_keys("random_clone", "The keys, as new ones.")
 
 
 def _word(block: Block, words: Operand, i: int) -> Operand:

@@ -204,6 +204,18 @@ def fast_entry(compiled: CompiledProgram, types: Sequence[ArrayType], out_tree: 
     )
 
 
+def taken_apart(programs: Programs, args: Any) -> tuple[list[Any], Any]:
+    """The leaves of arguments, and the table of their structure, or `None`."""
+    last = programs.last  # read once: another thread may set it
+    if last is not None:
+        match, table = last
+        leaves = match(args)
+        if leaves is not None:
+            return leaves, table
+    leaves, tree = tree_flatten(args)
+    return leaves, programs.by_tree.get(tree)
+
+
 def dispatcher(
     function: Callable[..., Any],
     programs: Programs,
@@ -215,7 +227,7 @@ def dispatcher(
     Args:
       general: the slow way, for any call.
     """
-    flat, by_tree = programs.flat, programs.by_tree
+    flat = programs.flat
 
     @wrapping(function)
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -229,14 +241,9 @@ def dispatcher(
             on_host = False
             for a in args:
                 if a.__class__ is not Array:
-                    last = programs.last
-                    if last is not None and (leaves := last[0](args)) is not None:
-                        table = last[1]
-                    else:
-                        leaves, tree = tree_flatten(args)
-                        table = by_tree.get(tree)
-                        if table is None:
-                            return general(args, kwargs)
+                    leaves, table = taken_apart(programs, args)
+                    if table is None:
+                        return general(args, kwargs)
                     types, given = [], []
                     for leaf in leaves:
                         if leaf.__class__ is Array:
