@@ -189,6 +189,8 @@ def _fields_of(
     drop_fields: Sequence[str],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of the fields that are children, and of those that are part of the structure."""
+    if not isinstance(nodetype, type):
+        raise noted(TypeError(f"register_dataclass: expected a class; got {nodetype!r:.60}"))
     name = nodetype.__name__
     known = getattr(nodetype, "__dataclass_fields__", None)  # as `dataclasses.fields` reads it
     if known is None:

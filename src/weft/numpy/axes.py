@@ -87,6 +87,14 @@ def whole_number(name: str, x: Any, argument: str) -> int:
         ) from None
 
 
+def result_length(name: str, x: Any, argument: str) -> int:
+    """A Python int that is not negative: the length of a result."""
+    n = whole_number(name, x, argument)
+    if n < 0:
+        raise noted(errors.ShapeError(f"{name}: {argument} must not be negative; got {n}"))
+    return n
+
+
 def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
     """A shape as a tuple of ints, from an int or a sequence of them."""
     if shape.__class__ is tuple:

@@ -36,7 +36,7 @@ from ..primitives.selection import where
 from ..primitives.slicing import concatenate, rev, slice_, split
 from ..primitives.structural import convert_element_type, reshape, widen, zeros
 from ..typing import ArrayLike
-from .axes import one_axis, whole_number
+from .axes import one_axis, result_length
 from .index_arrays import place_array, with_inserted
 from .index_plans import Index, IntegerAt, New, Sliced, parse
 from .plans import computing
@@ -352,15 +352,13 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
         return tuple(
             [from_host(i.astype(dtypes.default_int()), copy=False) for i in np.nonzero(known)]
         )
-    length = whole_number("nonzero", size, "size")
-    if length < 0:
-        raise noted(errors.ShapeError(f"nonzero: size must not be negative; got {length}"))
+    places = result_length("nonzero", size, "size")
     fills = fill_value if isinstance(fill_value, (tuple, list)) else (fill_value,) * x.ndim
     if len(fills) != x.ndim:
         raise noted(
             errors.ShapeError(f"nonzero: {x.aval} needs {x.ndim} fill values; got {len(fills)}")
         )
-    return _first_places(x, length, [0 if f is None else f for f in fills])
+    return _first_places(x, places, [0 if f is None else f for f in fills])
 
 
 def known_elements(name: str, x: Any) -> Any:

@@ -14,7 +14,7 @@ from ..errors import ConcretizationTypeError, ShapeError
 from ..primitives import slicing, structural
 from ..primitives.dynamic_slicing import dynamic_slice
 from ..typing import ArrayLike, Axis
-from .axes import axes_of, one_axis, whole_number
+from .axes import axes_of, one_axis, result_length, whole_number
 from .axis_choices import gather_along, merge_axes, take_known
 from .creation import from_numpy
 from .plans import host_elements
@@ -88,6 +88,8 @@ def repeat(
         x = ravel(x)  # a scalar is a row of one
     i = one_axis("repeat", axis, x)
     n = x.shape[i]
+    if total_repeat_length is not None:
+        total_repeat_length = result_length("repeat", total_repeat_length, "total_repeat_length")
     if total_repeat_length and not n:
         raise ShapeError(
             f"repeat: axis {i} of {x.aval} has no element to fill up total_repeat_length "

@@ -26,7 +26,7 @@ from ..primitives import (
 )
 from ..typing import ArrayLike, Axis
 from . import host_sets
-from .axes import one_axis, whole_number
+from .axes import one_axis, result_length
 from .axis_choices import gather_along
 from .beyond import is_beyond
 from .creation import from_numpy, zeros
@@ -205,7 +205,7 @@ def _unique(
 ) -> _Found:
     """The unique elements; `further`: whether index, inverse and counts are asked for."""
     if size is not None:
-        size = whole_number(name, size, "size")
+        size = result_length(name, size, "size")
     elif axis is None and fill_value is None:
         found = _run(host_sets.unique, x, options=(equal_nan, *further))
         if found is not None:
@@ -413,7 +413,7 @@ def _chosen(name: str, x: Any, mask: Any, size: Any, fill_value: Any, default: A
     """The elements where a mask holds, in order; as many as told."""
     if size is None:
         size = _number(name, x, mask)
-    size = whole_number(name, size, "size")
+    size = result_length(name, size, "size")
     index = dtypes.default_int()
     slot = cumulative.cumsum(cast(mask, index), axis=0, reverse=False) - literal(1, index)
     slot = selection.select_n(mask, literal(max(size, 0), index), slot)

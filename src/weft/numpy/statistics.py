@@ -20,7 +20,7 @@ from ..primitives import (
     structural,
 )
 from ..typing import ArrayLike, Axes, DTypeLike
-from .axes import all_axes, whole_number
+from .axes import all_axes, result_length, whole_number
 from .creation import asarray, wanted_dtype, zeros
 from .joining import concatenate
 from .matrices import diagonal
@@ -439,12 +439,12 @@ def bincount(
         raise ShapeError(f"bincount: expected integers; got {v.aval}")
     if v.ndim != 1:
         raise ShapeError(f"bincount: expected one axis; got {v.aval}")
-    least = whole_number("bincount", minlength, "minlength")
+    least = result_length("bincount", minlength, "minlength")
     if length is None:
         host = np.asarray(known("bincount", v, "x (without length=)"))
         size = builtin_max(int(host.max()) + 1 if host.size else 0, least)
     else:
-        size = builtin_max(whole_number("bincount", length, "length"), least)
+        size = builtin_max(result_length("bincount", length, "length"), least)
     v = cast(v, dtypes.default_int())
     if weights is None:
         w: Any = literal(1, dtypes.default_int())
