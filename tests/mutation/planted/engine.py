@@ -19,8 +19,8 @@ MUTANTS = (
     ),
     Mutant(
         "I02", "plans kept when switches change", "interpreters/plans.py",
-        "if plan is None or plan.state is not thread.switches:",
-        "if plan is None:",
+        " or plan.state is not thread.switches:\n                plan = self.planned()",
+        ":\n                plan = self.planned()",
         f"{SWITCHES} -k linear_map",
     ),
     Mutant(

@@ -197,10 +197,22 @@ MUTANTS = (
         "tests/numpy/test_host_kernels.py tests/transforms/jit/test_where_calls_run.py",
     ),
     Mutant(
-        "Q55", "plans: an argument that is returned is copied", "interpreters/plans.py",
-        "(place if place < count else None, v.aval)",
-        "(None, v.aval)",
-        "tests/numpy/test_plans.py -k returned",
+        "Q55", "plans: all results are the first one", "interpreters/plans.py",
+        "(place if place < count else ~new.index(place), v.aval)",
+        "(place if place < count else ~0, v.aval)",
+        "tests/numpy/test_plans.py tests/interpreters",
+    ),
+    Mutant(
+        "Q88", "matching: a node in a leaf's place is taken for one", "tree_code.py",
+        '"    if flatteners[cls] is not None: return None",',
+        '"    if flatteners[cls] is None: pass",',
+        "tests/test_tree_util.py -k match",
+    ),
+    Mutant(
+        "Q89", "matching: the data of nodes are not compared", "tree_code.py",
+        'refuse(f"not {names(kind.same_data)}({flat}[1], {names(treedef.data)})")',
+        'names(kind.same_data)',
+        "tests/test_tree_util.py -k near",
     ),
     # --- where it happened ---
     Mutant(
