@@ -33,12 +33,12 @@ def _complex(x: Host, y: Host) -> Host:
     return out
 
 
-part = functools.partial(unary, accepts="complex", out_dtype=dtypes.real_of, host="always")
+_part = functools.partial(unary, accepts="complex", out_dtype=dtypes.real_of, host="always")
 
-real: Primitive = part(
+real: Primitive = _part(
     "real", "The real part.", evaluate=np.real, stablehlo="real", jvp=lambda dx, out, x: real(dx),
 )  # fmt: skip
-imag: Primitive = part(
+imag: Primitive = _part(
     "imag", "The imaginary part.", evaluate=np.imag, stablehlo="imag",
     jvp=lambda dx, out, x: imag(dx),
 )  # fmt: skip

@@ -46,7 +46,7 @@ def _one_minus(x: Value) -> Value:
 # --- exponentials and logarithms ---
 
 
-exp: Primitive = unary(
+exp: Primitive = unary(  # it costs as little as arithmetic: see benchmarks/README.md
     "exp", "e to the power x.", evaluate=np.exp, accepts="inexact",
     stablehlo=cl.complex_rule(lowering_by("exponential"), cl.exp_in_parts, "kept"),
     jvp=lambda dx, out, x: mul(dx, out),
@@ -373,21 +373,21 @@ atanh: Primitive = transcendental(
 
 # --- trigonometry ---
 
-trigonometric = functools.partial(unary, host="always", accepts="inexact")
+_trigonometric = functools.partial(unary, host="always", accepts="inexact")
 
-sin: Primitive = trigonometric(
+sin: Primitive = _trigonometric(
     "sin", "Sine.", evaluate=np.sin,
     stablehlo=cl.complex_rule(
         lowering_by("sine"), cl.with_parts_swapped(cl.sinh_in_parts(_hyperbolic)), "kept"
     ),
     jvp=lambda dx, out, x: mul(dx, cos(x)),
 )  # fmt: skip
-cos: Primitive = trigonometric(
+cos: Primitive = _trigonometric(
     "cos", "Cosine.", evaluate=np.cos,
     stablehlo=cl.complex_rule(lowering_by("cosine"), cl.cos_in_parts(_hyperbolic), "kept"),
     jvp=lambda dx, out, x: neg(mul(dx, sin(x))),
 )  # fmt: skip
-tan: Primitive = trigonometric(
+tan: Primitive = _trigonometric(
     "tan", "Tangent.", evaluate=np.tan,
     stablehlo=cl.complex_rule(lowering_by("tan"), cl.with_parts_swapped(cl.tanh_in_parts), "kept"),
     jvp=lambda dx, out, x: mul(dx, _one_plus(square(out))),
