@@ -177,8 +177,9 @@ def test_negative_positions_count_from_the_end(compiled):
     assert float(weft.grad(checkpointed)(2.0, 3.0, 5)) == 5
 
 
-def test_a_kept_program_belongs_to_its_switches():
-    f, x = weft.checkpoint(lambda x: x / 2), np.asarray(onp.int32(1))
+@pytest.mark.parametrize("transform", [weft.jit, weft.checkpoint])
+def test_a_kept_program_belongs_to_its_switches(transform):
+    f, x = transform(lambda x: x / 2), np.asarray(onp.int32(1))
     for x64 in (False, True, False, True):
         with weft.enable_x64(x64):
             assert f(x).dtype == ("float64" if x64 else "float32")
