@@ -14,6 +14,7 @@ from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.stage import stage
 from ..programs.hash_consing import consed_with
+from ..programs.partial_eval import EquationParts, Policy, partial_eval_call
 from ..programs.transform import batch_partly, depends, nonzero, not_linear, transpose_jaxpr
 from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 from ..stablehlo import Block, Operand
@@ -51,6 +52,27 @@ class AppliesJaxpr(ProgramInside):
         self, e: Equation, ins: Sequence[VaryingAxes], context: Divergence
     ) -> Equation:
         return with_jaxprs(e, jaxpr=context.keep_uniform(dict(e.params)["jaxpr"], ins))
+
+
+class AppliesTransformed(AppliesJaxpr):
+    """The rules of a primitive that is transposed, batched and cut in two as its `jaxpr` is."""
+
+    apply: Apply
+
+    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+        return partial_eval_call(e, wanted, policy)
+
+    def transpose(
+        self, cts: Sequence[Value | None], *args: Value | Aval, **params: Any
+    ) -> list[Value | None]:
+        return transposed_call(self.apply, cts, args, **params)
+
+    def batch(
+        self, args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, **params: Any
+    ) -> list[Value | Shared]:
+        inner, out_batched = batch_partly(jaxpr, batched, axis)
+        outs = self.apply(inner, args, **params)
+        return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]
 
 
 class AppliesFunction(AppliesJaxpr):
@@ -97,12 +119,3 @@ def transposed_call(
     known = tuple(ct is not None for ct in cts)
     back, there = transpose_jaxpr(jaxpr, linear, known)
     return scatter_list(apply(back, [*not_linear(args), *nonzero(cts)], **params), there)
-
-
-def mapped_call(
-    apply: Apply, args: Sequence[Value], batched: Mask, axis: Axis, jaxpr: Jaxpr, **params: Any
-) -> list[Value | Shared]:
-    """The batched form of an operation: it, of the mapped program."""
-    inner, out_batched = batch_partly(jaxpr, batched, axis)
-    outs = apply(inner, args, **params)
-    return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]

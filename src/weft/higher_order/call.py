@@ -14,17 +14,16 @@ from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.masks import Mask
-from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.primitive import HigherOrder
 from ..core.source_location import location_of
 from ..core.trace import Trace, current, locations_wanted
 from ..core.value import Value
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
-from ..programs.partial_eval import EquationParts, Policy, partial_eval_call
 from ..programs.transform import jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import location
-from .applying import AppliesJaxpr, mapped_call, transposed_call
+from .applying import AppliesTransformed
 
 
 def call_jaxpr(
@@ -83,8 +82,10 @@ def as_call(e: Equation, function: Callable[..., Sequence[Value]]) -> Equation:
     return Equation(call, e.inputs, (("jaxpr", jaxpr),), e.outvars, e.source)
 
 
-class CallRules(AppliesJaxpr):
+class CallRules(AppliesTransformed):
     """The program of a function that is called."""
+
+    apply = staticmethod(call_jaxpr)
 
     inlinable = True
 
@@ -121,19 +122,6 @@ class CallRules(AppliesJaxpr):
         if not any(out_mask):
             return None
         return CallDerivative(mask, forward, len(jaxpr.outvars), out_mask, linear, options)
-
-    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
-        return partial_eval_call(e, wanted, policy)
-
-    def transpose(
-        self, cts: Sequence[Value | None], *args: Value | Aval, **params: Any
-    ) -> list[Value | None]:
-        return transposed_call(call_jaxpr, cts, args, **params)
-
-    def batch(
-        self, args: Sequence[Value], batched: Mask, axis: Axis, **params: Any
-    ) -> list[Value | Shared]:
-        return mapped_call(call_jaxpr, args, batched, axis, **params)
 
 
 call = HigherOrder("call", "Applies a jaxpr; compiled as one program when evaluated.", CallRules())

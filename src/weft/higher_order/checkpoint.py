@@ -12,15 +12,13 @@ from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, run
 from ..core.masks import Mask, active
-from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.primitive import HigherOrder
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..programs.partial_eval import (
-    EquationParts,
     Policy,
-    partial_eval_call,
     partial_eval_jaxpr,
     with_policy,
 )
@@ -30,7 +28,7 @@ from ..programs.transform import (
     run_now,
 )
 from ..stablehlo import Block, Operand
-from .applying import AppliesJaxpr, mapped_call, transposed_call
+from .applying import AppliesTransformed
 
 
 def apply_checkpoint(
@@ -57,8 +55,10 @@ def apply_checkpoint(
     return current.trace.bind(checkpoint_call, args, params, tuple(whole.out_avals))
 
 
-class CheckpointRules(AppliesJaxpr):
+class CheckpointRules(AppliesTransformed):
     """A program whose residuals are computed anew."""
+
+    apply = staticmethod(apply_checkpoint)
 
     def execute(self, args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
         return run_now(jaxpr, args)
@@ -132,21 +132,8 @@ class CheckpointRules(AppliesJaxpr):
         )
         return Derivative(mask, whole, n_outs, out_mask, push)
 
-    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
-        return partial_eval_call(e, wanted, policy)
-
     def keep_live(self, e: Equation, wanted: Mask) -> Equation:
         return live_call(e, wanted)
-
-    def transpose(
-        self, cts: Sequence[Value | None], *args: Value | Aval, **params: Any
-    ) -> list[Value | None]:
-        return transposed_call(apply_checkpoint, cts, args, **params)
-
-    def batch(
-        self, args: Sequence[Value], batched: Mask, axis: Axis, **params: Any
-    ) -> list[Value | Shared]:
-        return mapped_call(apply_checkpoint, args, batched, axis, **params)
 
 
 checkpoint_call = HigherOrder(

@@ -13,7 +13,7 @@ from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import Trace, current
 from ..core.value import Value
-from ..interpreters.batch import WithAux, all_repeated, batch_with_aux, first, repeated
+from ..interpreters.batch import WithAux, all_repeated, batch_with_aux, first, with_batch
 from ..interpreters.derivative import Derivative, split_jvp
 from ..interpreters.stage import closes_over
 from ..programs.hash_consing import ProgramOwner
@@ -91,10 +91,7 @@ class CustomJvpRules(AppliesFunction):
         consts: int,
     ) -> list[Value | Shared]:
         which = (*[True] * consts, *batched[consts:]) if any(batched[:consts]) else tuple(batched)
-        args = [
-            a if b or not w else repeated(a, axis.size)
-            for a, b, w in zip(args, batched, which, strict=True)
-        ]
+        args = with_batch(args, batched, which, axis.size)
         inner = batch_jaxpr(jaxpr, which, axis)
         outs = custom_jvp_call(
             *inner.consts,

@@ -17,7 +17,7 @@ from ..core.source_location import in_backward_pass
 from ..core.trace import Trace, current
 from ..core.value import Value
 from ..errors import DerivativeError
-from ..interpreters.batch import batch, repeated
+from ..interpreters.batch import all_repeated, batch
 from ..interpreters.derivative import Derivative, derivative_on, split_jvp
 from ..interpreters.stage import stage, stage_with_aux
 from ..primitives.structural import instantiate, reduce_sum
@@ -304,10 +304,8 @@ class PullbackRules(ProgramInside):
         self, args: Sequence[Value], batched: Mask, axis: Axis, *, rule: BackwardRule
     ) -> list[Value]:
         n_known = len(rule.residuals)
-        tangents = [
-            a if b else repeated(a, axis.size)
-            for a, b in zip(args[n_known:], batched[n_known:], strict=True)
-        ]
+        pairs = [*zip(args, batched, strict=True)]
+        tangents = all_repeated(pairs[n_known:], axis.size)
         wide = rule.batched(batched[:n_known], axis)
         return custom_pullback(*args[:n_known], *tangents, rule=wide)
 

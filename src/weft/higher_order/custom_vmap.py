@@ -14,7 +14,7 @@ from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.source import noted
 from ..core.value import Value
-from ..interpreters.batch import repeated
+from ..interpreters.batch import with_batch
 from ..interpreters.derivative import Derivative
 from ..interpreters.jvp import jvp
 from ..interpreters.stage import stage
@@ -80,16 +80,6 @@ class CustomVmap(ProgramOwner):
         return first
 
 
-def with_batch(
-    args: Sequence[Value], batched: Sequence[bool], wanted: Sequence[bool], size: int
-) -> list[Value]:
-    """The arguments, repeated along a new axis 0 where that is wanted and they have none."""
-    return [
-        repeated(a, size) if w and not b else a
-        for a, b, w in zip(args, batched, wanted, strict=True)
-    ]
-
-
 class CustomVmapRules(AppliesFunction):
     """A function with a batching rule of the user's."""
 
@@ -106,8 +96,8 @@ class CustomVmapRules(AppliesFunction):
         if any(batched[:consts]):
             raise noted(
                 TypeError(
-                    f"custom_vmap: {rules.name} closes over a value that is mapped; its rule says "
-                    "nothing of that value\n  fix: pass the value as an argument"
+                    f"custom_vmap: {rules.name} closes over a value that is mapped, which its rule "
+                    "does not get\n  fix: pass the value as an argument"
                 )
             )
         if any(batched):

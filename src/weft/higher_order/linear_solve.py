@@ -20,7 +20,7 @@ from ..core.primitive import Axis, HigherOrder
 from ..core.trace import Trace, current
 from ..core.value import Value
 from ..errors import DerivativeError
-from ..interpreters.batch import repeated
+from ..interpreters.batch import with_batch
 from ..interpreters.derivative import Derivative, split_jvp
 from ..interpreters.jvp import jvp
 from ..primitives.arithmetic import neg
@@ -123,10 +123,7 @@ class LinearSolveRules(AppliesJaxpr):
     ) -> list[Value]:
         # a solution is batched if anything is; right-hand sides are solutions of the other side
         which = [*batched[:count], *[True] * (len(args) - count)]
-        full = [
-            a if b or not w else repeated(a, axis.size)
-            for a, b, w in zip(args, batched, which, strict=True)
-        ]
+        full = with_batch(args, batched, which, axis.size)
         sides = [
             None if s is None else Side(*[batch_jaxpr(program, which, axis) for program in s])
             for s in (side, other)

@@ -21,7 +21,7 @@ from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.program_inside import ProgramInside
 from ..core.trace import current
 from ..core.value import Value
-from ..interpreters.batch import repeated
+from ..interpreters.batch import with_batch
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.structural import add, move_axis, zeros
@@ -323,10 +323,7 @@ class ScanRules(ProgramInside):
         mapped, _ = batch_partly(jaxpr, full, axis, out_batched)
         consts, carry, xs = params.groups(args)
         _, was, x_batched = params.groups(batched)
-        carry = [
-            repeated(x, axis.size) if now and not before else x
-            for x, now, before in zip(carry, carry_batched, was, strict=True)
-        ]
+        carry = with_batch(carry, was, carry_batched, axis.size)
         xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, x_batched, strict=True)]
         outs = apply_scan(mapped, consts, carry, xs, **params.loop)
         carry, ys = groups_of(outs, nk)

@@ -21,7 +21,7 @@ from ..core.trace import current
 from ..core.value import Value
 from ..dtypes import bool_, int32
 from ..errors import DerivativeError
-from ..interpreters.batch import repeated
+from ..interpreters.batch import with_batch
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.callbacks import token_of
@@ -284,16 +284,12 @@ class WhileRules(ProgramInside):
             avals = tuple(x.aval for x in args)
             element = element_of_loop(params.owner, params, tuple(batched), avals)
             return sequential_vmap(element, args, batched, axis.size)
-        if (
-            one_by_one
-        ):  # some elements go on while others have ended: so all of the carry is batched
+        if one_by_one:
+            # some elements go on while others have ended: so all of the carry is batched
             carry_batched = (True,) * nk
             condition, _ = batch_partly(params.cond_jaxpr, (*c_batched, *carry_batched), axis)
         body, _ = batch_partly(inner, (*b_batched, *carry_batched), axis, carry_batched)
-        carry = [
-            repeated(x, axis.size) if now and not before else x
-            for x, now, before in zip(carry, carry_batched, k_batched, strict=True)
-        ]
+        carry = with_batch(carry, k_batched, carry_batched, axis.size)
         if not one_by_one:
             outs = apply_while(condition, body, cond_consts, body_consts, carry)
             return [o if b else Shared(o) for o, b in zip(outs, carry_batched, strict=True)]

@@ -356,3 +356,13 @@ def first(x: Any) -> Any:
 def repeated(x: Any, size: int) -> Any:
     """A value with a new first axis, along which it is repeated."""
     return broadcast_in_dim(x, shape=(size, *x.aval.shape), dims=tuple(range(1, x.aval.ndim + 1)))
+
+
+def with_batch(
+    args: Sequence[Any], batched: Sequence[bool], wanted: Sequence[bool], size: int
+) -> list[Any]:
+    """The arguments, repeated along a new axis 0 where that is wanted and they have none."""
+    return [
+        repeated(a, size) if w and not b else a
+        for a, b, w in zip(args, batched, wanted, strict=True)
+    ]

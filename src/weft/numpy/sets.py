@@ -416,7 +416,7 @@ def _chosen(name: str, x: Any, mask: Any, size: Any, fill_value: Any, default: A
     size = result_length(name, size, "size")
     index = dtypes.default_int()
     slot = cumulative.cumsum(cast(mask, index), axis=0, reverse=False) - literal(1, index)
-    slot = selection.select_n(mask, literal(max(size, 0), index), slot)
+    slot = selection.select_n(mask, literal(size, index), slot)
     fill = default if fill_value is None else cast(value(name, fill_value, "fill_value"), x.dtype)
     start = structural.widen(fill, (size,)) if fill.ndim == 0 else fill
     return start.at[slot].set(x, mode="drop")
