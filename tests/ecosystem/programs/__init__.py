@@ -3,7 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-from . import with_chex, with_equinox, with_flax, with_haiku, with_optax
+from . import (
+    with_chex,
+    with_distrax as with_distrax,
+    with_equinox,
+    with_flax,
+    with_haiku,
+    with_optax,
+    with_others as with_others,
+    with_probability as with_probability,
+    with_science as with_science,
+)
 from .registry import PROGRAMS
 
 LIBRARIES = (with_chex, with_equinox, with_flax, with_haiku, with_optax)

@@ -1,0 +1,137 @@
+"""The importer: `import jax` and `import trax` give modules that show weft's names.
+
+It is a finder on `sys.meta_path`, in front of all others, so that installed packages of these names
+are not seen. A module `jax.X` shows the names of the table (`names.py`), or else those of `weft.X`.
+"""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.metadata
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+Names = Mapping[str, Mapping[str, Any]]
+"""The names of each module that are not weft's names of the same module."""
+
+
+ELSEWHERE = {
+    "weft.ffi": "weft.extend.ffi",
+    "weft.example_libraries": "weft.experimental",
+    "weft._src.checkify": "weft.experimental.checkify",
+    "weft._src": "weft",
+}
+"""Modules that have another name in weft."""
+
+_ABSENT = object()
+
+
+class ModuleView(ModuleType):
+    """A module `jax.X`: the names of the table, and the names of `weft.X`."""
+
+    def __init__(self, name: str, shown: ModuleType | None, names: Names) -> None:
+        super().__init__(name, getattr(shown, "__doc__", None))
+        self.__path__: list[str] = []
+        self._shown, self._tables = shown, names
+        own = dict(names.get(name, {}))
+        self._others = own.pop("__getattr__", None)
+        vars(self).update(own)
+
+    def __getattr__(self, name: str) -> Any:
+        value = _ABSENT if name.startswith("__") else getattr(self._shown, name, _ABSENT)
+        below = f"{self.__name__}.{name}"
+        if isinstance(value, ModuleType) or below in self._tables:
+            return importlib.import_module(below)
+        if value is _ABSENT and self._others is not None:
+            return self._others(name)
+        if value is _ABSENT:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*vars(self), *dir(self._shown)})
+
+
+class Distribution(importlib.metadata.Distribution):
+    """The metadata of a package that weft stands for."""
+
+    def __init__(self, package: str, version: str) -> None:
+        self.package, self.number = package, version
+
+    def read_text(self, filename: str) -> str | None:
+        if filename == "METADATA":
+            return f"Metadata-Version: 2.1\nName: {self.package}\nVersion: {self.number}\n"
+        return None
+
+    def locate_file(self, path: Any) -> Any:
+        raise FileNotFoundError(f"{self.package} is shown by weft.compat and has no files")
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules of packages that weft stands for.
+
+    Args:
+      versions: the version of each package, such as {"jax": "0.10.2"}.
+      names: the table of names by module.
+    """
+
+    def __init__(self, versions: Mapping[str, str], names: Names) -> None:
+        self.versions, self.names = versions, names
+        self.partitionable_before = False
+        """`threefry_partitionable` before `install`, which `uninstall` restores."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of a module `jax.X` if the table or weft has it."""
+        package = name.partition(".")[0]
+        if package not in self.versions and name not in self.names:
+            return None
+        if name not in self.names and self.shown(name) is None:
+            if package in self.versions:
+                raise ModuleNotFoundError(
+                    f"No module named {name!r}: weft.compat has none for it", name=name
+                )
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def shown(self, name: str) -> ModuleType | None:
+        """The module `weft.X` for `jax.X`; `None` if weft has none."""
+        package, _, below = name.partition(".")
+        if package not in self.versions:
+            return None
+        own = f"weft.{below}" if below else "weft"
+        for prefix, place in ELSEWHERE.items():
+            if own == prefix or own.startswith(f"{prefix}."):
+                own = place + own.removeprefix(prefix)
+                break
+        if own.startswith("weft.compat"):
+            return None
+        try:
+            return importlib.import_module(own)
+        except ModuleNotFoundError as error:
+            if error.name is None or not own.startswith(error.name):
+                raise
+            return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """The view for a spec."""
+        return ModuleView(spec.name, self.shown(spec.name), self.names)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs nothing: a view has its names already."""
+
+    def find_distributions(
+        self, context: importlib.metadata.DistributionFinder.Context
+    ) -> Iterable[importlib.metadata.Distribution]:
+        """The metadata of the packages, for `importlib.metadata.version("jax")`."""
+        for package, version in self.versions.items():
+            if context.name is None or context.name.lower() == package:
+                yield Distribution(package, version)
+
+
+def views() -> list[str]:
+    """The names of the loaded modules that are views."""
+    return [name for name, module in sys.modules.items() if isinstance(module, ModuleView)]

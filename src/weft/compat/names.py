@@ -1,0 +1,493 @@
+"""The table of names: what `jax.X` shows that is not `weft.X` under the same name.
+
+Each entry is a definition: weft's own object under its JAX name, an adaptation, or a `Refused` with
+the reason.
+"""
+
+import contextlib
+import gc
+import importlib
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from .. import dtypes, lax, nn, numpy as weft_numpy, random, sharding
+from ..core.array import Array
+from ..core.aval import Aval
+from ..core.interface import typeof
+from ..core.trace import Trace
+from ..core.value import Value
+from ..errors import InvalidJaxprError
+from ..extend import linear_util
+from ..interpreters.batch import BatchTracer
+from ..interpreters.jvp import JvpTracer
+from ..interpreters.linearize import LinearizeTracer
+from ..interpreters.stage import StageTracer
+from ..ref import AbstractRef, Ref, new_ref
+from ..runtime.client import Device, devices
+from ..runtime.failures import XlaError
+from ..runtime.versions import jaxlib_is_refused
+from ..sharding import SingleDeviceSharding
+from ..transforms import callbacks
+from ..transforms.jit.function import JittedFunction
+from ..transforms.symbolic_zeros import SymbolicZero
+from ..tree_util import tree_map
+from ..treedef import REGISTERED
+from ..user_lines import noted
+from . import layouts, monitoring, pretty_printer, primitives, registry, shardings, tracing
+from .stand_ins import Refused, RefusedError, Standing
+
+INTERNAL = "it is an internal part of JAX"
+TRACING = """
+    find_top_trace raise_to_shaped mapped_aval unmapped_aval thread_local_state
+    take_current_trace set_current_trace trace_state_clean valid_jaxtype
+"""
+
+EFFECT_SETS = """
+    lowerable_effects ordered_effects control_flow_allowed_effects remat_allowed_effects
+    custom_derivatives_allowed_effects shardable_ordered_effects partial_eval_kept_effects
+"""
+
+NO_CELLS = "weft's arrays are immutable, also in programs"
+
+INTERNAL_MODULES = """
+    compiler earray interpreters.pxla util config mesh
+    array custom_batching prng pjit ad_checkpoint lib
+    lib.xla_client lib.mlir layout hijax named_sharding op_shardings
+"""
+
+MONITORING = """
+    record_event record_event_duration_secs record_event_time_span record_scalar
+    register_event_listener register_event_duration_secs_listener
+    register_event_time_span_listener register_scalar_listener
+    unregister_event_listener unregister_event_duration_listener
+    unregister_event_time_span_listener unregister_scalar_listener clear_event_listeners
+"""
+
+PRINTER = "Doc brk concat group join nest nil text"
+
+SHARDINGS = """
+    AbstractMesh AxisType Mesh get_mesh get_abstract_mesh set_mesh use_abstract_mesh reshard
+    auto_axes explicit_axes
+"""
+
+DIFFERENTIATION = """
+    Zero UndefinedPrimal is_undefined_primal instantiate_zeros add_tangents deflinear2 defjvp
+    primitive_jvps primitive_transposes
+"""
+
+BATCHERS = """
+    not_mapped NotMapped AxisData primitive_batchers axis_primitive_batchers
+    fancy_primitive_batchers
+"""
+
+
+EXTEND_CORE = """
+    AbstractToken CallPrimitive DebugInfo Effects InconclusiveDimensionOperation Token array_types
+    call_impl check_jaxpr concrete_or_error jaxprs_in_params nonempty_axis_env_DO_NOT_USE
+    primal_dtype_to_tangent_dtype subjaxprs unsafe_am_i_under_a_jit_DO_NOT_USE
+    unsafe_am_i_under_a_vmap_DO_NOT_USE unsafe_get_axis_names_DO_NOT_USE
+"""
+
+FFI = """
+    build_ffi_lowering_function ffi_lowering include_dir register_ffi_target_as_batch_partitionable
+    register_ffi_type register_ffi_type_id
+"""
+
+EXTEND_LINEAR_UTIL = """
+    StoreException cache merge_linear_aux transformation_with_aux transformation_with_aux2
+"""
+
+
+def refused(module: str, names: str, reason: str) -> dict[str, Refused]:
+    """Names of a module that are refused when they are used."""
+    return {name: Refused(f"{module}.{name}", reason) for name in names.split()}
+
+
+def every_name(module: str, reason: str) -> dict[str, Any]:
+    """A module that has every name, and refuses its use. It has none when jaxlib asks for them."""
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__") or jaxlib_is_refused():
+            raise AttributeError(name)
+        return Refused(f"{module}.{name}", reason)
+
+    return {"__getattr__": __getattr__}
+
+
+def serialization_name(name: str) -> Any:
+    """A name of `array_serialization.serialization`: a context of tensorstore, or refused."""
+    if name == "TS_CONTEXT":
+        return importlib.import_module("tensorstore").Context()
+    return every_name("jax.experimental.array_serialization.serialization", INTERNAL)[
+        "__getattr__"
+    ](name)
+
+
+def all_primitives(module: str) -> dict[str, Any]:
+    """A module that has every name that ends in `_p`: weft's primitives."""
+
+    def __getattr__(name: str) -> Any:
+        if not name.endswith("_p") or name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+        return primitives.primitive_named(module, name)
+
+    return {"__getattr__": __getattr__}
+
+
+class JVPTracer(metaclass=Standing, of=(JvpTracer, LinearizeTracer)):
+    """The class of values under differentiation: weft has one for each of its two ways."""
+
+
+class HiPrimitive:
+    """The base class of operations on a library's own types. They can be defined, not applied."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Refused."""
+        raise noted(
+            RefusedError(f"{self.name}: weft has no primitives on types of a library's own")
+        )
+
+
+class TypedNdArray:
+    """The class of typed NumPy literals. weft's literals are arrays, so it has no instances."""
+
+
+class DropVar:
+    """The class of results that nothing uses; weft has no such variables."""
+
+
+class ConcreteArray:
+    """The class of avals that have a value, as of 2024. weft's have none: it has no instances."""
+
+
+class Effect:
+    """The base class of JAX's effects."""
+
+
+class EffectTypeSet:
+    """A set of effect classes, in which libraries register theirs."""
+
+    def add_type(self, kind: type) -> None:
+        """Registers a class; weft keeps the order of all effects."""
+
+    def contains(self, effect: object) -> bool:
+        """True: every effect is allowed."""
+        return True
+
+
+HANDLERS: dict[type, Any] = {numpy.ndarray: typeof}
+"""Tables that libraries fill for their array classes, and that nothing in weft reads."""
+
+DEFAULT_REGISTRY = registry.DefaultRegistry()
+
+ALLOWED_EFFECTS = dict.fromkeys(EFFECT_SETS.split(), EffectTypeSet())
+
+
+def client(*args: object) -> Any:
+    """XLA's client of the default device."""
+    return devices()[0].client
+
+
+def live_arrays(platform: str | None = None) -> list[Array]:
+    """The arrays that exist now, on this platform or on all."""
+    found = [x for x in gc.get_objects() if type(x) is Array]
+    return [x for x in found if platform is None or x.platform() == platform]
+
+
+def clear_caches() -> None:
+    """Forgets the programs of all functions under `jit`."""
+    for function in [f for f in gc.get_objects() if isinstance(f, JittedFunction)]:
+        function.clear_cache()
+
+
+def canonicalize_dtype(dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """`weft.dtypes.canonicalize_dtype`; `None` is JAX's default, the widest float."""
+    return dtypes.canonicalize_dtype(float if dtype is None else dtype, *args, **kwargs)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """`weft.numpy.shape`; `None` has the shape of a scalar in JAX."""
+    return () if a is None else weft_numpy.shape(a)
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """Zero tangents for a tree of values, as arrays or as symbolic zeros."""
+
+    def zero(x: Any) -> Any:
+        tangent = typeof(x).tangent()
+        return SymbolicZero(tangent) if symbolic_zeros else primitives.zeros(tangent)
+
+    return tree_map(zero, val)
+
+
+def batch_at_front(x: Any, dim: int | None, size: int) -> Any:
+    """The array with its batch axis in front, repeated if it has none."""
+    if dim is None:
+        return weft_numpy.broadcast_to(x, (size, *x.shape))
+    return weft_numpy.moveaxis(x, dim, 0)
+
+
+CORE = {
+    "pytype_aval_mappings": HANDLERS,
+    "Primitive": primitives.Primitive,
+    "AbstractValue": Aval,
+    "Value": Value,
+    "Trace": Trace,
+    "Effect": Effect,
+    "DropVar": DropVar,
+    "ConcreteArray": ConcreteArray,
+    "TraceTag": tracing.TraceTag,
+    "Atom": Any,
+    "JaxprTypeError": InvalidJaxprError,
+    "cur_sublevel": lambda: 0,
+    "no_effects": frozenset(),
+    **{name: getattr(tracing, name) for name in TRACING.split()},
+    "pp_eqn_rules": {},
+    **refused("jax.core", "new_jaxpr_eqn gensym Sublevel MainTrace EvalTrace", INTERNAL),
+}
+
+AD = {name: getattr(primitives, name) for name in DIFFERENTIATION.split()} | {
+    "JVPTracer": JVPTracer,
+    "LinearizeTracer": LinearizeTracer,
+    "reducing_transposes": {},
+    "zeros_like_aval": primitives.zeros,
+    "deflinear": primitives.deflinear2,
+    **every_name("jax.interpreters.ad", INTERNAL),
+}
+
+BATCHING = {name: getattr(primitives, name) for name in BATCHERS.split()} | {
+    "BatchTracer": BatchTracer,
+    "spmd_axis_primitive_batchers": {},
+    "moveaxis": weft_numpy.moveaxis,
+    "bdim_at_front": batch_at_front,
+    **every_name("jax.interpreters.batching", INTERNAL),
+}
+
+MLIR = {
+    "register_lowering": primitives.register_lowering,
+    "lower_fun": primitives.lower_function,
+    **every_name("jax.interpreters.mlir", "weft writes StableHLO as text"),
+}
+
+PARTIAL_EVAL = {
+    "PartialVal": tracing.PartialVal,
+    "trace_to_jaxpr_nounits": tracing.trace_to_jaxpr_nounits,
+    "DynamicJaxprTracer": StageTracer,
+    "JaxprTracer": LinearizeTracer,
+    "custom_partial_eval_rules": {},
+    "partial_eval_jaxpr_custom_rules": {},
+    "dce_rules": {},
+    "padding_rules": {},
+    **every_name("jax.interpreters.partial_eval", INTERNAL),
+}
+
+XLA = {
+    "xe": SimpleNamespace(PjitFunction=(), PmapFunction=()),
+    "canonicalize_dtype_handlers": HANDLERS,
+    "pytype_aval_mappings": HANDLERS,
+    "canonicalize_dtype": lambda x: x,
+    **every_name("jax.interpreters.xla", INTERNAL),
+}
+
+LINEAR_UTIL = {
+    "wrap_init": linear_util.wrap_init,
+    "WrappedFun": linear_util.WrappedFun,
+    "transformation": tracing.transformation,
+    "transformation2": tracing.transformation2,
+}
+
+API_UTIL = {
+    "debug_info": tracing.debug_info,
+    "infer_argnums_and_argnames": tracing.infer_argnums_and_argnames,
+}
+
+SOURCE_INFO = {
+    "current": lambda: None,
+    "user_context": lambda *args, **kwargs: contextlib.nullcontext(),
+    "register_exclusion": lambda path: None,
+    **every_name("jax._src.source_info_util", INTERNAL),
+}
+
+REFS_OF_2025 = {
+    "ArrayRef": Ref,
+    "array_ref": new_ref,
+    "MutableArray": Ref,
+    "mutable_array": new_ref,
+}
+"""The names of refs in 2025, before `Ref` and `new_ref`."""
+
+TOP = {
+    "ArrayRef": Ref,
+    "array_ref": new_ref,
+    "Array": Value,
+    "P": sharding.PartitionSpec,
+    "NamedSharding": sharding.NamedSharding,
+    "make_mesh": shardings.make_mesh,
+    "set_mesh": shardings.set_mesh,
+    "reshard": shardings.reshard,
+    "live_arrays": live_arrays,
+    "clear_caches": clear_caches,
+    "float0": dtypes.float0,
+}
+
+PUBLIC: dict[str, dict[str, Any]] = {
+    "jax.monitoring": {name: getattr(monitoring, name) for name in MONITORING.split()},
+    "jax.core": CORE | all_primitives("jax.core"),
+    "jax.extend.core": CORE | refused("jax.extend.core", EXTEND_CORE, INTERNAL),
+    "jax.extend": refused("jax.extend", "lowering mlir pallas random sharding xla", INTERNAL),
+    "jax.extend.core.primitives": all_primitives("jax.extend.core.primitives"),
+    "jax.extend.linear_util": LINEAR_UTIL
+    | refused("jax.extend.linear_util", EXTEND_LINEAR_UTIL, INTERNAL),
+    "jax.extend.source_info_util": SOURCE_INFO,
+    "jax.extend.backend": {"get_backend": client},
+    "jax.extend.ifrt_programs": every_name("jax.extend.ifrt_programs", INTERNAL),
+    "jax.ffi": refused("jax.ffi", FFI, "weft.extend.ffi has calls and targets only"),
+    "jax.linear_util": LINEAR_UTIL,
+    "jax.api_util": API_UTIL
+    | refused(
+        "jax.api_util",
+        "argnums_partial donation_vector flatten_axes rebase_donate_argnums safe_map",
+        INTERNAL,
+    ),
+    "jax.numpy": {
+        **shardings.out_sharding_names("jax.numpy", weft_numpy),
+        "ndarray": Value,
+        "shape": shape,
+    },
+    "jax.numpy.linalg": shardings.out_sharding_names("jax.numpy.linalg", weft_numpy.linalg),
+    "jax.random": shardings.out_sharding_names("jax.random", random),
+    "jax.nn.initializers": shardings.out_sharding_names("jax.nn.initializers", nn.initializers),
+    "jax.dtypes": {"canonicalize_dtype": canonicalize_dtype},
+    "jax.experimental.pjit": all_primitives("jax.experimental.pjit"),
+    "jax.lax": {
+        **all_primitives("jax.lax"),
+        **shardings.out_sharding_names("jax.lax", lax),
+        "with_sharding_constraint": shardings.with_sharding_constraint,
+    },
+    "jax.custom_derivatives": {
+        "zero_from_primal": zero_from_primal,
+        **all_primitives("jax.custom_derivatives"),
+    },
+    "jax.errors": {"JaxRuntimeError": XlaError},
+    "jax.tree_util": {
+        "default_registry": DEFAULT_REGISTRY,
+        "flatten_one_level": DEFAULT_REGISTRY.flatten_one_level,
+        "flatten_one_level_with_keys": DEFAULT_REGISTRY.flatten_one_level_with_keys,
+    },
+    "jax.sharding": {
+        "PmapSharding": type("PmapSharding", (), {}),
+        "use_mesh": shardings.set_mesh,
+        **{name: getattr(shardings, name) for name in SHARDINGS.split()},
+    },
+    "jax.experimental": REFS_OF_2025,
+    "jax.experimental.array_serialization": {},
+    "jax.experimental.array_serialization.serialization": {
+        "__getattr__": serialization_name,
+    },
+    "jax.experimental.colocated_python": every_name(
+        "jax.experimental.colocated_python", "weft runs no Python on other hosts"
+    ),
+    "jax.experimental.hijax": {
+        **ALLOWED_EFFECTS,
+        "HiPrimitive": HiPrimitive,
+        "register_hitype": lambda *args: None,
+        "aval_method": lambda function: function,
+        "aval_property": property,
+        **every_name("jax.experimental.hijax", INTERNAL),
+    },
+    "jax.experimental.jax2tf": every_name("jax.experimental.jax2tf", "it writes TensorFlow"),
+    "jax.experimental.layout": {
+        "Layout": layouts.Layout,
+        "DeviceLocalLayout": layouts.Layout,
+        "Format": layouts.Format,
+        "with_layout_constraint": layouts.with_layout_constraint,
+    },
+    "jax.experimental.pallas": every_name("jax.experimental.pallas", "weft runs no kernels"),
+    "jax.interpreters": refused("jax.interpreters", "traceback_util", INTERNAL),
+    "jax.interpreters.ad": AD,
+    "jax.interpreters.batching": BATCHING,
+    "jax.interpreters.mlir": MLIR,
+    "jax.interpreters.partial_eval": PARTIAL_EVAL,
+    "jax.interpreters.pxla": every_name("jax.interpreters.pxla", INTERNAL),
+    "jax.interpreters.xla": XLA,
+    "jax.lib": {},
+    "jax.lib.xla_bridge": {"get_backend": client, "_backends": {}},
+    "jax.lib.xla_client": every_name("jax.lib.xla_client", INTERNAL),
+}
+"""Public modules of JAX: module -> name -> definition."""
+
+INTERNALS: dict[str, dict[str, Any]] = {
+    "jax._src": {},
+    "jax._src.ad_util": {
+        name: AD[name] for name in ("Zero", "instantiate_zeros", "zeros_like_aval")
+    }
+    | every_name("jax._src.ad_util", INTERNAL),
+    "jax._src.api": {
+        "_infer_argnums_and_argnames": tracing.infer_argnums_and_argnames,
+        **every_name("jax._src.api", INTERNAL),
+    },
+    "jax._src.api_util": API_UTIL,
+    "jax._src.core": CORE | every_name("jax._src.core", INTERNAL),
+    "jax._src.dispatch": {"wait_for_tokens": callbacks.effects_barrier},
+    "jax._src.distributed": {"global_state": SimpleNamespace(client=None, process_id=0)},
+    "jax._src.dtypes": {
+        "TypePromotionError": TypeError,
+        "ExtendedDType": type("ExtendedDType", (), {}),
+        "extended": type("extended", (), {}),
+        **every_name("jax._src.dtypes", INTERNAL),
+    },
+    "jax._src.effects": {"Effect": Effect, **ALLOWED_EFFECTS},
+    "jax._src.interpreters": {},
+    "jax._src.interpreters.ad": AD,
+    "jax._src.interpreters.batching": BATCHING,
+    "jax._src.interpreters.mlir": MLIR,
+    "jax._src.interpreters.partial_eval": PARTIAL_EVAL,
+    "jax._src.linear_util": LINEAR_UTIL,
+    "jax._src.pretty_printer": {name: getattr(pretty_printer, name) for name in PRINTER.split()},
+    "jax._src.literals": {"TypedNdArray": TypedNdArray},
+    "jax._src.sharding_impls": {
+        # jaxlib calls it for the parts of an array, where a module of this name is there
+        "make_single_device_sharding": lambda device, **options: SingleDeviceSharding(device),
+        **every_name("jax._src.sharding_impls", INTERNAL),
+    },
+    "jax._src.source_info_util": SOURCE_INFO,
+    "jax._src.state": {},
+    "jax._src.state.types": {
+        "AbstractRef": AbstractRef,
+        **every_name("jax._src.state.types", INTERNAL),
+    },
+    "jax._src.traceback_util": {
+        "include_frame": lambda frame: True,
+        "register_exclusion": lambda path: None,
+        "api_boundary": tracing.api_boundary,
+    },
+    "jax._src.tree_util": {
+        "_registry": REGISTERED,
+        "default_registry": DEFAULT_REGISTRY,
+        "flatten_one_level": DEFAULT_REGISTRY.flatten_one_level,
+        "flatten_one_level_with_keys": DEFAULT_REGISTRY.flatten_one_level_with_keys,
+    },
+    "jax._src.typing": dict.fromkeys(("DType", "DTypeLike", "Shape"), Any),
+    "jax._src.xla_bridge": {"get_backend": client, "_backends": {}, "backends": dict},
+    "jaxlib.xla_extension": {"Device": Device},
+    **{
+        f"jax._src.{name}": every_name(f"jax._src.{name}", INTERNAL)
+        for name in INTERNAL_MODULES.split()
+    },
+}
+"""Internal modules of JAX that libraries import all the same."""
+
+
+def names_of(version: str) -> Mapping[str, Mapping[str, Any]]:
+    """The table for a version of JAX: module -> name -> definition."""
+    numbers: dict[str, Any] = {
+        "__version__": version,
+        "__version_info__": tuple(map(int, version.split("."))),
+    }
+    return {"jax": TOP | numbers, "jax.version": numbers} | PUBLIC | INTERNALS

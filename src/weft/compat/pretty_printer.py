@@ -1,0 +1,93 @@
+"""Documents that are laid out to a width, as `jax._src.pretty_printer` has them.
+
+The method is Wadler's (A prettier printer, 2003): a group is written flat if it fits the line, and
+with its breaks as new lines if not.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class Doc:
+    """A document.
+
+    Args:
+      kind: "text", "break", "concat", "nest" or "group".
+      content: the text, the text of a break that is written flat, or the documents inside.
+      indent: the columns by which a "nest" moves its new lines.
+    """
+
+    def __init__(self, kind: str, content: Any, indent: int = 0) -> None:
+        self.kind, self.content, self.indent = kind, content, indent
+
+    def __add__(self, other: "Doc") -> "Doc":
+        return concat([self, other])
+
+    def format(self, width: int = 80, **options: Any) -> str:
+        """The text of the document, in lines of `width` columns where that is possible."""
+        pieces: list[str] = []
+        column = 0
+        todo = [(0, False, self)]
+        while todo:
+            indent, flat, doc = todo.pop()
+            if doc.kind == "text" or (doc.kind == "break" and flat):
+                pieces.append(doc.content)
+                column += len(doc.content)
+            elif doc.kind == "break":
+                pieces.append("\n" + " " * indent)
+                column = indent
+            elif doc.kind == "group":
+                inside = doc.content[0]
+                todo.append((indent, flat or _fits(inside, width - column), inside))
+            else:
+                todo += [(indent + doc.indent, flat, d) for d in reversed(doc.content)]
+        return "".join(pieces)
+
+    __str__ = format
+
+
+def _fits(doc: Doc, width: int) -> bool:
+    todo = [doc]
+    while todo and width >= 0:
+        doc = todo.pop()
+        if doc.kind in ("text", "break"):
+            width -= len(doc.content)
+        else:
+            todo += reversed(doc.content)
+    return width >= 0
+
+
+def nil() -> Doc:
+    """The empty document."""
+    return text("")
+
+
+def text(s: str, *annotations: Any, **options: Any) -> Doc:
+    """A text on one line."""
+    return Doc("text", s)
+
+
+def brk(flat: str = " ") -> Doc:
+    """A new line, or this text where the group is written flat."""
+    return Doc("break", flat)
+
+
+def concat(docs: Sequence[Doc]) -> Doc:
+    """Documents one after the other."""
+    return Doc("concat", list(docs))
+
+
+def nest(indent: int, doc: Doc) -> Doc:
+    """A document whose new lines are indented further."""
+    return Doc("nest", [doc], indent)
+
+
+def group(doc: Doc) -> Doc:
+    """A document that is written flat if it fits."""
+    return Doc("group", [doc])
+
+
+def join(separator: Doc, docs: Sequence[Doc]) -> Doc:
+    """Documents with a separator in between."""
+    parts = [part for doc in docs for part in (separator, doc)]
+    return concat(parts[1:])

@@ -1,0 +1,15 @@
+"""A plug-in for pytest: `pytest -p weft.compat.pytest_plugin` installs weft.compat at its start.
+
+`WEFT_COMPAT_YEAR` chooses the year, "today" by default.
+"""
+
+import os
+import sys
+
+from .installation import install
+
+
+def pytest_plugin_registered(plugin: object) -> None:
+    """Installs weft.compat when pytest takes this plug-in, before it takes others."""
+    if plugin is sys.modules[__name__]:
+        install(os.environ.get("WEFT_COMPAT_YEAR", "today"))

@@ -1,0 +1,44 @@
+"""`jax.tree_util.default_registry`: weft's registry of tree nodes, as an object with methods."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..tree_util import register_dataclass, register_pytree_node, tree_flatten
+from ..treedef import kind_of_type
+
+
+class DefaultRegistry:
+    """weft's registry of tree nodes."""
+
+    def flatten(self, tree: Any, leaf_predicate: Callable[[Any], bool] | None = None) -> Any:
+        """(leaves, structure) of a tree."""
+        return tree_flatten(tree, leaf_predicate)
+
+    def flatten_one_level(self, tree: Any) -> tuple[list[Any], Any] | None:
+        """(children, data) of a node, or `None` for a leaf."""
+        kind = kind_of_type(type(tree))
+        if kind is None:
+            return None
+        children, data = kind.flatten(tree)
+        return list(children), data
+
+    def flatten_one_level_with_keys(self, tree: Any) -> tuple[list[Any], Any] | None:
+        """(pairs of key and child, data) of a node, or `None` for a leaf."""
+        kind = kind_of_type(type(tree))
+        if kind is None:
+            return None
+        found, data = kind.flatten(tree)
+        children = list(found)
+        return list(zip(kind.keys(tree, data, len(children)), children, strict=True)), data
+
+    def is_node(self, tree: Any) -> bool:
+        """True unless the value is a leaf."""
+        return kind_of_type(type(tree)) is not None
+
+    def register_node(self, kind: type, flatten: Any, unflatten: Any, *rest: Any) -> None:
+        """Registers a class of nodes."""
+        register_pytree_node(kind, flatten, unflatten, *rest)
+
+    def register_dataclass_node(self, kind: type, data: list[str], meta: list[str]) -> None:
+        """Registers a dataclass whose fields are children or data."""
+        register_dataclass(kind, data, meta)

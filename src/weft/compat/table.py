@@ -1,0 +1,80 @@
+"""The table of names as rows: what `import jax` shows, and how. `docs/compat.md` shows it.
+
+python -m weft.compat.table         prints the table for the page
+"""
+
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from .names import names_of
+from .stand_ins import Refused
+
+SAME, ADAPTED, REFUSED = "same", "adapted", "refused"
+
+
+class Row(NamedTuple):
+    """A name of the table.
+
+    Attributes:
+      module: the module of JAX, such as "jax.core".
+      name: the name in it; "*" for all names that have no row, "*_p" for its primitives.
+      kind: "same" for an object of weft's own, "adapted" for a definition of weft.compat, "refused"
+        for a name that can be imported and not used.
+      reason: why it is refused; empty for the other kinds.
+    """
+
+    module: str
+    name: str
+    kind: str
+    reason: str
+
+
+def rows(version: str) -> list[Row]:
+    """The rows of all names that the table has for a version of JAX."""
+    return [row for module, names in names_of(version).items() for row in _of(module, names)]
+
+
+def _of(module: str, names: Mapping[str, Any]) -> Iterator[Row]:
+    for name, value in names.items():
+        if name != "__getattr__":
+            yield Row(module, name, *_kind(value))
+        elif not isinstance(other := _any_other(value), Refused):
+            yield Row(module, "*_p", SAME, "")
+        else:
+            yield Row(module, "*", REFUSED, other._reason)
+
+
+def _any_other(function: Any) -> Any:
+    """The definition of a name that nobody has written down."""
+    try:
+        return function("no_such_name")
+    except AttributeError:
+        return None
+
+
+def _kind(value: Any) -> tuple[str, str]:
+    if isinstance(value, Refused):
+        return REFUSED, value._reason
+    if isinstance(value, ModuleType):
+        return SAME, ""
+    scope = getattr(value, "__globals__", {})  # of a wrapper, not of the function inside
+    home = scope.get("__name__") or getattr(value, "__module__", None) or type(value).__module__
+    own = home.startswith("weft.") and not home.startswith("weft.compat")
+    return (SAME if own else ADAPTED), ""
+
+
+def as_markdown(version: str) -> str:
+    """The table for a page: a line for each module, and kind."""
+    lines = ["| module | how | names | why |", "|---|---|---|---|"]
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows(version):
+        groups.setdefault((row.module, row.kind, row.reason), []).append(row.name)
+    for (module, kind, reason), names in sorted(groups.items()):
+        listed = " ".join(f"`{name}`" for name in sorted(names))
+        lines.append(f"| `{module}` | {kind} | {listed} | {reason} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(as_markdown("0.10.2"), end="")

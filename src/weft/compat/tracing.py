@@ -1,0 +1,191 @@
+"""JAX's ways to look at traces and to evaluate partially, for libraries that use them."""
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from ..core.array import Tracer, as_value
+from ..core.aval import Aval
+from ..core.primitive import Axis
+from ..core.trace import current
+from ..extend.core import get_opaque_trace_state
+from ..extend.linear_util import WrappedFun
+from ..interpreters.batch import batch
+from ..numpy import zeros
+
+
+class PartialVal(tuple[Any, Any]):
+    """An unknown value, of which the aval is given, or a known one."""
+
+    @classmethod
+    def unknown(cls, aval: Any) -> "PartialVal":
+        """A value of which only the aval is known."""
+        return cls((aval, None))
+
+    @classmethod
+    def known(cls, value: Any) -> "PartialVal":
+        """A known value."""
+        return cls((None, value))
+
+    def is_known(self) -> bool:
+        """True if the value is known."""
+        return self[0] is None
+
+    def get_known(self) -> Any:
+        """The value."""
+        return self[1]
+
+    def get_aval(self) -> Aval:
+        """The aval."""
+        return as_value(self[1]).aval if self[0] is None else self[0]
+
+
+def trace_to_jaxpr_nounits(
+    function: Any, inputs: Sequence[PartialVal], instantiate: bool = False
+) -> tuple[None, list[PartialVal], None]:
+    """Finds the results of a function that do not depend on its unknown inputs, and their values.
+
+    The function is mapped over the unknown inputs; results that do not depend on them are computed.
+    """
+    mapped = [aval is not None for aval, _ in inputs]
+    values = [
+        zeros((1, *aval.shape), aval.dtype) if aval is not None else value for aval, value in inputs
+    ]
+    results = batch(function.call_wrapped, values, mapped, Axis(1), keep=True)
+    outs = [
+        PartialVal.unknown(as_value(value[0]).aval) if depends else PartialVal.known(value)
+        for value, depends in results
+    ]
+    return None, outs, None
+
+
+class TraceTag:
+    """A mark for the tracers of one trace. weft tells tracers by their trace."""
+
+
+class TraceStack:
+    """The stack of traces of 2024, of which libraries look at the top."""
+
+    def __getitem__(self, index: int) -> SimpleNamespace:
+        return SimpleNamespace(trace_type=None, level=get_opaque_trace_state())
+
+
+thread_local_state = SimpleNamespace(
+    trace_state=SimpleNamespace(trace_stack=SimpleNamespace(stack=TraceStack()))
+)
+
+
+def find_top_trace(values: Sequence[Any]) -> SimpleNamespace:
+    """The innermost trace of values, and an object that tells when the current trace differs."""
+    traces = [value._trace for value in values if isinstance(value, Tracer)]
+
+    def depth(trace: Any) -> int:
+        return 0 if trace.outside is None else 1 + depth(trace.outside)
+
+    return SimpleNamespace(
+        level=get_opaque_trace_state(), main=max(traces, key=depth) if traces else None
+    )
+
+
+@contextlib.contextmanager
+def take_current_trace() -> Iterator[Any]:
+    """A block that gets the current trace."""
+    yield current.trace
+
+
+@contextlib.contextmanager
+def set_current_trace(trace: Any, check_leaks: bool = False) -> Iterator[None]:
+    """A block under the current trace; another one is refused."""
+    if trace is not current.trace:
+        raise NotImplementedError("set_current_trace: weft sets traces by extend.under(trace, f)")
+    yield
+
+
+def trace_state_clean() -> bool:
+    """True outside any transformation."""
+    return bool(current.trace.computes)
+
+
+def valid_jaxtype(x: object) -> bool:
+    """True for arrays, tracers and numbers."""
+    try:
+        as_value(x)
+    except TypeError:
+        return False
+    return True
+
+
+def raise_to_shaped(aval: Aval, weak_type: bool | None = None) -> Aval:
+    """The aval, which has no values to forget."""
+    return aval if weak_type is None else aval.update(weak_type=weak_type)
+
+
+def mapped_aval(size: int, axis: int | None, aval: Aval) -> Aval:
+    """The aval of one element along an axis."""
+    if axis is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:axis], *aval.shape[axis + 1 :]))
+
+
+def unmapped_aval(size: int, *args: Any) -> Aval:
+    """The aval with an axis of this size; called (size, axis, aval) or (size, name, axis, aval)."""
+    *_, axis, aval = args
+    if axis is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
+
+
+def infer_argnums_and_argnames(
+    signature: inspect.Signature, argnums: Any, argnames: Any
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Completes positions by names and names by positions, for `static_argnums` and the like."""
+    positional = [
+        p.name
+        for p in signature.parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    names = (argnames,) if isinstance(argnames, str) else argnames
+    if numbers is None:
+        numbers = [i for i, name in enumerate(positional) if name in (names or ())]
+    if names is None:
+        names = [positional[i] for i in numbers if -len(positional) <= i < len(positional)]
+    return tuple(numbers), tuple(names)
+
+
+def debug_info(*args: Any, **kwargs: Any) -> None:
+    """Names for messages, which weft finds by itself."""
+
+
+def api_boundary(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """The function: weft folds its own frames by itself."""
+    return function if function is not None else lambda f: f
+
+
+def transformation(generator: Callable[..., Any]) -> Callable[..., WrappedFun]:
+    """Decorates a generator that yields the arguments for a function, and then the results.
+
+    `transformation(generator)(function, *parameters)` is the transformed function.
+    """
+
+    def transformed(function: WrappedFun, *parameters: Any) -> WrappedFun:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            steps = generator(*parameters, *args, **kwargs)
+            inner_args, inner_kwargs = next(steps)
+            return steps.send(function.call_wrapped(*inner_args, **inner_kwargs))
+
+        return WrappedFun(call, {})
+
+    return transformed
+
+
+def transformation2(transform: Callable[..., Any]) -> Callable[..., WrappedFun]:
+    """Decorates a function (f, *parameters, *args) that calls `f` and returns the results."""
+
+    def transformed(function: WrappedFun, *parameters: Any) -> WrappedFun:
+        return WrappedFun(functools.partial(transform, function.call_wrapped, *parameters), {})
+
+    return transformed

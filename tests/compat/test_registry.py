@@ -1,0 +1,29 @@
+"""`default_registry` sees the nodes of weft's registry."""
+
+from typing import NamedTuple
+
+from weft.compat.registry import DefaultRegistry
+from weft.tree_util import DictKey, SequenceKey
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+def test_one_level_of_a_tree():
+    registry = DefaultRegistry()
+    assert registry.flatten_one_level([1, [2]]) == ([1, [2]], None)
+    assert registry.flatten_one_level(Point(1, 2))[0] == [1, 2]
+    assert registry.flatten_one_level(3) is None
+    assert registry.is_node({})
+    assert not registry.is_node("a")
+    pairs, _ = registry.flatten_one_level_with_keys({"b": 1, "a": 2})
+    assert pairs == [(DictKey("a"), 2), (DictKey("b"), 1)]
+    assert registry.flatten_one_level_with_keys((5,))[0] == [(SequenceKey(0), 5)]
+
+
+def test_whole_trees():
+    leaves, structure = DefaultRegistry().flatten({"a": [1, 2]})
+    assert leaves == [1, 2]
+    assert structure.unflatten(leaves) == {"a": [1, 2]}
