@@ -1,0 +1,88 @@
+"""Checks that the site's search finds public names: python docs/site/check_search.py build/docs
+
+The index is searched as the browser does: lunr's scores, each word as a beginning, entries of whole
+pages before their sections. The first hit must be the page of the name.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+from lunr import tokenizer, trimmer
+from lunr.builder import Builder
+
+# What users type, and the name whose page must come first.
+WANTED = {
+    "where": "weft.numpy.where", "jnp.where": "weft.numpy.where", "np.where": "weft.numpy.where",
+    "linalg.solve": "weft.numpy.linalg.solve", "numpy.linalg.solve": "weft.numpy.linalg.solve",
+    "solve": "weft.numpy.linalg.solve", "jnp.linalg.svd": "weft.numpy.linalg.svd",
+    "scipy.linalg.expm": "weft.scipy.linalg.expm", "tl.Dense": "weft.layers.Dense",
+    "Dense": "weft.layers.Dense", "layers.Dense": "weft.layers.Dense", "dense": "weft.layers.Dense",
+    "tl.Serial": "weft.layers.Serial", "LayerNorm": "weft.layers.LayerNorm",
+    "grad": "weft.grad", "jax.grad": "weft.grad", "vmap": "weft.vmap", "jit": "weft.jit",
+    "weft.jit": "weft.jit", "pmap": "weft.pmap", "hessian": "weft.hessian", "vjp": "weft.vjp",
+    "value_and_grad": "weft.value_and_grad", "custom_vjp": "weft.custom_vjp",
+    "checkpoint": "weft.checkpoint", "make_jaxpr": "weft.make_jaxpr", "lax.scan": "weft.lax.scan",
+    "scan": "weft.lax.scan", "fori_loop": "weft.lax.fori_loop", "cond": "weft.lax.cond",
+    "while_loop": "weft.lax.while_loop", "lax.dot_general": "weft.lax.dot_general",
+    "einsum": "weft.einsum", "sum": "weft.numpy.sum", "argmax": "weft.numpy.argmax",
+    "arange": "weft.numpy.arange", "all": "weft.numpy.all", "random.normal": "weft.random.normal",
+    "PRNGKey": "weft.random.PRNGKey", "random.split": "weft.random.split",
+    "relu": "weft.nn.relu", "nn.softmax": "weft.nn.softmax", "gelu": "weft.nn.gelu",
+    "tree_map": "weft.tree_util.tree_map", "odeint": "weft.experimental.ode.odeint",
+    "stax.Dense": "weft.experimental.stax.Dense", "checkify": "weft.experimental.checkify.checkify",
+    "gammaln": "weft.scipy.special.gammaln", "norm.logpdf": "weft.scipy.stats.norm.logpdf",
+    "fft.rfft": "weft.numpy.fft.rfft", "device_put": "weft.device_put", "float32": "weft.numpy.float32",
+}  # fmt: skip
+
+
+def index_of(data: dict) -> object:
+    """The index that the browser builds of search_index.json."""
+    builder = Builder()
+    builder.pipeline.add(trimmer.trimmer)
+    builder.search_pipeline.reset()
+    builder.ref("location")
+    builder.b(0)
+    for field, options in data["config"]["fields"].items():
+        builder.field(field, boost=options["boost"])
+    separator = re.compile(data["config"]["separator"])
+    builder.tokenizer = lambda obj, metadata=None: tokenizer.Tokenizer(obj, metadata, separator)
+    for doc in data["docs"]:
+        words = re.sub(r"<[^>]+>", " ", doc["text"])
+        tags = " ".join(doc.get("tags", []))
+        builder.add(doc | {"text": words, "tags": tags}, {"boost": doc.get("boost", 1)})
+    return builder.build()
+
+
+def first_hit(index: object, typed: str) -> str:
+    """The page that the browser lists first."""
+    words = [f"{word}*" for word in typed.split()]
+    hits = index.search(" ".join(words))
+    # Material doubles whole pages (and all words found): score × (1 + boost²).
+    scored = [(h["score"] * (2 if "#" in h["ref"] else 5), h["ref"]) for h in hits]
+    return max(scored, default=(0, "nothing"))[1].partition("#")[0]
+
+
+def main(site: str) -> int:
+    """Prints what is found wrong; how many names that are."""
+    data = json.loads((pathlib.Path(site) / "search" / "search_index.json").read_text())
+    index = index_of(data)
+    pages = {doc["location"]: doc["title"] for doc in data["docs"]}
+    wrong = 0
+    for typed, name in WANTED.items():
+        hit = first_hit(index, typed)
+        if pages.get(hit) != name and name not in tags_of(data, hit):
+            wrong += 1
+            print(f"{typed}: first hit {hit}; expected the page of {name}")
+    print(f"{len(WANTED) - wrong} of {len(WANTED)} names are the first hit")
+    return wrong
+
+
+def tags_of(data: dict, location: str) -> list[str]:
+    """The names of a page of the reference."""
+    return next((d.get("tags", []) for d in data["docs"] if d["location"] == location), [])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]) > 0)
