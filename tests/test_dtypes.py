@@ -270,6 +270,9 @@ def test_kinds_agree_with_numpy_and_ml_dtypes():
     assert issubdtype(np.floating, np.inexact)
     assert not issubdtype(np.floating, np.float32)
     assert not issubdtype(dtypes.float0, np.number)
+    for wrong in (("x", float), (float, "x"), (np.floating, 3)):
+        with pytest.raises(TypeError, match=r"issubdtype: .* is not a dtype: .*\n  fix: a name"):
+            issubdtype(*wrong)
 
 
 def test_kinds_take_any_spelling():

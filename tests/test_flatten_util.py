@@ -57,5 +57,7 @@ def test_other_vectors_are_refused():
         unravel(np.zeros(7, np.float32))
     with pytest.raises(TypeError, match="dtype float32"):
         ravel_pytree({**TREE, "n": np.int32(1)})[1](np.zeros(9, bool))
-    with pytest.raises(TypeError, match="leaf 0"):
+    with pytest.raises(TypeError, match=r"scalar for pytree\[0\]; got a str"):
         ravel_pytree(["text"])
+    with pytest.raises(TypeError, match="leaf 1"):
+        ravel_pytree({"a": 1, "b": [["text"]]})

@@ -44,11 +44,17 @@ def test_a_star_import_has_the_exported_names(package):
 
 def test_a_module_with_the_name_of_its_function_does_not_hide_it():
     program = (
-        "import importlib, weft, weft.layers as tl\n"
+        "import importlib, sys, weft, weft.layers as tl\n"
         "importlib.import_module('weft.layers.assert_shape')\n"
         "importlib.import_module('weft.config')\n"
         "assert isinstance(tl.assert_shape, type(lambda: 0)), tl.assert_shape\n"
         "assert weft.config.enable_x64 is False\n"
+        "from weft import random\n"
+        "assert 'weft.random.gamma' not in sys.modules\n"
+        "import weft.random.gamma\n"
+        "random.dirichlet(random.key(0), weft.numpy.ones(2))\n"
+        "assert not isinstance(random.gamma, type(sys)), random.gamma\n"
+        "assert not isinstance(random.beta, type(sys)), random.beta\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -305,8 +305,8 @@ def test_structures_survive_pickle_and_copy(tree):
 
 
 def test_large_and_deep_trees_work_without_generated_code():
-    deep = functools.reduce(lambda tree, _: [tree], range(tree_code.DEEPEST * 2), 1)
-    large = [(i, {"a": i}) for i in range(tree_code.MOST_LEAVES)]
+    deep = functools.reduce(lambda tree, _: [tree], range(tree_code.MAX_COMPILED_DEPTH * 2), 1)
+    large = [(i, {"a": i}) for i in range(tree_code.MAX_COMPILED_LEAVES)]
     for tree in (deep, large):
         leaves, structure = tree_util.tree_flatten(tree)
         assert structure.builder(leaves) == tree
@@ -315,7 +315,9 @@ def test_large_and_deep_trees_work_without_generated_code():
 
 
 def test_the_deepest_tree_compiles():
-    tree = functools.reduce(lambda tree, _: ({"k": tree},), range(tree_code.DEEPEST // 2 - 1), 1)
+    tree = functools.reduce(
+        lambda tree, _: ({"k": tree},), range(tree_code.MAX_COMPILED_DEPTH // 2 - 1), 1
+    )
     structure = tree_structure(tree)
     assert structure.builder([1]) == tree
     assert structure.builder.__name__ == "build"
@@ -333,8 +335,8 @@ def test_plain_structures_are_interned():
 
 
 def test_interning_is_bounded_and_equality_does_not_need_it(monkeypatch):
-    monkeypatch.setattr(treedef, "MOST_INTERNED", 4)
-    monkeypatch.setattr(tree_flattening, "MOST_INTERNED", 4)
+    monkeypatch.setattr(treedef, "MAX_INTERNED", 4)
+    monkeypatch.setattr(tree_flattening, "MAX_INTERNED", 4)
     made = {i: tree_structure(([1], *[{f"bounded {i}": i}] * i)) for i in range(50)}
     for i, old in made.items():
         new = tree_structure(([1], *[{f"bounded {i}": i}] * i))
@@ -724,7 +726,7 @@ def test_classes_that_nobody_has_any_more_die(make):
     references = [_used(make(i)) for i in range(1000)]
     gc.collect()
     alive = sum(r() is not None for r in references)
-    assert alive <= treedef.MOST_CLASSES
+    assert alive <= treedef.MAX_UNREGISTERED_CLASSES
     assert references[0]() is None
 
 

@@ -23,31 +23,35 @@ __all__, __getattr__, __dir__ = exports(
         "numpy.einsums": "einsum",
         "numpy.products": "tensordot",
         "numpy.shapes": "transpose",
+        "ref": "Ref freeze new_ref",
         "runtime.client": "Device",
         "transforms.callbacks": "effects_barrier pure_callback",
         "transforms.checkpointing": "checkpoint checkpoint_policies remat",
         "transforms.closures": "closure_convert",
-        "transforms.computation": "xla_computation",
-        "transforms.custom_derivatives": "custom_gradient custom_jvp custom_vjp",
-        "transforms.derivatives": "grad hessian jacfwd jacobian jacrev value_and_grad",
-        "transforms.devices.making": """
+        "transforms.custom_derivatives": "custom_jvp custom_vjp",
+        "transforms.custom_gradient": "custom_gradient",
+        "transforms.derivatives": "grad jvp linearize value_and_grad vjp",
+        "transforms.devices.device_put": """
+            block_until_ready device_get device_put device_put_replicated device_put_sharded
+        """,
+        "transforms.devices.devices": """
+            default_backend device_count devices local_device_count local_devices make_mesh
+            process_count process_index process_indices
+        """,
+        "transforms.devices.make_array": """
             make_array_from_callback make_array_from_process_local_data
             make_array_from_single_device_arrays
         """,
-        "transforms.devices.meshes": "make_mesh",
-        "transforms.devices.placing": """
-            block_until_ready default_backend device_count device_get device_put devices
-            local_device_count local_devices process_count process_index process_indices
-        """,
         "transforms.devices.pmap": "pmap",
         "transforms.devices.shard_map": "shard_map",
-        "transforms.devices.sharded": "device_put_replicated device_put_sharded",
+        "transforms.jacobians": "hessian jacfwd jacobian jacrev",
         "transforms.jit.function": "jit",
-        "transforms.linear_maps": "jvp linear_transpose linearize vjp",
+        "transforms.linear_transpose": "linear_transpose",
         "transforms.tracing": """
             ShapeDtypeStruct ensure_compile_time_eval eval_shape make_jaxpr named_call named_scope
         """,
         "transforms.vmap": "vmap",
+        "transforms.xla_computation": "xla_computation",
         "tree_util": """
             tree_all tree_flatten tree_leaves tree_map tree_reduce tree_structure tree_transpose
             tree_unflatten
@@ -57,6 +61,7 @@ __all__, __getattr__, __dir__ = exports(
     modules="""
         ad_checkpoint api_util core custom_batching custom_derivatives debug distributed dlpack
         dtypes errors experimental export extend flatten_util image interop lax layers models nn
-        numpy ops profiler random scipy shapes sharding stages test_util tree tree_util typing util
+        numpy ops profiler random ref scipy shapes sharding stages test_util tree tree_util typing
+        util
     """,
 )

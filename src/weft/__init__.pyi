@@ -24,6 +24,7 @@ from . import (
     ops as ops,
     profiler as profiler,
     random as random,
+    ref as ref,
     scipy as scipy,
     shapes as shapes,
     sharding as sharding,
@@ -61,6 +62,7 @@ from .core.interface import typeof as typeof
 from .numpy.einsums import einsum as einsum
 from .numpy.products import tensordot as tensordot
 from .numpy.shapes import transpose as transpose
+from .ref import Ref as Ref, freeze as freeze, new_ref as new_ref
 from .runtime.client import Device as Device
 from .transforms.callbacks import effects_barrier as effects_barrier, pure_callback as pure_callback
 from .transforms.checkpointing import (
@@ -69,52 +71,48 @@ from .transforms.checkpointing import (
     remat as remat,
 )
 from .transforms.closures import closure_convert as closure_convert
-from .transforms.computation import xla_computation as xla_computation
-from .transforms.custom_derivatives import (
-    custom_gradient as custom_gradient,
-    custom_jvp as custom_jvp,
-    custom_vjp as custom_vjp,
-)
+from .transforms.custom_derivatives import custom_jvp as custom_jvp, custom_vjp as custom_vjp
+from .transforms.custom_gradient import custom_gradient as custom_gradient
 from .transforms.derivatives import (
     grad as grad,
-    hessian as hessian,
-    jacfwd as jacfwd,
-    jacobian as jacobian,
-    jacrev as jacrev,
+    jvp as jvp,
+    linearize as linearize,
     value_and_grad as value_and_grad,
+    vjp as vjp,
 )
-from .transforms.devices.making import (
-    make_array_from_callback as make_array_from_callback,
-    make_array_from_process_local_data as make_array_from_process_local_data,
-    make_array_from_single_device_arrays as make_array_from_single_device_arrays,
-)
-from .transforms.devices.meshes import make_mesh as make_mesh
-from .transforms.devices.placing import (
+from .transforms.devices.device_put import (
     block_until_ready as block_until_ready,
-    default_backend as default_backend,
-    device_count as device_count,
     device_get as device_get,
     device_put as device_put,
+    device_put_replicated as device_put_replicated,
+    device_put_sharded as device_put_sharded,
+)
+from .transforms.devices.devices import (
+    default_backend as default_backend,
+    device_count as device_count,
     devices as devices,
     local_device_count as local_device_count,
     local_devices as local_devices,
+    make_mesh as make_mesh,
     process_count as process_count,
     process_index as process_index,
     process_indices as process_indices,
 )
+from .transforms.devices.make_array import (
+    make_array_from_callback as make_array_from_callback,
+    make_array_from_process_local_data as make_array_from_process_local_data,
+    make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+)
 from .transforms.devices.pmap import pmap as pmap
 from .transforms.devices.shard_map import shard_map as shard_map
-from .transforms.devices.sharded import (
-    device_put_replicated as device_put_replicated,
-    device_put_sharded as device_put_sharded,
+from .transforms.jacobians import (
+    hessian as hessian,
+    jacfwd as jacfwd,
+    jacobian as jacobian,
+    jacrev as jacrev,
 )
 from .transforms.jit.function import jit as jit
-from .transforms.linear_maps import (
-    jvp as jvp,
-    linear_transpose as linear_transpose,
-    linearize as linearize,
-    vjp as vjp,
-)
+from .transforms.linear_transpose import linear_transpose as linear_transpose
 from .transforms.tracing import (
     ShapeDtypeStruct as ShapeDtypeStruct,
     ensure_compile_time_eval as ensure_compile_time_eval,
@@ -124,6 +122,7 @@ from .transforms.tracing import (
     named_scope as named_scope,
 )
 from .transforms.vmap import vmap as vmap
+from .transforms.xla_computation import xla_computation as xla_computation
 from .tree_util import (
     tree_all as tree_all,
     tree_flatten as tree_flatten,

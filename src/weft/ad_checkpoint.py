@@ -1,4 +1,4 @@
-"""Everything about checkpoint: itself, policies, names for them, and what is kept."""
+"""checkpoint, its policies, checkpoint_name, and the residuals of a function."""
 
 from .transforms.checkpointing import (
     checkpoint,

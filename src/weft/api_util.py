@@ -6,7 +6,7 @@ from typing import Any
 from .core.aval import Aval
 from .core.source import located
 from .extend.linear_util import WrappedFun, wrap_init
-from .transforms.arguments import shaped_aval
+from .transforms.leaf_values import shaped_aval
 from .tree_util import PyTreeDef, tree_flatten
 
 __all__ = ["flatten_fun", "flatten_fun_nokwargs", "shaped_abstractify"]
@@ -42,23 +42,23 @@ def flatten_fun_nokwargs(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFu
 
 def on_leaves(f: WrappedFun, arguments: Callable[..., Any]) -> tuple[WrappedFun, OutTree]:
     """A function of leaves, where `arguments` makes the pair (positional, keyword) of them."""
-    found: list[PyTreeDef] = []
+    out_trees: list[PyTreeDef] = []
 
     def function(*leaves: object) -> list[Any]:
         args, kwargs = arguments(leaves)
         outs, out_tree = tree_flatten(f.call_wrapped(*args, **kwargs))
-        found[:] = [out_tree]
+        out_trees[:] = [out_tree]
         return outs
 
-    return wrap_init(function), lambda: the_tree(found)
+    return wrap_init(function), lambda: result_tree(out_trees)
 
 
 @located
-def the_tree(found: list[PyTreeDef]) -> PyTreeDef:
-    """The structure that was found, if the function has been called."""
-    if not found:
+def result_tree(out_trees: list[PyTreeDef]) -> PyTreeDef:
+    """The structure of the result, once the function has been called."""
+    if not out_trees:
         raise ValueError("flatten_fun: the structure of the result is known after a call")
-    return found[0]
+    return out_trees[0]
 
 
 def shaped_abstractify(x: object) -> Aval:

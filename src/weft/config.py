@@ -1,20 +1,17 @@
 """Every switch of weft, declared once: name, type, default, environment variable, meaning.
 
-Knows nothing of what the switches do: the code that obeys one reads it here.
-
 Three ways to set a switch, strongest first:
 
     with enable_x64(True): ...             this thread, inside the block
     config.update("enable_x64", True)      every thread that is in no such block
     WEFT_ENABLE_X64=1                      the environment, read once at import
 
-and two to read it: `config.enable_x64`, and in hot code an attribute of `thread`, one look-up.
+and two ways to read it: `config.enable_x64`, and in hot code an attribute of `thread`.
 `thread.x64` is `enable_x64`, and `thread.key` is the tuple of all values that change traced
-programs: what caches of traced programs have in their keys. It is interned: equal keys are one
-object.
+programs, which is part of the keys of their caches. It is interned: equal keys are one object.
 
-Its last entry is no switch: the named axes in scope (`scope.py`). `thread.switches` is the key
-without them, for caches of what they don't change.
+Its last entry is not a switch: the named axes in scope (`scope.py`). `thread.switches` is the key
+without them, for caches that do not depend on axes.
 """
 
 from __future__ import annotations
@@ -28,11 +25,11 @@ from typing import Any
 from .switch_options import HINTS, SETTLED, in_command_line, is_settled, plain, tell_absl, unknown
 from .switch_state import (
     _lock,
+    _merge_caches,
     _overriding,
     _register,
-    _rekey,
     _Thread,
-    _unite,
+    _update_key,
     caches as caches,
     set_axes as set_axes,
     thread,
@@ -42,12 +39,12 @@ from .switch_values import (
     GUARDS,
     device,
     flag,
+    integer,
+    integer_or_none,
     one_of,
     precision,
     seconds,
     text_or_none,
-    whole,
-    whole_or_none,
     words_of,
 )
 
@@ -62,14 +59,14 @@ class Switch:
 
     Args:
       name: its name; `WEFT_<NAME>` is its environment variable.
-      parse: from a given value to the value kept; raises ValueError saying what was expected.
+      parse: from a user's value to the stored value; raises ValueError with the expected value.
       default: the value without environment variable or update.
-      meaning: what it does, for `config.describe()`.
+      meaning: its effect, for `config.describe()`.
       traced: whether it changes traced programs, and so is part of `thread.key`.
-      block: the value set by calling it with none; None if a value must be given.
+      block: the value set by a call without a value; None if a value is required.
       attribute: its attribute of `thread`.
       aliases: further names that `config` accepts.
-      keyword: the name of the value, where it is given by name.
+      keyword: the name of the value as a keyword argument.
     """
 
     def __init__(
@@ -100,8 +97,8 @@ class Switch:
         where = f"environment variable {self.variable}"
         value = default if text is None else self.checked(text, where)
         setattr(_Thread, self.attribute, value)
-        for known in (name, *aliases):
-            _switches[known] = self
+        for alias in (name, *aliases):
+            _switches[alias] = self
         if traced:
             traced_attributes.append(self.attribute)
 
@@ -117,10 +114,10 @@ class Switch:
             raise TypeError(
                 f"{self.name}: expected its value, {self.keyword}=…; got {', '.join(named)}"
             )
-        given = [*value, *named.values()]
-        if len(given) > 1 or (not given and self.block is None):
-            raise TypeError(f"{self.name}: expected one value; got {len(given)}")
-        return Override(self, self.checked(given[0] if given else self.block, self.name))
+        values = [*value, *named.values()]
+        if len(values) > 1 or (not values and self.block is None):
+            raise TypeError(f"{self.name}: expected one value; got {len(values)}")
+        return Override(self, self.checked(values[0] if values else self.block, self.name))
 
     def __repr__(self) -> str:
         return f"<switch {self.name}={getattr(thread, self.attribute)!r}>"
@@ -142,30 +139,30 @@ class Override(ContextDecorator):
         self._outer.append((own, name in own, own.get(name)))
         try:
             _set_local(own, self.switch, True, self.value)
-        except BaseException:  # from a callback: the block isn't entered, so nothing else undoes it
+        except BaseException:  # from a callback: the block is not entered, so undo it here
             self.__exit__()
             raise
 
     def __exit__(self, *error: object) -> None:
         here = thread.__dict__  # one override may be entered in several threads
-        mine = [i for i, (own, _, _) in enumerate(self._outer) if own is here]
-        own, had, value = self._outer.pop(mine[-1] if mine else -1)
-        _set_local(own, self.switch, had, value)
+        entries = [i for i, (own, _, _) in enumerate(self._outer) if own is here]
+        own, present, value = self._outer.pop(entries[-1] if entries else -1)
+        _set_local(own, self.switch, present, value)
 
 
 def _set_local(own: dict[str, Any], switch: Switch, present: bool, value: object) -> None:
     """Sets or clears the override of `switch` in `own`, a thread's attributes."""
     with _lock:
         if switch.traced:
-            caches.divide()
+            caches.split()
         if present:
             own[switch.attribute] = value
         else:
             own.pop(switch.attribute, None)
-        changed = switch.traced and _rekey(own)
+        changed = switch.traced and _update_key(own)
         _register(own)
         if switch.traced:
-            _unite()
+            _merge_caches()
     if changed:
         _announce()
 
@@ -176,7 +173,7 @@ AXES = "the named axes in scope"
 def key_differences(
     old: tuple[object, ...], new: tuple[object, ...]
 ) -> Iterator[tuple[str, Any, Any]]:
-    """The differences between two values of `thread.key`: (name, value then, value now)."""
+    """The differences between two values of `thread.key`: (name, old value, new value)."""
     names = [*(s.name for s in _traced), AXES]
     for name, a, b in zip(names, old, new, strict=False):
         if a != b:
@@ -184,7 +181,7 @@ def key_differences(
 
 
 def overrides() -> dict[str, Any]:
-    """The switches that blocks have set in this thread: for `config.temporarily` in another one."""
+    """The switches that blocks have set in this thread, for `config.temporarily` in another one."""
     own = thread.__dict__
     return {s.name: own[s.attribute] for s in set(_switches.values()) if s.attribute in own}
 
@@ -202,9 +199,9 @@ def everywhere(*names: str) -> bool:
 class Config:
     """The switches by name: `config.update(name, value)`, `config.<name>`, `config.describe()`.
 
-    Names are accepted with a prefix `weft_` or `jax_` too, as older programs spell them. Options
-    of JAX's of which weft has one value (`jax_array`) take that one, and hints to JAX's compiler
-    and cache any (`switch_options.py`).
+    Names may have a prefix `weft_` or `jax_`. Options of JAX that have a fixed value in weft
+    (`jax_array`) accept only that value, and hints to JAX's compiler and cache accept any value
+    (`switch_options.py`).
 
     Example:
       >>> config.update("jax_log_compiles", True); config.log_compiles
@@ -213,7 +210,7 @@ class Config:
     """
 
     def update(self, name: str, val: object) -> None:
-        """Sets a switch in every thread that does not override it just now.
+        """Sets a switch in every thread that does not override it in a block.
 
         Raises:
           AttributeError: no switch of that name.
@@ -226,13 +223,13 @@ class Config:
         with _lock:
             changed = False
             if switch.traced:
-                caches.divide()
+                caches.split()
             setattr(_Thread, switch.attribute, value)
             if switch.traced:
-                changed = _rekey(None)
+                changed = _update_key(None)
                 for own in _overriding:
-                    changed |= _rekey(own)
-                _unite()
+                    changed |= _update_key(own)
+                _merge_caches()
         if changed:
             _announce()
 
@@ -252,7 +249,7 @@ class Config:
     def parse_flags_with_absl(self) -> None:
         """Sets switches from the command line of the program: `--jax_enable_x64`, `--weft_…=…`.
 
-        absl isn't needed. If the program uses it, it takes these options for known ones.
+        absl is not required. If the program uses absl, the options are declared to it.
 
         Raises:
           AttributeError: no switch of that name.
@@ -277,10 +274,10 @@ class Config:
         return sorted({*object.__dir__(self), *(s.name for s in switches())})
 
     def on_change(self, function: Callable[[], None]) -> Callable[[], None]:
-        """Has `function()` called after each change of a value that changes traced programs.
+        """Registers `function()` to be called after each change of a value that affects programs.
 
-        It is called in the thread that made the change, global or by a `with` block, after it took
-        effect. The list is `weft.config.callbacks`, to be edited freely. Returns `function`.
+        It is called in the thread that made the change, globally or by a `with` block, after it
+        took effect. The list of functions is `weft.config.callbacks`. Returns `function`.
         """
         callbacks.append(function)
         return function
@@ -299,7 +296,7 @@ class Config:
 
     @contextmanager
     def temporarily(self, **values: object) -> Iterator[None]:
-        """Several switches at once, in this thread, inside a `with` block.
+        """Sets several switches in this thread, inside a `with` block.
 
         Example:
           >>> with config.temporarily(enable_x64=True, log_compiles=True):
@@ -338,240 +335,102 @@ def _is_flag(name: str) -> bool:
 
 
 # ---- the switches ----
-# Traced is what changes the program that a function is traced to, the checks on its way, or how it
-# is run; the device is a part of jit's key of its own, and logs change nothing.
+# `traced=True`: it changes the traced program, the checks while it is traced, or how it runs.
+# fmt: off
 
-enable_x64 = Switch(
-    "enable_x64",
-    flag,
-    False,
+enable_x64 = Switch("enable_x64", flag, False,
     "64-bit types exist, and are the default width; off, they become 32-bit ones",
-    traced=True,
-    block=True,
-    attribute="x64",
-    aliases=("x64_enabled",),
-)
-numpy_rank_promotion = Switch(
-    "numpy_rank_promotion",
-    one_of("allow", "warn", "raise"),
-    "allow",
+    traced=True, block=True, attribute="x64", aliases=("x64_enabled",))
+numpy_rank_promotion = Switch("numpy_rank_promotion", one_of("allow", "warn", "raise"), "allow",
     "what happens when operands of different rank are broadcast: allow, warn, raise",
-    traced=True,
-)
-numpy_dtype_promotion = Switch(
-    "numpy_dtype_promotion",
-    one_of("standard", "strict"),
-    "standard",
+    traced=True)
+numpy_dtype_promotion = Switch("numpy_dtype_promotion", one_of("standard", "strict"), "standard",
     "what happens when operands of different dtypes meet: they are promoted (standard), or it is "
     "an error unless one is a Python scalar of that kind or a lesser one (strict)",
-    traced=True,
-)
-default_matmul_precision = Switch(
-    "default_matmul_precision",
-    precision,
-    None,
+    traced=True)
+default_matmul_precision = Switch("default_matmul_precision", precision, None,
     "precision of matrix products and convolutions that state none: default, high, highest; or the "
     "algorithm of products, by its name in lax.DotAlgorithmPreset",
-    traced=True,
-)
-threefry_partitionable = Switch(
-    "threefry_partitionable",
-    flag,
-    False,
+    traced=True)
+threefry_partitionable = Switch("threefry_partitionable", flag, False,
     "random numbers come from the newer, partitionable streams, not the classic ones",
-    traced=True,
-    block=True,
-)
-disable_jit = Switch(
-    "disable_jit",
-    flag,
-    False,
+    traced=True, block=True)
+disable_jit = Switch("disable_jit", flag, False,
     "jit and control flow run operation by operation, as plain Python",
-    traced=True,
-    block=True,
-    keyword="disable",
-)
-check_tracer_leaks = Switch(
-    "check_tracer_leaks",
-    flag,
-    False,
+    traced=True, block=True, keyword="disable")
+check_tracer_leaks = Switch("check_tracer_leaks", flag, False,
     "a tracer that outlives its trace is an error at the end of the trace (slow)",
-    traced=True,
-    block=True,
-    aliases=("checking_leaks",),
-)
+    traced=True, block=True, aliases=("checking_leaks",))
 checking_leaks = check_tracer_leaks
-enable_checks = Switch(
-    "enable_checks",
-    flag,
-    False,
+enable_checks = Switch("enable_checks", flag, False,
     "every jaxpr is checked after each stage (slow; for work on weft itself)",
-    traced=True,
-    block=True,
-)
-debug_key_reuse = Switch(
-    "debug_key_reuse",
-    flag,
-    False,
+    traced=True, block=True)
+debug_key_reuse = Switch("debug_key_reuse", flag, False,
     "a typed random key that is used twice is an error that names both lines (slow)",
-    traced=True,
-    block=True,
-)
-debug_nans = Switch(
-    "debug_nans",
-    flag,
-    False,
+    traced=True, block=True)
+debug_nans = Switch("debug_nans", flag, False,
     "an operation that gives a NaN is an error that names it, its inputs and its line (slow)",
-    traced=True,
-    block=True,
-)
-debug_infs = Switch(
-    "debug_infs",
-    flag,
-    False,
+    traced=True, block=True)
+debug_infs = Switch("debug_infs", flag, False,
     "an operation that gives an infinity is an error that names it, as debug_nans does (slow)",
-    traced=True,
-    block=True,
-)
-log_compiles = Switch(
-    "log_compiles",
-    flag,
-    False,
+    traced=True, block=True)
+log_compiles = Switch("log_compiles", flag, False,
     "each compilation, and why a function was traced again, is logged as a warning",
-    block=True,
-    aliases=("explain_cache_misses",),
-)
-traceback_filtering = Switch(
-    "traceback_filtering",
-    one_of("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"),
-    "auto",
+    block=True, aliases=("explain_cache_misses",))
+traceback_filtering = Switch("traceback_filtering",
+    one_of("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"), "auto",
     "weft's own frames in tracebacks: removed (auto, quiet_remove_frames), removed with a note "
-    "(remove_frames), kept and hidden from pytest (tracebackhide), kept (off)",
-)
-eager_tier = Switch(
-    "eager_tier",
-    one_of("auto", "host", "xla"),
-    "auto",
+    "(remove_frames), kept and hidden from pytest (tracebackhide), kept (off)")
+eager_tier = Switch("eager_tier", one_of("auto", "host", "xla"), "auto",
     "how operations outside jit run on the CPU: NumPy (host), compiled (xla), the faster (auto)",
-    traced=True,
-)
-default_device = Switch(
-    "default_device",
-    device,
-    None,
-    "where arrays and programs go that are committed nowhere: a device, or a platform; None: first",
-    traced=True,
-)
-default_prng_impl = Switch(
-    "default_prng_impl",
-    one_of("threefry2x32", "rbg", "unsafe_rbg"),
-    "threefry2x32",
-    "the kind of random keys that PRNGKey and key make, and that raw words are taken for",
-    traced=True,
-)
-enable_custom_prng = Switch(
-    "enable_custom_prng",
-    flag,
-    False,
-    "PRNGKey gives keys of the newer spelling, which nothing takes for arrays, as random.key does",
-    traced=True,
-    block=True,
-)
-_transfer_guard = Switch(
-    "transfer_guard",
-    one_of(*GUARDS),
-    "allow",
+    traced=True)
+default_device = Switch("default_device", device, None,
+    "the device of uncommitted arrays and programs: a device, or a platform; None: the first",
+    traced=True)
+default_prng_impl = Switch("default_prng_impl",
+    one_of("threefry2x32", "rbg", "unsafe_rbg"), "threefry2x32",
+    "the kind of random keys that PRNGKey and key make, and of raw words",
+    traced=True)
+enable_custom_prng = Switch("enable_custom_prng", flag, False,
+    "PRNGKey returns typed keys, which are no arrays of words, as random.key does",
+    traced=True, block=True)
+_transfer_guard = Switch("transfer_guard", one_of(*GUARDS), "allow",
     "transfers between host and accelerator, and between devices: allow, log, disallow the "
-    "implicit ones; log_explicit, disallow_explicit all",
-)
-transfer_guard_host_to_device = Switch(
-    "transfer_guard_host_to_device",
-    one_of(None, *GUARDS),
-    None,
-    "the same for this direction; None is as transfer_guard says",
-)
-transfer_guard_device_to_host = Switch(
-    "transfer_guard_device_to_host",
-    one_of(None, *GUARDS),
-    None,
-    "the same for this direction; None is as transfer_guard says",
-)
+    "implicit ones; log_explicit, disallow_explicit all")
+transfer_guard_host_to_device = Switch("transfer_guard_host_to_device", one_of(None, *GUARDS), None,
+    "the same for this direction; None is as transfer_guard says")
+transfer_guard_device_to_host = Switch("transfer_guard_device_to_host", one_of(None, *GUARDS), None,
+    "the same for this direction; None is as transfer_guard says")
 transfer_guard_device_to_device = Switch(
-    "transfer_guard_device_to_device",
-    one_of(None, *GUARDS),
-    None,
-    "the same for this direction; None is as transfer_guard says",
-)
-platform = Switch(
-    "platform",
-    text_or_none,
-    None,
+    "transfer_guard_device_to_device", one_of(None, *GUARDS), None,
+    "the same for this direction; None is as transfer_guard says")
+platform = Switch("platform", text_or_none, None,
     "platforms to use, the default one first, comma-separated; None is all, fastest first",
-    aliases=("platforms", "platform_name"),
-)
-cpu_devices = Switch(
-    "cpu_devices",
-    whole(1),
-    1,
+    aliases=("platforms", "platform_name"))
+cpu_devices = Switch("cpu_devices", integer(1), 1,
     "how many devices the CPU acts as; to be set before the first use of a device",
-    aliases=("num_cpu_devices",),
-)
-coordinator = Switch(
-    "coordinator",
-    text_or_none,
-    None,
-    "host:port where several processes meet; process 0 listens there",
-)
-num_processes = Switch(
-    "num_processes",
-    whole_or_none(1),
-    None,
-    "how many processes compute together, for distributed.initialize",
-)
-process_id = Switch(
-    "process_id",
-    whole_or_none(0),
-    None,
-    "which of them this one is, from 0",
-)
-fault_timeout = Switch(
-    "fault_timeout",
-    seconds,
-    60.0,
-    "seconds within which a process that is lost, or does not come, ends the others",
-)
-cache_dir = Switch(
-    "cache_dir",
-    text_or_none,
-    None,
+    aliases=("num_cpu_devices",))
+coordinator = Switch("coordinator", text_or_none, None,
+    "host:port where several processes meet; process 0 listens there")
+num_processes = Switch("num_processes", integer_or_none(1), None,
+    "how many processes compute together, for distributed.initialize")
+process_id = Switch("process_id", integer_or_none(0), None,
+    "the number of this process, from 0")
+fault_timeout = Switch("fault_timeout", seconds, 60.0,
+    "seconds after which a lost or missing process ends the others")
+cache_dir = Switch("cache_dir", text_or_none, None,
     "folder that keeps executables between runs; '' keeps none, None is the user's cache folder",
-    aliases=("compilation_cache_dir",),
-)
-enable_compilation_cache = Switch(
-    "enable_compilation_cache",
-    flag,
-    True,
-    "keeps executables between runs, in cache_dir",
-)
-cache_size = Switch(
-    "cache_size",
-    whole(-1),
-    2**30,
-    "most bytes kept in cache_dir, -1 for any; the least recently used executables go first",
-    aliases=("compilation_cache_max_size",),
-)
-debug = Switch(
-    "debug",
-    words_of("jaxpr", "hlo", "retrace", "tier"),
-    "",
-    "what to print as it happens, comma-separated: jaxpr, hlo, retrace, tier",
-)
-keep_host_memory = Switch(
-    "keep_host_memory",
-    flag,
-    True,
-    "glibc keeps up to 64 MB of freed memory for the next arrays; read at the first operation",
-)
+    aliases=("compilation_cache_dir",))
+enable_compilation_cache = Switch("enable_compilation_cache", flag, True,
+    "keeps executables between runs, in cache_dir")
+cache_size = Switch("cache_size", integer(-1), 2**30,
+    "maximum size of cache_dir in bytes, -1: none; the least recently used executables go first",
+    aliases=("compilation_cache_max_size",))
+debug = Switch("debug", words_of("jaxpr", "hlo", "retrace", "tier"), "",
+    "what to print as it happens, comma-separated: jaxpr, hlo, retrace, tier")
+keep_host_memory = Switch("keep_host_memory", flag, True,
+    "glibc keeps up to 64 MB of freed memory for the next arrays; read at the first operation")
+# fmt: on
 
 
 def transfer_guard(new_val: str) -> Any:
@@ -595,5 +454,5 @@ def transfer_guard(new_val: str) -> Any:
 
 
 _traced = tuple(s for s in switches() if s.traced)
-_rekey(None)
-_unite()
+_update_key(None)
+_merge_caches()

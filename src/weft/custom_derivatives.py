@@ -1,7 +1,8 @@
 """Derivatives that the user writes: `custom_jvp`, `custom_vjp`, and what belongs to them."""
 
 from .transforms.closures import closure_convert
-from .transforms.custom_derivatives import custom_gradient, custom_jvp, custom_vjp
+from .transforms.custom_derivatives import custom_jvp, custom_vjp
+from .transforms.custom_gradient import custom_gradient
 from .transforms.symbolic_zeros import CustomVJPPrimal, SymbolicZero
 
 __all__ = [

@@ -1,5 +1,5 @@
-"""Tools to look at values while compiled programs run: print, callback, breakpoint; and at where
-arrays are: visualize_array_sharding.
+"""print, callback, breakpoint: inspection of values while compiled programs run.
+visualize_sharding, visualize_array_sharding: pictures of how arrays are divided.
 
 All calls are made in program order: under `vmap` once for each element if a value depends on the
 mapped axis, and under derivatives once, in the forward pass.
@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .core.array import Array
-from .core.source import located, noted, user_frame
+from .core.source import located
 from .core.trace import current
 from .core.value import Value
 from .errors import ShapeError
@@ -22,6 +22,7 @@ from .programs.hash_consing import is_eager
 from .sharding import Sharding
 from .transforms.callbacks import tap
 from .tree_util import tree_leaves
+from .user_lines import noted, user_frame
 
 __all__ = ["breakpoint", "callback", "print", "visualize_array_sharding", "visualize_sharding"]
 
@@ -69,7 +70,7 @@ def _callback(callback: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Non
 def check_options(
     name: str, first: object, partitioned: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Refuses an option that wouldn't be followed, and arguments without the first one."""
+    """Raises an error for an unsupported option, and for arguments without the first one."""
     if partitioned:
         raise noted(
             NotImplementedError(
@@ -136,7 +137,7 @@ def _print(skip_format_check: bool, fmt: str, /, *args: Any, **kwargs: Any) -> N
 
 
 class _Anything:
-    """An argument that supports everything a format may do with it."""
+    """An argument that supports every operation of a format."""
 
     def __getattr__(self, name: str) -> "_Anything":
         return self
@@ -157,7 +158,7 @@ class _Checker(string.Formatter):
 
 
 def check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Refuses a format that doesn't fit its arguments, before the program runs."""
+    """Raises an error for a format that does not match its arguments, before the program runs."""
     anything = _Anything()
     try:
         _Checker().vformat(fmt, [anything] * len(args), dict.fromkeys(kwargs, anything))
@@ -213,13 +214,13 @@ def breakpoint(
         return
     # pass on names that hold values only: others could hold tracers that are dead by then
     values = {name: x for name, x in frame.f_locals.items() if has_values(x)}
-    rest = {name: x for name, x in frame.f_locals.items() if name not in values}
-    stop = Stop(frame, rest)
+    others = {name: x for name, x in frame.f_locals.items() if name not in values}
+    stop = Stop(frame, others)
     tap("debug.breakpoint", stop, (values,), {}, "breakpoint", stop)
 
 
 def has_values(x: Any) -> bool:
-    """True if a tree has one of weft's values."""
+    """True if a tree contains a value of weft."""
     try:
         return any(isinstance(leaf, Value) for leaf in tree_leaves(x))
     except (TypeError, ValueError):  # a dict with keys of many kinds, say: no tree
@@ -230,7 +231,7 @@ def _debugger() -> Any:
     import pdb
 
     class Debugger(pdb.Pdb):
-        """A debugger that records that it was quit, which `Bdb.run` hides."""
+        """A debugger that records whether it was quit, which `Bdb.run` hides."""
 
         left = False
 
@@ -256,7 +257,7 @@ class Stop:
             raise bdb.BdbQuit
 
     def stand_in(self) -> CodeType:
-        """Code that does nothing, and looks to the debugger as if it were at the line."""
+        """Code that does nothing, with the file and the line number of the breakpoint."""
         code = compile("\n" * (self.line - 1) + "pass", self.code.co_filename, "exec")
         return code.replace(co_name=self.code.co_name, co_qualname=self.code.co_qualname)
 

@@ -5,14 +5,14 @@ from typing import Any
 from . import dtypes
 from .core.array import Array, Tracer
 from .core.source import located
-from .numpy.buffers import from_dlpack as array_from_dlpack
+from .numpy.from_data import from_dlpack as array_from_dlpack
 from .typing import DTypeLike
 
 __all__ = ["from_dlpack", "is_supported_dtype", "to_dlpack"]
 
 
 def is_supported_dtype(dtype: DTypeLike) -> bool:
-    """True if arrays of a dtype can be shared by DLPack: all but those of less than a byte.
+    """True if arrays of a dtype can be shared by DLPack: all but types of less than a byte.
 
     Example:
       >>> from weft import dlpack
@@ -32,7 +32,7 @@ def to_dlpack(x: Array) -> Any:
       x: the array. Its memory is shared or copied; the other library must not write to it.
     Returns: a capsule, which can be read once. Libraries that take arrays themselves
       (`torch.from_dlpack(x)`) need none.
-    Raises: TypeError: `x` is no array. TracerArrayConversionError: it is being traced.
+    Raises: TypeError: `x` is not an array. TracerArrayConversionError: it is being traced.
     Example:
       >>> import weft.numpy as np
       >>> from weft import dlpack
@@ -41,14 +41,14 @@ def to_dlpack(x: Array) -> Any:
     Source: the DLPack specification.
     """
     if isinstance(x, Tracer):
-        return x.__array__()  # says that its elements aren't known
+        return x.__array__()  # raises the error for a tracer
     if not isinstance(x, Array):
         raise TypeError(f"to_dlpack: expected an array; got {type(x).__name__} {x!r:.60}")
     return x.__dlpack__()
 
 
 class Capsule:
-    """A bare capsule as an object for `from_dlpack`: it is on the CPU, since it names no device."""
+    """A bare capsule as an argument of `from_dlpack`; it names no device, so it is on the CPU."""
 
     __slots__ = ("capsule",)
 
@@ -64,13 +64,13 @@ class Capsule:
 
 @located
 def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:
-    """An array of another library's, or of a DLPack capsule in the CPU's memory.
+    """An array from another library, or from a DLPack capsule in the memory of the CPU.
 
     Args:
       external_array: anything with `__dlpack__`, or a capsule.
       device: where to put it.
       copy: True copies; otherwise memory is shared where it can be.
-    Returns: array. The memory that it shares must not be written to any more.
+    Returns: array. Shared memory must not be written to any more.
     Example:
       >>> import numpy
       >>> from weft import dlpack

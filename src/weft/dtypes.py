@@ -1,13 +1,10 @@
-"""Dtypes: which exist, how they promote, what kind each is. Pure tables over NumPy and ml_dtypes.
+"""The dtypes of arrays: promotion, kinds and limits, as tables over NumPy and ml_dtypes.
 
-Knows nothing of arrays beyond their attributes `dtype` and `weak_type`.
+A Python scalar has a *weak* type: a kind (`int*`, `float*`, `complex*`) without a width, so that
+`x * 2` keeps the dtype of `x`. With 64-bit types switched off (the default, see
+`weft.config.enable_x64`), the canonical form of a 64-bit dtype is its 32-bit partner.
 
-A *weak* type is that of a Python scalar: it has a kind (`int*`, `float*`, `complex*`) but no
-opinion on width, so that `x * 2` keeps the dtype of `x`. With 64-bit types switched off (the
-default; see `weft.config.enable_x64`) the canonical form of a 64-bit dtype is its 32-bit partner.
-
-The promotion lattice; a result is the least type above both operands, and there is none if the
-paths do not meet:
+The promotion lattice: a result is the least type above both operands, and an error if none is:
 
     bool → int* → uint8 → uint16 → uint32 → uint64 ─┐
              │       ╲       ╲        ╲             ├→ float* → bfloat16 ─┬→ float32 → float64
@@ -90,10 +87,9 @@ _KIND: dict[Any, int] = {
     float0: _FLOAT0,
     **dict.fromkeys(KEYS, _EXTENDED),
 }
-_NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
-_SAME: dict[Any, np.dtype[Any]] = {
-    d: d for d in (*DTYPES, float0)
-}  # also maps equal twins (longlong) to ours
+_NARROW_DTYPES = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
+# also maps equal twins (longlong) to ours
+_NUMPY_DTYPES: dict[Any, np.dtype[Any]] = {d: d for d in (*DTYPES, float0)}
 
 
 # ---- canonical form ----
@@ -104,7 +100,7 @@ _CANONICAL: tuple[dict[Any, Any], dict[Any, Any]] = ({d: d for d in KEYS}, {d: d
 def canonicalize_dtype(
     dtype: object, allow_extended_dtype: bool = True, *, x64: bool | None = None
 ) -> np.dtype[Any]:
-    """The dtype that an array asked for with `dtype` has.
+    """The dtype of an array that is created with `dtype`.
 
     Args:
       dtype: a NumPy dtype or scalar type, a name, one of Python's bool, int, float, complex, or
@@ -112,7 +108,7 @@ def canonicalize_dtype(
       allow_extended_dtype: False refuses the dtype of keys.
       x64: whether 64-bit types exist; the current setting if None.
     Returns: one of `DTYPES`, `float0`, or the extended dtype of keys.
-    Raises: TypeError: not a dtype, or one that arrays can't have. ValueError: that of keys.
+    Raises: TypeError: not a dtype, or one that arrays can't have. ValueError: a dtype of keys.
     Example:
       >>> canonicalize_dtype("float64", x64=False), canonicalize_dtype(int, x64=True)
       (dtype('float32'), dtype('int64'))
@@ -125,11 +121,12 @@ def canonicalize_dtype(
         return _CANONICAL[x64][dtype]
     except (KeyError, TypeError):  # TypeError: unhashable, such as the list that spells float0
         pass
-    own = named_dtype(dtype)
-    found = own if x64 else _NARROW.get(own, own)
+    canonical = named_dtype(dtype)
+    if not x64:
+        canonical = _NARROW_DTYPES.get(canonical, canonical)
     if isinstance(dtype, (np.dtype, type, str)):
-        _CANONICAL[x64][dtype] = found
-    return found
+        _CANONICAL[x64][dtype] = canonical
+    return canonical
 
 
 def named_dtype(dtype: Any) -> np.dtype[Any]:
@@ -139,36 +136,41 @@ def named_dtype(dtype: Any) -> np.dtype[Any]:
       >>> named_dtype("float64"), named_dtype(np.dtype(">f4"))
       (dtype('float64'), dtype('float32'))
     """
-    if isinstance(dtype, np.dtype) and dtype in _SAME:
-        return _SAME[dtype]
+    if isinstance(dtype, np.dtype) and dtype in _NUMPY_DTYPES:
+        return _NUMPY_DTYPES[dtype]
     if dtype is None:
         raise TypeError("None is not a dtype; pass one, such as 'float32', or leave it out")
     attribute = getattr(dtype, "dtype", None)
-    for given in (dtype, attribute):
-        if given.__class__ is ExtendedDType:
-            return given  # type: ignore[return-value]
-    try:
-        # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
-        own = attribute if isinstance(attribute, np.dtype) else np.dtype(dtype)
-    except (TypeError, ValueError) as error:
-        shape = "; the lengths of a shape are one argument, (2, 3)" * isinstance(dtype, int)
-        raise TypeError(
-            f"{dtype!r:.60} is not a dtype: {error}\n"
-            f"  fix: a name, such as 'float32', or a class, such as weft.numpy.float32{shape}"
-        ) from None
-    found = _SAME.get(own.newbyteorder("="))
-    if found is None:
+    for candidate in (dtype, attribute):
+        if candidate.__class__ is ExtendedDType:
+            return candidate  # type: ignore[return-value]
+    # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
+    own = attribute if isinstance(attribute, np.dtype) else _of_numpy(dtype)
+    native = _NUMPY_DTYPES.get(own.newbyteorder("="))
+    if native is None:
         raise TypeError(
             f"arrays of dtype {own} are not supported; supported: "
             + ", ".join(d.name for d in DTYPES)
         )
-    return found
+    return native
+
+
+def _of_numpy(dtype: Any, operation: str = "") -> np.dtype[Any]:
+    """The dtype that NumPy understands by `dtype`, whether arrays may have it or not."""
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        shape = "; the lengths of a shape are one argument, (2, 3)" * isinstance(dtype, int)
+        raise TypeError(
+            f"{operation}{dtype!r:.60} is not a dtype: {error}\n"
+            f"  fix: a name, such as 'float32', or a class, such as weft.numpy.float32{shape}"
+        ) from None
 
 
 def requested_dtype(dtype: DTypeLike, operation: str = "array") -> np.dtype[Any]:
-    """`canonicalize_dtype` for a dtype that the user wrote: warns if it can't be honoured.
+    """`canonicalize_dtype` for a dtype that the user wrote: warns if the result is narrower.
 
-    The warning points at the user's line, and so comes once a line under Python's default filter.
+    The warning points at the user's line, so Python's default filter shows it once for each line.
     Python's own `int`, `float` and `complex` mean "the default width" and never warn.
 
     Example:
@@ -177,19 +179,19 @@ def requested_dtype(dtype: DTypeLike, operation: str = "array") -> np.dtype[Any]
     """
     if hasattr(dtype, "aval"):
         raise TypeError(f"an array is not a dtype; got {dtype.aval}\n  fix: x.dtype")
-    found = canonicalize_dtype(dtype)
+    canonical = canonicalize_dtype(dtype)
     if thread.x64 or dtype in (int, float, complex) or not isinstance(dtype, (np.dtype, type, str)):
-        return found
-    own = named_dtype(dtype)
-    if own != found:
+        return canonical
+    requested = named_dtype(dtype)
+    if requested != canonical:
         warnings.warn(
-            f"Explicitly requested dtype {own} is not there, as 64-bit types are off: {operation} "
-            f"gives {found}. To have them: set WEFT_ENABLE_X64=1 in the environment, or "
-            'config.update("enable_x64", True) before arrays are made.',
+            f"Explicitly requested dtype {requested} is not there, as 64-bit types are off: "
+            f"{operation} gives {canonical}. To have them: set WEFT_ENABLE_X64=1 in the "
+            'environment, or config.update("enable_x64", True) before arrays are made.',
             UserWarning,
             stacklevel=levels_to_user(),
         )
-    return found
+    return canonical
 
 
 def default_int() -> np.dtype[Any]:
@@ -271,7 +273,7 @@ _ABSTRACT: dict[int, type[np.generic]] = {
 
 
 def issubdtype(a: Any, b: Any) -> bool:
-    """NumPy's `issubdtype`, which also knows where bfloat16, float8, int4 and keys belong.
+    """NumPy's `issubdtype`, extended to bfloat16, float8, int4 and keys.
 
     Example:
       >>> issubdtype(bfloat16, np.floating), issubdtype("int4", np.signedinteger)
@@ -279,15 +281,12 @@ def issubdtype(a: Any, b: Any) -> bool:
     """
     if is_extended(b):
         return a is b
-    if is_extended(a):
-        a = a.type
+    a = a.type if is_extended(a) else a
+    a, b = (d if _is_abstract(d) else _of_numpy(d, "issubdtype: ") for d in (a, b))
+    if not _is_abstract(b):
+        return not _is_abstract(a) and bool(a == b)
     if not _is_abstract(a):
-        a = np.dtype(a)
-        if not _is_abstract(b):
-            return bool(a == np.dtype(b))
         a = _ABSTRACT.get(_KIND.get(a, 0), a)
-    elif not _is_abstract(b):
-        return False
     return bool(np.issubdtype(a, b))
 
 
@@ -303,7 +302,7 @@ _ABSTRACT_CLASSES = frozenset(
 
 
 def scalar_type_of(x: object) -> type:
-    """The one of Python's bool, int, float, complex that describes a value or dtype.
+    """The Python type (bool, int, float or complex) of a value or dtype.
 
     Example:
       >>> scalar_type_of(bfloat16), scalar_type_of(np.int8(3)), scalar_type_of(1j)
@@ -349,8 +348,8 @@ def tangent_dtype(dtype: DTypeLike) -> np.dtype[Any]:
       >>> tangent_dtype(float16), tangent_dtype(int32) == float0
       (dtype('float16'), True)
     """
-    found = named_dtype(dtype)
-    return found if _KIND[found] & (_FLOAT | _COMPLEX) else float0
+    primal = named_dtype(dtype)
+    return primal if _KIND[primal] & (_FLOAT | _COMPLEX) else float0
 
 
 _PACKED = dict(zip((*SMALL_INTS, np.dtype(float4_e2m1fn)), (2, 4, 2, 4, 4), strict=True))
@@ -406,7 +405,7 @@ def iinfo(int_type: DTypeLike) -> Any:
 
 
 def _of_either(x: object) -> np.dtype[Any]:
-    """The dtype that is named, or that of an array or a Python number."""
+    """The dtype of a name, an array or a Python number."""
     return canonicalize_dtype(type(x)) if type(x) in _PYTHON else named_dtype(x)
 
 
@@ -466,9 +465,9 @@ def promote(
       >>> promote(bfloat16, False, float32, True)  # x + 1.0
       (dtype(bfloat16), False)
     """
-    # A hit costs 0.25 µs; the caller of a hot path keeps its own table, keyed on avals.
+    # hot paths have their own tables, keyed on avals
     x64 = thread.x64
-    if thread.numpy_dtype_promotion == "strict" and not _meets(dtype_a, weak_a, dtype_b, weak_b):
+    if thread.numpy_dtype_promotion == "strict" and not _agree(dtype_a, weak_a, dtype_b, weak_b):
         raise TypePromotionError(
             f"{_shown(dtype_a, weak_a)} and {_shown(dtype_b, weak_b)} are not promoted to one "
             "dtype: numpy_dtype_promotion is 'strict'\n  fix: convert one of them with astype"
@@ -482,8 +481,8 @@ def promote(
     return result
 
 
-def _meets(a: np.dtype[Any], weak_a: bool, b: np.dtype[Any], weak_b: bool) -> bool:
-    """True if two operands are of one dtype, but for a Python scalar of that kind or a lesser."""
+def _agree(a: np.dtype[Any], weak_a: bool, b: np.dtype[Any], weak_b: bool) -> bool:
+    """True if the dtypes agree, or one is a Python scalar of the same kind or a lesser one."""
     if weak_a and weak_b:
         return True
     if not (weak_a or weak_b):

@@ -1,11 +1,11 @@
-"""The exceptions of weft beyond Python's own, as a tree. Knows nothing of what raises them.
+"""The exceptions of weft beyond Python's own, as a tree.
 
 WeftError                                    any of these
-├── ShapeError        TypeError, ValueError      a shape, dtype or structure doesn't fit
+├── ShapeError        TypeError, ValueError      a shape, dtype or structure doesn't match
 │   ├── IndexingError            IndexError      … an index: out of range, too many, a wrong mask
-│   ├── AxisError       NumPy's AxisError        … an axis: the array has no such one
+│   ├── AxisError       NumPy's AxisError        … an axis: the array does not have it
 │   └── TypePromotionError                       … two dtypes that have no common one
-├── DerivativeError   TypeError, ValueError      a derivative that can't be had in this way
+├── DerivativeError   TypeError, ValueError      a derivative that can't be computed in this way
 ├── ConcretizationTypeError      TypeError       a traced value is needed as a number, now
 │   ├── TracerBoolConversionError                … as the condition of an `if`, `while`, `and`, `or`
 │   └── TracerIntegerConversionError             … as an index or length of Python's
@@ -14,20 +14,20 @@ WeftError                                    any of these
 ├── UnexpectedTracerError        TypeError       a traced value is used outside its trace
 ├── KeyReuseError                TypeError       a random key is used twice (see `debug_key_reuse`)
 ├── UnboundAxisError             NameError       a collective's axis name isn't in scope
-├── MissingRuleError             NotImplementedError   an operation can't do what is asked of it
+├── MissingRuleError             NotImplementedError   an operation lacks the rule that it needs
 ├── InvalidJaxprError            RuntimeError    a program is malformed (see `enable_checks`)
-├── DeletedArrayError            RuntimeError    the array's memory was given away or freed
+├── DeletedArrayError            RuntimeError    the array's memory was donated or freed
 ├── CompilationError             RuntimeError    a program could not be compiled
 └── ExecutionError               RuntimeError    a compiled program, or a transfer, failed
 
 Options with a wrong value, and objects of a wrong kind, are plain TypeErrors and ValueErrors. Each
 error can be pickled and copied: it keeps its message, its notes and the user's line.
 
-The five on tracers, from ConcretizationTypeError on, have one background. `jit`, `vmap`, `scan`,
-`cond`, `make_jaxpr` and others run a function on *tracers*: values with a shape and a dtype but no
-elements, which note what is done to them. What the function does must follow from shapes, dtypes
-and static arguments alone, since the program is made once and then runs for all elements. `help` on
-a class here says what to do.
+The errors about tracers, from ConcretizationTypeError on, have one background. `jit`, `vmap`,
+`scan`, `cond`, `make_jaxpr` and others run a function on *tracers*: values with a shape and a dtype
+but no elements, which record the operations on them. The Python code may depend on shapes, dtypes
+and static arguments only, since the program is made once and then runs on all elements. `help` on a
+class here says what to do.
 """
 
 import numpy as onp
@@ -41,10 +41,9 @@ class WeftError(Exception):
 
 
 class ShapeError(WeftError, TypeError, ValueError):
-    """A shape, a dtype or the structure of a container doesn't fit.
+    """A shape, a dtype or the structure of a container doesn't match.
 
-    It is a TypeError and a ValueError, since programs expect either: a shape is a part of an
-    array's type, and its lengths are values.
+    It is both a TypeError and a ValueError, since programs expect either.
 
     Usual causes:
       Operands that don't broadcast; dtypes that an operation doesn't take or mix; a body that
@@ -79,7 +78,7 @@ class TypePromotionError(ShapeError):
 
 
 class IndexingError(ShapeError, IndexError):
-    """An index doesn't fit the array: out of range, too many, or a mask of another shape.
+    """An index doesn't match the array: out of range, too many, or a mask of another shape.
 
     Usual causes:
       More indices than axes; a mask that isn't of the array's shape; `np.insert`, `np.delete` or
@@ -87,8 +86,8 @@ class IndexingError(ShapeError, IndexError):
 
     Cures:
       * `x.shape` says what there is.
-      * `x[i]` itself doesn't raise for a number beyond the end, which may be known only when the
-        program runs: `x.at[i].get(mode="fill")` marks such elements.
+      * `x[i]` itself doesn't raise for an index beyond the end, since the index may be known only
+        when the program runs; `x.at[i].get(mode="fill")` marks such elements.
 
     Example::
 
@@ -98,11 +97,11 @@ class IndexingError(ShapeError, IndexError):
 
 
 class AxisError(ShapeError, onp.exceptions.AxisError):
-    """An array has no such axis. NumPy's AxisError too, so a ValueError and an IndexError.
+    """An axis that the array does not have. Also NumPy's AxisError, a ValueError and an IndexError.
 
     Usual causes:
-      An axis counted from 1; a function for batches on one element; a mapped axis under `vmap`,
-      where the function sees an array without it.
+      An axis counted from 1; a function for batches called on one element; the mapped axis under
+      `vmap`, which the function does not see.
 
     Cures:
       * The axes of `x` are 0 to `x.ndim - 1`, and -1 is the last one.
@@ -118,11 +117,11 @@ class AxisError(ShapeError, onp.exceptions.AxisError):
 
 
 class DerivativeError(WeftError, TypeError, ValueError):
-    """A derivative is asked for that can't be had in this way.
+    """A derivative can't be computed in this way.
 
     Usual causes:
       Reverse mode through a `while_loop`, whose number of steps isn't known; forward mode through a
-      function with a `custom_vjp` rule, which says nothing of tangents.
+      function with a `custom_vjp` rule, which has no rule for tangents.
 
     Cures:
       * `lax.scan`, or a `fori_loop` with bounds that are Python integers, for reverse mode.
@@ -286,7 +285,7 @@ class KeyReuseError(WeftError, TypeError):
     """A random key is used a second time. Looked for only under the switch `debug_key_reuse`.
 
     Usual causes:
-      Two samplers are given one key, and so have the same or related numbers; a key is sampled from
+      Two samplers get one key, and so return the same or related numbers; a key is sampled from
       after it was split; a loop uses a key from outside in each of its steps.
 
     Cures:
@@ -324,7 +323,7 @@ class UnboundAxisError(WeftError, NameError):
 
 
 class MissingRuleError(WeftError, NotImplementedError):
-    """An operation has no rule for what is asked of it: to differentiate it, map it, compile it.
+    """An operation has no rule to differentiate, map or compile it.
 
     Usual causes:
       Derivatives of an operation that is not differentiable, or of a callback; a primitive of one's
@@ -359,7 +358,7 @@ class InvalidJaxprError(WeftError, RuntimeError):
 
 
 class DeletedArrayError(WeftError, RuntimeError):
-    """An array is used whose memory was given away or freed.
+    """An array is used after its memory was donated or freed.
 
     Usual causes:
       The array was passed in an argument of `donate_argnums`, which lets the program write its
@@ -404,7 +403,7 @@ class ExecutionError(WeftError, RuntimeError):
 
 
 def see(error: type[WeftError]) -> str:
-    """The last line of a message that has more to be said about.
+    """The last line of a message about an error whose class has a page of causes and cures.
 
     Example:
       >>> see(TracerBoolConversionError)

@@ -1,10 +1,9 @@
-"""Extended dtypes: those that NumPy hasn't, which are those of keys of random numbers.
+"""Extended dtypes, which NumPy does not have: the dtypes of random keys.
 
-Knows nothing of arrays. An element of an extended dtype is stored as one of a NumPy dtype, so that
-what moves elements about works on what is stored, with the shapes that users see. In programs that
-is an unsigned integer, or for keys of four words a complex number, the only element of XLA's with
-128 bits; in NumPy's arrays on the host, bytes without a meaning, which NumPy moves,
-and neither adds nor takes for indices.
+An element of an extended dtype is stored as one element of a NumPy dtype, so that operations that
+move elements work on the stored array, with the shape that users see. In programs that is an
+unsigned integer, or for keys of four words a complex number, XLA's only element of 128 bits. In
+NumPy arrays on the host it is opaque bytes, which NumPy moves but neither adds nor uses as indices.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 
 
 class extended(np.generic):
-    """The abstract class of dtypes that NumPy hasn't, for `issubdtype`.
+    """The abstract class of extended dtypes, for `issubdtype`.
 
     Example:
       >>> weft.dtypes.issubdtype(prng_key, extended), weft.dtypes.issubdtype("float32", extended)
@@ -33,15 +32,15 @@ class prng_key(extended):
 
 
 class ExtendedDType:
-    """A dtype that NumPy hasn't; made here alone, so that `is` compares them.
+    """A dtype that NumPy does not have; all instances are made here, so `is` compares them.
 
     Attributes:
-      name: what programs and arrays print.
+      name: its name in programs and arrays.
       type: its abstract class.
-      stored: the dtype of what is in devices' memory for one element.
-      host: the dtype of that in NumPy's arrays: as many bytes.
-      itemsize: how many.
-      words: how many words of 32 bits.
+      stored: the dtype of an element in the memory of a device.
+      host: the dtype of an element in NumPy arrays: opaque bytes.
+      itemsize: the number of bytes.
+      words: the number of words of 32 bits.
       kind: "V", as of NumPy's dtypes without arithmetic.
     """
 
@@ -81,7 +80,7 @@ def _by_name(name: str) -> ExtendedDType:
 KEY: Any = ExtendedDType("key<fry>", prng_key, np.dtype(np.uint64))
 """The dtype of keys: `random.key(0).dtype`."""
 
-# Of four words two are the real part and two the imaginary one, of which nobody computes anything.
+# The four words are the real and the imaginary part of a complex number, never computed with.
 RBG: Any = ExtendedDType("key<rbg>", prng_key, np.dtype(np.complex128))
 """The dtype of keys of Philox's streams: `random.key(0, impl="rbg").dtype`."""
 
@@ -93,7 +92,7 @@ KEYS: tuple[Any, ...] = (KEY, RBG, UNSAFE_RBG)
 
 
 def is_extended(dtype: object) -> bool:
-    """True for a dtype that NumPy hasn't.
+    """True for an extended dtype.
 
     Example:
       >>> is_extended(KEY), is_extended(np.dtype(np.uint32))
@@ -103,7 +102,7 @@ def is_extended(dtype: object) -> bool:
 
 
 def stored(dtype: Any) -> np.dtype[Any]:
-    """The dtype in which devices store elements: of a dtype that NumPy has, itself.
+    """The dtype in which devices store elements; NumPy's dtypes are returned unchanged.
 
     Example:
       >>> stored(KEY)
@@ -113,7 +112,7 @@ def stored(dtype: Any) -> np.dtype[Any]:
 
 
 def host_dtype(dtype: Any) -> np.dtype[Any]:
-    """The dtype of elements in NumPy's arrays: of a dtype that NumPy has, itself.
+    """The dtype of elements in NumPy arrays; NumPy's dtypes are returned unchanged.
 
     Example:
       >>> host_dtype(KEY)

@@ -1,4 +1,4 @@
-"""Pytrees of arrays as vectors, and back."""
+"""ravel_pytree: a pytree of arrays as one vector, and back."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from .core.aval import aval
 from .core.source import located
 from .errors import ShapeError
 from .numpy.promotion import cast, value
-from .primitives import slicing, structural
+from .primitives import creation, slicing, structural
 from .tree_util import tree_flatten, tree_unflatten
 from .typing import PyTree
 
@@ -18,15 +18,15 @@ __all__ = ["ravel_pytree"]
 
 @located
 def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[Any], PyTree]]:
-    """All elements of the arrays in a pytree as one vector, and the way back.
+    """All elements of the arrays in a pytree as one vector, and the inverse function.
 
     Args:
       pytree: arrays and scalars in containers.
-    Returns: (vector, unravel): the elements, in the order of the leaves, in the dtype that all of
-      theirs promote to; and a function that makes such a vector a pytree like the given one, each
-      leaf in its own shape and dtype. If all leaves have one dtype, it takes a vector of any dtype
-      (a mask, a vector of tangents), and the leaves have that. Both are differentiable.
-    Raises: TypeError: a leaf is no array. `unravel` raises ValueError for a vector of another
+    Returns: (vector, unravel): the elements in the order of the leaves, in their common dtype; and
+      a function from such a vector to a pytree like `pytree`, with the shape and dtype of each
+      leaf. If all leaves have one dtype, it also takes a vector of another dtype (a mask, a vector
+      of tangents), which the leaves then have. Both are differentiable.
+    Raises: TypeError: a leaf is not an array. `unravel` raises ValueError for a vector of another
       length, and TypeError for one of another dtype, if the leaves are of several.
     Example:
       >>> from weft.flatten_util import ravel_pytree
@@ -46,7 +46,7 @@ def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[Any], PyTree]]:
     elif parts:
         vector = slicing.concatenate(*parts, dimension=0)
     else:
-        vector = structural.zeros(aval((0,), dtype))
+        vector = creation.zeros(aval((0,), dtype))
     length = vector.size
     mixed = any(a.dtype != dtype for a in avals)
 

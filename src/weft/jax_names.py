@@ -5,12 +5,12 @@ Loaded when somebody asks for a name that is not there.
 
 NOT_YET = {
     "weft": """
-        ad auto_pcast ds make_user_context memory ref version NamedSharding P Ref Shard
+        ad auto_pcast ds make_user_context memory version NamedSharding P Shard
         allow_f16_reductions array_garbage_collection_guard cfg clear_backends clear_caches
         copy_to_host_async custom_transpose empty_ref explain_cache_misses ffi float0
-        free_ref freeze fwd_and_bwd host_count host_id host_ids
+        free_ref fwd_and_bwd host_count host_id host_ids
         jax2tf_associative_scan_reductions jaxpr_debug_info legacy_prng_key lib linear_util
-        live_arrays monitoring new_ref no_execution no_tracing print_environment_info
+        live_arrays monitoring no_execution no_tracing print_environment_info
         remove_size_one_mesh_axis_from_type reshard safe_map set_mesh smap
         softmax_custom_jvp thread_guard tree_multimap
     """,
@@ -84,15 +84,13 @@ PRIMITIVE = "weft's primitives have other parameters than JAX's: see weft.extend
 NO_SHARDED_TYPES = "shardings are no part of weft's types; jit and shard_map take them as arguments"
 
 NO_SYMBOLS = "lengths are numbers in weft's programs: export a function once for each shape"
-IMMUTABLE = "arrays are immutable: y = x.at[i].set(v) is a new one, and a loop's state is its carry"
 NO_EFFECTS = "effects are no part of weft's types"
 
 LEFT_OUT = {
-    **{
-        f"weft.{name}": IMMUTABLE
-        for name in ("Ref", "ds", "empty_ref", "free_ref", "freeze", "new_ref", "ref")
-    },
-    "weft.ad": "weft's programs have no cells that are written to",
+    "weft.ds": "a Ref is indexed as an array is: weft.lax.dynamic_slice reads at a traced place",
+    "weft.empty_ref": "weft.new_ref(weft.numpy.zeros(shape))",
+    "weft.free_ref": "weft.freeze(ref), or nothing: the memory is freed with the last reference",
+    "weft.ad": "cotangents are values: ref[...] += cotangent adds one to a Ref",
     "weft.auto_pcast": "weft finds out by itself which values vary: leave it out",
     "weft.memory": "weft's arrays are in one kind of memory of a device",
     "weft.make_user_context": "a static argument of the function is a part of the cache's key",
@@ -152,7 +150,7 @@ LEFT_OUT = {
 }
 """The reason for a name that weft won't have, by full name."""
 
-WHOLE = {
+UNSUPPORTED_MODULES = {
     "weft.api_util": "JAX's own way to flatten arguments; weft.tree_util does it for users",
     "weft.experimental": "see the table of experimental names",
     "weft.extend": "weft.extend has its own parts: docs/extending.md",

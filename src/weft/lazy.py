@@ -1,4 +1,4 @@
-"""Namespaces that load a module when one of its names is first asked for.
+"""Namespaces that load a module when one of its names is first used.
 
 weft has hundreds of functions in dozens of modules; a program uses few. So `import weft` loads the
 core and NumPy's operators, and `weft.numpy.fft` or `weft.random.normal` load themselves: a third of
@@ -11,6 +11,7 @@ read the `__init__.pyi` beside it. `make exports` writes both.
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 
@@ -29,14 +30,13 @@ def exports(
         is the module's `add` under the name `add_p`. A module is written as behind `from .`: `"at"`
         is in the package, `".core.aval"` is beside it.
       modules: modules of the package that are names of it themselves.
-      together: modules that are loaded with the first name: what nearly every program uses, so that
-        the time it takes is not scattered over first calls.
+      together: modules that are loaded with the first name, since nearly every program uses them.
       into: the module that gets the names, if it is not the package.
     """
     owner = into or package
     home = {}
-    for module, found in names.items():
-        for item in found.split():
+    for module, exported in names.items():
+        for item in exported.split():
             name, _, renamed = item.partition(":")
             home[renamed or name] = module, name
     loadable = {*modules.split()} - home.keys()
@@ -57,23 +57,32 @@ def exports(
     def listed() -> list[str]:
         return sorted({*(n for n in vars(sys.modules[owner]) if n.startswith("__")), *public})
 
-    for module in () if into else names:
-        if (
-            module in home and home[module][0] == module
-        ):  # loading it later would hide the name behind the module
-            find(module)
+    if not into and any(home.get(module, ("",))[0] == module for module in names):
+        sys.modules[package].__class__ = Namespace
     return public, find, listed
 
 
+class Namespace(ModuleType):
+    """A package in which a module and its function share a name: `random.gamma` is the function.
+
+    Python sets the attribute of a package when it has loaded one of its modules, which would hide
+    the function behind the module; here the attribute becomes the function at once.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}":
+            value = vars(value).get(name, value)
+        super().__setattr__(name, value)
+
+
 NEIGHBOURS = ("", ".numpy", ".lax", ".random", ".tree_util", ".sharding")
-"""The namespaces of weft in which a name is looked for that isn't where it was asked for."""
+"""The namespaces of weft that are searched for a missing name."""
 
 
 def absent(owner: str, name: str) -> AttributeError:
-    """The error for a name that a namespace hasn't: where it is, or what JAX's name of it came to.
+    """The error for a name that a namespace does not have: where it is, or the way out.
 
-    For a name that is just misspelt, Python itself says what is near, from `__dir__`, when it
-    prints the error.
+    For a misspelt name, Python suggests a similar one from `__dir__` when it prints the error.
     """
     message = f"module {owner!r} has no attribute {name!r}"
     hint = "" if name.startswith("_") else _way_out(owner, name)
@@ -85,32 +94,32 @@ def absent(owner: str, name: str) -> AttributeError:
 def _way_out(owner: str, name: str) -> str:
     """The rest of the message for a name of JAX's, or of another namespace of weft's."""
     root = owner.partition(".")[0]
-    known = importlib.import_module(f"{root}.jax_names")
+    jax_names = importlib.import_module(f"{root}.jax_names")
     full = f"{owner}.{name}"
-    in_jax = name in known.NOT_YET.get(owner, "").split()
-    instead = known.INSTEAD.get(full, "")
+    in_jax = name in jax_names.NOT_YET.get(owner, "").split()
+    instead = jax_names.INSTEAD.get(full, "")
     if owner == f"{root}.lax" and name.endswith("_p"):
-        in_jax, instead = True, known.PRIMITIVE
+        in_jax, instead = True, jax_names.PRIMITIVE
     if not instead:
         places = [root + place for place in NEIGHBOURS]
-        found = [place for place in places if place != owner and _has(place, name)]
-        instead = " or ".join(f"{place}.{name}" for place in found)
+        matches = [place for place in places if place != owner and _has(place, name)]
+        instead = " or ".join(f"{place}.{name}" for place in matches)
     if not in_jax:
         return f"\n  fix: did you mean {instead}?" if instead else ""
-    own = full.replace(root, "jax", 1)
-    if full in known.LEFT_OUT:
-        return f"\n  {own} is left out of weft: {known.LEFT_OUT[full]}"
-    return f"\n  {own} is not in weft yet" + (f"\n  fix: {instead}" if instead else "")
+    jax_name = full.replace(root, "jax", 1)
+    if full in jax_names.LEFT_OUT:
+        return f"\n  {jax_name} is left out of weft: {jax_names.LEFT_OUT[full]}"
+    return f"\n  {jax_name} is not in weft yet" + (f"\n  fix: {instead}" if instead else "")
 
 
 def _has(place: str, name: str) -> bool:
-    """True if a namespace has a public name; no module of it is loaded for that."""
+    """True if a namespace has a public name; loads no further module of it."""
     module = importlib.import_module(place)
     return name in getattr(module, "__all__", ())
 
 
 class Deferred:
-    """Stands for a module until one of its names is asked for."""
+    """Stands for a module, which is loaded when one of its names is used."""
 
     def __init__(self, module: str) -> None:
         self._module = module

@@ -1,7 +1,6 @@
-"""Changed copies of arrays as functions, and reductions over segments.
+"""segment_sum, segment_max, …: reductions over segments. index_add, …: changed copies.
 
-`x.at[index]` has replaced the functions `index_…`; they are here for programs that use them.
-Knows `weft.numpy` only.
+The functions `index_…` are older spellings of `x.at[index]`.
 """
 
 from typing import Any
@@ -12,7 +11,8 @@ from . import dtypes, errors, numpy as np
 from .core.array import Tracer
 from .core.source import located
 from .lax.indexing import GatherScatterMode
-from .numpy.constants import index_exp, inf
+from .numpy.constants import inf
+from .numpy.grids import index_exp
 from .typing import ArrayLike
 
 __all__ = [
@@ -153,7 +153,7 @@ def segment_sum(
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """Sums of the slices of an array that have the same number.
+    """Sums of the slices of an array that belong to the same segment.
 
     Args:
       data: array [n, …], or a scalar, which stands for n equal ones.

@@ -1,6 +1,6 @@
-"""The scope that a program is traced in, which is a part of its key.
+"""The scope in which a program is traced, which is a part of its key.
 
-Named axes, which `vmap(axis_name=…)` and others bring in; and what `Mark`s stand for.
+It has named axes, from `vmap(axis_name=…)` and others, and the values of `Mark`s.
 """
 
 import functools
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 class Mark:
-    """A name in the scope that is no axis: it stands for something else that programs depend on."""
+    """A name in the scope that is not an axis, for something else that programs depend on."""
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def __repr__(self) -> str:
-        return self.what
+        return self.name
 
 
 DEVICES = Mark("maps over devices")
@@ -38,15 +38,13 @@ def in_scope(mark: Mark, default: object = None) -> Any:
 
 
 def within_axis(name: object, size: object, function: Callable[..., T], *args: object) -> T:
-    """The result of `function(*args)` where a named axis is in scope, in this thread.
+    """The result of `function(*args)` with a named axis in scope, in this thread.
 
-    It hides another one of that name. A `Mark` in the place of the name brings its value in. What
-    is traced inside is another program than outside: the axes are in `thread.key`. No callback is
-    called, since what primitives keep doesn't depend on axes.
+    It hides an outer axis of that name. `name` may be a `Mark`, and `size` its value. Programs
+    traced inside differ from those outside, since the axes are in `thread.key`.
 
-    A function with a `try` of its own, so that interrupts leave the scope as it was: see
-    `weft.core.trace.under`. Leaving it takes a call, which an interrupt may come before: then it is
-    made again.
+    The `try` restores the scope after an interrupt, see `weft.core.trace.under`. An interrupt may
+    come before the call in `finally`, which is then repeated.
     """
     before = thread.__dict__.get("axes")
     inner = inner_axes(name, size)
@@ -62,7 +60,7 @@ def within_axis(name: object, size: object, function: Callable[..., T], *args: o
 
 
 def inner_axes(name: object, size: object) -> tuple[tuple[Any, Any], ...]:
-    """The axes in scope with one more; an error for what can't be in a key."""
+    """The axes in scope with one more; raises an error if it is not hashable."""
     inner = (*[a for a in thread.axes if a[0] != name], (name, size))
     hash(inner)
     return inner

@@ -1,6 +1,6 @@
 """Signatures of inputs: shapes and dtypes without elements, nested as the inputs are.
 
-A layer is initialized for a signature. Knows NumPy only, so that arrays of every backend serve.
+A layer is initialized for a signature. It may describe arrays of any backend.
 """
 
 from collections.abc import Sequence
@@ -136,14 +136,14 @@ def splice_signatures(*sigs: Any) -> Any:
       (4,)
     Source: Trax documentation, `shapes.splice_signatures`.
     """
-    found: list[Any] = []
+    items: list[Any] = []
     for sig in sigs:
-        found += sig if isinstance(sig, list | tuple) else [sig]
-    return found[0] if len(found) == 1 else tuple(found)
+        items += sig if isinstance(sig, list | tuple) else [sig]
+    return items[0] if len(items) == 1 else tuple(items)
 
 
 def assert_shape_equals(array: Any, shape: Sequence[int]) -> None:
-    """Raises an AssertionError if an array hasn't the given shape.
+    """Raises an AssertionError if an array does not have the given shape.
 
     Example:
       >>> assert_shape_equals(np.zeros((2, 3)), (2, 3))
@@ -153,7 +153,7 @@ def assert_shape_equals(array: Any, shape: Sequence[int]) -> None:
 
 
 def assert_same_shape(array1: Any, array2: Any) -> None:
-    """Raises an AssertionError if two arrays haven't the same shape.
+    """Raises an AssertionError if two arrays have different shapes.
 
     Example:
       >>> assert_same_shape(np.zeros((2, 3)), np.ones((2, 3)))

@@ -1,7 +1,7 @@
 """Meshes and partitions: the division of arrays among devices, as plain values.
 
 A mesh is an array of devices whose axes have names; a partition says which axes of the mesh split
-which axis of an array. Knows shapes and devices as opaque values; knows nothing of memory.
+which axis of an array.
 """
 
 import math
@@ -63,7 +63,7 @@ class Mesh:
         self._hash = hash(self._key)
 
     def __enter__(self) -> "Mesh":
-        """Within the block, a `PartitionSpec` can stand for a sharding: one over this mesh."""
+        """Within the block, a `PartitionSpec` stands for a sharding over this mesh."""
         scope = named_axis(MESH, self)
         scope.__enter__()
         _entered.scopes = [*getattr(_entered, "scopes", ()), scope]
@@ -80,7 +80,7 @@ class Mesh:
 
     @property
     def are_all_axes_explicit(self) -> bool:
-        """False: types of arrays don't say how they are divided (JAX's explicit axes)."""
+        """False: weft has no explicit axes, which make shardings a part of array types in JAX."""
         return False
 
     @property
@@ -166,12 +166,12 @@ class Sharding:
         """True if both put the same parts of arrays with `ndim` axes on the same devices."""
         if set(self.devices) != set(other.devices):
             return False
-        found = []
+        divisions = []
         for sharding in (self, other):
             parts, owners = sharding.division(ndim)
             devices = np.array([d.id for d in sharding.devices])
-            found.append((parts, np.sort(devices[owners], axis=-1).tolist()))
-        return bool(found[0] == found[1])
+            divisions.append((parts, np.sort(devices[owners], axis=-1).tolist()))
+        return bool(divisions[0] == divisions[1])
 
     def division(self, ndim: int) -> tuple[tuple[int, ...], np.ndarray[Any, Any]]:
         """The number of parts of each axis of arrays with `ndim` axes, and the numbers of the
@@ -282,7 +282,7 @@ class NamedSharding(Sharding):
         return UNCONSTRAINED in self.spec
 
     def closed(self) -> "NamedSharding":
-        """The same sharding with those axes whole."""
+        """The same sharding with the unconstrained axes undivided."""
         if not self.is_open:
             return self
         spec = [None if part is UNCONSTRAINED else part for part in self.spec]
@@ -299,8 +299,8 @@ class NamedSharding(Sharding):
         parts = [_names(p) for p in self.spec] + [()] * (ndim - len(self.spec))
         counts = tuple(math.prod(mesh.shape[n] for n in names) for names in parts)
         used = [mesh.axis_names.index(n) for names in parts for n in names]
-        rest = [i for i in range(len(mesh.axis_names)) if i not in used]
-        numbers = np.arange(mesh.size).reshape(mesh.devices.shape).transpose(used + rest)
+        unused = [i for i in range(len(mesh.axis_names)) if i not in used]
+        numbers = np.arange(mesh.size).reshape(mesh.devices.shape).transpose(used + unused)
         return counts, numbers.reshape(*counts, -1)
 
     def indices(self, shape: Sequence[int]) -> Iterator[Index]:
@@ -308,8 +308,8 @@ class NamedSharding(Sharding):
         sizes = self.mesh.shape
         if self.mesh.empty:
             raise ShapeError(
-                "the sharding is over no devices, as that of a type is\n  fix: x.sharding, where "
-                "an array is"
+                "the sharding is over no devices: it belongs to a type, not to an array\n"
+                "  fix: pass the sharding of an array, x.sharding"
             )
         if self.is_open:
             raise ValueError(
@@ -364,7 +364,7 @@ NO_MESH = Mesh((), ())
 
 
 def is_unstated(sharding: object) -> bool:
-    """True for the sharding of a type, which says nothing of where an array is."""
+    """True for the sharding of a type, which names no devices."""
     return isinstance(sharding, NamedSharding) and sharding.mesh.empty
 
 

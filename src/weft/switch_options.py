@@ -1,7 +1,4 @@
-"""Options of JAX's that are no switches of weft's, and options in a command line.
-
-A program sets the first as it sets switches. Knows names and values; knows nothing of `config.py`.
-"""
+"""Options of JAX that weft accepts but that are not its switches, and command-line options."""
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -40,7 +37,7 @@ SETTLED: dict[str, Any] = {
     "use_direct_linearize": True,
     "use_shardy_partitioner": True,
 }
-"""Options of JAX's of which weft has one value, and always that one."""
+"""Options of JAX that have a fixed value in weft."""
 
 HINTS: frozenset[str] = frozenset(
     [
@@ -83,7 +80,7 @@ HINTS: frozenset[str] = frozenset(
         "use_magma",
     ]
 )
-"""Options of JAX's about how its compiler, cache, logs or texts work: any value, of no effect."""
+"""Options of JAX's compiler, cache and logs: any value is accepted, and has no effect."""
 
 
 def plain(name: str) -> str:
@@ -92,21 +89,21 @@ def plain(name: str) -> str:
 
 
 def is_settled(name: str, value: object) -> bool:
-    """True if an option of JAX's has that value in weft, or may have any.
+    """True if an option of JAX has this value in weft, or may have any value.
 
-    Raises: ValueError: it has another one.
+    Raises: ValueError: the option has another, fixed value.
     """
-    known = plain(name)
-    if known in SETTLED and value != SETTLED[known]:
+    option = plain(name)
+    if option in SETTLED and value != SETTLED[option]:
         raise ValueError(
-            f"config.update({name!r}): expected {SETTLED[known]!r}, as weft has it always; got "
+            f"config.update({name!r}): expected {SETTLED[option]!r}, as weft has it always; got "
             f"{value!r}"
         )
-    return known in SETTLED or known in HINTS
+    return option in SETTLED or option in HINTS
 
 
 def unknown(name: str, names: Collection[str]) -> AttributeError:
-    """The error for a switch that isn't there, with one that is spelled nearly so."""
+    """The error for an unknown switch, with a similar name if there is one."""
     near = difflib.get_close_matches(plain(name), names, 1)
     cure = f"did you mean {near[0]!r}? " if near else ""
     return AttributeError(
@@ -120,27 +117,27 @@ def in_command_line(
     """The options (name, value) of `--jax_name=value` and its like among arguments.
 
     A flag may stand alone, as `--jax_name` or `--nojax_name`; the value of another option may be
-    the next argument. What comes after `--` is no option.
+    the next argument. Arguments after `--` are not options.
     """
-    rest = iter(arguments)
-    for argument in rest:
+    remaining = iter(arguments)
+    for argument in remaining:
         if argument == "--":
             return
         if not argument.startswith("-"):
             continue
-        name, given, value = argument.lstrip("-").partition("=")
+        name, has_value, value = argument.lstrip("-").partition("=")
         negated = name.startswith(("nojax_", "noweft_"))
         name = name[2:] if negated else name
         if not name.startswith(("jax_", "weft_")):
             continue
-        if negated or (not given and is_flag(name)):
+        if negated or (not has_value and is_flag(name)):
             yield name, "false" if negated else "true"
         else:
-            yield name, value if given else next(rest, "")
+            yield name, value if has_value else next(remaining, "")
 
 
 def tell_absl(names: Collection[str], is_flag: Callable[[str], bool]) -> None:
-    """Has absl take these options for known ones, if the program uses absl."""
+    """Declares these options to absl, if the program uses absl."""
     flags: Any = sys.modules.get("absl.flags")
     for name in names if flags is not None else ():
         if f"jax_{name}" not in flags.FLAGS:

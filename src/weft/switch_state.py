@@ -1,7 +1,7 @@
-"""The values of the switches in each thread, and the states that these can be in. A state owns the
-caches of what depends on switches.
+"""The values of the switches in each thread, and the caches that depend on them.
 
-Knows no switch, and nothing of what is cached: `config.py` declares the switches.
+The values of all switches that change programs are a `SwitchState`, which owns its caches.
+`config.py` declares the switches.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-MOST_STATES = 64
+MAX_STATES = 64
 
 
 class SwitchState(tuple[Any, ...]):
-    """The values of all switches that change programs. Equal ones are one object, so that a state
-    is compared and hashed as an object: it is a part of many keys.
+    """The values of all switches that change programs; equal states are one object.
+
+    States are parts of many keys, and are compared and hashed by identity.
 
     Attributes:
-      caches: what was found under these values: by the number of a cache, then by its keys.
+      caches: the caches for these values, by number.
     """
 
     caches: list[dict[Any, Any]]
@@ -28,8 +29,8 @@ class SwitchState(tuple[Any, ...]):
     __hash__ = object.__hash__
 
 
-class OfThread(dict[Any, Any]):
-    """Stands for a cache while threads are in several states: it looks in that of the thread."""
+class ThreadCache(dict[Any, Any]):
+    """Stands for a cache while threads have different states: it looks in the thread's cache."""
 
     def __init__(self, number: int, here: Callable[[], SwitchState]) -> None:
         super().__init__()
@@ -40,62 +41,62 @@ class OfThread(dict[Any, Any]):
 
 
 class Caches:
-    """The caches of what depends on switches; each has a number: `caches.now[number][key]`.
+    """The caches that depend on switches, by number: `caches.now[number][key]`.
 
-    A thread in a `with` block that sets a switch is in another state than the others, and neither
-    sees their entries nor empties their caches. But a look-up must not ask for the thread's state,
-    which would cost more than the look-up. So `now` is the list of the global state while no thread
-    is in another, nearly always; else it is a list of stand-ins that do ask, which takes 0.2 µs.
+    A thread in a `with` block that sets a switch has a state of its own, and neither sees nor
+    clears the entries of other threads. Finding the state of a thread would cost more than the
+    look-up (benchmarks/dispatch.py). So `now` is the list of caches of the global state while all
+    threads have it, which is nearly always; otherwise it is a list of `ThreadCache`.
 
-    Entries are put into `here().caches[number]`, the state's own.
+    New entries go into `here().caches[number]`.
     """
 
-    __slots__ = ("_lock", "_of_thread", "_states", "here", "now")
+    __slots__ = ("_lock", "_states", "_thread_caches", "here", "now")
 
     def __init__(self, here: Callable[[], SwitchState]) -> None:
         self.here = here  # the state of this thread
         self._lock = threading.RLock()
         self._states: dict[tuple[Any, ...], SwitchState] = {}
-        self._of_thread: list[dict[Any, Any]] = []
-        self.now: list[dict[Any, Any]] = self._of_thread
+        self._thread_caches: list[dict[Any, Any]] = []
+        self.now: list[dict[Any, Any]] = self._thread_caches
 
     def add(self) -> int:
         """The number of a new cache."""
         with self._lock:
-            number = len(self._of_thread)
+            number = len(self._thread_caches)
             for state in self._states.values():
                 state.caches.append({})
-            self._of_thread.append(OfThread(number, self.here))
+            self._thread_caches.append(ThreadCache(number, self.here))
             return number
 
     def state(self, values: tuple[object, ...], used: Iterable[SwitchState]) -> SwitchState:
-        """The one state of these values. Of very many, only those that are `used` are kept."""
+        """The state with these values; if there are too many, all but `used` are dropped."""
         with self._lock:
-            found = self._states.get(values)
-            if found is None:
-                if len(self._states) >= MOST_STATES:
+            state = self._states.get(values)
+            if state is None:
+                if len(self._states) >= MAX_STATES:
                     self._states = {tuple(s): s for s in used}
-                found = SwitchState(values)
-                found.caches = [{} for _ in self._of_thread]
-                self._states[values] = found
-            return found
+                state = SwitchState(values)
+                state.caches = [{} for _ in self._thread_caches]
+                self._states[values] = state
+            return state
 
-    def divide(self) -> None:
-        """From now on, threads may be in several states."""
-        self.now = self._of_thread
+    def split(self) -> None:
+        """Called before a change: from now on, threads may have different states."""
+        self.now = self._thread_caches
 
-    def unite(self, states: Iterable[SwitchState]) -> None:
-        """Threads are in these states."""
-        first, *rest = states
-        self.now = self._of_thread if any(s is not first for s in rest) else first.caches
+    def merge(self, states: Iterable[SwitchState]) -> None:
+        """Called after a change, with the states of all threads."""
+        first, *others = states
+        self.now = self._thread_caches if any(s is not first for s in others) else first.caches
 
 
 class _Thread(threading.local):
     """The values in effect in the current thread.
 
     Class attributes are the global values; a thread inside a `with` block has instance attributes
-    over them, which is all that there is to inheritance. So a global update is seen by all threads
-    at once, except where they override that switch. `key` depends on all of them: see `_rekey`.
+    that override them. So all threads see a global update at once, unless they override the switch.
+    `key` depends on all values: see `_update_key`.
     """
 
     key: tuple[Any, ...] = ()
@@ -119,32 +120,32 @@ traced_attributes: list[str] = []  # of `thread`: the switches that change progr
 
 
 def _register(own: dict[str, Any]) -> None:
-    """After a change of a thread's attributes: notes in `_overriding` if it overrides any."""
+    """Updates `_overriding` after a change of a thread's attributes."""
     overrides = any(name not in _KEYS for name in own)
-    known = any(each is own for each in _overriding)
-    if overrides and not known:
+    registered = any(each is own for each in _overriding)
+    if overrides and not registered:
         _overriding.append(own)
-    elif known and not overrides:
+    elif registered and not overrides:
         _overriding[:] = [each for each in _overriding if each is not own]
     if not overrides:
         for name in _KEYS:
             own.pop(name, None)
 
 
-def _unite() -> None:
-    """Tells the caches which states of the switches threads are in now.
+def _merge_caches() -> None:
+    """Passes the states of all threads to `caches`.
 
-    The global state is always among them: a thread that begins later is in it.
+    The global state is always among them, since a new thread starts with it.
     """
     states = [own.get("switches", _Thread.switches) for own in _overriding]
-    caches.unite([_Thread.switches, *states])
+    caches.merge([_Thread.switches, *states])
 
 
 _KEYS = ("key", "switches")
 
 
-def _rekey(own: dict[str, Any] | None) -> bool:
-    """Renews the key of one thread, or the global one; tells whether a switch in it changed."""
+def _update_key(own: dict[str, Any] | None) -> bool:
+    """Updates the key of one thread, or the global one; returns whether a switch changed."""
     values = (own or {}).get
     # 1 == True, but every parser returns values of one type: equal keys are the same keys.
     switches = caches.state(
@@ -162,8 +163,8 @@ def _rekey(own: dict[str, Any] | None) -> bool:
 
 
 def _interned(key: tuple[object, ...]) -> tuple[Any, ...]:
-    """The one object for equal keys; after very many of them (axes with ever new names) another,
-    which costs those who compare by identity a look-up."""
+    """One object for equal keys. After very many keys (axes with new names) it may be another
+    object, and comparisons by identity miss once."""
     if len(_keys) > 4096:
         _keys.clear()
     return _keys.setdefault(key, key)

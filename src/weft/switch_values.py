@@ -1,7 +1,5 @@
-"""The kinds of values that switches have: each takes what was given, or an environment variable's
-text, and returns the form that is kept; a ValueError says what was expected.
-
-Knows no switch.
+"""Parsers of switch values: from a user's value, or the text of an environment variable, to the
+stored value; a ValueError says what was expected.
 """
 
 import os
@@ -45,26 +43,26 @@ def words_of(*choices: str) -> Callable[[Any], str]:
     return parse
 
 
-def whole(least: int) -> Callable[[Any], int]:
+def integer(minimum: int) -> Callable[[Any], int]:
     def parse(value: Any) -> int:
         text = value.strip().lstrip("-") if isinstance(value, str) else ""
         if text.isascii() and text.isdigit():
             value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"a whole number >= {least}")
+        if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+            raise ValueError(f"a whole number >= {minimum}")
         return value
 
     return parse
 
 
-def whole_or_none(least: int) -> Callable[[Any], int | None]:
-    number = whole(least)
+def integer_or_none(minimum: int) -> Callable[[Any], int | None]:
+    parse_integer = integer(minimum)
 
     def parse(value: object) -> int | None:
         if value is None or value in ("", "none", "None"):
             return None
         try:
-            return number(value)
+            return parse_integer(value)
         except ValueError as error:
             raise ValueError(f"{error} or None") from None
 
@@ -73,12 +71,12 @@ def whole_or_none(least: int) -> Callable[[Any], int | None]:
 
 def seconds(value: Any) -> float:
     try:
-        given = float(value)
+        number = float(value)
     except (TypeError, ValueError):
-        given = 0.0
-    if not given > 0:
+        number = 0.0
+    if not number > 0:
         raise ValueError("seconds above 0; inf is for ever")
-    return given
+    return number
 
 
 def text_or_none(value: object) -> str | None:
@@ -127,11 +125,10 @@ def precision(value: object) -> str | None:
         "tensorfloat32": "high",
         "float32": "highest",
     }
-    plain = synonyms.get(value, value) if isinstance(value, str) else value
-    if plain in DOT_ALGORITHMS:
-        return plain
+    name = synonyms.get(value, value) if isinstance(value, str) else value
+    if name in DOT_ALGORITHMS:
+        return name
     try:
-        found: str | None = one_of(None, "default", "high", "highest")(plain)
+        return one_of(None, "default", "high", "highest")(name)  # type: ignore[no-any-return]
     except ValueError as error:
         raise ValueError(f"{error}, or the name of a lax.DotAlgorithmPreset") from None
-    return found

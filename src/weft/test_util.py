@@ -11,7 +11,7 @@ import numpy as np
 from . import dtypes
 from .core.array import as_value
 from .core.source import located
-from .transforms.linear_maps import jvp, vjp
+from .transforms.derivatives import jvp, vjp
 from .tree_util import tree_flatten, tree_leaves, tree_map
 from .typing import PyTree
 
@@ -68,7 +68,7 @@ def check_orders(
     limits: tuple[float | None, float | None, float | None],
     message: str,
 ) -> None:
-    """`check_grads` for one order after the other; `message` lists the derivatives taken."""
+    """`check_grads` up to an order; `message` lists the derivatives taken so far."""
     generator = np.random.default_rng(order)
     if "fwd" in modes:
         pushed = lambda primals, tangents: jvp(f, primals, tangents)  # noqa: E731
@@ -200,40 +200,40 @@ def difference_quotient(
     def quotient(high: Any, low: Any) -> Any:
         if not dtypes.is_inexact(high.dtype):
             return np.zeros(high.shape, dtypes.float0)
-        wide = np.complex128 if dtypes.is_complex(high.dtype) else np.float64
-        return (high.astype(wide) - low.astype(wide)) / (2 * step)
+        dtype = np.complex128 if dtypes.is_complex(high.dtype) else np.float64
+        return (high.astype(dtype) - low.astype(dtype)) / (2 * step)
 
     return [quotient(h, low) for h, low in zip(moved(1.0), moved(-1.0), strict=True)]
 
 
 def inner_product(a: PyTree, b: PyTree) -> Any:
-    """The real part of the sum of products of leaves: what a cotangent makes of a tangent."""
+    """The real part of the sum of products of leaves: a cotangent applied to a tangent."""
     total = 0.0
     for x, y in zip(tree_leaves(a), tree_leaves(b), strict=True):
         x, y = np.asarray(x), np.asarray(y)
         if x.dtype != dtypes.float0 and y.dtype != dtypes.float0:
-            wide = np.complex128 if x.dtype.kind == "c" or y.dtype.kind == "c" else np.float64
-            total += np.sum(x.astype(wide) * y.astype(wide)).real
+            dtype = np.complex128 if "c" in (x.dtype.kind, y.dtype.kind) else np.float64
+            total += np.sum(x.astype(dtype) * y.astype(dtype)).real
     return total
 
 
 def assert_close(
     where: str,
-    found: PyTree,
+    actual: PyTree,
     expected: PyTree,
     atol: float | None,
     rtol: float | None,
     example: PyTree,
 ) -> None:
-    """Compares leaves within the tolerance; that of the least precise dtype in `example`."""
+    """Compares leaves, by default with the tolerance of the least precise dtype in `example`."""
     sizes = [
         dtypes.real_of(x.dtype).itemsize
-        for x in map(as_value, tree_leaves((example, found)))
+        for x in map(as_value, tree_leaves((example, actual)))
         if dtypes.is_inexact(x.dtype)
     ]
     default = _TOLERANCES.get(min(sizes, default=8), 0.1)
     limits = default if rtol is None else rtol, default if atol is None else atol
-    pairs = zip(tree_flatten(found)[0], tree_flatten(expected)[0], strict=True)
+    pairs = zip(tree_flatten(actual)[0], tree_flatten(expected)[0], strict=True)
     for i, (x, y) in enumerate(pairs):
         x, y = np.asarray(x), np.asarray(y)
         if y.dtype != dtypes.float0 and not np.allclose(x, y, *limits, equal_nan=True):

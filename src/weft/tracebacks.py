@@ -1,14 +1,13 @@
 """Tracebacks show the user's frames; weft's own are folded away.
 
-A traced function is called by weft, which is called by the user: ten of weft's frames for one of
-theirs. Where an error passes a public function of weft (`user_lines.py: noted`, `located`),
-the frames of weft are taken out of its traceback. That is done on the way of an error only. The
-whole traceback stays, as `error.unfiltered_traceback`; `weft.config.update("traceback_filtering",
-"off")` leaves tracebacks alone. Knows frames and files; knows nothing of what went wrong.
+weft calls the traced function of a user, who has called weft, so most frames are weft's. When an
+error leaves a public function of weft (`user_lines.py: noted`, `located`), these frames are removed
+from its traceback. The full traceback is `error.unfiltered_traceback`;
+`weft.config.update("traceback_filtering", "off")` leaves tracebacks as they are.
 
-Frames between the last such place and the user can't be taken out, since they aren't in the
-traceback yet. They are marked, so that pytest and IPython don't show them (`__tracebackhide__`),
-and an error that ends the program is folded once more when it is printed.
+Frames between that function and the user are not in the traceback yet, and can't be removed. They
+are marked, so that pytest and IPython do not show them (`__tracebackhide__`), and an error that
+ends the program is folded once more when it is printed.
 """
 
 import sys
@@ -21,8 +20,7 @@ _REMOVED = "  weft removed its own frames; config.update('traceback_filtering', 
 
 
 class _Files:
-    """Beginnings of the names of weft's files, and of libraries' that it calls: set by
-    `user_lines.py`."""
+    """The folders of weft and of libraries that it calls; set by `user_lines.py`."""
 
     inside: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
@@ -31,18 +29,18 @@ class _Files:
 files = _Files()
 
 
-class WholeTraceback:
-    """A traceback as it was before it was folded: `traceback.print_tb` and `pdb` take it for one.
+class FullTraceback:
+    """A traceback before it was folded. `traceback.print_tb` and `pdb` accept it.
 
-    A traceback itself can't be pickled, so an error with one as an attribute could not come back
-    from another process. In a pickle, and in a deep copy, this is None.
+    A traceback can't be pickled, so an error with one as an attribute could not return from another
+    process. In a pickle, and in a deep copy, this is None.
     """
 
     __slots__ = ("folded", "traceback")
 
-    def __init__(self, folded: TracebackType | None, whole: TracebackType) -> None:
-        self.folded = folded  # what folding left of it
-        self.traceback = whole
+    def __init__(self, folded: TracebackType | None, full: TracebackType) -> None:
+        self.folded = folded  # the folded traceback
+        self.traceback = full
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.traceback, name)
@@ -52,9 +50,9 @@ class WholeTraceback:
 
 
 def fold(error: Any) -> None:
-    """Takes weft's frames out of an error's traceback, as the switch says.
+    """Removes weft's frames from an error's traceback, if the switch says so.
 
-    The bare `raise` that follows adds no entry for its own frame (as `raise error` would).
+    A bare `raise` afterwards adds no entry for its own frame, unlike `raise error`.
     """
     mode = thread.traceback_filtering
     if mode == "off":
@@ -63,16 +61,14 @@ def fold(error: Any) -> None:
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = show
     if error.__context__ is not None and stayed_inside(error.__context__):
-        error.__suppress_context__ = (
-            True  # a look-up that missed: "during handling of" says nothing
-        )
+        error.__suppress_context__ = True  # an internal error: "during handling of" would not help
     if error.__traceback__ is None:
         error._weft_folds = True
         return
     entries = []
     trace = error.__traceback__
     inner = getattr(error, "unfiltered_traceback", None)
-    done, whole = (inner.folded, inner.traceback) if inner is not None else (None, None)
+    done, full = (inner.folded, inner.traceback) if inner is not None else (None, None)
     while trace is not None and trace is not done:
         entries.append(trace)
         trace = trace.tb_next
@@ -81,15 +77,15 @@ def fold(error: Any) -> None:
             if is_inside(entry.tb_frame):
                 hide(entry.tb_frame)
         return
-    kept, own = [], False
+    remaining, inside = [], False
     for entry in entries:
         file = entry.tb_frame.f_code.co_filename
-        own = is_inside(entry.tb_frame) or (own and file.startswith(files.libraries))
-        if not own:
-            kept.append(entry)
-    left = chain(kept, trace)
-    error.__traceback__ = left
-    error.unfiltered_traceback = WholeTraceback(left, chain(entries, whole))
+        inside = is_inside(entry.tb_frame) or (inside and file.startswith(files.libraries))
+        if not inside:
+            remaining.append(entry)
+    folded = chain(remaining, trace)
+    error.__traceback__ = folded
+    error.unfiltered_traceback = FullTraceback(folded, chain(entries, full))
     error._weft_folds = True
     if mode == "remove_frames" and _REMOVED not in getattr(error, "__notes__", ()):
         error.add_note(_REMOVED)
@@ -126,7 +122,7 @@ def hide_callers() -> None:
 
 
 def hide(frame: FrameType) -> None:
-    """Has pytest and IPython not show a frame. No variable of its function changes by that."""
+    """Marks a frame, so that pytest and IPython do not show it."""
     frame.f_locals["__tracebackhide__"] = True
 
 

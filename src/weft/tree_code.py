@@ -1,10 +1,8 @@
-"""Writes Python functions that build trees of one structure, and that take them apart.
+"""Generates Python functions that build the trees of one structure, and that flatten them.
 
-Source is made at run time here because a recursive walk takes 40 µs to build a list of 50 dicts of
-two leaves, and this function 3: a quarter of a call of a jitted function that returns such a tree
-(benchmarks/dispatch.py, "100 leaves"). A step of a Transformer of layers, whose weights are 700
-tuples within tuples, takes twice as long if its arguments are flattened by a walk
-(benchmarks/decoding.py). Compiling a function takes some 15 µs a leaf.
+A recursive walk would take a quarter of a call of a jitted function that returns 100 leaves
+(benchmarks/dispatch.py, "100 leaves"), and half of a step of a Transformer whose weights are 700
+nested tuples (benchmarks/decoding.py).
 """
 
 from __future__ import annotations
@@ -13,15 +11,15 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-MOST_LEAVES = 2000
-DEEPEST = 40  # CPython's parser refuses more than some 90 nested brackets
+MAX_COMPILED_LEAVES = 2000
+MAX_COMPILED_DEPTH = 40  # CPython's parser refuses more than some 90 nested brackets
 
 
 class _Constants:
-    """The constants of a generated function, by the names it knows them by."""
+    """The constants of a generated function, by name."""
 
-    def __init__(self, **known: object) -> None:
-        self.values: dict[str, Any] = dict(known)
+    def __init__(self, **values: object) -> None:
+        self.values: dict[str, Any] = values
 
     def __call__(self, value: object) -> str:
         name = f"k{len(self.values)}"
@@ -97,7 +95,7 @@ def compile_match(
     """A function from a tree to its leaves, or to `None` if it has, or may have, another structure.
 
     Args:
-      flatteners: `None` by each type that is known to be one of leaves.
+      flatteners: the table of flatteners; `None` for types of leaves.
     """
     names = _Constants(flatteners=flatteners, type=type, map=map, len=len)
     leaves: list[str] = []
@@ -154,7 +152,7 @@ def _take_apart(
     else:
         refuse(other_type)
         flat = variable()
-        lines.append(f"{flat} = {names(kind.apart)}({x})")
+        lines.append(f"{flat} = {names(kind.flatten_checked)}({x})")
         refuse(f"not {names(kind.same_data)}({flat}[1], {names(treedef.data)})")
         lines.append(_unpacking(parts, f"{flat}[0]"))
     for child, part in zip(children, parts, strict=True):

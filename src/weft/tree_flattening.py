@@ -1,11 +1,8 @@
-"""Flattening pytrees, the hot way: whatever the tree, one look-up a node and little a leaf.
-
-Knows the structures of `treedef.py`; knows nothing of what the leaves are.
+"""Flattening of pytrees, a hot path: one look-up for each node.
 
 Every type has a flattener, `flatten_x(node, leaves)`, which appends the leaves and returns the
-structure. Structures are found, not made: a sequence of leaves by its length, a dict by its keys,
-other nodes by the structures of their children. Measured: a leaf 0.12 µs, a pair 0.3, a list of 50
-dicts of two leaves 17.
+structure. Structures are looked up: of a sequence of leaves by its length, of a dict by its keys,
+of other nodes by the structures of their children (benchmarks/dispatch.py).
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ from .treedef import (
     DICT,
     FLATTENERS,
     LEAF,
-    MOST_INTERNED,
+    MAX_INTERNED,
     Flattener,
     Kind,
     PyTreeDef,
@@ -28,7 +25,7 @@ from .treedef import (
 
 
 def flattener_of(cls: type) -> Flattener | None:
-    """Makes and enters the flattener of a type, by what the registry says of it now."""
+    """Makes the flattener of a type from its kind in the registry, and adds it to the table."""
     kind = kind_of_type(cls)
     flattener: Flattener | None
     if kind is None:
@@ -58,8 +55,8 @@ def flatten(
     leaves: list[Any] = []
     if is_leaf is not None:
         return leaves, _flatten_until(tree, leaves, is_leaf)
-    asked: Any = None
-    while True:  # an unknown type is a KeyError: so the known ones pay nothing for it
+    added: Any = None
+    while True:  # an unknown type raises a KeyError, so known types pay nothing
         try:
             flattener = FLATTENERS[type(tree)]
             if flattener is None:
@@ -67,9 +64,9 @@ def flatten(
             return leaves, flattener(tree, leaves)
         except KeyError as error:
             unknown = error.args[0] if error.args else None
-            if not isinstance(unknown, type) or unknown is asked:
-                raise  # somebody else's
-            asked = unknown
+            if not isinstance(unknown, type) or unknown is added:
+                raise  # from a user's flatten function
+            added = unknown
             flattener_of(unknown)
             leaves = []
 
@@ -79,7 +76,7 @@ def _flatten_until(x: object, leaves: list[Any], is_leaf: Callable[[Any], bool])
     if kind is None:
         leaves.append(x)
         return LEAF
-    parts, data = kind.apart(x)
+    parts, data = kind.flatten_checked(x)
     return kind.node(data, tuple([_flatten_until(part, leaves, is_leaf) for part in parts]))
 
 
@@ -108,10 +105,10 @@ def _sequence_flattener(kind: Kind) -> Flattener:
     return flatten_sequence
 
 
-# By the keys in the order of a dict: what takes its values in sorted order, the structure if they
-# are all leaves, the sorted keys. Other keys than strings have no plan, since 1, 1.0 and True are
-# equal as keys of this table. (So are "a" and an equal member of a StrEnum: a dict of such members
-# may come back with plain strings for keys.)
+# By the keys of a dict in their order: a getter of its values in sorted order, the structure if all
+# are leaves, the sorted keys. Only string keys have a plan, since 1, 1.0 and True are equal as keys
+# of this table. (So are "a" and an equal member of a StrEnum: a dict of such members may come back
+# with plain strings as keys.)
 _PLANS: dict[tuple[str, ...], tuple[Any, PyTreeDef, tuple[str, ...]]] = {}
 
 
@@ -147,14 +144,14 @@ def _plan(order: tuple[str, ...]) -> Any:
     else:
         values_of = tuple
     plan = values_of, DICT.plain_node(keys, (LEAF,) * len(keys)), keys
-    if len(_PLANS) >= MOST_INTERNED:
+    if len(_PLANS) >= MAX_INTERNED:
         _PLANS.clear()
     return _PLANS.setdefault(order, plan)
 
 
 def _custom_flattener(kind: Kind) -> Flattener:
     def flatten_custom(x: object, leaves: list[Any]) -> PyTreeDef:
-        parts, data = kind.apart(x)
+        parts, data = kind.flatten_checked(x)
         return kind.node(data, _flatten_parts(parts, leaves))
 
     return flatten_custom

@@ -1,6 +1,6 @@
-"""Paths to the leaves of a pytree, and to the differences of two structures, and their text.
+"""Paths to the leaves of a pytree: DictKey, SequenceKey, GetAttrKey, FlattenedIndexKey, keystr.
 
-Knows a structure by its attributes only (see `treedef.py`); nothing of how trees are flattened.
+The differences of two structures, as text for errors.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class _Key:
-    """A step of a path: compared by value. (Four dataclasses would take 4 ms of every import.)"""
+    """A step of a path, compared by value. (Not a dataclass, to keep the import fast.)"""
 
     __slots__ = ("_value",)
     _value: Any
@@ -181,9 +181,9 @@ def shown(treedef: Any) -> str:
 
 
 def difference(prefix: Any, full: Any) -> tuple[KeyPath, str, str, str] | None:
-    """The first place at which `full` does not begin as `prefix` does; None if it does.
+    """The first place where `full` differs from `prefix`; None if `prefix` is a prefix.
 
-    Returns: the path, what `prefix` has there, what `full` has there, and a remark, in words.
+    Returns: the path; descriptions of the nodes of `prefix` and `full` there; and a remark.
     """
     kind = prefix.kind
     if kind is None:
@@ -196,14 +196,14 @@ def difference(prefix: Any, full: Any) -> tuple[KeyPath, str, str, str] | None:
     ):
         return (), _root(prefix), _root(full), _remark(prefix, full)
     for key, child, other in zip(prefix.child_keys(), children, others, strict=True):
-        found = difference(child, other)
-        if found:
-            return (key, *found[0]), *found[1:]
+        inner = difference(child, other)
+        if inner:
+            return (key, *inner[0]), *inner[1:]
     return None
 
 
 def mismatch(prefix: object, full: object) -> str:
-    """The end of an error message: where `full` should have been as `prefix` is.
+    """The end of an error message: where `full` differs from `prefix`.
 
     Example:
       >>> from weft.treedef import structure_of

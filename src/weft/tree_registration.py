@@ -1,7 +1,4 @@
-"""Making classes nodes of pytrees: `register_…`, and `Partial`, a function that is a node.
-
-Knows nothing of flattening beyond the registry.
-"""
+"""register_pytree_node, register_dataclass and others: classes become nodes of pytrees. Partial."""
 
 from __future__ import annotations
 
@@ -25,8 +22,8 @@ def _enter(kind: Kind) -> None:
         raise noted(
             TypeError(f"a pytree node type must be a class; got {cls!r}\n  fix: type(x), its class")
         )
-    known = kind_of_type(cls)
-    if known is not None and not known.is_namedtuple:
+    registered = kind_of_type(cls)
+    if registered is not None and not registered.is_namedtuple:
         raise noted(
             ValueError(
                 f"{cls.__name__} is registered as a pytree node already\n"
@@ -43,7 +40,7 @@ def register_pytree_node(
     unflatten_func: Callable[[Any, Any], Any],
     flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
 ) -> None:
-    """Makes direct instances of a class nodes.
+    """Registers a class: its direct instances are nodes.
 
     Args:
       nodetype: the class.
@@ -135,7 +132,7 @@ def register_dataclass(
     meta_fields: Sequence[str] | None = None,
     drop_fields: Sequence[str] = (),
 ) -> Class:
-    """Makes direct instances of a dataclass nodes.
+    """Registers a dataclass: its direct instances are nodes.
 
     Args:
       nodetype: a dataclass, or a class whose constructor takes all fields by keyword.
@@ -192,8 +189,8 @@ def _fields_of(
     if not isinstance(nodetype, type):
         raise noted(TypeError(f"register_dataclass: expected a class; got {nodetype!r:.60}"))
     name = nodetype.__name__
-    known = getattr(nodetype, "__dataclass_fields__", None)  # as `dataclasses.fields` reads it
-    if known is None:
+    declared = getattr(nodetype, "__dataclass_fields__", None)  # as `dataclasses.fields` reads it
+    if declared is None:
         if data_fields is None or meta_fields is None:
             raise noted(
                 TypeError(
@@ -202,7 +199,7 @@ def _fields_of(
                 )
             )
         return tuple(data_fields), tuple(meta_fields)
-    real = [f for f in known.values() if f._field_type.name == "_FIELD"]  # no ClassVar
+    real = [f for f in declared.values() if f._field_type.name == "_FIELD"]  # no ClassVar
     fields = [f for f in real if f.init and f.name not in drop_fields]
     static = [f.name for f in fields if f.metadata.get("static", False)]
     names = [f.name for f in fields]

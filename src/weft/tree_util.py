@@ -1,16 +1,14 @@
-"""Pytrees: nested containers of leaves, taken apart into a list of leaves and a structure.
+"""Pytrees: nested containers of leaves, flattened to a list of leaves and a structure.
 
-Knows nothing of arrays: a leaf is whatever has no registered type.
-
-Nodes are tuples, lists, dicts (in the order of their sorted keys), None (a node without leaves),
-namedtuples, OrderedDicts, defaultdicts, and registered types. Only direct instances count: a
-subclass of a node type is a leaf until it is registered.
+An object of an unregistered type is a leaf. Nodes are tuples, lists, dicts (in the order of their
+sorted keys), None (a node without leaves), namedtuples, OrderedDicts, defaultdicts, and registered
+types. Only direct instances count: a subclass of a node type is a leaf until it is registered.
 
     treedef.py            structures and the registry
-    tree_flattening.py    flattening, fast
-    tree_code.py          a function that builds trees of one structure
+    tree_flattening.py    flattening
+    tree_code.py          generated functions that build and flatten trees of one structure
     tree_paths.py         paths, and errors that name one
-    tree_registration.py  making classes nodes
+    tree_registration.py  registration of classes
 """
 
 from __future__ import annotations
@@ -195,13 +193,13 @@ def tree_all(tree: object, *, is_leaf: IsLeaf | None = None) -> bool:
     return all(flatten(tree, is_leaf)[0])
 
 
-_NOTHING = object()
+_MISSING = object()
 
 
 def tree_reduce(
     function: Callable[[Any, Any], Any],
     tree: object,
-    initializer: object = _NOTHING,
+    initializer: object = _MISSING,
     is_leaf: IsLeaf | None = None,
 ) -> Any:
     """Combines the leaves from left to right, as `functools.reduce` does.
@@ -211,7 +209,7 @@ def tree_reduce(
       6
     """
     leaves = flatten(tree, is_leaf)[0]
-    if initializer is _NOTHING:
+    if initializer is _MISSING:
         if not leaves:
             raise noted(
                 TypeError(
@@ -227,15 +225,15 @@ def tree_reduce_associative(
     operation: Callable[[Any, Any], Any],
     tree: object,
     *,
-    identity: object = _NOTHING,
+    identity: object = _MISSING,
     is_leaf: IsLeaf | None = None,
 ) -> Any:
-    """Combines the leaves in pairs, and the results in pairs: a tree of logarithmic depth.
+    """Combines the leaves in pairs, then the results in pairs, and so on, to logarithmic depth.
 
     Args:
       operation: associative; takes two leaves.
       tree: the leaves are combined in their order.
-      identity: the result for a tree without leaves; combined with nothing otherwise.
+      identity: the result for a tree without leaves; not used otherwise.
       is_leaf: called on each node on the way down; True makes it a leaf.
     Raises: TypeError: no leaves, and no identity.
     Example:
@@ -244,24 +242,24 @@ def tree_reduce_associative(
     """
     parts = flatten(tree, is_leaf)[0]
     if not parts:
-        if identity is _NOTHING:
+        if identity is _MISSING:
             raise TypeError("tree_reduce_associative: a tree without leaves needs an identity")
         return identity
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)
-        rest = parts[len(parts) // 2 * 2 :]
-        parts = [operation(x, y) for x, y in pairs] + rest
+        unpaired = parts[len(parts) // 2 * 2 :]
+        parts = [operation(x, y) for x, y in pairs] + unpaired
     return parts[0]
 
 
 def tree_transpose(
     outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: object
 ) -> Any:
-    """Turns a tree of trees inside out.
+    """Transposes a tree of trees.
 
     Args:
       outer_treedef: the structure outside.
-      inner_treedef: the structure in each of its leaves; found out if None.
+      inner_treedef: the structure in each of its leaves; inferred if None.
       pytree_to_transpose: a tree of structure `outer_treedef.compose(inner_treedef)`.
     Returns: the same leaves, with `inner_treedef` outside.
     Example:
@@ -304,8 +302,8 @@ _BUILTIN = (tuple, list, type(None), *_KEYED)
 
 
 def _same_nodes(a: PyTreeDef, b: PyTreeDef) -> bool:
-    """True if two structures have the same nodes: of registered classes the data may differ, which
-    may well be about the children, and a class that flattens what is in it has only leaves."""
+    """True if two structures have the same nodes. The data of registered classes may differ, since
+    it may describe the children; and a class that flattens its contents has only leaves."""
     children, others = a.children(), b.children()
     if len(children) != len(others):
         kind = a.kind
@@ -366,7 +364,7 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
 
 
 def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
-    """A tree of a structure, from an iterable of children a node, themselves so.
+    """A tree of a structure, from nested iterables of children.
 
     Example:
       >>> build_tree(tree_structure((0, {"a": 0, "b": 0})), [1, [2, 3]])
@@ -392,7 +390,7 @@ def broadcast_prefix(
     is_leaf: IsLeaf | None = None,
     name: str = "broadcast_prefix",
 ) -> list[Any]:
-    """For each leaf of a tree, the leaf of a prefix of it that stands for it.
+    """The leaves of a prefix, one for each leaf of the full tree.
 
     Args:
       prefix_tree: begins as `full_tree` does; each of its leaves stands for a subtree.
@@ -421,13 +419,13 @@ def tree_broadcast(prefix_tree: object, full_tree: object, is_leaf: IsLeaf | Non
 def flatten_axes(
     name: str, treedef: PyTreeDef, axes_tree: object, is_leaf: IsLeaf | None = None
 ) -> list[Any]:
-    """For each leaf of a structure its axis; in the prefix `axes_tree` None is a leaf too.
+    """The axis of each leaf of a structure; in the prefix `axes_tree`, None is a leaf.
 
     Args:
       name: how the error calls the axes, such as "vmap in_axes".
       treedef: the structure of the arguments.
       axes_tree: a prefix of such a tree, with an axis or None at its leaves.
-      is_leaf: says what is a leaf of the prefix, in the place of that.
+      is_leaf: returns True for the leaves of the prefix; by default for None.
     Raises: ValueError: not a prefix; names the path.
     Example:
       >>> flatten_axes("vmap in_axes", tree_structure(("x", {"w": 0, "b": 0})), (None, 1))
@@ -461,7 +459,7 @@ def _broadcast(
 
 
 def _leaf_counts(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
-    """Appends how many leaves of `full` are under each leaf of `prefix`; False if it isn't one."""
+    """Appends the number of leaves of `full` under each leaf of `prefix`; False if it is none."""
     kind = prefix.kind
     if kind is None:
         counts.append(full.num_leaves)
@@ -495,11 +493,11 @@ def tree_flatten_with_path(
       >>> [(keystr(path), leaf) for path, leaf in pairs]
       [("['a'][0]", 1), ("['a'][1]", 2), ("['b']", 3)]
     """
-    asked = is_leaf
+    is_leaf_at = is_leaf
     if is_leaf is not None and not is_leaf_takes_path:
-        asked = lambda path, x: is_leaf(x)  # noqa: E731
+        is_leaf_at = lambda path, x: is_leaf(x)  # noqa: E731
     pairs: list[tuple[KeyPath, Any]] = []
-    return pairs, _with_paths(tree, asked, (), pairs)
+    return pairs, _with_paths(tree, is_leaf_at, (), pairs)
 
 
 def _with_paths(
@@ -512,7 +510,7 @@ def _with_paths(
     if kind is None:
         pairs.append((path, x))
         return LEAF
-    parts, data = kind.apart(x)
+    parts, data = kind.flatten_checked(x)
     keys = kind.keys(x, data, len(parts))
     children = [
         _with_paths(part, is_leaf, (*path, key), pairs)

@@ -1,12 +1,12 @@
-"""The structure of a pytree as a value, and the registry of node types.
+"""PyTreeDef, the structure of a pytree, and the registry of node types.
 
-Knows nothing of arrays: whatever has an unregistered type is a leaf. Flattening is in
-`tree_flattening.py`, the text of errors in `tree_paths.py`.
+An object of an unregistered type is a leaf. Flattening is in `tree_flattening.py`, the text of
+errors in `tree_paths.py`.
 
-A *treedef* is what is left of a tree without its leaves: a kind of node, the node's data (the keys
-of a dict, …) and one treedef a child. Structures made of plain containers are interned, so that
-comparing two is mostly one `is`; a treedef whose data may be anything (custom nodes) is not, for
-it would keep that alive. Equality is by value in any case.
+A *treedef* is a tree without its leaves: a kind of node, the node's data (the keys of a dict, …)
+and a treedef for each child. Treedefs of plain containers are interned, so comparing two is mostly
+one `is`. Those with other data (custom nodes) are not, since the table would keep the data alive.
+Equality is by value in any case.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from .errors import ShapeError
-from .tree_code import DEEPEST, MOST_LEAVES, compile_build, compile_match
+from .tree_code import MAX_COMPILED_DEPTH, MAX_COMPILED_LEAVES, compile_build, compile_match
 from .tree_paths import DictKey, GetAttrKey, SequenceKey, mismatch, shown
 from .user_lines import noted
 
-MOST_INTERNED = 4096  # structures; then the table starts anew: equal treedefs may be two objects
-MOST_CLASSES = 512  # that are not registered; then the tables start anew, so that classes can die
+MAX_INTERNED = 4096  # structures; then the table is cleared: equal treedefs may be two objects
+MAX_UNREGISTERED_CLASSES = 512  # then the tables are cleared, so that classes can be freed
 
 REGISTERED: dict[type, Kind] = {}
-"""The registered classes, for ever, and their kinds."""
+"""The kinds of the registered classes."""
 
 KINDS: dict[type, Kind | None] = {}
-"""The types met so far: their kinds, None for those of leaves."""
+"""The kinds of all types flattened so far; None for leaves."""
 
 Flattener: TypeAlias = "Callable[[Any, list[Any]], PyTreeDef]"
 
 FLATTENERS: dict[type, Flattener | None] = {}
-"""Their flatteners, None for those of leaves (`tree_flattening.py`)."""
+"""The flatteners of these types; None for leaves (`tree_flattening.py`)."""
 
 _interned: dict[tuple[Any, ...], PyTreeDef] = {}  # by class, data, and identity of the children
 
 
 class Kind:
-    """A kind of node: how it comes apart and together.
+    """A kind of node: how to flatten and unflatten it.
 
     Attributes:
       type: the class whose direct instances are such nodes.
       flatten: from a node to (children, data).
       unflatten: from data and children to a node.
-      keys: from a node or None, its data and the number of children to their path keys.
+      keys: from a node or None, its data and the number of children to the children's path keys.
       fields: for dataclasses, the names of (children, data).
       is_namedtuple: whether the type takes its children as positional arguments.
     """
@@ -75,25 +75,25 @@ class Kind:
         return hash(self.type)
 
     def node(self, data: object, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
-        """The treedef of such a node; the same object for the same structure, if it is plain."""
+        """The treedef of such a node; interned if the data is plain."""
         if data is not None and not is_plain(data):
             return PyTreeDef(self, data, children)
         return self.plain_node(data, children)
 
     def plain_node(self, data: object, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
-        """`node`, for data that are known to be plain."""
+        """`node`, for plain data."""
         key = (self.type, data, *map(id, children))  # the entry keeps the children alive
-        found = _interned.get(key)
-        if found is None:
-            found = PyTreeDef(self, data, children)
+        treedef = _interned.get(key)
+        if treedef is None:
+            treedef = PyTreeDef(self, data, children)
             if all(child.interned for child in children):
-                found.interned = True
-                if len(_interned) >= MOST_INTERNED:
+                treedef.interned = True
+                if len(_interned) >= MAX_INTERNED:
                     _interned.clear()
-                found = _interned.setdefault(key, found)
-        return found
+                treedef = _interned.setdefault(key, treedef)
+        return treedef
 
-    def apart(self, x: object) -> tuple[tuple[Any, ...], Any]:
+    def flatten_checked(self, x: object) -> tuple[tuple[Any, ...], Any]:
         """`flatten(x)`, checked."""
         result: Any = self.flatten(x)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
@@ -109,8 +109,8 @@ class Kind:
     def same_data(self, a: Any, b: Any) -> bool:
         """True if the data of two such nodes are equal.
 
-        Keys of dicts are equal if a dict would say so. Other data must have the same type too: 1,
-        1.0 and True are different statements.
+        Keys of dicts are compared as dicts do. Other data must have the same type too: 1, 1.0 and
+        True differ.
         """
         if a is b:
             return True
@@ -141,7 +141,7 @@ def same_data(a: Any, b: Any) -> bool:
 
 
 def is_plain(data: object) -> bool:
-    """True if holding on to `data` is harmless, and equal data are interchangeable."""
+    """True if `data` may be kept alive, and equal data are interchangeable."""
     return type(data) is str or (type(data) is tuple and all(type(part) is str for part in data))
 
 
@@ -162,7 +162,7 @@ class PyTreeDef:
     )  # fmt: skip
 
     kind: Kind | None
-    """The registered node class of the root; None if it is a leaf."""
+    """The kind of the root; None if it is a leaf."""
     data: Any
     num_leaves: int
     num_nodes: int
@@ -229,7 +229,7 @@ class PyTreeDef:
         return None if self.kind is None else (self.kind.type, self.data)
 
     def child_keys(self) -> Sequence[Any]:
-        """The path keys of the root's children, as far as the structure tells them."""
+        """The path keys of the root's children, as far as the structure determines them."""
         kind = self.kind
         return () if kind is None else kind.keys(None, self.data, len(self._children))
 
@@ -253,17 +253,14 @@ class PyTreeDef:
 
     @property
     def builder(self) -> Callable[[Iterable[Any]], Any]:
-        """`unflatten` as a function compiled for this structure, for results of jitted functions.
-
-        A tree of 100 leaves takes it 3 µs in place of 40, a quarter of the whole call
-        (benchmarks/dispatch.py).
-        """
+        """`unflatten` as a function compiled for this structure, for results of jitted functions
+        (benchmarks/dispatch.py, "100 leaves")."""
         if self._build is None:
             self._build = compile_build(self) if self._is_compilable() else self.unflatten
         return self._build
 
     def wrong_count(self, leaves: object) -> ValueError:
-        """The error for leaves that don't fit in number."""
+        """The error for a wrong number of leaves."""
         count = str(len(leaves)) if hasattr(leaves, "__len__") else "another number"
         return noted(
             ShapeError(
@@ -274,9 +271,9 @@ class PyTreeDef:
 
     def _is_compilable(self) -> bool:
         return (
-            self.num_leaves <= MOST_LEAVES
-            and self.num_nodes <= 2 * MOST_LEAVES
-            and _depth(self) <= DEEPEST
+            self.num_leaves <= MAX_COMPILED_LEAVES
+            and self.num_nodes <= 2 * MAX_COMPILED_LEAVES
+            and _depth(self) <= MAX_COMPILED_DEPTH
         )
 
     # -- tree → leaves --
@@ -284,8 +281,8 @@ class PyTreeDef:
     @property
     def matcher(self) -> Callable[[Any], list[Any] | None]:
         """A function `match(tree)`, compiled for this structure: the leaves of a tree of this
-        structure, or `None`, which means "flatten and see". It takes a quarter of the time that
-        flattening takes.
+        structure, or `None` if the tree has, or may have, another structure. It is four times
+        faster than flattening (benchmarks/decoding.py).
         """
         if self._match is None:
             compilable = self._is_compilable()
@@ -298,20 +295,20 @@ class PyTreeDef:
         Args:
           tree: a tree that begins as this structure does.
           name: what the caller's argument is called, for the error.
-        Raises: ValueError: `tree` begins otherwise; tells at which path.
+        Raises: ValueError: `tree` does not begin so; names the path.
         Example:
           >>> structure_of((1, [2])).flatten_up_to(("x", [{"y": 3}]))
           ['x', {'y': 3}]
         """
-        found: list[Any] = []
-        if not _flatten_up_to(self, tree, found):
+        subtrees: list[Any] = []
+        if not _flatten_up_to(self, tree, subtrees):
             raise noted(
                 ShapeError(
                     f"{name}: {mismatch(self, structure_of(tree))}\n"
                     f"  fix: a tree that begins as {self!r:.400}"
                 )
             )
-        return found
+        return subtrees
 
     # -- text --
 
@@ -334,11 +331,11 @@ def _build(treedef: PyTreeDef, leaves: list[Any], i: int) -> Any:
 
 
 def structure_of(x: object) -> PyTreeDef:
-    """The structure of a tree; `tree_flatten.flatten` is the fast way to it."""
+    """The structure of a tree; `tree_flattening.flatten` is faster."""
     kind = kind_of(x)
     if kind is None:
         return LEAF
-    parts, data = kind.apart(x)
+    parts, data = kind.flatten_checked(x)
     return kind.node(data, tuple(map(structure_of, parts)))
 
 
@@ -346,19 +343,19 @@ def _depth(treedef: PyTreeDef) -> int:
     return 1 + max(map(_depth, treedef._children), default=0)
 
 
-def _flatten_up_to(treedef: PyTreeDef, x: object, found: list[Any]) -> bool:
+def _flatten_up_to(treedef: PyTreeDef, x: object, subtrees: list[Any]) -> bool:
     kind = treedef.kind
     if kind is None:
-        found.append(x)
+        subtrees.append(x)
         return True
     if kind_of(x) != kind:
         return False
-    parts, data = kind.apart(x)
+    parts, data = kind.flatten_checked(x)
     children = treedef._children
     if len(parts) != len(children) or not kind.same_data(data, treedef.data):
         return False
     return all(
-        _flatten_up_to(child, part, found) for child, part in zip(children, parts, strict=True)
+        _flatten_up_to(child, part, subtrees) for child, part in zip(children, parts, strict=True)
     )
 
 
@@ -382,16 +379,16 @@ def kind_of_type(cls: type) -> Kind | None:
 
 
 def _classified(cls: type) -> Kind | None:
-    """Enters a type that is not in the table: a registered one has its kind, a namedtuple class is
-    a node, anything else is a leaf."""
+    """Adds a type to the table: a registered class has its kind, a namedtuple class is a node, and
+    any other type is a leaf."""
     kind = REGISTERED.get(cls)
     if kind is None and issubclass(cls, tuple) and hasattr(cls, "_fields"):
         kind = _namedtuple_kind(cls)
-    if len(KINDS) >= MOST_CLASSES + len(REGISTERED):
+    if len(KINDS) >= MAX_UNREGISTERED_CLASSES + len(REGISTERED):
         KINDS.clear()
         KINDS.update(REGISTERED)
         FLATTENERS.clear()
-        _interned.clear()  # structures have kinds in them, and so classes
+        _interned.clear()  # structures refer to kinds, and so to classes
     return KINDS.setdefault(cls, kind)
 
 
@@ -400,7 +397,7 @@ def enter(kind: Kind) -> None:
     REGISTERED[kind.type] = KINDS[kind.type] = kind
 
 
-# ---- the kinds that Python has ----
+# ---- the built-in kinds ----
 
 
 def sorted_keys(x: dict[Any, Any]) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""The types that annotations of public functions use. Knows no module of weft at run time."""
+"""The types in annotations of public functions: Array, ArrayLike, DTypeLike, Shape, Axis, …"""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""The user's line: the innermost frame outside weft and NumPy, found only when something failed.
-
-Knows frames and code objects; nothing of traces, nor of functions that weft calls.
-"""
+"""The user's line: the innermost frame outside weft and NumPy, found only when something failed."""
 
 import contextlib
 import functools
+import inspect
 import os
 import sys
 from types import FrameType
@@ -17,15 +15,15 @@ from .tracebacks import files, fold
 E = TypeVar("E", bound=BaseException)
 
 HERE = os.path.dirname(__file__) + os.sep
-_OWN = (HERE, "<weft ")  # what weft generates is compiled under such names
+_OWN_FILES = (HERE, "<weft ")  # what weft generates is compiled under such names
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 _LIBRARIES = (_NUMPY, functools.__file__, contextlib.__file__)
-_INSIDE = (*_OWN, *_LIBRARIES)
-files.inside, files.libraries = _OWN, _LIBRARIES
+_INSIDE = (*_OWN_FILES, *_LIBRARIES)
+files.inside, files.libraries = _OWN_FILES, _LIBRARIES
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame of code that isn't weft's, NumPy's, or between the two in Python."""
+    """The innermost frame outside weft and the libraries that it calls."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
         frame = frame.f_back
@@ -46,19 +44,19 @@ def _line(frame: FrameType, number: int) -> str:
 def note_user_line(error: BaseException) -> None:
     """Adds the user's line to an error, once, as a note (PEP 678).
 
-    It is the innermost one that the error came through, or else the one that called weft. The
-    traceback loses weft's own frames: see `tracebacks.py`.
+    It is the innermost user's line that the error passed, or else the line that called weft. Weft's
+    own frames are removed from the traceback: see `tracebacks.py`.
     """
     fold(error)
     if any(note.startswith("  at ") for note in getattr(error, "__notes__", ())):
         return
-    found = None
+    innermost = None
     trace = error.__traceback__
     while trace is not None:
         if not trace.tb_frame.f_code.co_filename.startswith(_INSIDE):
-            found = trace
+            innermost = trace
         trace = trace.tb_next
-    line = user_line() if found is None else _line(found.tb_frame, found.tb_lineno)
+    line = user_line() if innermost is None else _line(innermost.tb_frame, innermost.tb_lineno)
     error.add_note(f"  at {line}")
 
 
@@ -66,6 +64,34 @@ def noted(error: E) -> E:
     """An error with the user's line on it: `raise noted(TypeError(…))`."""
     note_user_line(error)
     return error
+
+
+def called_with(x: object) -> tuple[str | None, str | None]:
+    """The public function of weft that the user called with `x`, and the parameter's name.
+
+    (None, None) if there is none, as for an operator. Of the functions between the user's line and
+    this one it is the outermost that has a parameter which is `x`, or a sequence with `x` in it:
+    its name is then "arrays[0]".
+    """
+    names: tuple[str | None, str | None] = (None, None)
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
+        code = frame.f_code
+        if code.co_qualname in frame.f_globals.get("__all__", ()):
+            varargs = bool(code.co_flags & inspect.CO_VARARGS)
+            n = code.co_argcount + code.co_kwonlyargcount + varargs
+            for name in code.co_varnames[:n]:
+                value = frame.f_locals.get(name)
+                if value is x:
+                    names = code.co_name, name
+                    break
+                items = value if isinstance(value, (list, tuple, str)) else ()
+                at = next((i for i, item in enumerate(items) if item is x), None)
+                if at is not None:
+                    names = code.co_name, f"{name}[{at}]"
+                    break
+        frame = frame.f_back
+    return names
 
 
 def levels_to_user() -> int:

@@ -1,4 +1,4 @@
-"""Lists in step: what programs that walk through programs are written with."""
+"""safe_map, safe_zip, split_list, unzip2: helpers for lists, as interpreters use them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @located
 def safe_map(f: Callable[..., T], *args: Iterable[object]) -> list[T]:
-    """The list of a function's results for the items of lists of one length.
+    """The list of results of a function for the items of several lists of one length.
 
     Raises: ValueError: the lengths differ.
     Example:
@@ -39,7 +39,7 @@ def safe_zip(*args: Iterable[object]) -> list[tuple[Any, ...]]:
 
 
 def rows(operation: str, args: Sequence[Iterable[Any]]) -> list[tuple[Any, ...]]:
-    """The items of lists in step; lists of several lengths are refused."""
+    """The tuples of items of several lists; raises an error for different lengths."""
     columns = [list(a) for a in args]
     lengths = [len(c) for c in columns]
     if not columns or len(set(lengths)) > 1:
@@ -71,8 +71,8 @@ def split_list(args: Sequence[T], ns: Sequence[int]) -> list[list[T]]:
     """
     if min(ns, default=0) < 0 or sum(ns) > len(args):
         raise ValueError(f"split_list: {len(args)} items can't be split into parts of {list(ns)}")
-    parts, rest = [], list(args)
+    parts, remaining = [], list(args)
     for n in ns:
-        parts.append(rest[:n])
-        rest = rest[n:]
-    return [*parts, rest]
+        parts.append(remaining[:n])
+        remaining = remaining[n:]
+    return [*parts, remaining]

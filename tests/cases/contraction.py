@@ -5,8 +5,8 @@ import string
 import numpy as np
 
 from cases.case import ALL, NUMBERS, Case, f32
-from weft.lax import contraction as lax
-from weft.primitives import contraction as p
+from weft.lax import products as lax
+from weft.primitives import products as p
 from weft.primitives.dot_algorithms import DotAlgorithmPreset
 
 

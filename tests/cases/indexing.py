@@ -7,7 +7,7 @@ import numpy as np
 
 from cases.case import ALL, Case, f32, kind_of
 from weft.primitives import indexing as p
-from weft.primitives.dimension_numbers import (
+from weft.primitives.gather_dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,

@@ -3,8 +3,8 @@
 import numpy as np
 
 from cases.case import ALL, NUMBERS, REAL, Case, f32, i32
-from weft.lax import reduction as lax
-from weft.primitives import reduction as p, structural
+from weft.lax import reductions as lax
+from weft.primitives import reductions as p, structural
 
 MORE = ("int4", "float8_e4m3fn", "float8_e5m2", "float64", "int64")
 SHAPES = [((3, 4), (0,)), ((3, 4), (1,)), ((3, 4), (0, 1)), ((5,), (0,)), ((2, 3, 4), (0, 2))]

@@ -8,7 +8,12 @@ import numpy as np
 import scipy.special
 
 from cases.case import FLOATS, Case, f32
-from weft.primitives import incomplete, special
+from weft.primitives import (
+    bessel_functions,
+    error_functions,
+    gamma_functions,
+    incomplete_gamma_beta,
+)
 
 TABLE = json.loads((pathlib.Path(__file__).parent / "special_values.json").read_text())
 RTOL = {"float64": 2e-12, "float32": 1e-5}
@@ -42,16 +47,20 @@ def scipy_trigamma(x):
 
 
 UNARY = [
-    (special.erf, ANY, {"oracle": elementwise(math.erf), "ulp": 8}),
-    (special.erfc, ANY, {"oracle": elementwise(math.erfc), "ulp": 64}),
-    (special.erf_inv, INSIDE, {"ulp": 16}),
-    (special.lgamma, POSITIVE, {"oracle": elementwise(math.lgamma), "ulp": 16, "lower_atol": 1e-6}),
-    (special.digamma, POSITIVE, {"ulp": 16, "lower_atol": 1e-6}),
-    (special.digamma, NEGATIVE, {"ulp": 16, "lower_atol": 1e-4}),
-    (special.trigamma, POSITIVE, {"oracle": elementwise(scipy_trigamma), "ulp": 8}),
-    (special.trigamma, NEGATIVE, {"oracle": elementwise(scipy_trigamma), "ulp": 16}),
-    (special.bessel_i0e, ANY, {"ulp": 16}),
-    (special.bessel_i1e, ANY, {"ulp": 16}),
+    (error_functions.erf, ANY, {"oracle": elementwise(math.erf), "ulp": 8}),
+    (error_functions.erfc, ANY, {"oracle": elementwise(math.erfc), "ulp": 64}),
+    (error_functions.erf_inv, INSIDE, {"ulp": 16}),
+    (
+        gamma_functions.lgamma,
+        POSITIVE,
+        {"oracle": elementwise(math.lgamma), "ulp": 16, "lower_atol": 1e-6},
+    ),
+    (gamma_functions.digamma, POSITIVE, {"ulp": 16, "lower_atol": 1e-6}),
+    (gamma_functions.digamma, NEGATIVE, {"ulp": 16, "lower_atol": 1e-4}),
+    (gamma_functions.trigamma, POSITIVE, {"oracle": elementwise(scipy_trigamma), "ulp": 8}),
+    (gamma_functions.trigamma, NEGATIVE, {"oracle": elementwise(scipy_trigamma), "ulp": 16}),
+    (bessel_functions.bessel_i0e, ANY, {"ulp": 16}),
+    (bessel_functions.bessel_i1e, ANY, {"ulp": 16}),
 ]
 # all smaller floats are computed in float32, as bfloat16 is
 ENOUGH = dict.fromkeys(
@@ -66,15 +75,16 @@ ENOUGH = dict.fromkeys(
     "computed in float32, as bfloat16 is",
 )
 TABULATED = (
-    special.erf, special.erfc, special.erf_inv, special.lgamma, special.digamma, special.bessel_i0e,
-    special.bessel_i1e, special.zeta, special.polygamma, incomplete.igamma, incomplete.igammac,
-    incomplete.regularized_incomplete_beta,
+    error_functions.erf, error_functions.erfc, error_functions.erf_inv, gamma_functions.lgamma,
+    gamma_functions.digamma, bessel_functions.bessel_i0e, bessel_functions.bessel_i1e,
+    gamma_functions.zeta, gamma_functions.polygamma, incomplete_gamma_beta.igamma,
+    incomplete_gamma_beta.igammac, incomplete_gamma_beta.regularized_incomplete_beta,
 )  # fmt: skip
 
 CASES = [
     *(Case(p, [x], dtypes=FLOATS, elementwise=x is not NEGATIVE, **more) for p, x, more in UNARY),
     Case(
-        special.zeta,
+        gamma_functions.zeta,
         [f32(3, 4, low=1.5, high=6), POSITIVE],
         differentiable=(1,),
         dtypes=FLOATS,
@@ -84,14 +94,14 @@ CASES = [
         edges_without=ENOUGH,
     ),
     Case(
-        special.polygamma,
+        gamma_functions.polygamma,
         [np.array([[0], [1], [2]], np.float32), POSITIVE],
         differentiable=(1,),
         ulp=32,
         name="polygamma",
     ),
     Case(
-        incomplete.igamma,
+        incomplete_gamma_beta.igamma,
         [POSITIVE, POSITIVE],
         dtypes=("bfloat16",),
         ulp=64,
@@ -102,7 +112,7 @@ CASES = [
         edges_without=ENOUGH,
     ),
     Case(
-        incomplete.igammac,
+        incomplete_gamma_beta.igammac,
         [POSITIVE, POSITIVE],
         dtypes=("bfloat16",),
         ulp=64,
@@ -113,7 +123,7 @@ CASES = [
         edges_without=ENOUGH,
     ),
     Case(
-        incomplete.igamma,
+        incomplete_gamma_beta.igamma,
         [np.full(6, 3, np.float32), np.array([0.1, 0.5, 1, 2, 5, 20], np.float32)],
         name="igamma(3, x)",
         oracle=exact_integer_gamma,
@@ -122,7 +132,7 @@ CASES = [
         differentiable=(1,),
     ),
     Case(
-        incomplete.igamma_grad_a,
+        incomplete_gamma_beta.igamma_grad_a,
         [POSITIVE, POSITIVE],
         dtypes=("bfloat16",),
         ulp=256,
@@ -130,14 +140,14 @@ CASES = [
         differentiable=(1,),
     ),
     Case(
-        incomplete.random_gamma_grad,
+        incomplete_gamma_beta.random_gamma_grad,
         [POSITIVE, POSITIVE],
         dtypes=("bfloat16",),
         ulp=256,
         differentiable=(),
     ),
     Case(
-        incomplete.regularized_incomplete_beta,
+        incomplete_gamma_beta.regularized_incomplete_beta,
         [POSITIVE, POSITIVE, UNIT],
         dtypes=("bfloat16",),
         ulp=64,
@@ -152,10 +162,10 @@ CASES = [
             oracle=lambda a, x, out=out: np.where(x == 0, np.nan, out),
             differentiable=(),
         )
-        for f, out in [(incomplete.igamma, 1), (incomplete.igammac, 0)]
+        for f, out in [(incomplete_gamma_beta.igamma, 1), (incomplete_gamma_beta.igammac, 0)]
     ),
     Case(
-        special.digamma,
+        gamma_functions.digamma,
         [np.array([0.0, -0.0, 1.0], np.float32)],
         name="digamma at its pole",
         oracle=lambda x: np.array([-np.inf, np.inf, -np.euler_gamma]),
@@ -163,7 +173,7 @@ CASES = [
         differentiable=(),
     ),
     Case(
-        special.trigamma,
+        gamma_functions.trigamma,
         [np.array([0.0, -0.0, -1.0, -3.0, 1e-30, -np.inf, np.inf, np.nan, 1e30], np.float32)],
         name="trigamma at its poles and far away",
         oracle=lambda x: np.array([*[np.inf] * 6, 0.0, np.nan, 1e-30]),

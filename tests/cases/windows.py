@@ -7,7 +7,7 @@ import numpy as np
 from cases.case import NUMBERS, REAL, Case, f32, i32
 from weft.lax import windows as lax
 from weft.primitives import arithmetic, structural, windows as p
-from weft.primitives.extremes import highest, lowest
+from weft.primitives.monoids import highest, lowest
 from weft.primitives.windows import Geometry
 
 NARROW = ("int4", "float8_e5m2", "float64")

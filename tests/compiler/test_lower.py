@@ -8,7 +8,7 @@ import pytest
 import weft
 from weft.compiler.lower import lower
 from weft.core.primitive import Primitive, registry
-from weft.primitives.transcendental import cos, sin
+from weft.primitives.trigonometric import cos, sin
 
 
 def text_of(f, *args, **options):

@@ -9,7 +9,7 @@ import weft
 from weft.compiler.compiled import run_program
 from weft.compiler.lowered import Constant, LoweredProgram, PassedInput, Result, program_of
 from weft.primitives.structural import add, reduce_sum
-from weft.primitives.transcendental import sin
+from weft.primitives.trigonometric import sin
 
 
 def f32(x):

@@ -6,7 +6,7 @@ import pytest
 import weft
 import weft.numpy as np
 from weft.compiler.lower import lower
-from weft.compiler.outline import FEWEST, SMALLEST, find_runs, outlined
+from weft.compiler.outline import MIN_BLOCK, MIN_REPEATS, find_runs, outlined
 from weft.compiler.simplify import without_dead_code
 from weft.core.jaxpr import run
 from weft.core.trace import current
@@ -81,7 +81,7 @@ def test_layers_of_two_kinds_are_found_as_pairs():
 
 @pytest.mark.parametrize("depth", [1, 2])
 def test_few_repetitions_stay_as_they_are(depth):
-    assert depth < FEWEST
+    assert depth < MIN_REPEATS
     jaxpr = lean_jaxpr(network, *arguments(depth))
     assert outlined(jaxpr) is jaxpr
 
@@ -96,8 +96,8 @@ def test_small_blocks_stay_as_they_are():
     assert outlined(jaxpr) is jaxpr
 
 
-@pytest.mark.parametrize("period", [SMALLEST, SMALLEST + 7])
-@pytest.mark.parametrize("count", [FEWEST, 10])
+@pytest.mark.parametrize("period", [MIN_BLOCK, MIN_BLOCK + 7])
+@pytest.mark.parametrize("count", [MIN_REPEATS, 10])
 @pytest.mark.parametrize("margin", [0, 5])
 def test_runs_are_found_wherever_they_lie(period, count, margin):
     prefix = [10_000 + i for i in range(margin)]

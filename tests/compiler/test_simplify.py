@@ -13,12 +13,11 @@ from weft.compiler.simplify import (
     without_repetition,
 )
 from weft.core.checking import check_jaxpr
-from weft.core.effects import Effects
 from weft.core.jaxpr import Var, run
-from weft.core.primitive import Primitive, registry
+from weft.core.primitive import Effects, Primitive, registry
 from weft.core.trace import current
 from weft.primitives.structural import reduce_sum
-from weft.primitives.transcendental import cos, sin
+from weft.primitives.trigonometric import cos, sin
 
 
 def f32(x):

@@ -4,6 +4,7 @@ import gc
 import threading
 
 import numpy as np
+import pytest
 
 import weft
 from weft.core.aval import Aval, _interned, aval
@@ -50,3 +51,13 @@ def test_threads_that_intern_at_once_get_one_object():
 def test_avals_of_keys():
     key = weft.random.key(0)
     assert weft.core.ShapedArray((), key.dtype) is key.aval
+
+
+@pytest.mark.parametrize(
+    ("dtype", "short"),
+    [("float32", "f32"), ("bfloat16", "bf16"), ("uint8", "u8"), ("int32", "i32"),
+     ("complex64", "c64"), ("bool", "bool")],
+)  # fmt: skip
+def test_short_text(dtype, short):
+    assert Aval((2, 3), dtype).str_short() == f"{dtype}[2,3]"
+    assert Aval((2, 3), dtype).str_short(short_dtypes=True) == f"{short}[2,3]"

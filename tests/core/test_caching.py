@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.core.caching import MOST_DERIVED, derived, exact
+from weft.core.caching import MAX_DERIVATIONS, derived, exact
 
 
 class Program:
@@ -132,11 +132,11 @@ def test_of_too_many_results_the_oldest_go():
         return 2 * x
 
     program = Program()
-    for x in range(10 * MOST_DERIVED):
+    for x in range(10 * MAX_DERIVATIONS):
         assert doubled(program, x) == 2 * x
-    assert len(program.derivations[doubled]) <= MOST_DERIVED
+    assert len(program.derivations[doubled]) <= MAX_DERIVATIONS
     del calls[:]
-    assert doubled(program, 10 * MOST_DERIVED - 1) == 20 * MOST_DERIVED - 2
+    assert doubled(program, 10 * MAX_DERIVATIONS - 1) == 20 * MAX_DERIVATIONS - 2
     assert calls == []
     assert doubled(program, 0) == 0
     assert calls == [0]
@@ -167,7 +167,7 @@ def test_threads_that_fill_a_bounded_table_get_right_results():
     program, wrong = Program(), []
 
     def work(start):
-        for x in range(start, start + 3 * MOST_DERIVED):
+        for x in range(start, start + 3 * MAX_DERIVATIONS):
             if wide(program, x) != (x, x + 1):
                 wrong.append(x)
 

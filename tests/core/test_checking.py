@@ -12,7 +12,7 @@ from weft.core.jaxpr import Equation, Jaxpr, Var
 from weft.errors import InvalidJaxprError
 from weft.primitives.arithmetic import mul
 from weft.primitives.structural import add, reduce_sum
-from weft.primitives.transcendental import sin
+from weft.primitives.trigonometric import sin
 
 F32 = aval((), np.dtype(np.float32))
 VECTOR = aval((3,), np.dtype(np.float32))

@@ -5,9 +5,8 @@ import pytest
 
 import weft
 from weft import lax, numpy as np
-from weft.core.collective import Collective
 from weft.core.jaxpr import only_computes, uses_axis
-from weft.core.primitive import Primitive, Shared, registry
+from weft.core.primitive import Collective, Primitive, Shared, registry
 from weft.primitives.collectives import axis_index, psum
 from weft.programs.uniformity import Divergence, Scope
 

@@ -4,9 +4,8 @@ import pytest
 
 import weft
 from weft.compiler.simplify import has_effects, jaxpr_calls_host, without_dead_code
-from weft.core.effects import OF_PROGRAMS_INSIDE, Effects
 from weft.core.jaxpr import only_computes
-from weft.core.primitive import Primitive, registry
+from weft.core.primitive import OF_PROGRAMS_INSIDE, Effects, Primitive, registry
 
 
 @pytest.fixture

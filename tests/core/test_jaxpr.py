@@ -9,8 +9,8 @@ import pytest
 import weft
 from weft.core.jaxpr import Labels, Var, run, subjaxprs
 from weft.core.trace import current
-from weft.primitives.families import unary
-from weft.primitives.transcendental import sin
+from weft.primitives.elementwise import unary
+from weft.primitives.trigonometric import sin
 
 
 def f32(x):

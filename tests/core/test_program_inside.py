@@ -117,7 +117,7 @@ def test_without_rules_for_derivatives_there_are_none():
 
 def test_a_rule_that_is_missing_is_a_statement():
     assert twice.transpose_rule is None
-    assert rules.keep_live is rules.partial_eval is rules.depends is None
+    assert rules.live_equation is rules.partial_eval is rules.depends is None
     with pytest.raises(errors.MissingRuleError, match=r"test_twice: reverse-mode .* transpose"):
         weft.linear_transpose(f, np.float32(1.0))(np.float32(1.0))
     # in one piece: all of its results, and all depend on all

@@ -6,7 +6,8 @@ import unittest.mock
 import pytest
 
 import weft
-from weft.core.source import function_line, located, note_user_line, unwrapped, user_line
+from weft.core.source import function_line, located, unwrapped
+from weft.user_lines import note_user_line, user_line
 
 
 def test_user_line():
@@ -120,3 +121,19 @@ def test_wrappers_are_known_by_their_class():
 
 def test_builtin_functions_have_their_name():
     assert function_line(len) == "len"
+
+
+def test_a_callable_object_may_have_anything_as_its_name():
+    class Layer:
+        __name__ = property(lambda self: "layer")  # of the class: not a string
+        __annotations__ = property(lambda self: None)
+
+        def __call__(self, x):
+            return 2 * x
+
+    assert weft.vmap(Layer)  # the class itself
+    for transform in (weft.jit, weft.vmap, weft.grad):
+        assert transform(Layer())
+    layer = Layer()
+    layer.__class__ = type("Named", (Layer,), {"__name__": 3})
+    assert weft.vmap(layer)(weft.numpy.ones(2)).tolist() == [2, 2]

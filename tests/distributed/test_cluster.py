@@ -6,8 +6,8 @@ import pytest
 
 from weft import distributed
 from weft.config import config
-from weft.distributed.address import split_address
 from weft.distributed.cluster import detect, expanded
+from weft.distributed.connection import split_address
 from weft.distributed.membership import settings_from
 
 SLURM = {

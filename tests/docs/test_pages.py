@@ -46,7 +46,7 @@ def test_examples_of_a_page_run_and_print_what_it_says(page, tmp_path, monkeypat
 def test_links_between_pages_lead_somewhere(page):
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
     inside = [t for t in targets if "://" not in t and not t.startswith("mailto:")]
-    made_later = {"results.md"}  # by `make bench`
+    made_later = {"results.md", "reference/index.md"}  # by `make bench`, `make docs`
     assert [t for t in inside if t not in made_later and not (page.parent / t).exists()] == []
 
 

@@ -1,74 +1,90 @@
-"""The API reference: what its pages say of a name (docs/site/reference.py)."""
+"""The API reference: which names it has, under which words they are found (docs/site)."""
 
-import importlib.util
-import pathlib
-import sys
+import importlib
+from types import ModuleType
 
+import public_names
 import pytest
+import stated_differences
 
 import weft
 
-SITE = pathlib.Path(__file__).parents[2] / "docs" / "site"
+
+@pytest.fixture(scope="module")
+def entries():
+    return {entry.path: entry for entry in public_names.entries()}
 
 
 @pytest.fixture(scope="module")
-def reference():
-    spec = importlib.util.spec_from_file_location("reference", SITE / "reference.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def covered(entries):
+    return {path for e in entries.values() for path in (e.path, *e.aliases)}
 
 
-@pytest.fixture(scope="module")
-def pages(reference):
-    return reference.pages()
+def test_every_public_name_has_an_entry_or_is_an_alias_of_one(covered):
+    for namespace in public_names.namespaces():
+        module = importlib.import_module(namespace)
+        for name in public_names.public_names(module):
+            if not isinstance(getattr(module, name), ModuleType):
+                assert f"{namespace}.{name}" in covered
 
 
-def told(pages, namespace, name):
-    """What the reference says of a name."""
-    text = pages[f"reference/{namespace}.md"]
-    return text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+def test_namespaces_in_namespaces_are_listed():
+    wanted = {"weft.experimental.checkify", "weft.extend.ffi", "weft.tree", "weft.typing"}
+    assert wanted <= set(public_names.namespaces())
 
 
-@pytest.mark.parametrize("namespace", ["weft", "weft.numpy", "weft.lax", "weft.random"])
-def test_every_public_name_is_told_with_more_than_its_name(pages, namespace):
-    names = sys.modules[namespace].__all__ if namespace in sys.modules else weft.__all__
-    short = [name for name in names if len(told(pages, namespace, name).strip()) < 20]
-    assert short == []
+def test_an_object_with_two_names_is_documented_under_its_own(entries):
+    assert "weft.numpy.amax" not in entries
+    assert "weft.numpy.amax" in entries["weft.numpy.max"].aliases
+    assert entries["weft.numpy.max"].value is weft.numpy.max
 
 
-def test_namespaces_in_namespaces_have_pages_and_are_listed(pages):
-    for name in ("weft.experimental.checkify", "weft.extend.ffi", "weft.tree", "weft.typing"):
-        assert f"({name}.md)" in pages["reference/index.md"]
-        assert f"reference/{name}.md" in pages
+@pytest.mark.parametrize(
+    ("path", "typed"),
+    [
+        ("weft.numpy.where", "jnp.where"),
+        ("weft.numpy.linalg.solve", "linalg.solve"),
+        ("weft.layers.Dense", "tl.Dense"),
+        ("weft.layers.Dense", "trax.layers.Dense"),
+        ("weft.numpy.max", "np.amax"),
+        ("weft.grad", "jax.grad"),
+        ("weft.random.normal", "normal"),
+    ],
+)
+def test_a_name_is_found_as_users_type_it(entries, path, typed):
+    assert typed in entries[path].search_terms
 
 
-def test_a_function_has_its_signature_text_arguments_example_and_source(pages):
-    text = told(pages, "weft", "jit")
-    assert "weft.jit(\n    fun=None," in text
-    assert "Compiles a function with XLA" in text
-    assert "- `device`: where to run" in text
-    assert "**Example:**\n\n```text\n>>> import weft" in text
-    assert "**Source:** JAX documentation, `jax.jit`." in text
+def test_topics_name_files_that_exist():
+    source = public_names.DOCS.parent / "src" / "weft"
+    listed = {m for topics in public_names.TOPICS.values() for ms in topics.values() for m in ms}
+    missing = {m for m in listed if not source.joinpath(m).exists()}
+    missing = {m for m in missing if not source.joinpath(f"{m}.py").exists()}
+    assert missing == set(), "docs/site/topics.toml names the files of the reference's topics"
 
 
-def test_lines_of_the_page_of_differences_stand_at_the_names_they_begin_with(pages):
-    assert "NotImplementedError" in told(pages, "weft.numpy", "round").partition("Differs")[2]
-    assert "*JAX:*" in told(pages, "weft.numpy", "log2").partition("Differs")[2]
-    assert "(../export.md)" in told(pages, "weft", "export")
+def test_each_name_stands_in_one_topic():
+    names = public_names.public_names(weft.numpy)
+    where = public_names.files()
+    topics = dict(public_names.topics("weft.numpy", names, where))
+    assert sorted(n for chosen in topics.values() for n in chosen) == sorted(names)
+    assert "where" in topics["Indexing and selection"]
 
 
-def test_parameters_that_numpy_has_more_are_said(pages):
-    assert "NumPy's parameters that aren't there: " in told(
-        pages, "weft.numpy", "histogram2d"
-    ) + told(pages, "weft.numpy", "add")
+def test_lines_of_the_page_of_differences_stand_at_the_names_they_begin_with():
+    stated = stated_differences.STATED
+    assert any("NotImplementedError" in line for line in stated["weft.numpy.round"])
+    assert any("*JAX:*" in line for line in stated["weft.numpy.log2"])
+    assert any("(../export.md)" in line for line in stated["weft.export"])
 
 
-def test_what_markdown_would_read_is_escaped_outside_code(reference):
-    assert reference.rendered("Takes x*y, a_b and [n] by `x_y`.") == (
+def test_options_that_numpy_has_more_are_named():
+    missing = stated_differences.missing_parameters("weft.numpy", "add", weft.numpy.add)
+    assert missing
+    assert missing[0].startswith("NumPy's parameters that weft does not have: ")
+
+
+def test_what_markdown_would_read_is_escaped_outside_code():
+    assert public_names.escaped("Takes x*y, a_b and [n] by `x_y`.") == (
         "Takes x\\*y, a\\_b and \\[n\\] by `x_y`."
     )
-
-
-def test_a_class_lists_its_methods(pages):
-    assert "- `block_until_ready()`: Waits until" in told(pages, "weft", "Array")

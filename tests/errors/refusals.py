@@ -123,6 +123,22 @@ def example_of(function, name, path):
     return None
 
 
+def calls_with_a_text(name, function, path):
+    """(parameter, source) of calls that have a text for one of the arguments in an example."""
+    example = inspect.isfunction(function) and example_of(function, name, path)
+    if not example:
+        return
+    setup, call = example
+    named = [
+        p.name for p in inspect.signature(function).parameters.values() if p.kind.name[:3] != "KEY"
+    ]
+    for i in range(len(call.args)):
+        parameter = named[min(i, len(named) - 1)]
+        args = [*map(ast.unparse, call.args[:i]), "'text'", *map(ast.unparse, call.args[i + 1 :])]
+        args += map(ast.unparse, call.keywords)
+        yield parameter, "; ".join([*setup, f"{path}({', '.join(args)})"])
+
+
 def variants(call, function):
     """Calls with one wrong argument."""
     own = [ast.unparse(a) for a in call.args]

@@ -190,17 +190,17 @@ TABLE = {
     "at assigned": Wrong(
         assigned,
         TypeError,
-        ("at: elements of float32[2,3] can't be assigned to",),
+        ("at: elements of float32[2,3] cannot be assigned to",),
         "x.at[index].set(value)",
     ),
     "at augmented": Wrong(
         augmented,
         TypeError,
-        ("at: x.at[0] says where float32[2,3] is to be changed",),
+        ("at: x.at[0] selects elements of float32[2,3] to update",),
         "x.at[index].add(value) for +=",
     ),
     "at added": Wrong(
-        lambda: 1 + x.at[0], TypeError, ("at: x.at[0] says where",), "x[index] reads"
+        lambda: 1 + x.at[0], TypeError, ("at: x.at[0] selects elements",), "x[index] reads"
     ),
 }
 

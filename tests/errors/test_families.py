@@ -318,7 +318,7 @@ RANDOM = [
         ValueError,
         "uniform",
         ("(2,)", "minval float32[3]"),
-        "shape is that of the result",
+        "`shape` is the shape of the result",
     ),
     Wrong(
         lambda: random.randint(k, (3,), 0, 5.5),

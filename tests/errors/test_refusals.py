@@ -5,6 +5,7 @@ need more than a wrong argument.
 """
 
 import difflib
+import re
 import warnings
 
 import pytest
@@ -27,6 +28,7 @@ ELSEWHERE = {
 }
 """Functions whose wrong calls are in other tests (tests/layers/wrong, tests/test_tree_util.py, …):
 they need a layer, a function, a mesh or a file."""
+TAKING_LISTS = ("layers", "tree_util", "nn.initializers")  # or functions, or whole trees
 TABLE = refusals.recorded()
 NAMES = refusals.imported()
 
@@ -56,3 +58,24 @@ def test_every_function_that_names_errors_has_a_wrong_call(namespace):
     assert set(rows) <= set(functions)
     naming = {name for name, function in functions.items() if refusals.errors_named(function)}
     assert sorted(naming - set(rows) - set(ELSEWHERE.get(namespace, "").split())) == []
+
+
+@pytest.mark.parametrize("namespace", [n for n in refusals.NAMESPACES if n not in TAKING_LISTS])
+def test_what_is_no_array_is_named_with_its_function_and_parameter(
+    namespace, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)  # np.save("text", 1) is a right call
+    unnamed = []
+    with warnings.catch_warnings(), eager_tier("host"):
+        warnings.simplefilter("ignore")
+        for name, function in refusals.public_functions(namespace).items():
+            for parameter, source in refusals.calls_with_a_text(
+                name, function, refusals.path_of(namespace, name)
+            ):
+                found = refusals.caught(source, NAMES)
+                if found and "expected an array or a scalar" in found[1]:
+                    expected = f"{name}: expected an array or a scalar for {parameter}"
+                    message = re.sub(r"\[n\]$", "", found[1])  # the place in a sequence
+                    if not message.endswith(expected[:80]):
+                        unnamed.append((source, found[1], expected))
+    assert unnamed == []

@@ -186,7 +186,7 @@ BAD = {
     "order": (lambda: odeint(decay, Y, [0.0, 2.0, 1.0], 1.0), ValueError, "rise or fall"),
     "structure": (lambda: odeint(lambda y, t: (y, y), Y, T), ShapeError, "structure of y0"),
     "complex list": (lambda: odeint(lambda y, t: [y * 1j], Y, T), ShapeError, "a complex y0"),
-    "shape": (lambda: odeint(lambda y, t: y[0], Y, T), ShapeError, "like those of y0"),
+    "shape": (lambda: odeint(lambda y, t: y[0], Y, T), ShapeError, "like y0"),
     "complex": (lambda: odeint(lambda y, t: y * 1j, Y, T), ShapeError, "a complex y0"),
     "rtol": (lambda: odeint(decay, Y, T, 1.0, rtol=-1.0), ValueError, "rtol must be at least 0"),
     "both": (lambda: odeint(decay, Y, T, 1.0, rtol=0, atol=0), ValueError, "both 0"),

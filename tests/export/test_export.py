@@ -291,7 +291,7 @@ WRONG = {
     "name taken": (
         lambda: export.register_namedtuple_serialization(
             typing.NamedTuple("Other", [("x", int)]), serialized_name="tests.Point"),
-        ValueError, "is that of Point"),
+        ValueError, "is taken by Point"),
     "no namedtuple": (
         lambda: export.register_namedtuple_serialization(int, serialized_name="i"), ValueError,
         "no namedtuple class"),

@@ -63,6 +63,38 @@ def test_a_primitive_of_the_user_s_has_every_transformation(wrap):
     onp.testing.assert_array_equal(weft.vmap(f)(stack), onp.roll(stack, 2, 1))
 
 
+def test_parameters_that_are_equal_and_of_other_types_are_told_apart():
+    kinds = extend.Primitive("kinds_of_parameters", "1, 2 or 3: a parameter's type.")
+    number = {bool: 1, int: 2, float: 3}
+
+    @kinds.type
+    def _(x, *, k, pair):
+        return x
+
+    @kinds.evaluate
+    def _(x, *, k, pair):
+        return onp.full_like(x, 10 * number[type(k)] + number[type(pair[0])])
+
+    @kinds.lower
+    def _(block, x, out, k, pair):
+        return block.constant(onp.float32(10 * number[type(k)] + number[type(pair[0])]), out)
+
+    @kinds.jvp
+    def _(primals, tangents, out, *, k, pair):
+        return tangents[0] * (10 * number[type(k)] + number[type(pair[0])])
+
+    values = (True, 1, 1.0)
+    expected = [10 * number[type(k)] + number[type(p)] for k in values for p in values]
+    for f in (
+        lambda k, p: kinds(np.ones(()), k=k, pair=(p,)),
+        lambda k, p: weft.jit(lambda x: kinds(x, k=k, pair=(p,)))(1.0),
+        lambda k, p: weft.grad(lambda x: kinds(x, k=k, pair=(p,)))(1.0),
+    ):
+        assert [f(k, p).item() for k in values for p in values] == expected
+    program = weft.make_jaxpr(lambda x: [kinds(x, k=k, pair=(1,)) for k in values])(1.0)
+    assert [r.item() for r in weft.jit(weft.core.jaxpr_as_fun(program))(1.0)] == [12, 22, 32]
+
+
 def test_a_maker_makes_an_elementwise_primitive():
     cube = extend.unary(
         "test_extend_cube", "x³.", evaluate=lambda x: x**3,

@@ -12,10 +12,11 @@ from weft import lax
 from weft.core.array import as_value
 from weft.higher_order.cond import cond as cond_primitive
 from weft.primitives.comparison import gt
-from weft.primitives.contraction import dot_general
+from weft.primitives.exponential import exp
+from weft.primitives.products import dot_general
 from weft.primitives.selection import select_n
 from weft.primitives.structural import convert_element_type, reduce_sum
-from weft.primitives.transcendental import cos, exp, sin, tanh
+from weft.primitives.trigonometric import cos, sin, tanh
 
 f32 = np.float32
 S = f32(0.7)

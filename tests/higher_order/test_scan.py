@@ -10,12 +10,13 @@ import weft
 from weft import lax
 from weft.core.array import as_value
 from weft.higher_order.scan import scan as scan_primitive
-from weft.lax.axis_slices import along_new_axis, row
+from weft.lax.axes import along_new_axis, row
 from weft.primitives.comparison import gt
-from weft.primitives.contraction import dot_general
+from weft.primitives.exponential import exp
+from weft.primitives.products import dot_general
 from weft.primitives.selection import select_n, stop_gradient
 from weft.primitives.structural import reduce_sum
-from weft.primitives.transcendental import cos, exp, sin, tanh
+from weft.primitives.trigonometric import cos, sin, tanh
 
 f32 = np.float32
 

@@ -13,7 +13,7 @@ from weft.higher_order.while_loop import while_loop as while_primitive
 from weft.primitives.comparison import gt, lt
 from weft.primitives.selection import stop_gradient
 from weft.primitives.structural import convert_element_type, reduce_sum
-from weft.primitives.transcendental import cos, sin
+from weft.primitives.trigonometric import cos, sin
 
 f32 = np.float32
 S = f32(0.7)

@@ -8,7 +8,7 @@ from weft.core.checking import check_jaxpr
 from weft.core.jaxpr import Var, run
 from weft.core.trace import current
 from weft.interpreters.dependence import dependents, partition_by_linearity, partition_equations
-from weft.primitives.transcendental import cos, sin
+from weft.primitives.trigonometric import cos, sin
 
 
 def depends(f, mask, *args):

@@ -9,7 +9,7 @@ import pytest
 
 import weft
 import weft.numpy as np
-from weft.primitives.families import unary
+from weft.primitives.elementwise import unary
 
 X = onp.linspace(0.1, 1.0, 3).astype("float32")
 SECONDS = 30

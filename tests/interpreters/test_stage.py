@@ -9,7 +9,7 @@ import weft
 from weft.core.aval import aval
 from weft.core.trace import current
 from weft.interpreters.stage import StageTrace, stage
-from weft.primitives.transcendental import cos, sin
+from weft.primitives.trigonometric import cos, sin
 
 F32 = aval((3,), np.dtype(np.float32))
 

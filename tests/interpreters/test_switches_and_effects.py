@@ -7,7 +7,7 @@ import weft
 import weft.numpy as np
 from weft import lax
 from weft.experimental import io_callback
-from weft.primitives.families import unary
+from weft.primitives.elementwise import unary
 
 
 def test_a_linear_map_runs_on_the_tier_that_is_asked_for_when_it_is_called():

@@ -8,9 +8,10 @@ from weft.core.aval import aval
 from weft.interpreters import eager_tiers
 from weft.numpy.plans import plan_of
 from weft.primitives.arithmetic import max_, mul
-from weft.primitives.contraction import dot_general
+from weft.primitives.exponential import exp, log
+from weft.primitives.products import dot_general
 from weft.primitives.structural import add, reduce_sum
-from weft.primitives.transcendental import exp, log, sin, tanh
+from weft.primitives.trigonometric import sin, tanh
 
 SMALL, LARGE = aval((8,), np.dtype(np.float32)), aval((10**8,), np.dtype(np.float32))
 

@@ -10,7 +10,7 @@ from weft.compiler.placing import buffer_on
 from weft.config import eager_tier
 from weft.core.array import Array, from_host
 from weft.interpreters.stage import stage
-from weft.primitives import contraction, cumulative, fourier, reduction, windows
+from weft.primitives import cumulative, fourier, products, reductions, windows
 from weft.primitives.windows import Geometry
 from weft.runtime import client
 
@@ -41,7 +41,7 @@ GEOMETRY = Geometry((1, 3), (1, 2), ((0, 0), (1, 2)), (1, 1), (1, 1))
 FORMS = [
     *[
         (f, [x], {"axis": axis, "dtype": np.dtype(np.int32)})
-        for f in (reduction.argmax, reduction.argmin)
+        for f in (reductions.argmax, reductions.argmin)
         for x in (special, bf16, np.int8([[3, -1, 3]]))
         for axis in (0, 1)
     ],
@@ -75,7 +75,7 @@ FORMS = [
         (fourier.fft, [spectrum], {"fft_type": fourier.FftType.IRFFT, "fft_lengths": lengths})
         for spectrum, lengths in ((half, (3, 4)), (half, (3, 5)), (half[None], (2, 3, 4)))
     ],
-    (contraction.dot_general, [bf16, bf16], {
+    (products.dot_general, [bf16, bf16], {
         "dims": (((1,), (1,)), ((), ())), "dtype": np.dtype(np.float32),
     }),
 ]  # fmt: skip

@@ -10,11 +10,11 @@ import pytest
 import weft
 from weft import lax
 from weft.core.array import as_value
-from weft.lax.bodies import traced
+from weft.lax.body_functions import traced
 from weft.primitives.comparison import gt, lt
-from weft.primitives.contraction import dot_general
+from weft.primitives.products import dot_general
 from weft.primitives.structural import reduce_sum
-from weft.primitives.transcendental import sin
+from weft.primitives.trigonometric import sin
 
 f32 = np.float32
 XS = np.array([1.0, -2.0, 3.0], f32)

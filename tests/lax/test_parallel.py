@@ -465,7 +465,11 @@ def test_rules_that_use_a_name_their_function_does_not(over):
             TypeError,
             "pmax: expected operands of real or bool dtype",
         ),
-        (lambda x: lax.psum("text", "i"), TypeError, "expected an array or a scalar; got a str"),
+        (
+            lambda x: lax.psum("text", "i"),
+            TypeError,
+            "psum: expected an array or a scalar for x",
+        ),
     ],
 )
 def test_errors(call, error, message, over):

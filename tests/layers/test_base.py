@@ -264,17 +264,12 @@ def test_an_error_tells_the_way_to_it():
         layer(X)
     text = str(info.value)
     assert text == info.value.message
-    names = [
-        line.split(" layer ")[1]
-        for line in text.splitlines()
-        if " layer " in line and "(in" in line
-    ]
-    assert names == ["Serial (in pure_fn):", "Parallel (in pure_fn):", "Fails (in pure_fn):"]
+    names = [line.split()[2:4] for line in text.splitlines() if line.startswith("  in layer ")]
+    assert names == [["Fails", "(pure_fn),"], ["Parallel", "(pure_fn),"], ["Serial", "(pure_fn),"]]
     line = made_in_another_function.__code__.co_firstlineno + 1
-    assert f"tests/layers/test_base.py, line {line}" in text
-    assert "layer input shapes: ShapeDtype{shape:(2, 3), dtype:float32}" in text
-    assert 'raise ZeroDivisionError("here")' in text
-    assert text.rstrip().endswith("ZeroDivisionError: here")
+    assert f"tests/layers/test_base.py:{line}, for float32[2,3]" in text
+    assert ': raise ZeroDivisionError("here")' in text
+    assert text.startswith("ZeroDivisionError: here")
     assert "base.py" not in text.replace("test_base.py", "")
     assert any("test_base.py" in note for note in info.value.__notes__)
 
@@ -288,7 +283,7 @@ def test_an_error_survives_pickling_and_is_one_of_wefts():
 
 
 def test_errors_describe_inputs_without_shapes():
-    with pytest.raises(tl.LayerError, match=r"layer input shapes: \('float', \['int'\], \{'a'"):
+    with pytest.raises(tl.LayerError, match=r"for \(float, \[int\], \{'a': str\}\)"):
         Fails()((1.0, [2], {"a": "x"}))
 
 

@@ -8,7 +8,7 @@ from row_names import row_name
 
 from weft import fastmath, layers as tl, shapes
 from weft.fastmath import numpy as jnp
-from weft.layers.stack_drawing import drawn
+from weft.layers.layer_errors import drawn
 
 SIG = shapes.ShapeDtype((2, 3))
 X = onp.arange(6, dtype=onp.float32).reshape(2, 3)

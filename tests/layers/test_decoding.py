@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from weft import jit, layers as tl
-from weft.layers.research import modular_dense, rotary_positional_embedding
+from weft.layers.research import rotary_positional_embedding, sparse_dense
 
 X = np.random.default_rng(0).standard_normal((2, 6, 8)).astype(np.float32)
 KEY = np.array([0, 5], np.uint32)
@@ -80,7 +80,7 @@ LAYERS = {
     "FixedBasePositionalEncoding": lambda mode: tl.FixedBasePositionalEncoding(
         [3, 5], 4, mode=mode
     ),
-    "LocallyConvDense": lambda mode: modular_dense.LocallyConvDense(4, 2, mode, 3, 3),
+    "LocallyConvDense": lambda mode: sparse_dense.LocallyConvDense(4, 2, mode, 3, 3),
     "ModularCausalAttention": lambda mode: tl.ModularCausalAttention(
         8, 2, sparsity=4, kernel_size=3, max_inference_length=6, mode=mode
     ),

@@ -7,7 +7,7 @@ import pytest
 
 import weft.layers as tl
 from weft import shapes
-from weft.layers import stack_blocks
+from weft.layers import drawings
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -118,6 +118,6 @@ def test_a_file(tmp_path):
 
 
 def test_boxes_hold_their_text():
-    block = stack_blocks.box(["a long name of a layer", "float32[1,2,3]"], 1, 2)
-    assert block.width >= len("a long name of a layer") * stack_blocks.LETTER
+    block = drawings.box(["a long name of a layer", "float32[1,2,3]"], 1, 2)
+    assert block.width >= len("a long name of a layer") * drawings.LETTER
     assert (len(block.ins), len(block.outs)) == (1, 2)

@@ -9,8 +9,8 @@ import weft
 import weft.layers as tl
 from weft import fastmath, lax, shapes
 from weft.fastmath import numpy as jnp
-from weft.layers.operation_counts import flops
-from weft.layers.summaries import told
+from weft.layers.flops import flops
+from weft.layers.summaries import signature_line
 
 SIGNATURE = shapes.ShapeDtype((4, 3))
 
@@ -81,7 +81,9 @@ def test_shared_layers_count_once():
 def test_branches_and_several_tensors():
     swap = tl.Fn("Exchange", lambda a, b: (b, a), n_out=2)
     rows = tl.summary_rows(tl.Serial(tl.Branch(tl.Dense(2), None), swap), SIGNATURE)
-    assert [(row.depth, row.layer.name, told(row.outputs), row.n_weights) for row in rows] == [
+    assert [
+        (row.depth, row.layer.name, signature_line(row.outputs), row.n_weights) for row in rows
+    ] == [
         (0, "Serial", "(float32[4,3], float32[4,2])", 8),
         (1, "Branch", "(float32[4,2], float32[4,3])", 8),
         (2, "Select[0,0]", "(float32[4,3], float32[4,3])", 0),
@@ -94,7 +96,7 @@ def test_branches_and_several_tensors():
 
 def test_scans_count_each_step():
     rows = tl.summary_rows(tl.Chunk(tl.Dense(2), 2), SIGNATURE)
-    found = {row.layer.name: (row.flops, row.n_weights, told(row.inputs)) for row in rows}
+    found = {row.layer.name: (row.flops, row.n_weights, signature_line(row.inputs)) for row in rows}
     assert found["Dense_2"] == (28, 8, "float32[2,3]")
     assert found["Scan"] == (2 * 28, 8, "float32[2,2,3]")
 

@@ -75,8 +75,8 @@ def reason(path, name):
         return f"left out: {jax_names.PRIMITIVE}"
     if name in jax_names.NOT_YET.get(path, "").split():
         return ABSENT
-    if path in jax_names.WHOLE:
-        return f"left out: {jax_names.WHOLE[path]}"
+    if path in jax_names.UNSUPPORTED_MODULES:
+        return f"left out: {jax_names.UNSUPPORTED_MODULES[path]}"
     return None
 
 

@@ -65,9 +65,9 @@ def oracle(q, k, v, bias=None, mask=None, scale=None, is_causal=False, query_seq
 def way(request, monkeypatch):
     """Both computations; blocks that neither length is a multiple of."""
     if request.param == "by blocks":
-        monkeypatch.setattr(attention, "LARGE", 0)
-        monkeypatch.setattr(blockwise_attention, "ROWS", 4)
-        monkeypatch.setattr(blockwise_attention, "COLUMNS", 5)
+        monkeypatch.setattr(attention, "MIN_BLOCKWISE_PAIRS", 0)
+        monkeypatch.setattr(blockwise_attention, "BLOCK_QUERIES", 4)
+        monkeypatch.setattr(blockwise_attention, "BLOCK_KEYS", 5)
     return request.param
 
 

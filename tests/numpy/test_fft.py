@@ -271,7 +271,11 @@ BAD = [
     (lambda: np.fft.fftn(np.ones((2, 2)), s=3), TypeError, "s must be a sequence"),
     (lambda: np.fft.fftn(np.ones((2, 2)), axes=1), TypeError, "axes must be a sequence"),
     (lambda: np.fft.fftn(np.ones((2, 2)), s=(1, 2, 3)), ValueError, "more lengths than"),
-    (lambda: np.fft.fftn(np.ones((2, 2)), s=(1,), axes=(0, 1)), ValueError, "equally many"),
+    (
+        lambda: np.fft.fftn(np.ones((2, 2)), s=(1,), axes=(0, 1)),
+        ValueError,
+        "as many lengths as axes",
+    ),
     (lambda: np.fft.fftn(np.ones((2, 2)), s=(0, 1)), ValueError, "s must be 1 or more"),
     (lambda: np.fft.fftfreq(0), ValueError, "n must be 1 or more"),
     (lambda: np.fft.fftfreq(2.5), TypeError, "n must be an int"),

@@ -400,7 +400,10 @@ def test_places_of_a_narrow_dtype(dtype, dims, order):
     if 0 not in dims:
         same(found, numpy.ravel_multi_index(index, dims, "clip", order).astype(dtype))
         assert np.ravel_multi_index(index, dims, order=order, dtype=dtype).dtype == dtype
-    for kind, says in (("float32", "an integer one"), ("int8", "can't hold the last place")):
+    for kind, says in (
+        ("float32", "an integer dtype"),
+        ("int8", "cannot represent the last index"),
+    ):
         with pytest.raises(TypeError, match=says):
             np.ravel_multi_index(index, (20, 20, 20)[: len(dims)], "clip", dtype=kind)
     with pytest.raises(ValueError, match="64 bits need enable_x64"):

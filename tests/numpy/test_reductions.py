@@ -111,7 +111,7 @@ def test_variances_about_a_known_mean(name, x):
     assert_close(mapped, getattr(onp, name)(x, 0, mean=mean))
     wide = x.astype(onp.float64)
     assert_gradient(lambda m: function(wide, 0, mean=m), mean + 3)
-    with pytest.raises(ValueError, match="ddof and correction are one thing"):
+    with pytest.raises(ValueError, match="correction is another name of ddof"):
         function(x, ddof=1, correction=1)
 
 

@@ -217,9 +217,9 @@ def test_gradients(function):
         (lambda: np.concatenate([]), ValueError, "at least one array"),
         (lambda: np.concatenate([np.ones((2, 2)), np.ones((3, 3))]), TypeError, "array 1 is"),
         (lambda: np.concatenate(3), TypeError, "expected a sequence of arrays"),
-        (lambda: np.stack([np.ones(2), np.ones(3)]), ValueError, "must be of one shape"),
+        (lambda: np.stack([np.ones(2), np.ones(3)]), ValueError, "must have one shape"),
         (lambda: np.split(np.ones(5), 2), ValueError, "equal sections"),
-        (lambda: np.moveaxis(np.ones((2, 2)), 0, (0, 1)), ValueError, "of one length"),
+        (lambda: np.moveaxis(np.ones((2, 2)), 0, (0, 1)), ValueError, "equal lengths"),
         (lambda: np.delete(np.ones(2), 5), IndexError, "out of range"),
     ],
 )

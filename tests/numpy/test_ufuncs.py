@@ -132,7 +132,7 @@ DEFAULTS = {
 }  # fmt: skip
 OTHERS = {
     "where": (onp.ones(2, bool), "would have no value"),
-    "casting": ("no", "about `out` and `dtype`"),
+    "casting": ("no", "concerns `out` and `dtype`"),
     "order": ("F", "no strides"),
     "dtype": ("float32", r"follows from the operands(.|\n)*astype"),
     "subok": ("yes", "must be a boolean"),

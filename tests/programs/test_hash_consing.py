@@ -11,7 +11,7 @@ import weft.numpy as np
 from weft import lax
 from weft.core.jaxpr import Jaxpr
 from weft.programs import hash_consing
-from weft.programs.hash_consing import MOST_PROGRAMS, ProgramTable
+from weft.programs.hash_consing import MAX_PROGRAMS, ProgramTable
 
 
 def scaled(factor):
@@ -56,12 +56,12 @@ def test_numbers_of_different_types_are_different():
 def test_programs_in_use_stay_in_a_full_table(uses):
     table = ProgramTable()
     used = [weakref.ref(table.find(named("used", i), True)) for i in range(uses)]
-    for i in range(3 * MOST_PROGRAMS):
+    for i in range(3 * MAX_PROGRAMS):
         table.find(named("other", i), True)
         for n, program in enumerate(used):
             assert program() is table.find(named("used", n), True)
     gc.collect()
-    assert len(table.used) == len(table.alive) == MOST_PROGRAMS
+    assert len(table.used) == len(table.alive) == MAX_PROGRAMS
 
 
 def test_a_program_that_is_not_kept_lives_as_long_as_its_user():
@@ -91,7 +91,7 @@ def test_a_number_rounds_alike_however_many_came_before():
 
 def test_programs_of_choices_die_with_those_that_they_share_branches_with(monkeypatch):
     """A branch that all have in common keeps nothing of those whose other branch is gone."""
-    monkeypatch.setattr(hash_consing, "MOST_PROGRAMS", 5)
+    monkeypatch.setattr(hash_consing, "MAX_PROGRAMS", 5)
 
     def use(n):
         power = lambda x: x ** (n + 3)  # noqa: E731

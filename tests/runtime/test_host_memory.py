@@ -119,5 +119,5 @@ def test_another_c_library_is_left_alone(monkeypatch, answer):
 
     monkeypatch.setattr(os, "confstr", confstr)
     monkeypatch.setattr(host_memory, "heap", host_memory._Heap())
-    host_memory.keep()
+    host_memory.set_thresholds()
     assert host_memory.heap.library is None

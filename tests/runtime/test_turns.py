@@ -1,6 +1,6 @@
 """Programs with collectives in flight: however many are begun, from wherever, none waits for ever.
 
-Each scenario is a process of its own, which must come to its end. Without turns (`Turns` in
+Each scenario is a process of its own, which must come to its end. Without turns (`TurnQueue` in
 runtime/executors.py), on jaxlib 0.10 all those that begin many of them hang.
 """
 

@@ -108,7 +108,7 @@ BAD = [
     (lambda: fft.dct(np.ones(3), axis=1), ValueError, "1 is out of range"),
     (lambda: fft.dct("x"), TypeError, "expected an array"),
     (lambda: fft.dctn(np.ones((2, 2)), axes=(0, 0)), ValueError, "axes must be different"),
-    (lambda: fft.dctn(np.ones((2, 2)), s=(2,), axes=(0, 1)), ValueError, "equally many"),
+    (lambda: fft.dctn(np.ones((2, 2)), s=(2,), axes=(0, 1)), ValueError, "as many lengths as axes"),
     (lambda: fft.dstn(np.ones((2, 2)), s=2.0), TypeError, "s must be a sequence"),
 ]
 

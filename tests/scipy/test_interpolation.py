@@ -145,7 +145,7 @@ def test_grids_are_compiled_differentiated_and_checked():
     assert_close(f(xi), wanted.astype("f"))
     assert_close(f((xi[:, 0], xi[:, 1])), wanted.astype("f"))
     assert f(xi, method="nearest").shape == (2,)
-    with pytest.raises(ValueError, match="2 of 2 points are outside of the grid, which goes"):
+    with pytest.raises(ValueError, match="2 of 2 points are outside the grid, which goes"):
         f(xi + 3)
     with pytest.raises(ValueError, match="can't be held in a compiled program"):
         weft.jit(f)(xi)

@@ -12,7 +12,7 @@ from scipy import signal as oracle
 import weft
 import weft.numpy as np
 from weft.scipy import signal
-from weft.scipy.signal.window_functions import ALIASES, WINDOWS, periodic_window
+from weft.scipy.signal.windows import ALIASES, WINDOWS, periodic_window
 
 rng = onp.random.default_rng(0)
 

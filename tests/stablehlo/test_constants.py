@@ -8,7 +8,7 @@ import pytest
 
 import weft
 import weft.numpy as np
-from weft.primitives.families import unary
+from weft.primitives.elementwise import unary
 
 ZEROS = {
     "alternating": onp.array([0.0, -0.0, 0.0, -0.0], "float32"),

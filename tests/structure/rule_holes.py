@@ -89,7 +89,7 @@ HOLES: dict[str, dict[str, str]] = {
             "custom_vjp_call"
         ),
     },
-    "unfold": {
+    "inner_runs": {
         "only its transpose is known, so it never runs": "custom_pullback",
     },
     "partial_eval": {
@@ -106,7 +106,7 @@ HOLES: dict[str, dict[str, str]] = {
     "keep_uniform": {
         "its rules replace it before anything is compiled": "custom_pullback",
     },
-    "keep_live": {
+    "live_equation": {
         "its derivative or batching rule is about the whole function": (
             "custom_jvp_call custom_vjp_call custom_vmap_call"
         ),

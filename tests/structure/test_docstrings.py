@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from tree import SOURCE, modules
+from tree import SOURCE, modules, parsed, statements
 
 QUESTION = re.compile(r"(What|Whether|Where|Which|How|When|Who)\b")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def docstrings(text: str) -> Iterator[str]:
+def docstrings(tree: ast.Module) -> Iterator[str]:
     """The docstrings of modules, classes and functions, and the strings below assignments."""
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(tree):
         if isinstance(node, DOCUMENTED):
             yield ast.get_docstring(node) or ""
         body = getattr(node, "body", ())
@@ -24,13 +24,13 @@ def docstrings(text: str) -> Iterator[str]:
                     yield about
 
 
-def questions(text: str) -> list[str]:
+def questions(tree: ast.Module) -> list[str]:
     """The first lines of docstrings that open as questions."""
-    return [d.splitlines()[0] for d in docstrings(text) if QUESTION.match(d)]
+    return [d.splitlines()[0] for d in docstrings(tree) if QUESTION.match(d)]
 
 
 def test_no_docstring_opens_as_a_question():
-    asked = {p.relative_to(SOURCE).as_posix(): questions(p.read_text()) for p in modules()}
+    asked = {p.relative_to(SOURCE).as_posix(): questions(parsed(p)) for p in modules()}
     assert {path: found for path, found in asked.items() if found} == {}
 
 
@@ -47,11 +47,9 @@ def test_no_docstring_opens_as_a_question():
     ],
 )
 def test_the_reader_finds_questions_everywhere(text):
-    assert len(questions(text)) == 1
+    assert len(questions(ast.parse(text))) == 1
 
 
 def test_statements_are_none():
-    assert (
-        questions('def f():\n    """However it is, whatever: true if it is what was asked."""')
-        == []
-    )
+    text = 'def f():\n    """However it is, whatever: true if it is what was asked."""'
+    assert questions(ast.parse(text)) == []

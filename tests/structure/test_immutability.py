@@ -10,7 +10,7 @@ import ast
 import re
 
 import pytest
-from tree import SOURCE, modules
+from tree import SOURCE, modules, parsed, statements
 
 PARTS = {"constvars", "consts", "invars", "equations", "outvars", "inputs", "params", "primitive"}
 CANDIDATE = re.compile(rf"(\.({'|'.join(PARTS)})\b.*=|\bdel\b)")
@@ -32,7 +32,7 @@ def targets(node):
 
 def changes(tree):
     """The lines that change a part of an object other than `self`."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         for target in targets(node):
             match target:
                 case ast.Attribute(value=owner, attr=attr) if attr in PARTS:
@@ -44,8 +44,8 @@ def test_nothing_assigns_to_a_part_of_a_program():
     found = [
         f"{path.relative_to(SOURCE)}:{line}: make another program, with replace"
         for path in modules()
-        if CANDIDATE.search(text := path.read_text())  # most files need no parsing
-        for line in changes(ast.parse(text))
+        if CANDIDATE.search(path.read_text())  # most files need no parsing
+        for line in changes(parsed(path))
     ]
     assert found == []
 
@@ -73,7 +73,7 @@ def test_nothing_is_handed_out_by_nonlocal():
         f"{path.relative_to(SOURCE)}:{node.lineno}: return it: stage_with_aux, batch_with_aux"
         for folder in PASSES
         for path in sorted((SOURCE / folder).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in statements(parsed(path))
         if isinstance(node, ast.Nonlocal)
     ]
     assert found == []

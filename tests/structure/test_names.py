@@ -3,7 +3,7 @@
 import ast
 import collections
 
-from tree import HEIGHT, modules, name_of, unit
+from tree import HEIGHT, modules, name_of, parsed, unit
 
 ENGINE = range(HEIGHT["transforms"] + 1)
 
@@ -11,15 +11,14 @@ ENGINE = range(HEIGHT["transforms"] + 1)
 _FORWARDS = "the public function forwards to the runtime's"
 _TRACES = "the public function, and the interpretation that it is"
 SAME = {
-    "block_until_ready": ({"runtime.buffer", "transforms.devices.placing"}, _FORWARDS),
-    "local_devices": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
-    "sequential_vmap": (
-        {"higher_order.sequential", "transforms.custom_batching"},
-        "the public function, and the loop that it is",
+    "block_until_ready": ({"runtime.buffer", "transforms.devices.device_put"}, _FORWARDS),
+    "local_devices": ({"runtime.client", "transforms.devices.devices"}, _FORWARDS),
+    "real_of": (
+        {"dtypes", "primitives.linalg.matrix_operations"},
+        "the real part: of a dtype, and of values",
     ),
-    "real_of": ({"dtypes", "primitives.linalg.values"}, "the real part: of a dtype, and of values"),
-    "jvp": ({"interpreters.jvp", "transforms.linear_maps"}, _TRACES),
-    "linearize": ({"interpreters.linearize", "transforms.linear_maps"}, _TRACES),
+    "jvp": ({"interpreters.jvp", "transforms.derivatives"}, _TRACES),
+    "linearize": ({"interpreters.linearize", "transforms.derivatives"}, _TRACES),
 }
 
 
@@ -30,7 +29,7 @@ def definitions() -> dict[str, set[str]]:
         module = name_of(path)
         if HEIGHT.get(unit(module)) not in ENGINE:
             continue
-        for node in ast.parse(path.read_text()).body:
+        for node in parsed(path).body:
             named = isinstance(node, ast.FunctionDef | ast.ClassDef)
             if named and node.name != "_":  # a rule of a primitive
                 found[node.name].add(module)

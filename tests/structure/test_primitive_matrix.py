@@ -16,7 +16,15 @@ from weft.core.program_inside import ProgramInside
 
 # Higher-order primitives have other rules in the places of `evaluate` and `jvp`, and rules by which
 # passes over programs go through them: see `ProgramInside`.
-PASSES = ("depends", "unfold", "partial_eval", "vary", "keep_uniform", "keep_live", "follow_keys")
+PASSES = (
+    "depends",
+    "inner_runs",
+    "partial_eval",
+    "vary",
+    "keep_uniform",
+    "live_equation",
+    "follow_keys",
+)
 HIGHER_ORDER_RULES = (
     "type", "execute", "lower", "linearize", "pushforward", "transpose", "batch", *PASSES
 )  # fmt: skip
@@ -125,7 +133,7 @@ def named_primitives(text: str) -> list[str]:
 
 # What is about one operation and no other; a property that several could have is asked of them.
 ABOUT_ONE_OPERATION = {
-    "compiler.turning": ["dot_general", "transpose"],  # how XLA compiles these two
+    "compiler.transposes": ["dot_general", "transpose"],  # how XLA compiles these two
     "higher_order.naming": ["add"],  # by which cotangents are summed
     "transforms.checkpointing": ["name_primitive"],  # by which policies choose
     "transforms.tracing": ["convert_element_type"],  # left out where it says nothing

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from tree import ROOT, SOURCE, modules
+from tree import ROOT, SOURCE, modules, parsed
 
 # What is no cache: it is filled at import, or stays as it is, or belongs to a row of another name.
 NO_CACHE = {
@@ -20,9 +20,9 @@ NO_CACHE = {
 }
 
 
-def state(text: str) -> Iterator[str]:
+def state(tree: ast.Module) -> Iterator[str]:
     """The names of a module's empty containers that are filled later, and of its bounded caches."""
-    for node in ast.parse(text).body:
+    for node in tree.body:
         match node:
             case ast.AnnAssign(target=ast.Name(name), value=ast.Dict(keys=[]) | ast.List(elts=[])):
                 yield name
@@ -47,7 +47,7 @@ def test_every_cache_has_a_row():
     found = {
         f"{path.relative_to(SOURCE).as_posix()}: {name}"
         for path in modules()
-        for name in state(path.read_text())
+        for name in state(parsed(path))
         if name != "__all__"
     }
     missing = {
@@ -64,4 +64,4 @@ c: list[int] = [1]
 @functools.lru_cache(4)
 def d(x): ...
 """
-    assert list(state(text)) == ["a", "b", "d"]
+    assert list(state(ast.parse(text))) == ["a", "b", "d"]

@@ -10,8 +10,8 @@ import weft.numpy as np
 from weft import lax
 from weft.config import caches, config, default_matmul_precision, eager_tier, enable_x64, thread
 from weft.core.primitive import Primitive
-from weft.primitives.transcendental import sin as sin_p
-from weft.switch_state import MOST_STATES, Caches
+from weft.primitives.trigonometric import sin as sin_p
+from weft.switch_state import MAX_STATES, Caches
 
 X = np.ones(3)
 
@@ -180,6 +180,6 @@ def test_the_first_operation_of_a_thread_uses_no_plan_of_a_block_that_another_is
 def test_of_very_many_states_those_in_use_stay():
     states = Caches(lambda: used)
     used = states.state(("in use",), [])
-    for i in range(3 * MOST_STATES):
+    for i in range(3 * MAX_STATES):
         states.state((i,), [used])
         assert states.state(("in use",), [used]) is used

@@ -9,8 +9,9 @@ import weft
 from weft.compiler.lower import lower
 from weft.experimental import io_callback
 from weft.interpreters.linearize import linearize
+from weft.primitives.exponential import exp
 from weft.primitives.structural import reduce_sum
-from weft.primitives.transcendental import cos, exp, sin, tanh
+from weft.primitives.trigonometric import cos, sin, tanh
 
 
 def f32(x):

@@ -9,8 +9,9 @@ import pytest
 import weft
 import weft.numpy as wnp
 from weft import lax
+from weft.primitives.exponential import exp
 from weft.primitives.structural import reduce_sum
-from weft.primitives.transcendental import cos, exp, sin
+from weft.primitives.trigonometric import cos, sin
 
 
 def f32(x):

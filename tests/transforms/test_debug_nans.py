@@ -426,3 +426,18 @@ def test_a_nan_that_came_in_is_counted_among_the_operands():
         for number, args in ((1, (bad, good)), (2, (good, bad))):
             with pytest.raises(FloatingPointError, match=f"it came in with its input {number}:"):
                 lax.cond(True, lambda x, y: (x * y, y), lambda x, y: (x, y), *args)
+
+
+def test_numbers_written_in_a_program_are_not_counted_among_its_inputs():
+    x, bad = onp.ones(2, onp.float32), onp.full(2, onp.nan, onp.float32)
+    message = "it came in with one of its inputs: float32"
+    with weft.debug_nans(True), pytest.raises(FloatingPointError, match=message):
+        lax.cond(True, lambda x, y: x * y * 1.5, lambda x, y: x, x, bad)
+
+
+def test_a_program_of_map_is_named_after_the_user_s_function():
+    def half(row):
+        return row * 0.5
+
+    with weft.debug_nans(True), pytest.raises(FloatingPointError, match="half: gives a NaN"):
+        lax.map(half, onp.full(2, onp.nan, onp.float32))

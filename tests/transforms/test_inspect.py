@@ -5,7 +5,7 @@ import pytest
 
 import weft
 from weft.primitives.structural import reduce_sum
-from weft.primitives.transcendental import cos, sin
+from weft.primitives.trigonometric import cos, sin
 
 
 def f32(x):

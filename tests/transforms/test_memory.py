@@ -18,7 +18,7 @@ import weft.numpy as np
 from weft import lax
 from weft.core.jaxpr import Jaxpr
 from weft.runtime.executable import Executable
-from weft.transforms.jit.dispatch import MOST_SIGNATURES
+from weft.transforms.jit.dispatch import MAX_SIGNATURES
 
 pytestmark = pytest.mark.usefixtures("what_was_there_uncounted")
 
@@ -249,7 +249,7 @@ def test_static_arguments_that_are_always_new():
     """Fresh functions as static arguments: the oldest are forgotten, in time."""
     apply = weft.jit(lambda f, x: f(x), static_argnums=0)
     references = []
-    for _ in range(MOST_SIGNATURES + 10):
+    for _ in range(MAX_SIGNATURES + 10):
         f = lambda x: x  # noqa: E731
         apply.trace(f, X)
         references.append(weakref.ref(f))

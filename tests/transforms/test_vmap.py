@@ -7,8 +7,9 @@ import pytest
 
 import weft
 from weft import lax
+from weft.primitives.exponential import exp
 from weft.primitives.structural import reduce_sum, transpose
-from weft.primitives.transcendental import exp, sin
+from weft.primitives.trigonometric import sin
 
 
 def f32(x):

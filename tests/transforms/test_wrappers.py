@@ -34,7 +34,7 @@ OWN = {  # the attributes that weft gives to functions
     "pmap": {"lower", "clear_cache"},
     "custom_jvp": {"fun", "rule", "defjvp", "nondiff_argnums"},
     "custom_vjp": {"fun", "fwd", "bwd", "defvjp", "nondiff_argnums"},
-    "custom_vmap": {"fun", "vmap_rule", "def_vmap"},
+    "custom_vmap": {"fun", "vmap_rule", "def_vmap", "nondiff_argnums"},
 }
 
 

@@ -1,7 +1,7 @@
-"""Programs compiled for the devices that run them: arrays in, arrays out.
+"""Compiled programs: executables on the devices that run them, called with arrays.
 
-A program for several devices is about whole arrays. XLA's partitioner makes the executable that
-each device runs, from the divisions of arrays that are stated; it chooses the others.
+A program for several devices is written for whole arrays. XLA's partitioner makes the executable
+that each device runs, from the shardings that are stated; it chooses the others.
 """
 
 import functools
@@ -15,7 +15,6 @@ from ..core.array import Array
 from ..core.aval import Aval, type_of
 from ..core.caching import remember
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.messages import tell
 from ..core.placement import (
     ANYWHERE,
     ArrayType,
@@ -26,10 +25,10 @@ from ..core.placement import (
     same_parts,
     type_on,
 )
-from ..core.source import noted
+from ..core.source import log_warning
 from ..dtypes import float0
 from ..primitives.callbacks import TOKEN
-from ..primitives.placement import constrain
+from ..primitives.sharding_constraint import constrain
 from ..runtime import client, transfers
 from ..runtime.callback import Callback
 from ..runtime.client import Device
@@ -39,32 +38,33 @@ from ..runtime.group import Group, group_of
 from ..sharding import NamedSharding, Sharding, SingleDeviceSharding
 from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
+from ..user_lines import noted
 from . import disk_cache
 from .layout import layout_of, meshes_named, placement_inside, replicated, sharding_of
 from .lowered import OPTIONS, LoweredProgram, PassedInput, Result, program_of
 from .placing import argument_buffer, buffer_on, host_buffer, live_buffer, move, reorder, shard
 
 Shardings = Sequence[Sharding | None]
-"""Of each argument or output; `None` where nothing is said."""
+"""For each argument or output; `None` where nothing is stated."""
 
 Fill = Callable[[Sequence[Any], Sequence[Any]], list[RawBuffer]]
-"""(the arguments' leaves, the buffers that they have or `None`) -> the buffers to run on."""
+"""(the arguments' leaves, their buffers or `None`) -> the buffers to run on."""
 
 
 # --- compiled programs ---
 
 
 class CompiledProgram(ABC):
-    """A program with XLA's executable, for arguments that are divided in one way.
+    """A program with XLA's executable, for arguments of one sharding.
 
-    The lowered program keeps it (`compiled_for`), so it doesn't refer to that: what a program
+    The lowered program keeps it (`compiled_for`), and it does not refer back: so whatever a program
     closes over is freed with it at once.
 
     Attributes:
-      types: of XLA's results.
-      donated: the numbers of the arguments whose memory is given away.
-      only_results: true if all outputs are results of XLA's, and none calls Python on the way.
-      order: the numbers of the results that the outputs are; `None` if they are these, in order.
+      types: the types of XLA's results.
+      donated: the numbers of the donated arguments.
+      only_results: True if all outputs are XLA's results and no callback runs.
+      order: the number of the result for each output; `None` if they agree.
       executable: `None` if there is nothing for XLA to compute.
     """
 
@@ -97,14 +97,14 @@ class CompiledProgram(ABC):
 
     @abstractmethod
     def run(self, args: Sequence[Array]) -> list[Array]:
-        """The outputs for arrays in any places."""
+        """The outputs for arrays anywhere."""
 
     @abstractmethod
     def fill(self, types: Sequence[ArrayType]) -> tuple[Fill, bool] | None:
-        """The function that makes the buffers to run on for arguments of these types, and whether
-        these are the buffers that the arguments have, if all have one.
+        """For arguments of these types, the function that makes the buffers to run on, and whether
+        these are simply the arguments' own buffers.
 
-        `None` if arguments or results have to be moved: then `run` does it.
+        `None` if arguments or results have to be moved; then `run` does it.
         """
 
     @abstractmethod
@@ -130,7 +130,7 @@ class SingleDeviceProgram(CompiledProgram):
         types = avals if where is ANYWHERE else [type_on(a, where) for a in avals]
         super().__init__(program, executable, types)
         self.device, self.named = target.device, target.named
-        # whether the buffer of an array that may be anywhere is on this device
+        # whether this is the device of arrays that may be anywhere
         self.at_home = target.device is client.process.device
         on_host = target.device.platform == "cpu"
         self.result_bytes = program.result_bytes if on_host else 0
@@ -151,7 +151,7 @@ class SingleDeviceProgram(CompiledProgram):
             inputs += self.constants()
         outs = []
         if self.executable is not None:
-            types = self.types  # a token, which ends the results, has none
+            types = self.types  # the token, the last result, has none
             outs = list(map(Array, [None] * len(types), types, self.executable.execute(inputs)))
         if self.order is not None or not self.only_results:
             results, outs = outs, []
@@ -172,12 +172,12 @@ class SingleDeviceProgram(CompiledProgram):
             return None
         consts = self.constants()
 
-        def fill(leaves: Sequence[Any], given: Sequence[Any]) -> list[RawBuffer]:
-            found = []
+        def fill(leaves: Sequence[Any], arguments: Sequence[Any]) -> list[RawBuffer]:
+            inputs = []
             for i in live:
-                b = given[i]
-                found.append(argument_buffer(leaves[i], device) if b is None else b)
-            return found + consts
+                b = arguments[i]
+                inputs.append(argument_buffer(leaves[i], device) if b is None else b)
+            return inputs + consts
 
         return fill, not consts and len(live) == len(types)
 
@@ -189,7 +189,7 @@ class SingleDeviceProgram(CompiledProgram):
 
 
 class MultiDeviceProgram(CompiledProgram):
-    """A program compiled for a group of devices, for one division of each argument."""
+    """A program compiled for a group of devices, for one sharding of each argument."""
 
     __slots__ = ("group_consts", "target")
 
@@ -204,19 +204,19 @@ class MultiDeviceProgram(CompiledProgram):
         self.target, self.group_consts = target, constants_on(program, target.group)
 
     def run(self, args: Sequence[Array]) -> list[Array]:
-        name, (group, inputs, said, outs) = self.name, self.target
+        name, (group, inputs, out_shardings, outs) = self.name, self.target
         results: list[Array] = []
         if self.executable is not None:
-            there = [on_group(name, i, args[i], group, inputs[i]) for i in self.live]
-            made = self.executable.execute([live_buffer(x) for x in (*there, *self.group_consts)])
+            placed = [on_group(name, i, args[i], group, inputs[i]) for i in self.live]
+            made = self.executable.execute([live_buffer(x) for x in (*placed, *self.group_consts)])
             results = list(map(Array, [None] * len(self.types), self.types, made))
         outputs = []
         for output, sharding in zip(self.outputs, outs, strict=True):
             x = output.take(args, results)
             if isinstance(output, PassedInput):
-                wanted = sharding or said[output.index]
-                if wanted is not None:
-                    x = on_group(name, output.index, x, group, wanted)
+                out_sharding = sharding or out_shardings[output.index]
+                if out_sharding is not None:
+                    x = on_group(name, output.index, x, group, out_sharding)
             elif sharding is not None:
                 x = commit(x, sharding)
             outputs.append(x)
@@ -240,14 +240,14 @@ class MultiDeviceProgram(CompiledProgram):
         consts = [live_buffer(c) for c in self.group_consts]
         on_host = {i for _, i, _ in host}  # their buffers are made below
 
-        def fill(leaves: Sequence[Any], given: Sequence[Any]) -> list[RawBuffer]:
-            found = []
+        def fill(leaves: Sequence[Any], arguments: Sequence[Any]) -> list[RawBuffer]:
+            inputs = []
             for i in live:
-                b = given[i]
-                found.append(live_buffer(leaves[i]) if b is None and i not in on_host else b)
+                b = arguments[i]
+                inputs.append(live_buffer(leaves[i]) if b is None and i not in on_host else b)
             for n, i, layout in host:
-                found[n] = host_buffer(leaves[i], layout)
-            return found + consts
+                inputs[n] = host_buffer(leaves[i], layout)
+            return inputs + consts
 
         return fill, not host and not consts and len(live) == len(types)
 
@@ -265,7 +265,7 @@ class MultiDeviceProgram(CompiledProgram):
         return shardings
 
 
-# --- where a program runs ---
+# --- targets ---
 
 
 class DeviceTarget(NamedTuple):
@@ -273,7 +273,8 @@ class DeviceTarget(NamedTuple):
 
     Attributes:
       results: the placement of the results.
-      named: the device was named: all arguments are moved there, and all outputs are there.
+      named: True if the caller named the device: all arguments are moved there, and all outputs are
+        there.
     """
 
     device: Device
@@ -290,12 +291,14 @@ class DeviceTarget(NamedTuple):
         return SingleDeviceProgram(program, executable, self)
 
     def executable(self, program: LoweredProgram) -> Executable:
-        """XLA's executable, which is the same wherever the results are."""
-        found: Executable | None = program.executables.get(self.device)
-        if found is None:
-            found = compile_program(program, self.device, functools.partial(self.text, program))
-            program.executables[self.device] = found
-        return found
+        """XLA's executable, which does not depend on the placement of the results."""
+        executable: Executable | None = program.executables.get(self.device)
+        if executable is None:
+            executable = compile_program(
+                program, self.device, functools.partial(self.text, program)
+            )
+            program.executables[self.device] = executable
+        return executable
 
 
 class GroupTarget(NamedTuple):
@@ -303,8 +306,8 @@ class GroupTarget(NamedTuple):
 
     Attributes:
       inputs: the sharding of each argument.
-      said: the same where it was asked for: such an argument is moved even if it isn't computed
-        with, and is an output.
+      said: the shardings that were asked for. Such an argument is moved even if the program only
+        returns it.
       outs: the sharding of each output; `None` leaves it to XLA.
     """
 
@@ -317,7 +320,7 @@ class GroupTarget(NamedTuple):
         """The StableHLO text, and its module.
 
         Args:
-          results: of XLA's results, if not as the outputs say.
+          results: the shardings of XLA's results, if they differ from `outs`.
         """
         meshes = Meshes(self.group.devices)
 
@@ -337,16 +340,16 @@ class GroupTarget(NamedTuple):
 
     def result_list(self, program: LoweredProgram) -> list[Sharding | None]:
         """The sharding of each result of XLA's, from those of the outputs."""
-        found: list[Sharding | None] = [None] * len(program.stripped.outvars)
+        shardings: list[Sharding | None] = [None] * len(program.stripped.outvars)
         for output, sharding in zip(program.outputs, self.outs, strict=True):
-            if isinstance(output, Result) and found[output.index] is None:
-                found[output.index] = sharding
-        return found
+            if isinstance(output, Result) and shardings[output.index] is None:
+                shardings[output.index] = sharding
+        return shardings
 
     def compile(self, program: LoweredProgram) -> MultiDeviceProgram:
         """The program compiled for the group.
 
-        XLA pads the parts of a result that don't come out even; such a result is replicated.
+        XLA pads the parts of a result that do not divide evenly; such a result is replicated.
         """
         if not program.result_types:
             return MultiDeviceProgram(program, None, (), self)
@@ -387,19 +390,19 @@ ProgramTarget: TypeAlias = DeviceTarget | GroupTarget
 
 
 def constant_shardings(program: LoweredProgram, group: Group) -> list[Sharding]:
-    """The shardings of the constants: their own if they are on the group, else replicated."""
+    """The shardings of the constants: their own on this group, else replicated."""
     return [
         c.sharding if c.type.placement.group is group else replicated(group) for c in program.consts
     ]
 
 
 def constants_on(program: LoweredProgram, group: Group) -> list[Array]:
-    """The constants that a program closes over, on the devices of a group."""
-    found = program.group_constants.get(group)
-    if found is None:
+    """The constants of a program on the devices of a group."""
+    constants = program.group_constants.get(group)
+    if constants is None:
         pairs = zip(program.consts, constant_shardings(program, group), strict=True)
-        found = program.group_constants[group] = [commit(c, s) for c, s in pairs]
-    return found
+        constants = program.group_constants[group] = [commit(c, s) for c, s in pairs]
+    return constants
 
 
 def target_of(
@@ -409,12 +412,12 @@ def target_of(
     inputs: Shardings | None = None,
     outs: Shardings | None = None,
 ) -> ProgramTarget:
-    """The devices that a program's arguments are committed to, or that are named.
+    """The devices to run on: those that are named, or that the arguments are committed to.
 
-    Constants that the function closes over decide if no argument does.
+    If no argument decides, the constants that the function closes over do.
 
     Args:
-      named: where the program is to run, whatever the arguments are committed to.
+      named: where the program must run, whatever the arguments are committed to.
       inputs, outs: the sharding of each argument and each output, on a group of devices.
     """
     where = named or ANYWHERE
@@ -433,15 +436,15 @@ def target_of(
         return DeviceTarget(device, where, named is not None)
     for i in program.live:
         check_on_group(program.name, i, types[i], group)
-    said = tuple(inputs) if inputs is not None else (None,) * len(types)
+    shardings = tuple(inputs) if inputs is not None else (None,) * len(types)
     live = set(program.live)
     everywhere = replicated(group)
     full = tuple(
         s or (t.placement.group is not None and i in live and t.placement.sharding) or everywhere
-        for i, (s, t) in enumerate(zip(said, types, strict=True))
+        for i, (s, t) in enumerate(zip(shardings, types, strict=True))
     )
     return GroupTarget(
-        group, full, said, tuple(outs) if outs is not None else (None,) * len(program.outputs)
+        group, full, shardings, tuple(outs) if outs is not None else (None,) * len(program.outputs)
     )
 
 
@@ -449,30 +452,30 @@ def target_of(
 
 
 def compiled_for(program: LoweredProgram, target: ProgramTarget) -> CompiledProgram:
-    """The program compiled for a target, once; it is kept with the program."""
-    found: CompiledProgram | None = program.compiled.get(target)
-    if found is None:
+    """The program compiled for a target; compiled once and kept with the program."""
+    compiled: CompiledProgram | None = program.compiled.get(target)
+    if compiled is None:
         with program.lock:
-            found = program.compiled.get(target)
-            if found is None:
+            compiled = program.compiled.get(target)
+            if compiled is None:
                 if not program.result_types and program.stripped.equations:
-                    target.text(program)  # refuses an effect that XLA has no words for
-                found = remember(program.compiled, target, target.compile(program))
-    return found
+                    target.text(program)  # refuses an effect that XLA cannot express
+                compiled = remember(program.compiled, target, target.compile(program))
+    return compiled
 
 
 def compile_program(
     program: LoweredProgram, target: Target, write: Callable[[], tuple[str, Module]]
 ) -> Executable:
-    """XLA's executable, compiled or loaded, of the text and the module that `write` returns.
+    """XLA's executable, compiled or loaded from the disk cache.
 
-    The time is logged if a switch asks for that.
+    `write` returns the text and its module. A switch logs the time.
     """
     if "jaxpr" in thread.debug:
-        tell(f"{program.name}:\n{program.stripped}")
+        log_warning(f"{program.name}:\n{program.stripped}")
     text, module = write()
     if "hlo" in thread.debug:
-        tell(f"{program.name}:\n{text}")
+        log_warning(f"{program.name}:\n{text}")
     begun = time.perf_counter()
     callbacks = [
         Callback(f.on(target), [(a.shape, a.dtype) for a in (TOKEN, *f.outs)])
@@ -486,7 +489,7 @@ def compile_program(
             ", ".join(str(v.aval) for v in vs)
             for vs in (program.stripped.invars, program.stripped.outvars)
         ]
-        tell(
+        log_warning(
             f"compiled {program.name}: ({inputs}) -> ({outs}), {len(program.stripped.equations)} "
             f"equations, for {target} in {took:.1f} ms"
         )
@@ -524,11 +527,11 @@ def run_jaxpr(jaxpr: Jaxpr, args: Sequence[Array], device: Device | None = None)
     return run_program(program_of(jaxpr), args, device)
 
 
-# --- arrays from one division to another ---
+# --- resharding ---
 
 
 def on_group(name: str, number: int, x: Array, group: Group, sharding: Sharding) -> Array:
-    """An argument on the group that runs a program, with a sharding."""
+    """An argument with a sharding on the group that runs a program."""
     placement = x.type.placement
     if placement.group is group and placement.sharding is sharding:
         return x
@@ -542,19 +545,19 @@ def on_group(name: str, number: int, x: Array, group: Group, sharding: Sharding)
     return reshard(x, sharding)
 
 
-def check_on_group(name: str, number: int, known: ArrayType, group: Group) -> None:
-    """Refuses an argument that is committed to other devices than those that run a program."""
-    placement = known.placement
+def check_on_group(name: str, number: int, type_: ArrayType, group: Group) -> None:
+    """Refuses an argument that is committed to devices other than those of the program."""
+    placement = type_.placement
     if placement.committed and set(placement.devices) != set(group.devices):
         where = placement.device if placement.group is None else placement.group
         raise ValueError(
-            f"{name}: runs on {group}; argument {number}, {known.aval}, is committed to {where}\n"
+            f"{name}: runs on {group}; argument {number}, {type_.aval}, is committed to {where}\n"
             "  fix: move it with device_put(x, sharding)"
         )
 
 
 def reshard(x: Array, sharding: Sharding) -> Array:
-    """An array that is on a group, with another sharding: the devices send each other parts."""
+    """An array of a group with another sharding; the devices send each other parts."""
     transfers.copying(x.aval, x.sharding, sharding)
     program = _constraining(x.aval, sharding)
     outs = [None if sharding.is_open else sharding]
@@ -571,7 +574,7 @@ def _constraining(a: Aval, sharding: Sharding) -> LoweredProgram:
 
 
 def commit(x: Array, sharding: Sharding) -> Array:
-    """An array on the devices of a sharding, wherever it is now."""
+    """An array put on the devices of a sharding, from anywhere."""
     placement = x.type.placement
     group = group_of(sharding.devices)
     to = layout_of(x.aval, sharding, group)
@@ -581,8 +584,8 @@ def commit(x: Array, sharding: Sharding) -> Array:
 
 
 def constrained(x: Array, sharding: NamedSharding) -> Array:
-    """An array as a sharding constraint says: see `primitives/placement.py`."""
+    """An array moved as a sharding constraint says: see `primitives/sharding_constraint.py`."""
     if not sharding.is_open:
         return commit(x, sharding)
-    there = x.type.placement.group is group_of(sharding.devices)
-    return reshard(x, sharding) if there else commit(x, sharding.closed())
+    on_group_already = x.type.placement.group is group_of(sharding.devices)
+    return reshard(x, sharding) if on_group_already else commit(x, sharding.closed())

@@ -1,9 +1,9 @@
-"""Keeps executables between runs, in a folder of the user's. Knows programs as text only.
+"""The persistent compilation cache: executables in a folder, kept between runs.
 
-An executable is machine code, so what is read is trusted only from a folder that nobody else can
-write to; what is damaged is compiled again. Nothing that goes wrong here stops a program.
+An executable is machine code, so entries are read only from a folder that nobody else can write to.
+A damaged entry is compiled again. No failure here stops a program.
 
-An entry is a file `<key>.xla`: a header (`_HEADER`), then the executable, compressed.
+An entry is a file `<key>.xla`: a header (`_HEADER`), then the compressed executable.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from .. import runtime
 from ..config import thread
 from ..runtime import custom_calls
 
-try:  # like the standard library's `random`: hashlib loads OpenSSL, which takes 8 ms
+try:  # as in the standard library's `random`, since hashlib loads OpenSSL
     from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]
 except ImportError:
     try:
@@ -32,11 +32,11 @@ except ImportError:
         from hashlib import sha256
 
 FORMAT = 1
-"""Part of every key: to be raised when what is kept, or how it is used, changes."""
+"""Part of every key: to be raised when the format of entries or their use changes."""
 
 _MAGIC = b"weft.xla"
 _HEADER = struct.Struct("<8sIQQ32s32s")
-"""Magic, format, bytes unpacked, bytes packed, key, and the SHA-256 of all else in the file."""
+"""Magic, format, bytes unpacked, bytes packed, key, and the SHA-256 of the rest of the file."""
 _SUFFIX = ".xla"
 _TEMPORARY = ".new"
 _LOG = "written"
@@ -64,11 +64,11 @@ _cache = _Cache()
 
 
 def configure(directory: str | os.PathLike[str] | None = None, size: int | None = None) -> None:
-    """Says where executables are kept, and how many bytes of them at most.
+    """Sets the folder for executables and its size in bytes.
 
     Args:
-      directory: '' keeps none; None is what the switch `cache_dir` says.
-      size: -1 is any number; None is what the switch `cache_size` says.
+      directory: '' turns the cache off; `None` follows the switch `cache_dir`.
+      size: -1 is unlimited; `None` follows the switch `cache_size`.
     """
     _cache.directory = None if directory is None else os.fspath(directory)
     _cache.size = size
@@ -81,9 +81,9 @@ def compile_or_load(
     options: Mapping[str, object] = {},
     callbacks: Sequence[runtime.Callback] = (),
 ) -> runtime.Executable:
-    """Like `runtime.compile_text`, but compiles only what no earlier run has compiled.
+    """Like `runtime.compile_text`, but loads an executable that an earlier run compiled.
 
-    Callbacks are no part of what is kept: a program knows them by their place in the list.
+    Callbacks are not stored: a program refers to them by their position in the list.
     """
     path = _path()
     if not path:
@@ -93,7 +93,7 @@ def compile_or_load(
     if blob is not None:
         if custom_calls.LAPACK in text:
             custom_calls.register_mentioned(text)
-        with contextlib.suppress(runtime.XlaError):  # refused by XLA: as good as damaged
+        with contextlib.suppress(runtime.XlaError):  # refused by XLA, so it counts as damaged
             executable = runtime.load_executable(blob, outputs, device, options, callbacks)
             with _cache.lock:
                 _cache.hits += 1
@@ -111,7 +111,8 @@ def compile_or_load(
 
 
 def info() -> dict[str, Any]:
-    """The cache's path (None: it is off), entries and bytes, and this process's hits and misses."""
+    """The cache's path (`None` if it is off), entries and bytes, and this process's hits and
+    misses."""
     path = _path()
     sizes = [size for _, _, size in _entries(path)] if path else []
     return {
@@ -124,7 +125,7 @@ def info() -> dict[str, Any]:
 
 
 def clear() -> None:
-    """Removes all entries, and what an interrupted process may have left."""
+    """Removes all entries, and files that an interrupted process may have left."""
     path = _path()
     folder = _open_folder(path) if path else None
     if folder is not None:
@@ -149,7 +150,9 @@ def _key(text: str, device: runtime.Target, options: Mapping[str, object]) -> st
         fields.append(repr(device).encode())
     digest = sha256()
     for field in (*fields, text.encode()):  # with its name: profiles show that
-        digest.update(len(field).to_bytes(8, "little"))  # so that no two lists read the same
+        digest.update(
+            len(field).to_bytes(8, "little")
+        )  # so that different lists have different texts
         digest.update(field)
     return str(digest.hexdigest())
 
@@ -168,7 +171,7 @@ def _machine(device: runtime.Target) -> bytes:
 
 
 def _processor() -> str:
-    """The model of the CPU and what it can do: XLA compiles for exactly this one."""
+    """The model of the CPU and its features, for which XLA compiles."""
     lines = []
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
         for line in file:
@@ -203,7 +206,8 @@ def _size() -> int:
 
 
 def _open_folder(path: str, create: bool = False) -> int | None:
-    """A descriptor of the folder, if it is ours alone; None, with one warning, if it is not."""
+    """A descriptor of the folder if nobody else can write to it; `None`, with one warning,
+    otherwise."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         folder = os.open(path, flags)
@@ -250,7 +254,7 @@ def _refuse(path: str, reason: str) -> None:
 
 
 def _read_entry(path: str, key: str) -> bytes | None:
-    """The executable kept under a key; None if there is none, or it is damaged."""
+    """The executable stored under a key; `None` if there is none, or it is damaged."""
     folder = _open_folder(path)
     if folder is None:
         return None
@@ -265,7 +269,7 @@ def _read_entry(path: str, key: str) -> bytes | None:
             data = file.read()
             blob = _unpacked_entry(data, key)
             if blob is not None:
-                with contextlib.suppress(OSError):  # a file system that is only read
+                with contextlib.suppress(OSError):  # a read-only file system
                     os.utime(file.fileno())  # it is in use: see `_sweep`
             return blob
     except OSError:
@@ -301,7 +305,7 @@ def _unpacked_entry(data: bytes, key: str) -> bytes | None:
 
 
 def _write(path: str, key: str, blob: bytes) -> None:
-    """Keeps an executable. Readers see the old entry, or all of the new one."""
+    """Stores an executable. Readers see either the old entry or all of the new one."""
     data = _packed(blob, key)
     limit = _size()
     if len(data) > limit:
@@ -332,11 +336,11 @@ def _remove(folder: int, name: str) -> None:
         os.unlink(name, dir_fd=folder)
 
 
-# --- staying small ---
+# --- eviction ---
 
 
 def _log(folder: int, size: int) -> int:
-    """Notes that an entry was written; returns the bytes written since the last sweep."""
+    """Records that an entry was written; returns the bytes written since the last sweep."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     descriptor = os.open(_LOG, flags, 0o600, dir_fd=folder)
     try:
@@ -347,7 +351,7 @@ def _log(folder: int, size: int) -> int:
 
 
 def _sweep(folder: int, target: int) -> None:
-    """Removes the entries that were not used for longest, down to a total of `target` bytes."""
+    """Removes the least recently used entries, down to a total of `target` bytes."""
     _remove(folder, _LOG)
     entries = sorted(_uses_and_sizes(folder))
     total = sum(size for _, _, size in entries)
@@ -369,8 +373,8 @@ def _entries(path: str) -> list[tuple[int, str, int]]:
 
 
 def _uses_and_sizes(folder: int) -> list[tuple[int, str, int]]:
-    """The time of last use, name and size of each entry. Removes what a crash left behind."""
-    found = []
+    """The time of last use, name and size of each entry. Removes files left by a crash."""
+    entries = []
     an_hour_ago = time.time() - 3600
     with os.scandir(folder) as files:
         for file in files:
@@ -381,5 +385,5 @@ def _uses_and_sizes(folder: int) -> list[tuple[int, str, int]]:
             if file.name.endswith(_TEMPORARY) and status.st_mtime < an_hour_ago:
                 _remove(folder, file.name)
             elif file.name.endswith(_SUFFIX):
-                found.append((status.st_mtime_ns, file.name, status.st_size))
-    return found
+                entries.append((status.st_mtime_ns, file.name, status.st_size))
+    return entries

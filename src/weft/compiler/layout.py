@@ -1,7 +1,4 @@
-"""Layouts of arrays on several devices: from shardings, as users write them, to types and back.
-
-Knows shapes, meshes and tilings; moves nothing.
-"""
+"""Converts shardings, as users write them, to the types of arrays on several devices, and back."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -25,7 +22,7 @@ def layout_of(a: Aval, sharding: Sharding, group: Group | None = None) -> Layout
 
     Args:
       group: the devices of the sharding, perhaps in another order.
-    Raises: ValueError: the sharding can't divide such arrays.
+    Raises: ValueError: the sharding cannot divide such arrays.
     """
     next(sharding.indices(a.shape))  # refuses what can't be divided
     group = group or groups.group_of(sharding.devices)
@@ -42,7 +39,7 @@ def layout_of(a: Aval, sharding: Sharding, group: Group | None = None) -> Layout
 
 
 def type_with(a: Aval, sharding: Sharding | None) -> ArrayType:
-    """The type of arrays of an aval with a sharding; anywhere, if it is `None`."""
+    """The type of arrays of an aval with a sharding; the aval itself if the sharding is `None`."""
     if sharding is None:
         return a
     if isinstance(sharding, SingleDeviceSharding):
@@ -51,7 +48,7 @@ def type_with(a: Aval, sharding: Sharding | None) -> ArrayType:
 
 
 def sharding_tiling(sharding: Sharding, ndim: int, group: Group) -> Tiling:
-    """The division that a sharding says, with devices counted as in a group."""
+    """The tiling of a sharding, with devices counted as in a group."""
     parts, owners = sharding.division(ndim)
     if sharding.devices != group.devices:
         owners = np.array([group.devices.index(d) for d in sharding.devices])[owners]
@@ -59,7 +56,8 @@ def sharding_tiling(sharding: Sharding, ndim: int, group: Group) -> Tiling:
 
 
 def sharding_of(tiling: Tiling, group: Group, meshes: Sequence[Mesh]) -> Sharding:
-    """A tiling as a sharding over the first of these meshes that can express it, or a new one."""
+    """A tiling as a sharding over the first of these meshes that can express it, or over a new
+    mesh."""
     for mesh in meshes:
         if set(mesh.devices.flat) == set(group.devices):
             for spec in _specs(mesh, tiling.parts, 0, ()):
@@ -70,12 +68,14 @@ def sharding_of(tiling: Tiling, group: Group, meshes: Sequence[Mesh]) -> Shardin
         return SingleDeviceSharding(group.devices[0])
     divided = [(i, n) for i, n in enumerate(tiling.parts) if n > 1]
     devices = np.array(group.devices, object)[list(tiling.owners)]
-    own = Mesh(
+    mesh_of_tiling = Mesh(
         devices.reshape([n for _, n in divided] + [tiling.copies]),
         (*[f"axis{i}" for i, _ in divided], "copies"),
     )
     names = dict((i, f"axis{i}") for i, _ in divided)
-    return NamedSharding(own, PartitionSpec(*[names.get(i) for i in range(len(tiling.parts))]))
+    return NamedSharding(
+        mesh_of_tiling, PartitionSpec(*[names.get(i) for i in range(len(tiling.parts))])
+    )
 
 
 def _specs(
@@ -87,8 +87,8 @@ def _specs(
         return
     for names in _products(mesh, parts[axis], used):
         part = None if not names else names[0] if len(names) == 1 else names
-        for rest in _specs(mesh, parts, axis + 1, used + names):
-            yield (part, *rest)
+        for later in _specs(mesh, parts, axis + 1, used + names):
+            yield (part, *later)
 
 
 def _products(mesh: Mesh, count: int, used: tuple[object, ...]) -> Iterator[tuple[Any, ...]]:
@@ -98,8 +98,8 @@ def _products(mesh: Mesh, count: int, used: tuple[object, ...]) -> Iterator[tupl
         return
     for name, n in mesh.shape.items():
         if n > 1 and name not in used and count % n == 0:
-            for rest in _products(mesh, count // n, (*used, name)):
-                yield (name, *rest)
+            for later in _products(mesh, count // n, (*used, name)):
+                yield (name, *later)
 
 
 _COPIES = ("copies",)  # the axis of a mesh along which nothing is divided
@@ -107,12 +107,12 @@ _COPIES = ("copies",)  # the axis of a mesh along which nothing is divided
 
 @functools.lru_cache(256)
 def replicated(group: Group) -> NamedSharding:
-    """All of an array on each device of a group."""
+    """The layout with the whole array on each device of a group."""
     return NamedSharding(Mesh(group.devices, _COPIES), PartitionSpec())
 
 
 def meshes_named(shardings: Sequence[Sharding | None], jaxpr: Jaxpr) -> list[Mesh]:
-    """The meshes that the shardings of a program's results may refer to, the best first."""
+    """The meshes for the shardings of a program's results, the best first."""
     named = [s.mesh for s in shardings if isinstance(s, NamedSharding)]
     return [*[m for m in named if m.axis_names != _COPIES], *meshes_inside(jaxpr)]
 
@@ -120,41 +120,41 @@ def meshes_named(shardings: Sequence[Sharding | None], jaxpr: Jaxpr) -> list[Mes
 @derived
 def meshes_inside(jaxpr: Jaxpr) -> tuple[Mesh, ...]:
     """The meshes that a program's operations name."""
-    found: dict[Mesh, None] = {}
+    meshes: dict[Mesh, None] = {}
     for e in jaxpr.equations:
         for name, value in e.params:
             if name == "mesh" and isinstance(value, Mesh):
-                found[value] = None
+                meshes[value] = None
             elif isinstance(value, NamedSharding):
-                found[value.mesh] = None
+                meshes[value.mesh] = None
         if e.primitive.effects is not None:
             for inner in subjaxprs(e.params):
-                found.update(dict.fromkeys(meshes_inside(inner)))
-    return tuple(found)
+                meshes.update(dict.fromkeys(meshes_inside(inner)))
+    return tuple(meshes)
 
 
-# --- where programs inside are to run ---
+# --- placements of programs inside ---
 
 
 @derived
 def placement_inside(jaxpr: Jaxpr) -> Placement | None:
-    """The devices that functions called inside were jitted for, or those of the meshes that are
-    named inside; two of them are an error."""
-    found: Placement | None = None
+    """The devices for which functions called inside were jitted, or those of the meshes named
+    inside. Two different ones are an error."""
+    placement: Placement | None = None
     for mesh in meshes_inside(jaxpr):
-        found = one_placement(jaxpr.name, found, group_placement(mesh.device_tuple))
+        placement = one_placement(jaxpr.name, placement, group_placement(mesh.device_tuple))
     for e in jaxpr.equations:
         if e.primitive.effects is not None:
             device = dict(e.params).get("device")
             if device is not None:
-                found = one_placement(jaxpr.name, found, on_device(device))
+                placement = one_placement(jaxpr.name, placement, on_device(device))
             for inner in subjaxprs(e.params):
-                found = one_placement(jaxpr.name, found, placement_inside(inner))
-    return found
+                placement = one_placement(jaxpr.name, placement, placement_inside(inner))
+    return placement
 
 
 def one_placement(name: str, outer: Placement | None, inner: Placement | None) -> Placement | None:
-    """The placement that either names; an error if they name two."""
+    """The placement that either names; two different ones are an error."""
     if outer is None or inner is None:
         return outer or inner
     joined = outer.join(inner)
@@ -170,7 +170,7 @@ def one_placement(name: str, outer: Placement | None, inner: Placement | None) -
 
 @functools.lru_cache(256)
 def group_placement(devices: tuple[Device, ...]) -> OnGroup:
-    """The placement on all of some devices, for programs that they are to run."""
+    """The placement on all of some devices."""
     group = groups.group_of(devices)
     return OnGroup(replicated(group), group)
 
@@ -179,7 +179,7 @@ def group_placement(devices: tuple[Device, ...]) -> OnGroup:
 
 
 def local_sharding(sharding: NamedSharding) -> NamedSharding:
-    """The same sharding over this process's devices, which are along the mesh's first axis."""
+    """The same sharding over this process's devices, along the mesh's first axis."""
     return NamedSharding(_local_mesh(sharding.mesh), sharding.spec)
 
 

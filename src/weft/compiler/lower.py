@@ -1,4 +1,4 @@
-"""Jaxpr to StableHLO text. Knows equations and their lowering rules; knows nothing of XLA."""
+"""Lowers a jaxpr to StableHLO text by the lowering rules of its primitives."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from ..stablehlo import Block, Module, Operand
 from ..stablehlo.block import NOT_INLINED
 from ..stablehlo.shardy import Meshes
 from .simplify import jaxpr_calls_host
-from .turning import turned_apart
+from .transposes import separate_transposes
 
 
 def lower(
@@ -34,11 +34,11 @@ def lower(
 
     Args:
       jaxpr: without constants (`Jaxpr.without_consts`).
-      name: of the module, if it is to have one.
-      donated: which inputs may be overwritten.
-      axes: the named axes that its replicas are counted over, row by row: (name, size) pairs.
-      meshes: of a program for several devices.
-      argument_attributes, result_attributes: further ones of arguments and results, as text.
+      name: the name of the module, if any.
+      donated: the inputs that may be overwritten.
+      axes: the named axes of its replicas, in row-major order: (name, size) pairs.
+      meshes: the meshes of a program for several devices.
+      argument_attributes, result_attributes: further attributes, as text.
     Returns: the text, and the module (which keeps alive what the program refers to).
     """
     module = Module(name)
@@ -46,8 +46,8 @@ def lower(
     module.solvers = platform != "cpu" and plugins.has_kernels(platform)
     attributes: list[str] = []
     for i in range(len(jaxpr.invars) if donated or argument_attributes else 0):
-        own = [*["jax.buffer_donor = true"] * (i in donated), *argument_attributes[i : i + 1]]
-        inside = ", ".join(filter(None, own))
+        parts = [*["jax.buffer_donor = true"] * (i in donated), *argument_attributes[i : i + 1]]
+        inside = ", ".join(filter(None, parts))
         attributes.append(f"{{{inside}}}" if inside else "")
     calls = jaxpr_calls_host(jaxpr)
     ends = [*result_attributes, *[""] * calls] if result_attributes else []
@@ -69,15 +69,15 @@ def lower(
 
 @derived
 def operation_numbers(jaxpr: Jaxpr) -> list[int]:
-    """A number for each equation; equal for equal operations on equal types."""
-    numbers: dict[Any, int] = {}
-    found = []
+    """A number for each equation; equal operations on equal types have equal numbers."""
+    number_of: dict[Any, int] = {}
+    numbers = []
     for e in jaxpr.equations:
         key = [e.primitive, e.params, len(e.outvars)]
         for v in e.inputs:
             key.append(v.aval if v.__class__ is Var else id(v))
-        found.append(numbers.setdefault(tuple(key), len(numbers)))
-    return found
+        numbers.append(number_of.setdefault(tuple(key), len(number_of)))
+    return numbers
 
 
 def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
@@ -87,18 +87,18 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
     def operands_of(atoms: Sequence[object]) -> list[Operand]:
         return [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in atoms]
 
-    checking, apart = thread.enable_checks, turned_apart(jaxpr)
-    here = (block.module.platform, block.module.axes)  # what collectives' forms depend on
+    checking, apart = thread.enable_checks, separate_transposes(jaxpr)
+    here = (block.module.platform, block.module.axes)  # the text of collectives depends on these
     numbers = operation_numbers.known(jaxpr)  # if outlining has found them
-    own: dict[int, Template] = {}  # templates that are for this block
+    block_templates: dict[int, Template] = {}  # templates that are for this block
     seen: dict[int, int] = {}
     for n, equation in enumerate(jaxpr.equations):
         inputs = equation.inputs
         if apart and equation.outvars[0] in apart:
-            names[equation.outvars[0]] = block.turn(*operands_of(inputs)).name
+            names[equation.outvars[0]] = block.transpose_matrix(*operands_of(inputs)).name
             continue
         if numbers is not None:
-            template = own.get(numbers[n])
+            template = block_templates.get(numbers[n])
             if template is not None:
                 names[equation.outvars[0]] = template.write(block, names, inputs)
                 continue
@@ -114,7 +114,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
                 names[v] = o.name
             continue
         literals = False
-        for v in inputs:  # a comprehension would cost a frame an equation
+        for v in inputs:  # a comprehension would cost a Python frame for each equation
             if v.__class__ is not Var:
                 literals = True
         key = (here, equation.params, *map(aval_of, inputs))
@@ -122,7 +122,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
         if template is not None:
             names[outvars[0]] = template.write(block, names, inputs)
             if numbers is not None:
-                own[numbers[n]] = template
+                block_templates[numbers[n]] = template
             continue
         operands = operands_of(inputs)
         start, count = len(block.lines), block.count
@@ -136,7 +136,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
             if 2 <= times <= 3:
                 template = template_of(block, start, count, inputs, operands, result.name, True)
                 if template is not None:
-                    own[numbers[n]] = template
+                    block_templates[numbers[n]] = template
         if not literals and key not in primitive.templates:
             template = template_of(block, start, count, inputs, operands, result.name, False)
             remember(primitive.templates, key, template)
@@ -154,15 +154,16 @@ def names_of_inputs(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> dict
 class Template:
     """The text of an equation's lowering, with slots for names.
 
-    A rule takes 3 µs and more, filling in a template 0.5 to 1. Templates are kept on the primitive
-    for each signature; those that refer to constants of a block, for as long as that is written.
+    Filling in a template is several times faster than running a rule. Templates are kept on the
+    primitive by signature; a template that refers to constants of a block lasts as long as the
+    block is written.
     """
 
     __slots__ = ("fresh", "places", "result", "slots", "template")
 
     def __init__(self, template: str, fresh: int, slots: tuple[int, ...], result: int) -> None:
         self.template, self.fresh, self.slots, self.result = template, fresh, slots, result
-        # one new name, the first one in the text, and then one or two operands: their places
+        # the first slot is the new name; `places` are the positions of the operands
         simple = fresh == 1 and slots[:1] == (0,) and 0 not in slots[1:] and len(slots) in (2, 3)
         self.places = tuple([i - 1 for i in slots[1:]]) if simple else ()
 
@@ -173,15 +174,15 @@ class Template:
         if places:
             name = f"{block.prefix}{count}"
             x = names[inputs[places[0]]]
-            given = (name, x) if len(places) == 1 else (name, x, names[inputs[places[1]]])
-            block.lines.append(self.template % given)
+            values = (name, x) if len(places) == 1 else (name, x, names[inputs[places[1]]])
+            block.lines.append(self.template % values)
             return name
         fresh, first = self.fresh, count - self.fresh + 1
-        found = [
+        operands = [
             f"{block.prefix}{first + i}" if i < fresh else names[inputs[i - fresh]]
             for i in self.slots
         ]
-        block.lines.append(self.template % tuple(found))
+        block.lines.append(self.template % tuple(operands))
         return f"{block.prefix}{first + self.result}"
 
 
@@ -198,22 +199,22 @@ def template_of(
 
     Args:
       start, count: the numbers of lines and names before.
-      inputs, operands: of the equation.
-      constants: whether names of literals and constants may stay in it as they are.
+      inputs, operands: those of the equation.
+      constants: True if names of literals and constants may stay as they are.
     """
-    known = {c.name for c in block.constants.values()}
-    known.update([o.name for (x, _), o in block.widened.items() if x in known])
+    constant_names = {c.name for c in block.constants.values()}
+    constant_names.update([o.name for (x, _), o in block.widened.items() if x in constant_names])
     places = {f"{block.prefix}{n}": n - count - 1 for n in range(count + 1, block.count + 1)}
     fresh = len(places)
     for i, (v, o) in enumerate(zip(inputs, operands, strict=True), fresh):
         if v.__class__ is Var:
-            # the same operand twice, or one that is a constant: which is meant isn't seen
-            if o.name in places or o.name in known:
+            # equal operands, or one that is a constant, cannot be told apart in the text
+            if o.name in places or o.name in constant_names:
                 return None
             places[o.name] = i
-    fixed = known if constants else set()
+    fixed = constant_names if constants else set()
     text = "\n".join(block.lines[start:])
-    found = _NAME.findall(text)
+    mentioned = _NAME.findall(text)
     if (
         result not in places
         or places[result] >= fresh
@@ -224,13 +225,13 @@ def template_of(
         or "sdy." in text  # meshes have other names in other modules
     ):
         return None
-    if not all([name in places or name in fixed for name in found]):
+    if not all([name in places or name in fixed for name in mentioned]):
         return None
     parts = [part.replace("%", "%%") for part in _NAME.split(text)]
     template = parts[0]
-    for name, part in zip(found, parts[1:], strict=True):
+    for name, part in zip(mentioned, parts[1:], strict=True):
         template += ("%s" if name in places else f"%{name}") + part
-    slots = tuple([places[name] for name in found if name in places])
+    slots = tuple([places[name] for name in mentioned if name in places])
     return Template(template, fresh, slots, places[result])
 
 
@@ -238,7 +239,7 @@ _NAME = re.compile(r"%[A-Za-z0-9_]+(?:#[0-9]+)?")
 
 
 def no_rule(primitive: object) -> Any:
-    """The error for a primitive that can't be compiled."""
+    """The error for a primitive without a lowering rule."""
     raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
 
 
@@ -249,7 +250,7 @@ def lower_call(
     attributes: str = "",
     location: str = "",
 ) -> list[Operand]:
-    """A call of a function of its own for `jaxpr`, written once in the module."""
+    """A call of a function for `jaxpr`, which is written once in the module."""
     module = block.module
     calls = jaxpr_calls_host(jaxpr)
     token = [TOKEN] if calls else []
@@ -269,13 +270,13 @@ def lower_call(
     return outs
 
 
-# --- the order of calls of the host ---
+# --- the order of callbacks ---
 
 
 def with_token(build: Callable[[Block, Any], Sequence[Operand]]) -> Any:
     """A writer of a function or a region, with the token as one more argument and result.
 
-    See `primitives/callbacks.py`: it is what keeps calls of the host in order.
+    The token keeps callbacks in order: see `primitives/callbacks.py`.
     """
 
     def whole(block: Block, args: Sequence[Operand]) -> list[Operand]:
@@ -285,25 +286,25 @@ def with_token(build: Callable[[Block, Any], Sequence[Operand]]) -> Any:
     return whole
 
 
-# --- functions that stay apart ---
+# --- functions that are not inlined ---
 
 
 def no_inlining(block: Block) -> str:
-    """The attribute of a call that is not to be inlined.
+    """The attribute of a call that must not be inlined.
 
-    None where the program is written for one device along some axes of a mesh: the function may map
-    over the others, and XLA doesn't know then in which part of the program it is.
+    Empty where the program is written for one device along some axes of a mesh: the function may
+    map over the other axes, and then XLA does not know in which part of the program it is.
     """
     region = block.module.region
     return "" if region is not None and region.rest else NOT_INLINED
 
 
 def lower_isolated(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
-    """A call that XLA neither merges with the rest of the program nor begins before it has all
-    arguments.
+    """A call that XLA neither merges with the rest of the program nor starts before all arguments
+    are computed.
 
-    A barrier says so; but the CPU's pipeline drops barriers early, and looks for what is computed
-    twice after that. There a function that isn't inlined does it (benchmarks/checkpoint.py).
+    An optimization barrier would say so, but XLA's CPU pipeline drops barriers before it eliminates
+    common subexpressions. There a function that is not inlined does it (benchmarks/checkpoint.py).
     """
     if block.module.platform == "cpu":
         return lower_call(block, jaxpr, args, no_inlining(block))

@@ -1,6 +1,6 @@
 """Lowered programs: jaxprs without dead code, with their live inputs, their outputs and their text.
 
-What is compiled of them for devices is in `compiled.py`.
+`compiled.py` compiles them for devices.
 """
 
 import threading
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..config import thread
-from ..core.array import Array, own
+from ..core.array import Array, unshared
 from ..core.aval import Aval
 from ..core.caching import derived, remember
 from ..core.checking import check_jaxpr
@@ -23,7 +23,7 @@ from ..runtime.group import Group
 from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
 from .lower import lower
-from .outline import FEWEST_EQUATIONS, outlined
+from .outline import MIN_EQUATIONS, outlined
 from .placing import duplicate, live_buffer
 from .simplify import jaxpr_calls_host, without_dead_code
 
@@ -38,7 +38,7 @@ class Result:
     index: int
 
     def take(self, args: Sequence[Array], results: Sequence[Array]) -> Array:
-        """The output, of a call's arguments and XLA's results."""
+        """The output, from a call's arguments and XLA's results."""
         return results[self.index]
 
 
@@ -49,11 +49,11 @@ class PassedInput:
     index: int
 
     def take(self, args: Sequence[Array], results: Sequence[Array]) -> Array:
-        """The output, of a call's arguments and XLA's results."""
+        """The output, from a call's arguments and XLA's results."""
         x = args[self.index]
         if x._host is None:
-            live_buffer(x)  # refuses one that was deleted
-        return own(x)
+            live_buffer(x)  # raises if it was deleted
+        return unshared(x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Constant:
     value: Array
 
     def take(self, args: Sequence[Array], results: Sequence[Array]) -> Array:
-        """The output, of a call's arguments and XLA's results."""
+        """The output, from a call's arguments and XLA's results."""
         return duplicate(self.value)
 
 
@@ -71,18 +71,18 @@ Output: TypeAlias = Result | PassedInput | Constant
 
 
 class LoweredProgram:
-    """A jaxpr made ready for XLA: without dead code, with its StableHLO text for each platform.
+    """A jaxpr prepared for XLA: without dead code, with its StableHLO text for each platform.
 
-    Inputs that nothing needs are not passed to XLA (`live` are the numbers of the others), and
-    outputs that are inputs, constants or literals don't come from it.
+    Inputs that nothing needs are not passed to XLA (`live` has the numbers of the others). Outputs
+    that are inputs, constants or literals do not come from XLA.
 
-    It doesn't refer to the jaxpr that it is derived from, and what is compiled of it doesn't refer
-    to it: so it is freed, with all that it closes over, when nothing needs it any more.
+    A lowered program does not refer to its jaxpr, and compiled programs do not refer to the lowered
+    one: so it is freed, with all that it closes over, when nothing needs it any more.
 
     Attributes:
-      compiled: the program compiled, by target; `by_types`: by the types of arguments that decide
-        where it runs (`compiled.py: run_program`).
-      executables: XLA's, by device, or by group and divisions.
+      compiled: the compiled programs by target; `by_types`: by the types of the arguments that
+        decide where it runs (`compiled.py: run_program`).
+      executables: XLA's, by device, or by group and shardings.
     """
 
     __slots__ = (
@@ -125,11 +125,11 @@ class LoweredProgram:
         self.by_types: dict[Any, Any] = {}
         self.group_constants: dict[Group, list[Array]] = {}
         self.options = dict(options)
-        self.warned = False  # of donated arguments that no result can use
+        self.warned = False  # donated arguments that no result can use
         lean, used = without_dead_code(jaxpr)
         position = {v: i for i, v in enumerate(jaxpr.invars)}
         const_of = dict(zip(lean.constvars, lean.consts, strict=True))
-        number: dict[Var, int] = {}  # of each variable that XLA computes
+        number: dict[Var, int] = {}  # for each variable that XLA computes
         self.outputs: list[Output] = []
         for v in lean.outvars:
             if type(v) is not Var:
@@ -145,7 +145,7 @@ class LoweredProgram:
         self.consts: list[Array] = [c for _, c in consts]
         invars = [jaxpr.invars[i] for i in self.live] + [v for v, _ in consts]
         self.body = Jaxpr([], [], invars, lean.equations, [*number], lean.name)
-        long = len(lean.equations) >= FEWEST_EQUATIONS
+        long = len(lean.equations) >= MIN_EQUATIONS
         self.stripped = outlined(self.body) if long else self.body
         if thread.enable_checks:
             check_jaxpr(jaxpr, "tracing and transforming")
@@ -204,7 +204,7 @@ def lowered_with(
     keep_unused: bool,
     options: tuple[tuple[str, object], ...],
 ) -> LoweredProgram:
-    """A jaxpr lowered, once; threads that ask at the same time get the same program."""
+    """A jaxpr lowered; done once, and threads that ask at the same time get the same program."""
     return LoweredProgram(jaxpr, donated, keep_unused, dict(options))
 
 
@@ -214,11 +214,10 @@ def program_of(jaxpr: Jaxpr) -> LoweredProgram:
 
 
 def flattened(jaxpr: Jaxpr) -> Jaxpr:
-    """A single elementwise operation on arrays of several axes as one on vectors, and any other
-    program as it is.
+    """A single elementwise operation on arrays of several axes as one on vectors; other programs as
+    they are.
 
-    XLA's loop over one axis takes half the time of one over two: 0.1 ms instead of 0.2 for x * x
-    of 1000 × 1000 numbers on two cores (benchmarks/company.py).
+    XLA's loop over one axis is faster than one over two axes (benchmarks/company.py).
     """
     if len(jaxpr.equations) != 1 or not jaxpr.equations[0].primitive.elementwise:
         return jaxpr
@@ -250,11 +249,11 @@ def one_operation(
 ) -> LoweredProgram:
     """The program of one operation."""
     key = (primitive, params, *avals)
-    found = _one_operation.get(key)
-    if found is None:
+    program = _one_operation.get(key)
+    if program is None:
         invars = [Var(a) for a in avals]
         outvars = [Var(o) for o in (out if primitive.multiple else (out,))]
         equation = Equation(primitive, invars, params, outvars)
         jaxpr = Jaxpr([], [], invars, [equation], outvars, primitive.name)
-        found = remember(_one_operation, key, LoweredProgram(jaxpr))
-    return found
+        program = remember(_one_operation, key, LoweredProgram(jaxpr))
+    return program

@@ -1,12 +1,10 @@
 """Finds blocks of equations that repeat, and makes each a function of the program.
 
-Deep networks are the same block again and again. Written out flat, XLA fuses across the borders of
-blocks (the sums of a residual stream most of all), so that compile time grows with the square of
-the depth; as calls that it must not inline, it doesn't. Measured on a 12-layer transformer's
-gradient: half the compile time, and a faster step (docs/how_it_works/3_compiler.md, “Outlining”).
+Deep networks repeat one block. If the blocks are written out flat, XLA fuses across their borders
+(above all the sums of a residual stream), so that compile time grows with the square of the depth.
+As calls that XLA must not inline, it does not (docs/how_it_works/3_compiler.md, “Outlining”).
 
-Knows jaxprs; what makes two blocks equal is their structure, so that a wrong guess of where they
-begin costs time, never correctness.
+Blocks are equal if their structure is, so a bad cut costs time, never correctness.
 """
 
 from collections import Counter
@@ -15,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var
-from .block_call import block_call
-from .lower import operation_numbers
+from ..core.primitive import OF_PROGRAMS_INSIDE, Primitive
+from ..stablehlo import Block, Operand
+from .lower import lower_call, no_inlining, operation_numbers
 
-SMALLEST = 30  # equations a block: below, XLA's own sharing of equal kernels does as well
-FEWEST = 3  # repetitions
-FEWEST_EQUATIONS = SMALLEST * FEWEST  # of programs in which to look
+MIN_BLOCK = 30  # equations; for smaller blocks XLA's own sharing of equal kernels does as well
+MIN_REPEATS = 3
+MIN_EQUATIONS = MIN_BLOCK * MIN_REPEATS  # of a program that is searched
 
 
 def outlined(jaxpr: Jaxpr) -> Jaxpr:
@@ -70,11 +70,14 @@ class Flow:
             results.append(count)
         self.variables = made + inputs[::-1]  # by number
         self.sources = np.array(sources, np.int64)
-        self.reads, self.results = np.array(reads), np.array(results)  # where an equation's begin
+        self.reads, self.results = (
+            np.array(reads),
+            np.array(results),
+        )  # the first read and result of each equation
         self.maker = np.repeat(np.arange(len(jaxpr.equations)), np.diff(self.results))
         reader = np.repeat(np.arange(len(jaxpr.equations)), np.diff(self.reads))
         self.last_use = np.full(len(made) + len(inputs), -1)
-        self.last_use[self.sources] = reader  # of several, the last is left
+        self.last_use[self.sources] = reader  # the last reader stays
         self.last_use[[number[v] for v in jaxpr.outvars if v.__class__ is Var]] = len(
             jaxpr.equations
         )
@@ -83,20 +86,20 @@ class Flow:
 def find_runs(sequence: Sequence[int]) -> list[tuple[int, int, int]]:
     """Tandem repetitions: (start, period, length), in order, disjoint, longest chosen first."""
     numbers = np.array(sequence)
-    # the period of a block is the distance of its rare equations
-    (rare,) = np.nonzero(np.bincount(numbers)[numbers] <= len(numbers) // SMALLEST)
+    # rare equations repeat at the distance of the period
+    (rare,) = np.nonzero(np.bincount(numbers)[numbers] <= len(numbers) // MIN_BLOCK)
     rare = rare[np.argsort(numbers[rare], kind="stable")]
     again = np.diff(numbers[rare]) == 0
     distances = np.bincount(np.diff(rare)[again], minlength=1)
     likely = np.argsort(-distances, kind="stable")[:4]
     runs = []
     for period in likely[distances[likely] > 0].tolist():
-        if not SMALLEST <= period <= len(numbers) // FEWEST:
+        if not MIN_BLOCK <= period <= len(numbers) // MIN_REPEATS:
             continue
         (differ,) = np.nonzero(numbers[:-period] != numbers[period:])
         begin = 0
         for end in [*differ.tolist(), len(numbers) - period]:
-            if end - begin >= (FEWEST - 1) * period:
+            if end - begin >= (MIN_REPEATS - 1) * period:
                 runs.append((begin, period, end - begin + period))
             begin = end + 1
     chosen: list[tuple[int, int, int]] = []
@@ -109,7 +112,7 @@ def find_runs(sequence: Sequence[int]) -> list[tuple[int, int, int]]:
 def phase(flow: Flow, start: int, period: int, count: int) -> int:
     """The position within a period to cut at, so that the fewest values cross (in mid-run)."""
     middle = start + (count // 2) * period
-    near = max(start, middle - 2 * period)  # what is older crosses every cut alike
+    near = max(start, middle - 2 * period)  # older values cross every cut alike
     made = slice(flow.results[near], flow.results[middle + period])
     low = np.maximum(flow.maker[made] + 1 - middle, 0)
     high = np.minimum(flow.last_use[made] - middle, period)
@@ -123,7 +126,9 @@ def calls(
     flow: Flow, numbers: Sequence[int], starts: Sequence[int], period: int, jaxpr: Jaxpr
 ) -> list[Equation]:
     """Calls for the blocks that begin at `starts`; blocks of one structure share a function."""
-    kinds: dict[Any, int] = {}  # structure -> a number: the long key is hashed once a block
+    kinds: dict[
+        Any, int
+    ] = {}  # structure -> a number, so that the long key is hashed once for each block
     blocks = []
     needed: dict[int, Any] = {}  # kind -> which results are used after the block, in any of them
     for start in starts:
@@ -154,8 +159,8 @@ def calls(
 def structure(flow: Flow, start: int, end: int) -> tuple[Any, list[Var]]:
     """A key of what a block computes, without names of variables; and its inputs, by first use.
 
-    The equations' signatures say their operations, types and literals; what is left is where each
-    input comes from: a result within, counted up, or one from outside, counted down.
+    The equations' signatures have their operations, types and literals. The key adds where each
+    input comes from: a result of the block, counted up, or a value from outside, counted down.
     """
     sources = flow.sources[flow.reads[start] : flow.reads[end]]
     within = sources - flow.results[start]
@@ -163,3 +168,21 @@ def structure(flow: Flow, start: int, end: int) -> tuple[Any, list[Var]]:
     order: dict[int, int] = {}
     within[outside] = [order.setdefault(n, -1 - len(order)) for n in sources[outside].tolist()]
     return within.tobytes(), [flow.variables[n] for n in order]
+
+
+block_call = Primitive(
+    "block_call", "A call of a repeated block, not to be inlined.", multiple=True
+)
+
+
+block_call.effects = OF_PROGRAMS_INSIDE
+
+
+@block_call.type
+def _(*avals: Aval, jaxpr: Jaxpr) -> Sequence[Aval]:
+    return jaxpr.out_avals
+
+
+@block_call.lower
+def _(block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr) -> list[Operand]:
+    return lower_call(block, jaxpr, operands, no_inlining(block))

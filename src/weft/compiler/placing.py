@@ -1,6 +1,6 @@
-"""Arrays put on devices, moved between them, and gathered on the host. Runs no programs.
+"""Puts arrays on devices, moves them between devices, and gathers them on the host.
 
-Knows buffers and layouts. To change an array's sharding takes a program (`compiled.py: reshard`).
+None of this runs a program. A new sharding takes one (`compiled.py: reshard`).
 """
 
 from collections.abc import Sequence
@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..core.array import Array, as_value, own
+from ..core.array import Array, as_value, unshared
 from ..core.aval import aval
+from ..core.kernels import cast_on_host
 from ..core.placement import ArrayType, Layout, joined_placement, on_device, same_parts, type_on
-from ..core.quiet import quietly_cast
-from ..core.source import noted
 from ..dtypes import canonicalize_dtype
 from ..extended_dtypes import host_dtype, is_extended, readable, stored
 from ..runtime import buffer as buffers, client, parts, transfers
@@ -21,13 +20,14 @@ from ..runtime.client import Device
 from ..runtime.executable import RawBuffer
 from ..runtime.group import Group
 from ..sharding import NamedSharding
+from ..user_lines import noted
 from .layout import layout_of, local_sharding
 
 # --- one device ---
 
 
 def buffer_on(array: Array, device: Device) -> RawBuffer:
-    """Its buffer on a device; an uncommitted array keeps what was put on the default one."""
+    """The array's buffer on a device. An uncommitted array keeps its copy on the default device."""
     placement, buffer = array.type.placement, array._buffer
     if placement.group is not None:
         transfers.copying(array.aval, placement.sharding, device)
@@ -41,7 +41,7 @@ def buffer_on(array: Array, device: Device) -> RawBuffer:
         return buffer
     if home is device:
         return buffer
-    if array._host is not None and not array.aval.ndim:  # a literal, which was once on a device
+    if array._host is not None and not array.aval.ndim:  # a literal that was put on a device before
         transfers.sending(array.aval, device)
         return buffers.put(np.asarray(array._host), device, alias=True)
     transfers.copying(array.aval, home, device)
@@ -57,38 +57,38 @@ def platform_of_types(name: str, types: Sequence[ArrayType]) -> str:
 
 
 def argument_buffer(x: object, device: Device) -> RawBuffer:
-    """The buffer of an argument of a call: of an array, or of what becomes one."""
+    """The buffer of an argument of a call, which may be any array-like value."""
     if x.__class__ is np.ndarray:
         dtype = canonicalize_dtype(x.dtype)
-        return buffers.put(x if x.dtype == dtype else quietly_cast(x, dtype), device, alias=False)
+        return buffers.put(x if x.dtype == dtype else cast_on_host(x, dtype), device, alias=False)
     return buffer_on(as_value(x), device)
 
 
 def put_on_accelerator(host: object, device: Device | None) -> Array | None:
-    """A NumPy array put on an accelerator at once, which copies it there; `None` if it isn't one.
+    """A NumPy array copied to an accelerator at once; `None` if the device is not one.
 
     Args:
-      device: where to, which commits the array to it; without one to the default device.
+      device: the device to which the array is then committed; `None` for the default device.
     """
     to = device or client.chosen_device() or client.default_device()
     if host.__class__ is not np.ndarray or to.platform == "cpu" or not host.dtype.isbuiltin:
         return None
-    known = aval(host.shape, canonicalize_dtype(host.dtype))
-    kind: ArrayType = known
+    array_aval = aval(host.shape, canonicalize_dtype(host.dtype))
+    kind: ArrayType = array_aval
     if device is not None or to is not client.default_device():
-        kind = type_on(known, on_device(to, device is not None))
-    transfers.sending(known, to)
+        kind = type_on(array_aval, on_device(to, device is not None))
+    transfers.sending(array_aval, to)
     return Array(None, kind, argument_buffer(host, to))
 
 
 def move(x: Array, device: Device, committed: bool = True) -> Array:
-    """An array on a device, committed to it."""
+    """The array on a device, committed to it."""
     to = type_on(x.aval, on_device(device, committed))
-    return x if x.type is to else Array(x._host, to, buffer_on(own(x), device))
+    return x if x.type is to else Array(x._host, to, buffer_on(unshared(x), device))
 
 
 def with_default_device(x: Any) -> Any:
-    """The value; if it may be anywhere, on the device that the switch `default_device` names."""
+    """The value, put on the device that the switch `default_device` names if it may be anywhere."""
     chosen = client.chosen_device()
     if chosen is None or x.type is not x.aval:
         return x
@@ -96,8 +96,8 @@ def with_default_device(x: Any) -> Any:
 
 
 def duplicate(x: Array) -> Array:
-    """The same array, which may be deleted or donated without harm to this one."""
-    if x._host is not None:  # XLA never writes to memory that NumPy made
+    """The same array as a new object, which may be deleted or donated without harm to this one."""
+    if x._host is not None:  # XLA never writes to NumPy's memory
         return Array(x._host, x.type)
     buffer, placement = live_buffer(x), x.type.placement
     if placement.group is None:
@@ -113,10 +113,10 @@ def duplicate(x: Array) -> Array:
 
 
 def put_array(host: np.ndarray[Any, Any], to: Layout, *, alias: bool = False) -> Array:
-    """An array put on devices, each of which gets its part; the copying may go on afterwards.
+    """An array put on devices, each of which gets its part. The copying may continue afterwards.
 
     Args:
-      alias: `host` will not be written to any more.
+      alias: True if nobody writes to `host` any more.
     """
     return Array(None, to, sharded_buffer(host, to, alias=alias))
 
@@ -129,23 +129,23 @@ def sharded_buffer(host: np.ndarray[Any, Any], to: Layout, *, alias: bool) -> Ra
     return parts.put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=alias)
 
 
-LARGE = 1 << 16  # bytes
+LARGE_ARRAY_BYTES = 1 << 16  # bytes
 
 
 def host_buffer(x: object, to: Layout) -> RawBuffer:
-    """The buffer of an argument that is on the host; the copying may go on afterwards."""
+    """The buffer of an argument on the host. The copying may continue afterwards."""
     if x.__class__ is not np.ndarray:
         return sharded_buffer(np.asarray(as_value(x).host()), to, alias=True)
     # The caller may write to a NumPy array. XLA copies its parts, but a small one is copied faster
     # here, as a whole.
     dtype = stored(to.aval.dtype)
-    host = x if x.dtype == dtype else quietly_cast(x, dtype)
-    large = x.nbytes >= LARGE
+    host = x if x.dtype == dtype else cast_on_host(x, dtype)
+    large = x.nbytes >= LARGE_ARRAY_BYTES
     return sharded_buffer(host if large or host is not x else x.copy(), to, alias=not large)
 
 
 def shard(x: Array, to: Layout) -> Array:
-    """Any array that this process has all of, put on devices by way of the host."""
+    """An array that this process holds entirely, put on devices by way of the host."""
     if same_parts(x.type, to):
         return x if x.type is to else Array(None, to, live_buffer(x))
     # a literal stays on the host, even if it was once on a device
@@ -155,22 +155,22 @@ def shard(x: Array, to: Layout) -> Array:
 
 
 def reorder(x: Array, group: Group) -> Array:
-    """The same array, with its devices counted in the order of a group of them; nothing moves."""
-    own = x.type.placement.group
+    """The same array with its devices in the order of a group; nothing moves."""
+    current_group = x.type.placement.group
     raw = parts.parts_of(live_buffer(x))
-    on = {own.devices[i]: part for i, part in zip(own.local, raw, strict=True)}
+    on = {current_group.devices[i]: part for i, part in zip(current_group.local, raw, strict=True)}
     to = layout_of(x.aval, x.sharding, group)
     return of_parts([on[group.devices[i]] for i in group.local], to)
 
 
 def of_parts(raw: Sequence[RawBuffer], to: Layout) -> Array:
-    """The array whose parts this process's devices have, in their order; nothing is copied."""
+    """The array made of the parts on this process's devices, in their order; nothing is copied."""
     a = to.aval
     return Array(None, to, parts.joined(raw, a.shape, stored(a.dtype), to.group, to.tiling))
 
 
 def live_buffer(x: Array) -> RawBuffer:
-    """Its buffer; an error if its memory was freed."""
+    """The array's buffer; raises if its memory was freed."""
     if x._buffer is None or buffers.is_deleted(x._buffer):
         where = x.type.placement
         on = "" if where.group is None else f" on {len(where.devices)} devices"
@@ -187,7 +187,7 @@ def live_buffer(x: Array) -> RawBuffer:
 
 
 def shard_arrays(x: Array) -> list[Array]:
-    """The parts that this process's devices have, in their order; all of it on one device."""
+    """The parts on this process's devices, in their order; for one device, the whole array."""
     placement = x.type.placement
     if placement.group is None:
         if x._host is None:
@@ -199,15 +199,15 @@ def shard_arrays(x: Array) -> list[Array]:
     for r, i in zip(raw, placement.group.local, strict=True):
         device = placement.group.devices[i]
         if part.size:
-            own = parts.as_own(r, part.shape, dtype, device)
-        else:  # XLA doesn't divide arrays without elements
-            own = buffers.put(np.empty(part.shape, dtype), device)
-        arrays.append(Array(None, type_on(part, on_device(device)), own))
+            buffer = parts.as_own(r, part.shape, dtype, device)
+        else:  # XLA does not divide empty arrays
+            buffer = buffers.put(np.empty(part.shape, dtype), device)
+        arrays.append(Array(None, type_on(part, on_device(device)), buffer))
     return arrays
 
 
 def gather(x: Array) -> np.ndarray[Any, Any]:
-    """The elements of an array as a NumPy array, from the memory that has them."""
+    """The elements of an array as a NumPy array."""
     placement = x.type.placement
     group = placement.group
     if group is None:
@@ -235,7 +235,7 @@ def gather(x: Array) -> np.ndarray[Any, Any]:
     return host
 
 
-# --- several processes: what one of them has, as an array of its own ---
+# --- several processes: the part of one process as an array ---
 
 
 def from_processes(x: Array, sharding: NamedSharding, axis: int | None, count: int) -> Array:
@@ -251,7 +251,7 @@ def from_processes(x: Array, sharding: NamedSharding, axis: int | None, count: i
 
 
 def to_process(x: Array, axis: int | None, count: int) -> Array:
-    """The part of an array that this process's devices have, as an array."""
+    """The part of an array on this process's devices, as an array."""
     sharding: Any = x.sharding
     shape = tuple(n // count if i == axis else n for i, n in enumerate(x.aval.shape))
     to = layout_of(x.aval.update(shape=shape), local_sharding(sharding))

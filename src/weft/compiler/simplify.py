@@ -1,6 +1,4 @@
-"""Removes what nothing needs, in the programs inside equations too, and computes once what a
-program computes twice. Knows jaxprs; runs nothing.
-"""
+"""Dead code elimination, also in the programs inside equations, and common subexpressions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,69 +9,72 @@ from ..core.masks import Mask, active
 
 
 def live_equations(
-    equations: Sequence[Equation], wanted: set[Var], effects: bool = True
+    equations: Sequence[Equation], needed: set[Var], effects: bool = True
 ) -> list[Equation]:
-    """The equations that the wanted variables depend on; `wanted` grows by what those need.
+    """The equations that the needed variables depend on; `needed` grows by the variables that they
+    read.
 
-    Equations of a primitive with `effects` (callbacks, debug prints) are kept. One with programs
-    inside may come without the results that nothing wants, and what only those need.
+    Equations with `effects` (callbacks, debug prints) are kept. An equation with programs inside
+    may lose results that nothing needs, and operands that only those need.
     """
-    kept = []
+    live = []
     for equation in reversed(equations):
         for v in equation.outvars:
-            if v in wanted:
+            if v in needed:
                 break
         else:
             if not (effects and has_effects(equation)):
                 continue
         inside = equation.primitive.inside
-        if inside is not None and inside.keep_live is not None:
-            equation = inside.keep_live(equation, tuple([v in wanted for v in equation.outvars]))
-        kept.append(equation)
+        if inside is not None and inside.live_equation is not None:
+            equation = inside.live_equation(
+                equation, tuple([v in needed for v in equation.outvars])
+            )
+        live.append(equation)
         for v in equation.inputs:
             if v.__class__ is Var:
-                wanted.add(v)
-    kept.reverse()
-    return kept
+                needed.add(v)
+    live.reverse()
+    return live
 
 
 @derived
-def live_inputs(jaxpr: Jaxpr, wanted: Mask) -> Mask:
-    """The inputs that the wanted outputs and effects of a program need, as a mask."""
-    needed = {v for v in active(jaxpr.outvars, wanted) if type(v) is Var}
+def live_inputs(jaxpr: Jaxpr, used_outs: Mask) -> Mask:
+    """A mask of the inputs that the used outputs and the effects of a program need."""
+    needed = {v for v in active(jaxpr.outvars, used_outs) if type(v) is Var}
     live_equations(jaxpr.equations, needed)
     return tuple([v in needed for v in jaxpr.invars])
 
 
 @derived
-def live_part(jaxpr: Jaxpr, used: Mask, wanted: Mask) -> Jaxpr:
-    """The program of the inputs in `used` to the wanted outputs, which need no other inputs; itself
-    if there is nothing to leave out.
+def live_part(jaxpr: Jaxpr, used: Mask, used_outs: Mask) -> Jaxpr:
+    """The program from the inputs in `used` to the used outputs, which need no other inputs; the
+    program itself if nothing can be left out.
 
     Args:
       jaxpr: without constants.
     """
-    outvars = active(jaxpr.outvars, wanted)
+    outvars = active(jaxpr.outvars, used_outs)
     needed = {v for v in outvars if type(v) is Var}
     equations = live_equations(jaxpr.equations, needed)
-    same = all(used) and all(wanted) and len(equations) == len(jaxpr.equations)
+    same = all(used) and all(used_outs) and len(equations) == len(jaxpr.equations)
     if same and all([a is b for a, b in zip(equations, jaxpr.equations, strict=True)]):
         return jaxpr
     return Jaxpr([], [], active(jaxpr.invars, used), equations, outvars, jaxpr.name)
 
 
-def live_call(e: Equation, wanted: Mask) -> Equation:
-    """The `keep_live` rule of primitives that apply `jaxpr`."""
+def live_call(e: Equation, used_outs: Mask) -> Equation:
+    """The `live_equation` rule of primitives that apply `jaxpr`."""
     jaxpr: Jaxpr = dict(e.params)["jaxpr"]
-    used = live_inputs(jaxpr, wanted)
-    inner = live_part(jaxpr, used, wanted)
+    used = live_inputs(jaxpr, used_outs)
+    inner = live_part(jaxpr, used, used_outs)
     if inner is jaxpr:
         return e
-    return e.replace(active(e.inputs, used), active(e.outvars, wanted), jaxpr=inner)
+    return e.replace(active(e.inputs, used), active(e.outvars, used_outs), jaxpr=inner)
 
 
 def has_effects(equation: Equation) -> bool:
-    """True if an equation does something besides computing its results, itself or inside."""
+    """True if an equation has effects, or a program inside it has."""
     effects = equation.primitive.effects
     if effects is None:
         return False
@@ -97,9 +98,9 @@ def jaxpr_calls_host(jaxpr: Jaxpr) -> bool:
 
 
 def without_effects(jaxpr: Jaxpr) -> Jaxpr:
-    """A program that computes the same outputs, to be run a second time.
+    """The program to run a second time: the same outputs, without effects.
 
-    Calls with effects are left out, unless the outputs need their results.
+    Callbacks stay if the outputs need their results.
     """
     return quiet_jaxpr(jaxpr) if jaxpr_has_effects(jaxpr) else jaxpr
 
@@ -107,12 +108,12 @@ def without_effects(jaxpr: Jaxpr) -> Jaxpr:
 @derived
 def quiet_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
     """See `without_effects`."""
-    wanted = {v for v in jaxpr.outvars if type(v) is Var}
+    needed = {v for v in jaxpr.outvars if type(v) is Var}
     equations = [
         Equation(e.primitive, e.inputs, quiet_params(e.params), e.outvars, e.source)
         if has_effects(e)
         else e
-        for e in live_equations(jaxpr.equations, wanted, effects=False)
+        for e in live_equations(jaxpr.equations, needed, effects=False)
     ]
     return jaxpr.replace(equations=equations)
 
@@ -132,24 +133,23 @@ def quiet_params(params: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], 
 
 
 def without_dead_code(jaxpr: Jaxpr) -> tuple[Jaxpr, set[Var]]:
-    """The same program without equations and constants that its outputs don't need.
+    """The program without equations and constants that its outputs do not need. All inputs stay.
 
-    Inputs stay, needed or not.
     Returns: the program, and the variables that its equations use.
     """
-    wanted = {v for v in jaxpr.outvars if type(v) is Var}
-    outputs = set(wanted)
-    equations = live_equations(jaxpr.equations, wanted)
-    consts = [(v, c) for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True) if v in wanted]
+    needed = {v for v in jaxpr.outvars if type(v) is Var}
+    outputs = set(needed)
+    equations = live_equations(jaxpr.equations, needed)
+    consts = [(v, c) for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True) if v in needed]
     lean = jaxpr.replace(
         constvars=[v for v, _ in consts], consts=[c for _, c in consts], equations=equations
     )
     passed = outputs.intersection([*jaxpr.invars, *jaxpr.constvars])
-    if passed:  # an output that is an input isn't used by that alone
+    if passed:  # being an output does not make an input used
         for e in equations:
             passed.difference_update([v for v in e.inputs if type(v) is Var])
-        wanted -= passed
-    return lean, wanted
+        needed -= passed
+    return lean, needed
 
 
 def without_repetition(jaxpr: Jaxpr) -> Jaxpr:
@@ -164,7 +164,7 @@ def without_repetition(jaxpr: Jaxpr) -> Jaxpr:
         inputs = (
             [same.get(v, v) if v.__class__ is Var else v for v in e.inputs] if same else e.inputs
         )
-        # a literal is the same if it is the same object: Python scalars' are kept and shared
+        # literals are compared by identity: equal Python scalars share one
         key = (e.primitive, e.params, *[v if v.__class__ is Var else id(v) for v in inputs])
         first = seen.setdefault(key, e)
         if first is not e and not has_effects(e):

@@ -1,7 +1,7 @@
-"""The classes of programs and values, by JAX's names.
+"""JAX's `core` names for programs and values.
 
-`isinstance(x, weft.core.Tracer)` is True while a function is traced; the others are for functions
-that walk through programs. What weft's own extensions are made of is in `weft.extend`.
+`isinstance(x, weft.core.Tracer)` is True while a function is traced. The other classes are for
+functions that walk through programs. `weft.extend` has the parts for weft's own extensions.
 """
 
 from ..lazy import exports

@@ -1,6 +1,6 @@
-"""Arrays and tracers: the two kinds of value, and how Python and NumPy data become arrays.
+"""Arrays and tracers, the two kinds of value; Python and NumPy data converted to arrays.
 
-The base trace knows how to move elements between the host and devices.
+The base trace (`interpreters/evaluate.py`) moves elements between the host and devices.
 """
 
 import functools
@@ -12,11 +12,10 @@ import numpy as np
 from .. import dtypes, errors
 from ..extended_dtypes import host_dtype, is_extended, no_numbers, stored
 from ..sharding import Sharding, SingleDeviceSharding
+from ..user_lines import called_with, noted
 from .aval import Aval, aval
-from .number_ranges import not_fitting
+from .kernels import cast_on_host, run_kernel
 from .placement import ArrayType
-from .quiet import quietly_cast, run_quietly
-from .source import noted
 from .trace import current
 from .value import Value
 
@@ -34,22 +33,21 @@ class Shard:
 
 
 class Array(Value):
-    """An immutable array: on the host, on devices, or both. Made by weft's functions.
+    """An immutable array: on the host, on devices, or both. weft's functions make them.
 
-    `type` says what it is and where (`core/placement.py`), `aval` only what it is. Both are slots:
-    every eager operation reads them.
+    `type` is the aval and the placement (`core/placement.py`), `aval` the aval alone. Both are
+    slots, because every eager operation reads them.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_host", "_kept", "aval", "type")
+    __slots__ = ("__weakref__", "_buffer", "_host", "_shared", "aval", "type")
     type: ArrayType
-    _kept: bool  # set if programs share it: see `is_kept`
+    _shared: bool  # set if programs share the array: see `is_shared`
 
     def __init__(self, host: object, type: ArrayType, buffer: object = None) -> None:
-        """
-        Args:
-          host: the elements in NumPy, if they are on the host.
-          type: an aval for an array that may be anywhere.
-          buffer: XLA's, on the devices that the type says, or else on the default device.
+        """Args:
+        host: the elements as a NumPy array, if they are on the host.
+        type: an aval for an array that may be anywhere.
+        buffer: XLA's buffer, on the devices of the type, or else on the default device.
         """
         self._host = host
         self._buffer = buffer
@@ -71,7 +69,7 @@ class Array(Value):
         if dtype is not None and dtype != host.dtype:
             if copy is False:
                 raise ValueError(f"__array__: converting {self.aval} to {dtype} needs a copy")
-            return quietly_cast(host, np.dtype(dtype))
+            return cast_on_host(host, np.dtype(dtype))
         if copy:
             return host.copy()
         if host.flags.writeable:
@@ -87,15 +85,15 @@ class Array(Value):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A DLPack capsule of the array, in the memory that it is in.
+        """A DLPack capsule of the array, in the memory where it is.
 
         Args:
-          stream: of an accelerator: the consumer's, which waits for the array. Without one, what
-            is handed over has been computed.
-          max_version: the newest version of DLPack that the consumer knows.
-          dl_device: where it is wanted: where it is, or on the CPU.
-          copy: True copies; False never does; `None` does where it must.
-        Raises: BufferError: not on such a device, not without a copy, or not of such a dtype.
+          stream: the consumer's stream on an accelerator, which waits for the array. Without one
+            the array is ready when this returns.
+          max_version: the newest version of DLPack that the consumer reads.
+          dl_device: the device on which it is wanted: the array's own, or the CPU.
+          copy: True copies, False never does, `None` does where it must.
+        Raises: BufferError: the device or the dtype is not supported, or only a copy is possible.
         """
         options = {
             "stream": stream,
@@ -109,7 +107,7 @@ class Array(Value):
         return current.base.dlpack_device(self)
 
     def __buffer__(self, flags: int) -> memoryview:
-        """The elements as a buffer that is only read; Python 3.12 and later call this."""
+        """The elements as a read-only buffer; Python 3.12 and later call this."""
         if is_extended(self.aval.dtype):
             raise noted(no_numbers("buffer", self.aval))
         if flags & _WRITABLE:
@@ -119,7 +117,7 @@ class Array(Value):
         try:
             host: Any = np.asarray(self.host())
             return memoryview(host).toreadonly()
-        except ValueError:  # bfloat16 and its like
+        except ValueError:  # such as bfloat16
             raise BufferError(
                 f"buffer: Python's buffers have no elements of dtype {self.aval.dtype.name}\n"
                 "  fix: x.tobytes(), or x.view('uint16')"
@@ -137,7 +135,7 @@ class Array(Value):
         return _unpickle, (*parts, self.aval.dtype) if is_extended(self.aval.dtype) else parts
 
     def __copy__(self) -> "Array":
-        # immutable, but not for ever: a program that is given one of the two may take its memory
+        # a new object, since a program may take the memory of the one that is donated to it
         return current.base.duplicate(self)
 
     def __deepcopy__(self, memo: object) -> "Array":
@@ -153,9 +151,9 @@ class Array(Value):
 
     @property
     def device(self) -> Any:
-        """The device that holds the array (the default one for an array on the host).
+        """The device that holds the array (the default device for an array on the host).
 
-        For an array on several devices, its sharding; `devices()` is the set of them.
+        For an array on several devices this is its sharding; `devices()` returns all of them.
         """
         return self.type.placement.device or current.base.default_device(self)
 
@@ -165,12 +163,12 @@ class Array(Value):
 
     @property
     def sharding(self) -> Sharding:
-        """The part of the array that each of its devices has."""
+        """The sharding: which part of the array each device holds."""
         return self.type.placement.sharding or SingleDeviceSharding(self.device)
 
     @property
     def addressable_shards(self) -> list[Shard]:
-        """The parts that this process has."""
+        """The parts of the array that this process holds."""
         parts = {part.device: part for part in current.base.parts_of(self)}
         sharding = self.sharding
         shards = []
@@ -183,18 +181,18 @@ class Array(Value):
         return shards
 
     def addressable_data(self, index: int) -> "Array":
-        """The part on the device of this number among those of this process."""
+        """The part on the device with this number among the devices of this process."""
         return self.addressable_shards[index].data
 
     @property
     def is_fully_replicated(self) -> bool:
-        """True if each of its devices has all of the array."""
+        """True if every device of the array holds all of it."""
         sharding = self.type.placement.sharding
         return sharding is None or sharding.is_fully_replicated
 
     @property
     def is_fully_addressable(self) -> bool:
-        """True if this process has all of the array's devices."""
+        """True if all of the array's devices belong to this process."""
         sharding = self.type.placement.sharding
         return sharding is None or sharding.is_fully_addressable
 
@@ -208,7 +206,7 @@ class Array(Value):
         return str(min(self.devices(), key=lambda d: d.id).platform)
 
     def on_device_size_in_bytes(self) -> int:
-        """The bytes that the array takes on its devices, all of them together."""
+        """The bytes that the array takes on all its devices together."""
         return current.base.on_device_size(self)
 
     @property
@@ -225,9 +223,9 @@ class Array(Value):
         """Begins copying to the host; on the CPU there is nothing to copy."""
 
     def delete(self) -> None:
-        """Frees the memory now; using the array afterwards is an error.
+        """Frees the memory now. Using the array afterwards is an error.
 
-        The array that weft keeps for a Python number, such as `numpy.positive(2.0)`, stays.
+        An array that is cached for a Python number, such as `numpy.positive(2.0)`, stays.
         """
         current.base.delete(self)
 
@@ -262,7 +260,7 @@ class Tracer(Value):
         raise noted(self.conversion_error("numpy.asarray", errors.TracerArrayConversionError))
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
-        """The error for a use that needs to know the value now."""
+        """The error for a use that needs the elements now."""
         return error(f"{operation}: {self.aval} is traced: its elements are not known")
 
     def __repr__(self) -> str:
@@ -287,30 +285,71 @@ def _unpickle(
 # --- making values ---
 
 _WRITABLE = 1  # PyBUF_WRITABLE
+
+
 _SCALARS = (bool, int, float, complex)
+
+
 _literals: dict[Any, dict[Any, Array]] = {}
 
 
-def is_kept(x: Array) -> bool:
-    """True for an array that stands for a number wherever programs have this number.
+def is_shared(x: Array) -> bool:
+    """True for an array that is cached for a number, and so shared by programs.
 
-    It must never be deleted nor donated. The slot is empty in all others, which so cost nothing.
+    It must never be deleted or donated. Other arrays leave the slot empty, which costs nothing.
     """
-    return hasattr(x, "_kept")
+    return hasattr(x, "_shared")
 
 
-def own(x: Any) -> Any:
-    """The value; for an array that is kept, another one like it, which may be given away."""
-    return Array(x._host, x.aval) if hasattr(x, "_kept") else x
+def unshared(x: Any) -> Any:
+    """The value; for an array that programs share, a copy that may be donated or deleted."""
+    return Array(x._host, x.aval) if hasattr(x, "_shared") else x
 
 
-def as_value(x: Any) -> Any:
-    """A value for `x`: itself, or an `Array` for a scalar or a NumPy array (which is copied)."""
+def as_value(x: Any, function: str | None = None, parameter: str | None = None) -> Any:
+    """`x` itself if it is a value; an `Array` for a scalar or a NumPy array (which is copied).
+
+    An object of another library gives its own array by `x.__jax_array__()`, a tracer for example.
+
+    Args:
+      function, parameter: the names for the error, if the public function that the user called with
+        `x` cannot be found.
+    Raises: TypeError: `x` is something else.
+    """
     if isinstance(x, Value):
         return x
     if type(x) in _SCALARS:
         return scalar(x)
-    return from_host(x)
+    if hasattr(x, "__jax_array__"):
+        return x.__jax_array__()
+    try:
+        return from_host(x)
+    except TypeError as error:
+        called, given_as = called_with(x)
+        if called is not None:
+            parameter = given_as
+            if function is None or not function.endswith("." + called):  # norm.cdf
+                function = called
+        raise noted(_not_an_array(error, x, function, parameter)) from None
+
+
+def _not_an_array(
+    error: TypeError, x: object, function: str | None, parameter: str | None
+) -> TypeError:
+    """The error for an argument, with the names of the function and of its parameter if known."""
+    if function is None:
+        return error
+    kind = "None" if x is None else f"a {type(x).__name__}"
+    named = parameter or "the argument"
+    expected = f"{function}: expected an array or a scalar for {named}; got {kind}"
+    if isinstance(x, (list, tuple)):
+        return TypeError(
+            f"{expected}\n  fix: {function}(np.array({parameter or 'x'})): lists are never made "
+            "into arrays silently, as that is slow"
+        )
+    if x is None or isinstance(x, (str, dict, set)):
+        return TypeError(f"{expected}\n  fix: pass an array or a number for {named}")
+    return TypeError(f"{function}: {named}: {error}")
 
 
 def scalar(x: bool | int | float | complex) -> Array:
@@ -328,50 +367,50 @@ def scalar(x: bool | int | float | complex) -> Array:
 
 
 def literals_of(kind: type, dtype: np.dtype[Any]) -> dict[Any, Array]:
-    """The arrays cached for Python scalars of a class that take `dtype`."""
+    """The cached arrays for Python scalars of one class and one dtype."""
     return _literals.setdefault((kind, dtype), {})
 
 
 def literal(x: object, dtype: np.dtype[Any]) -> Array:
-    """A weak array for a Python scalar that takes `dtype`. Cached, because programs repeat them."""
+    """A weak array for a Python scalar in `dtype`. Cached, since programs repeat numbers."""
     cache = literals_of(x.__class__, dtype)
-    # 0.0 and -0.0 are equal, and would be one key, as would complex numbers with such parts. Texts
-    # differ; and a look-up of the number itself in this table finds none of them.
+    # 0.0 and -0.0 are equal and would share an entry, and so would complex numbers with such parts.
+    # Their texts differ, and no number is equal to a text.
     kind = x.__class__
     key = x if kind is int or kind is bool or (x and kind is float) else repr(x)
     array = cache.get(key)
     if array is None:
         try:
-            # NumPy computes with an array without axes in 0.35 µs, with a NumPy scalar in 0.50
-            host = np.asarray(run_quietly(stored(dtype).type, x))
+            # NumPy computes faster with an array without axes than with a NumPy scalar
+            host = np.asarray(run_kernel(stored(dtype).type, x))
             if is_extended(dtype):
                 if x:
                     raise noted(no_numbers("array", f"dtype {dtype} for {x!r}"))
                 host = host.view(host_dtype(dtype))
             host.flags.writeable = False
         except OverflowError:
-            raise noted(not_fitting("array", x, dtype)) from None
+            raise noted(integer_overflow("array", x, dtype)) from None
         if len(cache) > 4096:
             cache.clear()
         array = Array(host, aval((), dtype, True))
-        array._kept = True
+        array._shared = True
         cache[key] = array
     return array
 
 
 @functools.lru_cache(64)
 def one(dtype: np.dtype[Any]) -> Array:
-    """The number 1 as a strong array: the cotangent with which a gradient begins.
+    """The number 1 as a strong array, the cotangent with which a gradient begins.
 
-    It is kept, as literals are, so that what has been put on a device once stays there.
+    It is cached, like literals, so that its copy on a device is made once.
     """
     array = Array(literal(1, dtype).host(), aval((), dtype))
-    array._kept = True
+    array._shared = True
     return array
 
 
 def refuse_masked(x: object) -> None:
-    """Refuses a masked array of NumPy's, of which `numpy.asarray` takes the data alone."""
+    """Refuses a masked array, since `numpy.asarray` would drop its mask."""
     if isinstance(x, np.ndarray) and hasattr(x, "filled"):
         raise TypeError(
             f"a masked array ({x.dtype}, shape {x.shape}) isn't taken: its mask would be lost\n"
@@ -380,7 +419,7 @@ def refuse_masked(x: object) -> None:
 
 
 def from_host(x: object, copy: bool = True) -> Array:
-    """An `Array` with a copy of a NumPy array, NumPy scalar, or what `numpy.asarray` takes."""
+    """An `Array` with a copy of a NumPy array or scalar, or of anything `numpy.asarray` accepts."""
     if isinstance(x, Aval):
         raise TypeError(
             f"an argument in which a function must be linear, {x}, is used in a way that isn't\n"
@@ -400,7 +439,32 @@ def from_host(x: object, copy: bool = True) -> Array:
         refuse_masked(x)
     dtype = dtypes.canonicalize_dtype(host.dtype)
     if host.dtype != dtype:
-        host = quietly_cast(np.asarray(host), dtype)
+        host = cast_on_host(np.asarray(host), dtype)
     elif copy and not isinstance(host, np.generic):
         host = host.copy()
     return Array(host, aval(host.shape, dtype))
+
+
+def integer_overflow(operation: str, numbers: object, dtype: np.dtype[Any]) -> OverflowError:
+    """The error for Python integers that `dtype` cannot represent; suggests a dtype that can."""
+    integers = np.asarray(numbers, object).ravel().tolist()
+    low, high = min(integers), max(integers)
+    limits = dtypes.iinfo(dtype)
+    offending = str(high if low >= limits.min else low)
+    fitting = [
+        d
+        for d in (*dtypes.SIGNED, *dtypes.UNSIGNED)
+        if dtypes.iinfo(d).min <= low and high <= dtypes.iinfo(d).max
+    ]
+    available = [
+        d for d in fitting if dtypes.canonicalize_dtype(d) == d and dtypes.iinfo(d).bits >= 8
+    ]
+    cure = "a float, such as float32"
+    if available:
+        cure = f"a wider dtype, such as {available[0]}"
+    elif fitting:
+        cure += f", or {fitting[0]}, after config.update('enable_x64', True)"
+    return OverflowError(
+        f"{operation}: the Python integer {offending} does not fit {dtype.name}, whose numbers are "
+        f"{limits.min} to {limits.max}\n  fix: {cure}"
+    )

@@ -1,7 +1,4 @@
-"""Abstract values: what is known of an array before it is computed. Equal avals are one object.
-
-Knows shapes and dtypes; knows nothing of values or traces.
-"""
+"""Abstract values: the shape, dtype and weak type of an array. Equal avals are one object."""
 
 import math
 import threading
@@ -22,13 +19,17 @@ from .placement import ANYWHERE, Placement
 class Aval:
     """Shape, dtype and weak type of an array. Equal avals are one object: `is` compares them.
 
-    `Aval(shape, dtype)` is `aval` for other people's shapes and dtypes, such as `"float32"`. A weak
-    aval is that of a Python scalar: it takes the dtype of what it meets. `inexact` is True for
-    floating-point and complex dtypes, which can be differentiated. `stored` is the dtype in which
-    devices have the elements; only an extended dtype is another. `text` is the StableHLO type, kept
-    here by `weft.stablehlo.attributes` once written. An aval is also the type (`core/placement.py`)
-    of arrays that are nowhere in particular: its `aval` is itself, an attribute since every array
-    that is made reads it.
+    `Aval(shape, dtype)` accepts shapes and dtypes in any form, such as `"float32"`; the function
+    `aval` takes them as weft stores them.
+
+    Attributes:
+      weak_type: True for a Python scalar, which takes the dtype of the other operand.
+      inexact: True for floating-point and complex dtypes, which can be differentiated.
+      stored: the dtype of the elements on devices; it differs from `dtype` for extended dtypes
+        only.
+      text: the StableHLO type, once `weft.stablehlo.attributes` has written it.
+      aval: the aval itself, since an aval is also the type of arrays that may be anywhere
+        (`core/placement.py`). It is a slot, because every new array reads it.
     """
 
     __slots__ = (
@@ -59,11 +60,26 @@ class Aval:
 
     @property
     def sharding(self) -> NamedSharding:
-        """Says nothing: types don't tell how arrays are divided. `x.sharding` does."""
+        """A sharding that divides nothing: types carry no shardings. See `Array.sharding`."""
         return NamedSharding(NO_MESH, PartitionSpec(*[None] * self.ndim))
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
+        """The aval as text, such as "float32[2,3]", or "f32[2,3]" with `short_dtypes`.
+
+        Args:
+          mesh_axis_types: has no effect: types carry no shardings.
+        """
+        if not short_dtypes:
+            return repr(self)
+        name = self.dtype.name
+        for long, short in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("complex", "c")):
+            if name.startswith(long):
+                name = short + name.removeprefix(long)
+        name = "i" + name.removeprefix("int") if name.startswith("int") else name
+        return f"{name}[{','.join(map(str, self.shape))}]"
 
     def update(
         self,
@@ -71,7 +87,7 @@ class Aval:
         dtype: object = None,
         weak_type: bool | None = None,
     ) -> "Aval":
-        """The same aval with some of its parts replaced."""
+        """The aval with some of its parts replaced."""
         return aval(
             self.shape if shape is None else tuple(shape),
             self.dtype if dtype is None else dtype,
@@ -87,11 +103,13 @@ class Aval:
         dtype = dtypes.tangent_dtype(self.dtype)
         return self if dtype is self.dtype else aval(self.shape, dtype)
 
+    to_tangent_aval = at_least_vspace = tangent
+
     def __reduce__(self) -> tuple[Any, ...]:
         return aval, (self.shape, self.dtype, self.weak_type)
 
 
-# Attributes as functions, which are written in C: for loops over values, variables and operands.
+# Attribute getters written in C, for loops over values, variables and operands.
 aval_of = attrgetter("aval")
 type_of = attrgetter("type")
 
@@ -99,28 +117,29 @@ Parts = tuple[tuple[int, ...], np.dtype[Any], bool]
 
 
 class _Reference(weakref.ref[Aval]):
-    """An entry of the table, which knows its key."""
+    """A weak reference in the table, with its key."""
 
     __slots__ = ("parts",)
     parts: Parts
 
 
-# An aval is here while something else has it, so that programs of ever new shapes don't fill the
-# table. Entries of avals that died wait in `_dead`: what ends an object may do so at any moment, in
-# the midst of `_intern` too, and so takes no lock and doesn't touch the table.
+# The table holds weak references, so that programs of ever new shapes do not fill it. Entries of
+# dead avals wait in `_dead`: Python may end an object at any moment, also inside `_intern`, so the
+# callback must neither take the lock nor touch the table.
 _interned: dict[Parts, _Reference] = {}
 _dead: deque[_Reference] = deque()
 _lock = threading.Lock()
 
 
 def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
-    """The one aval with this shape (a tuple of ints), dtype (NumPy's or an extended one) and weak
-    type."""
+    """The one aval of this shape (a tuple of ints), dtype (NumPy's or an extended one) and weak
+    type.
+    """
     try:
-        found = _interned[shape, dtype, weak_type]()
+        existing = _interned[shape, dtype, weak_type]()
     except KeyError:
-        found = None
-    return _intern(shape, dtype, weak_type) if found is None else found
+        existing = None
+    return _intern(shape, dtype, weak_type) if existing is None else existing
 
 
 def _forget_dead() -> None:
@@ -142,9 +161,9 @@ def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     reference.parts = parts
     with _lock:
         _forget_dead()
-        there = _interned.get(parts)
-        found = None if there is None else there()
-        if found is None:
+        entry = _interned.get(parts)
+        existing = None if entry is None else entry()
+        if existing is None:
             _interned[parts] = reference
-            found = made
-    return found
+            existing = made
+    return existing

@@ -1,7 +1,4 @@
-"""Caches: bounded dicts, and what is derived of a program, which is kept on it and dies with it.
-
-Knows no keys, and nothing of programs but that they have a place for it.
-"""
+"""Caches: bounded dicts, and results that are kept on the program from which they were derived."""
 
 import functools
 from collections.abc import Callable, Hashable, Iterable
@@ -19,17 +16,17 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 P = TypeVar("P", bound="Owner")
 
-MOST_ENTRIES = 4096
+MAX_ENTRIES = 4096
 
 
 # --- bounded dicts: plain dicts, with one function that puts entries into them ---
 
 
-def remember(cache: dict[K, V], key: K, value: V, limit: int = MOST_ENTRIES) -> V:
-    """Puts an entry into a bounded cache and returns it; a full cache starts afresh.
+def remember(cache: dict[K, V], key: K, value: V, limit: int = MAX_ENTRIES) -> V:
+    """Puts an entry into a bounded cache and returns it; a full cache is emptied first.
 
-    Of threads that come with one for the same key, all get the first one's: what is compiled for it
-    is compiled once.
+    If several threads come with an entry for one key, all get the first one, so that it is compiled
+    once.
     """
     if len(cache) >= limit:
         cache.clear()
@@ -37,9 +34,9 @@ def remember(cache: dict[K, V], key: K, value: V, limit: int = MOST_ENTRIES) -> 
 
 
 def remember_under(state: SwitchState, number: int, key: Hashable, value: V) -> V:
-    """Puts an entry into a cache of `state`, the switches under which its making began.
+    """Puts an entry into a cache of `state`, the switches under which it was made.
 
-    Not if another thread has turned a switch for all of them since: then it is of no one state.
+    It is not stored if another thread has changed a switch for all threads meanwhile.
     """
     if thread.switches is not state:
         return value
@@ -48,10 +45,10 @@ def remember_under(state: SwitchState, number: int, key: Hashable, value: V) -> 
 
 
 def exact(value: Any) -> Any:
-    """A user's value as a part of a key: equal to another only if both mean the same.
+    """A user's value as a part of a key: equal to another one only if both mean the same.
 
-    1, 1.0 and True are equal in Python, and so are 0.0 and -0.0: here they differ, inside tuples
-    and frozen sets too. Other objects are equal if they are of one class and say so.
+    1, 1.0 and True are equal in Python, and so are 0.0 and -0.0; their keys differ, inside tuples
+    and frozen sets too. Other objects are equal if they have the same class and compare equal.
     """
     kind = value.__class__
     if kind is int or kind is str or value is None:
@@ -61,26 +58,42 @@ def exact(value: Any) -> Any:
     if kind is frozenset:
         return kind, frozenset([exact(x) for x in value])
     if kind is float or kind is complex or isinstance(value, np.inexact):
-        return kind, repr(value)  # tells the signs of zeros, and finds a NaN again
+        return kind, repr(value)  # distinguishes 0.0 from -0.0, and is equal for equal NaNs
     if isinstance(value, tuple):
         return kind, *[exact(x) for x in value]
     return kind, value
 
 
-# --- what is derived of a program ---
+class ExactParams(tuple[tuple[str, Any], ...]):
+    """Parameters of an operation that are compared by `exact`: 2 and 2.0 differ."""
 
-MOST_DERIVED = 1024  # results of one function that are kept on one program
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ExactParams) and exact(tuple(self)) == exact(tuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(exact(tuple(self)))
+
+
+# --- results derived from a program ---
+
+MAX_DERIVATIONS = 1024  # results of one function kept on one program
 
 
 class Owner(Protocol):
-    """An object that keeps what is derived from it: by function, then by arguments."""
+    """An object that keeps results derived from it: by function, then by arguments."""
 
     derivations: dict[Any, dict[Any, Any]]
 
 
 def latest(programs: Iterable[Any]) -> Any:
-    """The program that was made last: it will hardly live longer than the others. So what is
-    derived of several programs is kept on it."""
+    """The program that was made last. Results of several programs are kept on it, because it will
+    hardly live longer than the others.
+    """
     return max(programs, key=_number_of)
 
 
@@ -88,11 +101,11 @@ _number_of = attrgetter("number")
 
 
 class Derivation(Generic[P, *Ts, T]):
-    """A function of a program (and of hashable arguments) that is computed once for each of them.
+    """A function of a program and of hashable arguments, computed once for each of them.
 
-    Threads may compute the same at one time: all of them return the result that was there first, so
-    that it is compiled once. No lock is held meanwhile: users' rules are traced here, and may wait
-    for other threads. Of too many results the oldest are forgotten.
+    If several threads compute the same, all of them return the first result, so that it is compiled
+    once. No lock is held meanwhile, because users' rules are traced here and may wait for other
+    threads. The oldest results are dropped if there are too many.
     """
 
     __wrapped__: Callable[[P, *Ts], T]
@@ -117,7 +130,7 @@ class Derivation(Generic[P, *Ts, T]):
         return results.setdefault(args, result)
 
     def known(self, owner: P, *args: *Ts) -> T | None:
-        """The result, if it has been computed already."""
+        """The result if it has been computed already, else `None`."""
         return owner.derivations.get(self, _NOTHING).get(args)
 
 
@@ -126,4 +139,4 @@ _NOTHING: dict[Any, Any] = {}
 
 def derived(function: Callable[[P, *Ts], T]) -> Derivation[P, *Ts, T]:
     """Decorates a function of a program: its results are kept on the program."""
-    return Derivation(function, MOST_DERIVED)
+    return Derivation(function, MAX_DERIVATIONS)

@@ -1,6 +1,6 @@
-"""Is a jaxpr well formed? Variables are defined once and before use, types are as the rules say.
+"""Checks that a jaxpr is well formed, after each stage under the switch `enable_checks`.
 
-Knows jaxprs and type rules. Run after each stage under the switch `enable_checks`.
+Variables must be defined once and before they are used, and types must agree with the type rules.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,10 +11,10 @@ from .jaxpr import Equation, Jaxpr, Var, subjaxprs
 
 
 def check_jaxpr(jaxpr: Jaxpr, after: str = "") -> None:
-    """Raises InvalidJaxprError, which shows the program, if it or one inside it is malformed.
+    """Raises InvalidJaxprError if the program, or one inside it, is malformed.
 
     Args:
-      after: the pass or transformation that the program comes from, for the message.
+      after: the pass or transformation that made the program, for the message.
     """
     try:
         _check(jaxpr)
@@ -29,29 +29,29 @@ def check_jaxpr(jaxpr: Jaxpr, after: str = "") -> None:
 def check_results(
     name: str, rule: str, results: Sequence[Any], avals: Sequence[Any], inputs: Any = ()
 ) -> None:
-    """Raises InvalidJaxprError for results of other types than a rule should have; `None` passes.
+    """Raises InvalidJaxprError if a rule's results have other types than expected; `None` passes.
 
     Args:
-      name, rule: of the primitive.
+      name, rule: the primitive and its rule, for the message.
       results: values, or anything with an aval.
-      avals: what they should be.
-      inputs: the avals that the rule was given, for the message.
+      avals: the expected types.
+      inputs: the avals that the rule was called with, for the message.
     """
-    given = f"; its inputs: {', '.join(map(str, inputs))}" if inputs else ""
+    after = f"; its inputs: {', '.join(map(str, inputs))}" if inputs else ""
     if len(results) != len(avals):
         raise errors.InvalidJaxprError(
-            f"{name}: its {rule} rule must give {len(avals)} results; got {len(results)}{given}"
+            f"{name}: its {rule} rule must give {len(avals)} results; got {len(results)}{after}"
         )
     for i, (x, a) in enumerate(zip(results, avals, strict=True)):
         if x is not None and (x.aval.shape, x.aval.dtype) != (a.shape, a.dtype):
             raise errors.InvalidJaxprError(
                 f"{name}: result {i} of its {rule} rule must be {a.strong()}; got "
-                f"{x.aval}{given}\n  fix: the {rule} rule of {name}, or its type rule"
+                f"{x.aval}{after}\n  fix: the {rule} rule of {name}, or its type rule"
             )
 
 
 class _Wrong(Exception):
-    """The description of an error, in words."""
+    """A description of the fault, in words."""
 
 
 def _check(jaxpr: Jaxpr) -> None:
@@ -103,6 +103,6 @@ def _check_types(e: Equation, where: str) -> None:
     if len(outs) != len(e.outvars):
         raise _Wrong(f"{where}: {len(outs)} outputs have {len(e.outvars)} variables")
     for v, a in zip(e.outvars, outs, strict=True):
-        # not their weak types: a derivative made for strong tangents is used for weak ones too
+        # weak types may differ: a derivative made for strong tangents serves weak ones too
         if (v.aval.shape, v.aval.dtype) != (a.shape, a.dtype):
             raise _Wrong(f"{where}: a result of type {a} has a variable of type {v.aval}")

@@ -1,10 +1,10 @@
-"""The policy by which NumPy carries an operation out at once on the CPU.
+"""The policy that decides when NumPy computes an operation on the CPU instead of XLA.
 
-A primitive names the class of its cost. Up to the limit of its class NumPy is the faster one, since
-it needs no compiler, no other threads and no copy of its operands; beyond, XLA is. The limits are
-numbers of elements, or of elementary operations where elements do not tell the work (a matrix
-product). `make tune` measures them and writes them here; they are the same in every process, so an
-operation of one signature is always carried out in the same way.
+A primitive names the class of its cost. NumPy needs no compiler, no other threads and no copy of
+its operands, so it is faster up to the limit of that class; above the limit XLA is. Limits count
+elements, or elementary operations where elements do not measure the work (a matrix product).
+`make tune` measures the limits and writes them here. They are the same in every process, so that
+calls of one signature always run in the same way.
 """
 
 import math
@@ -17,7 +17,7 @@ R = TypeVar("R", bound=Callable[..., Any])
 
 # fmt: off
 LIMITS = {
-    "always": math.inf,  # views, and what NumPy does faster at every size
+    "always": math.inf,  # views, and operations in which NumPy is faster at every size
     "arithmetic": 1_500_000,
     "transcendental": 131_072,
     "other": 16_384,
@@ -28,26 +28,28 @@ LIMITS = {
 
 
 def passed_on(x: Any) -> Any:
-    """The operand itself: NumPy's function of an operation that says something to a derivative or
-    to the compiler only. A program on the host leaves it out."""
+    """Returns the operand: NumPy's function for an operation that only informs a derivative or the
+    compiler. A program on the host leaves it out.
+    """
     return x
 
 
 class HostPolicy:
-    """The policy of one primitive: the class of its cost, and how its work is counted.
+    """The policy of one primitive: its class of cost, and how its work is counted.
 
     Args:
-      cost: the class of its cost, one of `LIMITS`.
+      cost: the class of cost, one of `LIMITS`.
 
     Attributes:
-      work_rule: (avals, outs, **params) -> the number of elementary operations; by default that of
-        the elements of the largest operand or output.
-      unread: the operands, by number, that only `lower` reads: a program on the host does not
-        compute what nothing else needs.
-      execute_rule: (args, **params) -> the outputs, computed now, of an operation that is neither
-        NumPy's nor a program of its own: it calls Python, or moves arrays, or has programs inside.
-      kernel_rule: (*avals, **params) -> the function that `evaluate` is for one signature, where
-        choosing it takes time.
+      work_rule: (avals, outs, **params) -> the number of elementary operations. By default it is
+        the number of elements of the largest operand or output.
+      unread: the numbers of operands that only `lower` reads; a program on the host need not
+        compute them.
+      execute_rule: (args, **params) -> the outputs, computed now, for an operation that is neither
+        a NumPy function nor a compiled program: it calls Python, moves arrays, or has programs
+        inside.
+      kernel_rule: (*avals, **params) -> the NumPy function for one signature, where choosing it
+        takes time.
     """
 
     __slots__ = ("cost", "execute_rule", "kernel_rule", "unread", "work_rule")
@@ -78,7 +80,7 @@ class HostPolicy:
         return rule
 
     def share(self, avals: Sequence[Aval], outs: Sequence[Aval], params: dict[str, Any]) -> float:
-        """The work of an operation as a share of the limit: NumPy is the faster one up to 1."""
+        """The work of an operation as a fraction of the limit; up to 1, NumPy computes it."""
         limit = LIMITS[self.cost]
         if not limit:
             return math.inf

@@ -1,17 +1,19 @@
-"""The classes of programs and values by the names that JAX has for them: `weft.core`.
+"""`weft.core`: programs and values under JAX's names.
 
-What weft's own modules and `weft.extend` call a `Jaxpr` has the values of its constants, so that it
-is JAX's `ClosedJaxpr`; the `Jaxpr` here is JAX's, without them.
+A `Jaxpr` of weft's own modules and of `weft.extend` has the values of its constants, so it is JAX's
+`ClosedJaxpr`. The `Jaxpr` here is JAX's, without them.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
+from ..typing import ArrayLike
 from .array import Array, Tracer, as_value
 from .aval import Aval
 from .jaxpr import Jaxpr as ClosedJaxpr, Var, run
 from .open_jaxpr import JaxprEqn, Literal, OpenJaxpr
 from .primitive import Primitive
+from .ref import AbstractRef, Ref
 from .source import located
 from .trace import current
 
@@ -47,14 +49,18 @@ def get_aval(x: object) -> Aval:
     return as_value(x).aval
 
 
+@overload
+def typeof(x: Ref) -> AbstractRef: ...
+@overload
+def typeof(x: ArrayLike) -> Aval: ...
 @located
-def typeof(x: object) -> Aval:
+def typeof(x: object) -> Aval | AbstractRef:
     """The type of an array, a tracer or a number: its shape and dtype, printed `float32[2,3]`.
 
     Args:
-      x: the array.
+      x: the array; or a ref, whose type is printed `Ref{float32[2,3]}`.
     Returns: an object with `shape`, `dtype`, `ndim`, `size` and `weak_type`; those of equal types
-      are one object.
+      of arrays are one object.
     Raises: TypeError: `x` is no array and no number.
     Example:
       >>> import weft
@@ -64,6 +70,8 @@ def typeof(x: object) -> Aval:
       Array([0., 0.], dtype=float32)
     Source: JAX documentation, `jax.typeof`.
     """
+    if isinstance(x, Ref):
+        return AbstractRef(x.aval)
     return as_value(x).aval
 
 
@@ -92,17 +100,17 @@ def eval_jaxpr(
     Source: JAX documentation, `jax.core.eval_jaxpr`.
     """
     closed = jaxpr.closed if isinstance(jaxpr, OpenJaxpr) else jaxpr
-    for given, wanted, what in (
+    for values, variables, kind in (
         (consts, closed.constvars, "constants"),
         (args, closed.invars, "arguments"),
     ):
-        if len(given) != len(wanted):
+        if len(values) != len(variables):
             raise TypeError(
-                f"eval_jaxpr: the program has {len(wanted)} {what}; got {len(given)}\n"
+                f"eval_jaxpr: the program has {len(variables)} {kind}; got {len(values)}\n"
                 "  fix: pass closed.jaxpr, closed.consts, and an array for each of closed.in_avals"
             )
-    whole = closed.without_consts()
-    return run(whole, [as_value(x) for x in (*consts, *args)], current.trace)
+    program = closed.without_consts()
+    return run(program, [as_value(x) for x in (*consts, *args)], current.trace)
 
 
 def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Callable[..., list[Array]]:

@@ -1,7 +1,4 @@
-"""The intermediate representation: a list of equations over typed variables.
-
-Knows primitives by name only; knows nothing of how a jaxpr is made or run.
-"""
+"""The intermediate representation, `Jaxpr`: a list of equations over typed variables."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -33,10 +30,10 @@ class Var:
 
 
 class Equation:
-    """`outvars = primitive[params] inputs`; never changed (`tests/structure/test_immutability.py`).
+    """`outvars = primitive[params] inputs`; immutable (`tests/structure/test_immutability.py`).
 
-    `inputs` are variables or literals; a literal is an `Array` of no axes, standing for itself.
-    `params` is a tuple of (name, value) pairs.
+    `inputs` are variables or literals. A literal is an `Array` without axes. `params` is a tuple of
+    (name, value) pairs.
     """
 
     __slots__ = ("inputs", "outvars", "params", "primitive", "source")
@@ -54,13 +51,13 @@ class Equation:
 
     @property
     def source_info(self) -> SourceLocation:
-        """The user's line; noted only while a switch looks at results (`debug_nans`, …)."""
+        """The user's line; recorded only under switches that check results (`debug_nans`, …)."""
         return self.source or SourceLocation("", self.primitive.name)
 
     def replace(
         self, inputs: Sequence["Atom"], outvars: Sequence[Var], **changes: Any
     ) -> "Equation":
-        """The operation between other variables, with some of its parameters changed."""
+        """The equation with other variables, and with some of its parameters changed."""
         params = tuple((dict(self.params) | changes).items()) if changes else self.params
         return Equation(self.primitive, inputs, params, outvars, self.source)
 
@@ -81,12 +78,12 @@ _numbers = itertools.count()
 
 
 class Jaxpr:
-    """A traced program: from `invars` (after `constvars`, which have `consts`) to `outvars`.
+    """A traced program: from `invars` (after `constvars`, whose values are `consts`) to `outvars`.
 
-    A program is never changed: `replace` makes another one. So whatever has been derived from it
-    (its derivative, batched form, executable: see `core/caching.py`) holds as long as it lives, and
-    is kept on it, in `derivations`. `outvars` may hold literals. `labels` are for messages,
-    `number` says which of two programs was made later.
+    A program is immutable: `replace` makes another one. So results derived from it (its derivative,
+    batched form, executable: see `core/caching.py`) hold as long as it lives, and are kept on it,
+    in `derivations`. `outvars` may hold literals. `labels` are for messages. `number` counts
+    programs in the order in which they were made.
     """
 
     __slots__ = (
@@ -149,7 +146,7 @@ class Jaxpr:
 
     @property
     def eqns(self) -> list[JaxprEqn]:
-        """The equations, as other people's interpreters read them."""
+        """The equations as JAX's interpreters read them."""
         return [JaxprEqn(e) for e in self.equations]
 
     @property
@@ -169,10 +166,11 @@ class Jaxpr:
         return consts_as_inputs(self)
 
     def replace(self, **changes: Any) -> "Jaxpr":
-        """A program that differs in the given arguments of the constructor; without labels, if
-        none are given."""
-        kept = {name: getattr(self, name) for name in _PARTS if name not in changes}
-        return Jaxpr(**kept, **changes)
+        """A program with some arguments of the constructor changed. Labels are dropped unless
+        given.
+        """
+        unchanged = {name: getattr(self, name) for name in _PARTS if name not in changes}
+        return Jaxpr(**unchanged, **changes)
 
     def __str__(self) -> str:
         return jaxpr_text(self)
@@ -206,8 +204,8 @@ def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:
     """Interprets a jaxpr under `trace`, equation by equation."""
     env: dict[Var, Value] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
-    del args  # the caller's, perhaps: a value is to be freed after its last use
-    if jaxpr.equations and jaxpr.equations[0].source is not None:  # looked at once a run
+    del args  # so that a value is freed after its last use
+    if jaxpr.equations and jaxpr.equations[0].source is not None:  # tested once a run
         return run_at_locations(jaxpr, env, trace)
     bind = trace.bind
     uses = last_uses(jaxpr) if len(jaxpr.equations) > 1 else ((),)  # all go at the end
@@ -229,25 +227,25 @@ def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:
 
 @derived
 def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
-    """The variables that nothing after an equation uses, for each equation."""
+    """For each equation, the variables that no later equation uses."""
     used: set[Var] = set()
     for v in jaxpr.outvars:
         if type(v) is Var:
             used.add(v)
-    found = []
+    dead_after = []
     for e in reversed(jaxpr.equations):
         dead = []
         for v in (*e.inputs, *e.outvars):
             if type(v) is Var and v not in used:
                 used.add(v)
                 dead.append(v)
-        found.append(tuple(dead))
-    found.reverse()
-    return found
+        dead_after.append(tuple(dead))
+    dead_after.reverse()
+    return dead_after
 
 
 def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Value], trace: Trace) -> list[Any]:
-    """As `run`, where equations know which line of the user's they come from."""
+    """Like `run`, for equations that carry the user's lines."""
     for e in jaxpr.equations:
         inputs = [env[v] if type(v) is Var else v for v in e.inputs]
         avals = [v.aval for v in e.outvars]
@@ -261,7 +259,7 @@ def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Value], trace: Trace) -> list[
 
 
 def only_computes(jaxpr: Jaxpr) -> bool:
-    """True if no operation acts, has a program inside, or concerns several devices: most are so."""
+    """True if no operation has effects, programs inside, or communication. Most programs are so."""
     for e in jaxpr.equations:
         collective = e.primitive.collective
         if e.primitive.effects is not None or (collective is not None and collective.communicates):
@@ -270,7 +268,7 @@ def only_computes(jaxpr: Jaxpr) -> bool:
 
 
 def names_axes(primitive: "Primitive") -> bool:
-    """True of a collective between the elements of the axes that its parameter `axes` names."""
+    """True for a collective over the axes that its parameter `axes` names."""
     return primitive.collective is not None and primitive.collective.rule is not None
 
 
@@ -282,25 +280,27 @@ def uses_axis(primitive: "Primitive", params: Params, name: Any) -> bool:
 
 
 def axes_inside(params: Params) -> frozenset[Any]:
-    """The named axes that the jaxprs inside an operation refer to, and rules of the user's."""
-    found: frozenset[Any] = frozenset()
+    """The named axes that the jaxprs inside an operation use, and the user's rules in its
+    parameters.
+    """
+    names: frozenset[Any] = frozenset()
     for jaxpr in subjaxprs(params):
-        found |= named_axes(jaxpr)
+        names |= named_axes(jaxpr)
     for _, value in params:
-        found = found.union(getattr(value, "named_axes", ()))
-    return found
+        names = names.union(getattr(value, "named_axes", ()))
+    return names
 
 
 @derived
 def named_axes(jaxpr: Jaxpr) -> frozenset[Any]:
-    """The named axes that a program refers to."""
-    found: frozenset[Any] = frozenset()
+    """The named axes that a program uses."""
+    names: frozenset[Any] = frozenset()
     for e in jaxpr.equations:
         if names_axes(e.primitive):
-            found = found.union(dict(e.params)["axes"])
+            names = names.union(dict(e.params)["axes"])
         elif e.primitive.takes_axis:
-            found |= axes_inside(e.params)
-    return found
+            names |= axes_inside(e.params)
+    return names
 
 
 def subjaxprs(params: Params) -> Iterator[Jaxpr]:

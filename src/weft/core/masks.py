@@ -1,7 +1,6 @@
-"""Lists taken apart and put together again, by masks and by counts.
+"""Helpers that split and merge lists by masks and by counts.
 
-A mask has a boolean for each item: which arguments are differentiated, mapped, static. Knows
-nothing of what the items are.
+A mask has a boolean for each item: which arguments are differentiated, mapped or static.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,7 +55,7 @@ def scatter_list(items: Iterable[T], mask: Iterable[bool]) -> list[T | None]:
 
 
 def fill_list(items: Sequence[T | None], values: Iterable[T]) -> list[T]:
-    """The items, with the next of the values in the place of each `None`.
+    """The items, with each `None` replaced by the next value.
 
     Example:
       >>> fill_list(["x", None, "y", None], ["a", "b"])
@@ -67,7 +66,7 @@ def fill_list(items: Sequence[T | None], values: Iterable[T]) -> list[T]:
 
 
 def groups_of(items: Sequence[T], *counts: int) -> list[list[T]]:
-    """The items in groups of these counts, and the rest of them as one group more.
+    """The items in groups of these sizes, and a last group of the remaining items.
 
     Example:
       >>> groups_of([1, 2, 3, 4, 5], 2, 1)

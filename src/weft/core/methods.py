@@ -1,11 +1,10 @@
 """The properties and methods of a NumPy array, which arrays and tracers share.
 
-Each is a line that says which function it is: `operators` is the hook of `value.py`. Knows nothing
-of how an operation is carried out.
+Each method is one line that calls a function of `Value.operators` (`core/value.py`).
 """
 
 # mypy: no-warn-return-any
-# The functions behind the methods are loaded late: no type of theirs is known here.
+# The functions behind the methods are loaded late, so their types are not known here.
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Methods(AbstractArray):
-    """The methods of a value, by the functions of `weft.numpy`.
+    """The methods of a value, which call functions of `weft.numpy`.
 
-    Arguments are those of NumPy's methods, in their order, `out` among them: NumPy's own functions
-    (`numpy.sum(x)`) call the methods with it. It must be `None`.
+    Arguments are those of NumPy's methods, in their order. `out` is there because NumPy's functions
+    (`numpy.sum(x)`) pass it to the methods; it must be `None`.
     """
 
     __slots__ = ()
@@ -31,7 +30,7 @@ class Methods(AbstractArray):
 
     @property
     def at(self) -> "At":
-        """`x.at[index].set(y)` and its like: updates that return a new array."""
+        """`x.at[index].set(y)` and similar updates, which return a new array."""
         return self.operators.at(self)
 
     @property
@@ -60,7 +59,7 @@ class Methods(AbstractArray):
         return self.operators.ravel(self)
 
     def astype(self, dtype: object, copy: bool = False, device: object = None) -> "Array":
-        """The array converted to another dtype, which is a copy if `copy` is true."""
+        """The array converted to another dtype; a copy if `copy` is true."""
         return self.operators.astype(self, dtype, copy=copy, device=device)
 
     def view(self, dtype: object = None) -> "Array":
@@ -312,7 +311,7 @@ class Methods(AbstractArray):
         )
 
     def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> "Array":
-        """The elements moved into an interval."""
+        """The elements limited to an interval."""
         return self.operators.clip(self, min=min, max=max)
 
     def round(self, decimals: int = 0, out: None = None) -> "Array":
@@ -357,7 +356,7 @@ class Methods(AbstractArray):
     def nonzero(
         self, *, size: int | None = None, fill_value: ArrayLike | None = None
     ) -> tuple["Array", ...]:
-        """The indices of elements that aren't zero."""
+        """The indices of the nonzero elements."""
         return self.operators.nonzero(self, size=size, fill_value=fill_value)
 
     def choose(
@@ -381,5 +380,5 @@ class Methods(AbstractArray):
         )
 
     def copy(self, order: str | None = None) -> "Array":
-        """A copy of the array; `order` is for NumPy's sake."""
+        """A copy of the array. `order` is ignored."""
         return self.operators.copy(self)

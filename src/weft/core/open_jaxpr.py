@@ -1,8 +1,7 @@
-"""A program as other people's interpreters read it: the forms of JAX's `core`.
+"""Views of a program in the form of JAX's `core`, for other libraries' interpreters.
 
-weft's own (`core/jaxpr.py`) are made for speed: a program has its constants, a literal is an array,
-and the parameters of an equation are a tuple of pairs. These are views of them. Knows arrays;
-knows nothing of how programs are made or run.
+weft's own programs (`core/jaxpr.py`) are made for speed: they hold the values of their constants,
+literals are arrays, and the parameters of an equation are a tuple of pairs.
 """
 
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Literal:
-    """A number that stands for itself among the inputs of an equation or the outputs of a program.
+    """A number among the inputs of an equation or the outputs of a program.
 
     Attributes:
       val: the number, as an array without axes.
@@ -41,7 +40,7 @@ class Literal:
 
 
 def literal_or_var(atom: object) -> Any:
-    """A variable as it is; an array as a `Literal`."""
+    """The variable itself; for an array, a `Literal`."""
     return Literal(atom) if isinstance(atom, Array) else atom
 
 

@@ -1,7 +1,7 @@
-"""Placements of arrays. An aval and a placement make an array's type: the key of compiled programs.
+"""Placements of arrays. An aval and a placement make an array's type, the key of compiled programs.
 
-An `Aval` is itself the type of arrays that may be anywhere. Types and placements of one content are
-one object, as avals are. Knows devices as opaque values; moves nothing.
+An `Aval` is itself the type of arrays that may be anywhere. Equal types are one object, and so are
+equal placements.
 """
 
 import functools
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Placement:
-    """The place of an array: `ANYWHERE`, on one device, or divided among a group of them."""
+    """The place of an array: anywhere, on one device, or divided among a group of devices."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ class Placement:
     sharding: Sharding | None = None
 
     def join(self, other: "Placement") -> "Placement | None":
-        """The placement of a computation with arrays of both; `None` if there isn't one."""
+        """The placement of a computation with arrays of both; `None` if they conflict."""
         if other is self or not other.committed:
             return self
         if not self.committed:
@@ -53,7 +53,7 @@ ANYWHERE = Anywhere()
 
 
 class OnDevice(Placement):
-    """The placement on one device; uncommitted if only the switch `default_device` put it there."""
+    """On one device. It is uncommitted if only the switch `default_device` put the array there."""
 
     __slots__ = ("committed", "device", "devices", "sharding")
 
@@ -67,10 +67,10 @@ class OnDevice(Placement):
 
 
 class OnGroup(Placement):
-    """The placement on a group of devices, each of which has a part of the array, or all of it.
+    """On a group of devices, each of which holds a part of the array, or all of it.
 
     Args:
-      sharding: the part that each device has.
+      sharding: the part that each device holds.
       group: the devices, perhaps in another order.
     """
 
@@ -105,7 +105,7 @@ class ArrayType(Protocol):
 
 
 class Located:
-    """The type of an array that is on one device."""
+    """The type of an array on one device."""
 
     __slots__ = ("aval", "placement")
 
@@ -117,10 +117,10 @@ class Located:
 
 
 class Layout(Located):
-    """The type of an array on a group of devices, with the part that each of them has.
+    """The type of an array on a group of devices, with the part that each device holds.
 
-    `tiling` says so with numbers for devices, however the sharding is written. `local_indices` are
-    those of the parts that the devices of this process have, in their order.
+    `tiling` describes the parts by device numbers, however the sharding is written. `local_indices`
+    are the indices of the parts on this process's devices, in their order.
     """
 
     __slots__ = ("local_indices", "tiling")
@@ -174,22 +174,22 @@ def joined_placement(name: str, types: Sequence[ArrayType], used: Iterable[int])
       used: the numbers of the arguments that count.
     Raises: ValueError: two are committed to different devices.
     """
-    found: Placement = ANYWHERE
+    result: Placement = ANYWHERE
     first = 0
     for i in used:
         placement = types[i].placement
-        if placement is found or not placement.committed:
+        if placement is result or not placement.committed:
             continue
-        joined = found.join(placement)
+        joined = result.join(placement)
         if joined is None:
-            one = found.group is None and placement.group is None
+            one = result.group is None and placement.group is None
             way = "with device_put(x, device)" if one else "sharding with device_put(x, sharding)"
             raise ValueError(
                 f"{name}: arguments are committed to different devices: {types[first].aval} "
-                f"(argument {first}) to {found}, {types[i].aval} (argument {i}) to {placement}\n"
+                f"(argument {first}) to {result}, {types[i].aval} (argument {i}) to {placement}\n"
                 f"  fix: move them to one {way}"
             )
-        if found is ANYWHERE:
+        if result is ANYWHERE:
             first = i
-        found = joined
-    return found
+        result = joined
+    return result

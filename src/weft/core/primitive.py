@@ -29,11 +29,11 @@ What they agree on:
 Every primitive has a `host`, a `HostPolicy` (`core/host_policy.py`): up to which size NumPy carries
 it out at once. What only some operations have to say is in objects that a primitive has or lacks:
 
-- `collective`, of an operation between the elements of a mapped axis, or between devices
-  (`core/collective.py`);
-- `effects`, of one that does more than compute its results (`core/effects.py`);
-- `inside`, of a higher-order primitive (`weft.higher_order`): how transformations and passes go
-  through the programs in its parameters (`core/program_inside.py`).
+- `collective`, a `Collective`: an operation between the elements of a mapped axis, or between
+  devices;
+- `effects`, an `Effects`: an operation that does more than compute its results;
+- `inside`, a `ProgramInside` (`core/program_inside.py`): a higher-order primitive, with programs in
+  its parameters; how transformations and passes go through them.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,14 +42,13 @@ from typing import Any, NamedTuple, TypeVar
 from .. import errors
 from ..config import caches, thread
 from ..extended_dtypes import no_numbers
+from ..user_lines import note_user_line
 from .array import as_value
 from .aval import Aval, aval_of
-from .caching import Owner, latest, remember_under
-from .collective import Collective
-from .effects import OF_PROGRAMS_INSIDE, Effects
+from .caching import ExactParams, Owner, latest, remember_under
 from .host_policy import HostPolicy
 from .program_inside import ProgramInside
-from .source import NOTED, note_user_line
+from .source import NOTED
 from .trace import Params, current
 from .value import Value
 
@@ -60,14 +59,16 @@ RULES = ("type", "evaluate", "lower", "jvp", "transpose", "batch")
 
 registry: dict[str, "Primitive"] = {}
 
+_PACKAGE = __name__.partition(".")[0] + "."
+
 
 class Axis(NamedTuple):
     """A mapped axis.
 
     Attributes:
       size: its length.
-      name: by which collectives refer to it; `None` if they can't.
-      mesh_axes: the axes of a mesh that it is divided over, where arrays have shardings.
+      name: the name by which collectives refer to it; `None` if they cannot.
+      mesh_axes: the mesh axes that it is divided over, where arrays have shardings.
     """
 
     size: int
@@ -75,12 +76,12 @@ class Axis(NamedTuple):
     mesh_axes: tuple[Any, ...] = ()
 
     def unnamed(self) -> "Axis":
-        """The same axis, to which no collective refers."""
+        """The same axis without a name, so that no collective refers to it."""
         return self._replace(name=None)
 
 
 class Shared:
-    """An output of a batch rule that is the same for all of the batch."""
+    """An output of a batch rule that is the same for the whole batch."""
 
     __slots__ = ("value",)
 
@@ -88,14 +89,54 @@ class Shared:
         self.value = value
 
 
+class Collective(NamedTuple):
+    """`primitive.collective`: the elements of an axis, or several devices, take part together.
+
+    The operation's parameter `axes` names the axes. `vmap` of one of these axes calls `rule` in
+    place of the batch rule.
+
+    Attributes:
+      rule: (args, batched, axis, **params) -> the outputs, as from a batch rule. `axis` is the
+        `Axis`. The rule is called even if no argument is batched. `None` for an operation without
+        `axes`, where XLA moves parts of arrays between any devices.
+      communicates: True if the devices of a mesh must reach the operation together.
+      equal_results: True if all elements that take part get the same results.
+      resolve: (args, varies, axis, **params) -> the outputs, for an operation that asks which
+        values vary along an axis, where that is known.
+    """
+
+    rule: Callable[..., Any] | None = None
+    communicates: bool = True
+    equal_results: bool = False
+    resolve: Callable[..., Any] | None = None
+
+
+class Effects(NamedTuple):
+    """`primitive.effects`: the operation may do more than compute. Most primitives have `None`.
+
+    A higher-order primitive has `OF_PROGRAMS_INSIDE`: its effects are those of its programs. Passes
+    over programs look inside an operation only if it has effects.
+
+    Attributes:
+      acts: True if the operation is kept even if nothing needs its results: a print, a check.
+      calls_host: True if compiled programs call Python code on the host here.
+    """
+
+    acts: bool = False
+    calls_host: bool = False
+
+
+OF_PROGRAMS_INSIDE = Effects()
+
+
 class Primitive:
     """A named operation on arrays.
 
     Args:
-      name: what jaxprs print.
+      name: the name in printed jaxprs.
       doc: one line that says what it does.
-      multiple: whether it has several outputs.
-      host: the class of its cost for NumPy, one of `host_policy.LIMITS`.
+      multiple: True if it has several outputs.
+      host: its class of cost on the CPU, one of `host_policy.LIMITS`.
     """
 
     type_rule: Rule | None = None
@@ -109,9 +150,10 @@ class Primitive:
     effects: Effects | None = None
     inside: ProgramInside | None = None
 
-    elementwise = False  # each element of the output is of those at its place in the operands
-    takes_axis = False  # its batch rule gets an `Axis` in the place of the size
-    takes_keys = False  # it moves or compares elements, whatever they are: extended dtypes too
+    elementwise = False  # an output element depends on the operands' elements at its index only
+    takes_axis = False  # its batch rule gets an `Axis` instead of the batch size
+    takes_keys = False  # it only moves or compares elements, so it accepts extended dtypes
+    of_user = False  # it has a rule outside weft, which may distinguish the parameters 2 and 2.0
 
     def __init__(
         self,
@@ -127,7 +169,7 @@ class Primitive:
         self.evaluate_in: dict[Any, Rule] = {}  # dtype of the first operand -> its evaluate rule
         self.templates: dict[Any, Any] = {}  # signature -> its StableHLO (compiler/lower.py)
         # the numbers of caches that depend on switches: `caches.now[primitive.kernels][signature]`
-        self.kernels = caches.add()  # signature -> what the evaluating trace runs
+        self.kernels = caches.add()  # signature -> the plan that the evaluating trace runs
         self.types = caches.add()  # signature -> output aval(s)
         self.derivatives = caches.add()  # signature and active arguments -> Derivative
         if name in registry:
@@ -138,13 +180,15 @@ class Primitive:
                 getattr(self, rule)(function)
 
     def __call__(self, *args: object, **params: object) -> Any:
-        """Applies the primitive to values (or what can be made one) under the current trace."""
+        """Applies the primitive under the current trace to values, or to anything `as_value`
+        accepts."""
         try:
             for a in args:
                 if not isinstance(a, Value):
                     args = tuple([as_value(x) for x in args])
                     break
-            return current.trace.bind(self, args, tuple(params.items()) if params else ())
+            items: Params = tuple(params.items()) if params else ()
+            return current.trace.bind(self, args, ExactParams(items) if self.of_user else items)
         except NOTED as error:
             note_user_line(error)
             raise
@@ -184,13 +228,15 @@ class Primitive:
         return remember_under(state, self.types, key, out)
 
     def owner(self, params: Params) -> Owner | None:
-        """The parameter on which derivatives are kept, so that they die with it; `None` if they
-        are kept by signature."""
+        """The parameter that keeps the derivatives, so that they die with it; `None` if they are
+        cached by signature.
+        """
         return None
 
     def primal(self, args: Sequence[Any], params: Params) -> Any:
-        """The outputs, where a derivative is taken of them. A subclass may compute them by
-        operations that its jvp rule repeats: these are done once."""
+        """The outputs, when a derivative is taken. A subclass may compute them by operations that
+        its jvp rule repeats, which then run once.
+        """
         return current.trace.bind(self, args, params)
 
     # Each decorator defines one rule.
@@ -214,6 +260,8 @@ class Primitive:
 
     def _define(self, kind: str, rule: R) -> R:
         setattr(self, kind + "_rule", rule)
+        if not getattr(rule, "__module__", "").startswith(_PACKAGE):
+            self.of_user = True
         return rule
 
 
@@ -247,12 +295,12 @@ class HigherOrder(Primitive):
 
 
 def is_linear(arg: object) -> bool:
-    """True for an argument of a transpose rule that is to get a cotangent."""
+    """True for an argument of a transpose rule that needs a cotangent."""
     return type(arg) is Aval
 
 
 def unhashable(primitive: Primitive, params: Params) -> Exception:
-    """The error for a parameter that can't be a part of a key."""
+    """The error for a parameter that cannot be a part of a key."""
     for name, value in params:
         try:
             hash(value)

@@ -1,7 +1,4 @@
-"""Jaxprs as text, in two notations: with the type of every variable, or without.
-
-Knows the shape of a jaxpr by its attributes; imports none of it.
-"""
+"""Prints jaxprs in two notations: with the type of every variable, or without."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,14 +9,14 @@ if TYPE_CHECKING:
     from .jaxpr import Atom, Jaxpr
     from .trace import Params
 
-_SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
+_SHORT_DTYPES = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
 
 
 def dtype_text(dtype: "DType") -> str:
     """`f32` for float32, `i8` for int8, `bool`, `key` …"""
     name = str(dtype.name)
     stem = name.rstrip("0123456789")
-    return _SHORT[stem] + name[len(stem) :] if stem in _SHORT else name
+    return _SHORT_DTYPES[stem] + name[len(stem) :] if stem in _SHORT_DTYPES else name
 
 
 def aval_text(aval: "Aval") -> str:

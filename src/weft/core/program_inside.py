@@ -1,4 +1,4 @@
-"""The rules of a higher-order primitive: of an operation with programs in its parameters."""
+"""The rules of a higher-order primitive, an operation with programs in its parameters."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,63 +9,63 @@ Rule = Callable[..., Any]
 
 
 class ProgramInside:
-    """The rules of a higher-order primitive. Each of them is a subclass, whole in one file:
+    """The rules of a higher-order primitive. Each primitive has a subclass, whole in one file:
 
         method        called as                                returns
-        type, lower, transpose, batch                          as of other primitives
+        type, lower, transpose, batch                          as for other primitives
         execute       (args, **params)                         output values, computed now
         linearize     (mask, avals, **params)                  a `Derivative`: a program to run now,
-                                                               and the linear one that it leaves
-        pushforward   (mask, avals, **params)                  a jaxpr, from the primals and active
+                                                               and a linear program
+        pushforward   (mask, avals, **params)                  a jaxpr from the primals and active
                                                                tangents to the outputs and their
                                                                tangents; which outputs have one
         depends       (mask, inexact, **params)                which outputs depend on the arguments
-                                                               in `mask`; only those that may have
-                                                               derivatives, if `inexact`
-        unfold        (args, **params)                         a generator: the runs of the programs
-                                                               inside, one after the other, as
-                                                               (jaxpr, inputs, the argument that
-                                                               each of them is, a name for the
-                                                               step); it is sent their outputs
-        partial_eval  (e, wanted, policy)                      the equation `e` in two, known and
-                                                               rematerialised: an `EquationParts`
+                                                               in `mask`; if `inexact`, only outputs
+                                                               that may have derivatives
+        inner_runs    (args, **params)                         a generator over the runs of the
+                                                               programs inside, as (jaxpr, inputs,
+                                                               the argument that each input is, a
+                                                               name for the step); it is sent the
+                                                               outputs of each run
+        partial_eval  (e, used_outs, policy)                   the equation `e` split into a known
+                                                               and a rematerialised one, as
+                                                               `EquationParts`
         vary          (ins, context, **params)                 the mesh axes along which each result
                                                                varies, from those of the operands
-        keep_uniform  (e, ins, context)                        an equation that does the same, in
-                                                               which devices that communicate don't
-                                                               take different ways
-        keep_live     (e, wanted)                              an equation of the wanted results
-                                                               alone, and of the operands that
-                                                               these need; `e` if they need all
+        keep_uniform  (e, ins, context)                        an equivalent equation in which
+                                                               communicating devices take the same
+                                                               path
+        live_equation (e, used_outs)                           an equation of the used results
+                                                               only, with the operands that they
+                                                               need; `e` if all are needed
         follow_keys   (marks, uses, **params)                  the marks of random keys among the
                                                                results
-        stage_custom  (primitive, function, rules, args)       the outputs of a function with rules
-                                                               of the user's, written down
+        stage_custom  (primitive, function, rules, args)       the outputs of a function with the
+                                                               user's rules, staged
 
     `mask` says which arguments have a tangent. `batch` gets an `Axis`, whose name the programs may
-    refer to, and is called without a batched argument too if they do. The first parameter is a
-    jaxpr (or a tuple of them; the second may be another), and everything derived is kept on the
-    latest of them, so that it dies with it.
+    refer to; if they do, it is called even if no argument is batched. The first parameter is a
+    jaxpr or a tuple of jaxprs (the second may be one too), and derived results are kept on the
+    latest of them, so that they die with it.
 
-    The passes that ask: `programs/partial_eval.py`; `programs/uniformity.py` for `vary` and
-    `keep_uniform`, with a `Divergence` as `context`; `compiler/simplify.py` for `keep_live`;
-    `interpreters/debugging` for `unfold` and, with its `Uses`, `follow_keys`. A method that is
-    missing is a statement, as a missing rule of any primitive is: it has no such parts, may be in
-    one piece only, or stays as it is.
+    Used by `programs/partial_eval.py`; by `programs/uniformity.py` (`vary` and `keep_uniform`, with
+    a `Divergence` as `context`); by `compiler/simplify.py` (`live_equation`); by
+    `interpreters/debugging` (`inner_runs`, and `follow_keys` with its `Uses`). A missing method is
+    a statement, like a missing rule of any primitive: the equation is not split, or stays as it is.
 
     Attributes:
-      inlinable: it applies its parameter `jaxpr` to its operands, and may be written out.
+      inlinable: True if it applies its parameter `jaxpr` to its operands, and so can be inlined.
     """
 
     inlinable = False
 
     execute: Rule | None = None
     depends: Rule | None = None
-    unfold: Rule | None = None
+    inner_runs: Rule | None = None
     partial_eval: Rule | None = None
     vary: Rule | None = None
     keep_uniform: Rule | None = None
-    keep_live: Rule | None = None
+    live_equation: Rule | None = None
     follow_keys: Rule | None = None
     stage_custom: Rule | None = None
 

@@ -1,22 +1,19 @@
-"""Functions that users call, and functions of users, in errors. Knows nothing of traces."""
+"""Error messages that name the functions a user called or wrote, and their lines."""
 
 import functools
+import importlib
+import inspect
 import os
-from collections.abc import Callable
-from types import CodeType, MethodType
+from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
 
 from .. import errors
 from ..tracebacks import fold
-from ..user_lines import (
-    HERE as HERE,
-    note_user_line as note_user_line,
-    noted as noted,
-    user_frame as user_frame,
-    user_line as user_line,
-)
+from ..user_lines import note_user_line, noted
 
 F = TypeVar("F", bound=Callable[..., Any])
+
 
 NOTED = (TypeError, ValueError, IndexError, OverflowError, MemoryError, errors.WeftError)
 """The errors that name the user's line."""
@@ -39,37 +36,47 @@ def located(function: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
-def wrapping(function: Callable[..., Any]) -> Callable[[F], F]:
-    """Decorates what stands for a user's function: it gets its name, docstring and attributes.
+ASSIGNABLE = {"__name__": str, "__qualname__": str, "__annotations__": dict}
+"""The types that Python accepts for these attributes of a function."""
 
-    The attributes that weft gave to `function` stay behind: they say what `function` does, such as
-    `lower` of a jitted function, and nothing of what is made of it. They are those that its
-    attribute `weft_made` names.
+
+def wrapping(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Decorates a function that replaces a user's function: copies its name, docstring and
+    attributes.
+
+    Attributes that weft set on `function` are not copied, such as `lower` of a jitted function:
+    they describe `function` only. Its attribute `weft_made` lists them.
     """
     attributes: dict[str, Any] = getattr(function, "__dict__", {})
-    # of the object or its class, not what a `__getattr__` makes up
+    # set on the object or its class, not made up by a `__getattr__`
     made = attributes.get("weft_made", getattr(type(function), "weft_made", ()))
-    own = (*made, "weft_made")
+    private = (*made, "weft_made")
+    # an object that is called may have something else there, such as a property
+    assigned = [
+        name
+        for name in functools.WRAPPER_ASSIGNMENTS
+        if isinstance(getattr(function, name, None), ASSIGNABLE.get(name, object))
+    ]
 
     def decorate(wrapper: F) -> F:
-        functools.update_wrapper(wrapper, function, updated=())
-        wrapper.__dict__.update({k: v for k, v in attributes.items() if k not in own})
+        functools.update_wrapper(wrapper, function, assigned, updated=())
+        wrapper.__dict__.update({k: v for k, v in attributes.items() if k not in private})
         wrapper.__wrapped__ = function  # type: ignore[attr-defined]
         return wrapper
 
     return decorate
 
 
-_MOST_WRAPPERS = 64
+_MAX_WRAPPERS = 64
 
 
 def unwrapped(function: Any) -> Any:
-    """The function inside partials, bound methods, and wrappers that `functools.wraps` made.
+    """The function inside partials, bound methods, and wrappers made by `functools.wraps`.
 
-    Only what is known to be a wrapper is looked into: an attribute `func` of any other object may
-    be anything, the object itself too.
+    Only known wrappers are opened: an attribute `func` of another object may be anything, even the
+    object itself.
     """
-    for _ in range(_MOST_WRAPPERS):
+    for _ in range(_MAX_WRAPPERS):
         function = inside_partials(function)
         inner = getattr(function, "__dict__", {}).get("__wrapped__")
         if inner is None:
@@ -90,7 +97,7 @@ def inside_partials(function: Any) -> Any:
 
 
 def function_line(function: object) -> str:
-    """`name (file.py:12)` for a function, as well as it can be told."""
+    """`name (file.py:12)` for a function, as far as that is known."""
     inner = unwrapped(function)
     stated = [getattr(function, "__name__", None)]
     stated += [getattr(inner, "__name__", None), getattr(inner, "name", None)]
@@ -99,3 +106,40 @@ def function_line(function: object) -> str:
     if not isinstance(code, CodeType):
         return name
     return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+
+
+def check_arity(what: str, function: object, given: Sequence[str]) -> None:
+    """Refuses a function that cannot be called with this number of positional arguments.
+
+    Python's own error names neither the operation nor its arguments. Only functions written in
+    Python are checked, because others do not say what they accept.
+
+    Args:
+      what: the operation and the role of the function: "scan: the body".
+      given: the names of the arguments.
+    Raises: TypeError: the function takes fewer arguments, or more.
+    Example:
+      >>> check_arity("scan: the body", lambda carry, x: (carry, x), ("carry", "x"))
+    """
+    if function.__class__ is not FunctionType:
+        return
+    code, optional = function.__code__, len(function.__defaults__ or ())
+    count, n = code.co_argcount, len(given)
+    if count - optional <= n and (n <= count or code.co_flags & inspect.CO_VARARGS):
+        return
+    takes = ", ".join(code.co_varnames[:count])
+    raise noted(
+        TypeError(
+            f"{what} {function_line(function)} takes ({takes}); it is called with {n} "
+            f"argument{'s' * (n != 1)}, ({', '.join(given)})\n"
+            f"  fix: a function of ({', '.join(given)})"
+        )
+    )
+
+
+def log_warning(text: str) -> None:
+    """Logs a warning through the standard logger "weft", which users see by default.
+
+    `logging` is loaded by the first message, because it would be a twentieth of weft's import time.
+    """
+    importlib.import_module("logging").getLogger("weft").warning("%s", text)

@@ -1,25 +1,24 @@
-"""The user's line that an operation belongs to, while a switch has that noted.
+"""The user's line that an operation belongs to, recorded only under some switches.
 
-Normally no line is kept with an equation, and a rule of differentiation runs far from the line that
-it differentiates. Under `debug_nans`, `debug_infs` and `check_tracer_leaks`, and within
-`with_locations` (`trace.py: locations_wanted`), equations and nodes of a tape carry a
-`SourceLocation`, and their interpreters enter it with `at_location`. Knows frames, and nothing of
-interpretations.
+Equations normally carry no line, and the rules of differentiation run far from the line that they
+differentiate. Under `debug_nans`, `debug_infs` and `check_tracer_leaks`, and within
+`with_locations` (`trace.py: locations_wanted`), equations and the nodes of a tape carry a
+`SourceLocation`, and their interpreters enter it with `at_location`.
 """
 
 import threading
 from typing import Any, NamedTuple
 
-from .source import user_frame, user_line
+from ..user_lines import user_frame, user_line
 from .trace import locations_wanted
 
 
 class SourceLocation(NamedTuple):
     """The origin of an operation."""
 
-    line: str  # of the user: `file.py:12, in function`
+    line: str  # the user's line: `file.py:12, in function`
     operation: str  # the primitive that was applied there
-    backward: bool = False  # whether it is a part of the backward pass of that line
+    backward: bool = False  # True in the backward pass of that line
 
     @property
     def name_stack(self) -> str:
@@ -38,8 +37,8 @@ _now = _Now()
 def location_of(operation: str) -> SourceLocation:
     """The location of an operation that is being applied.
 
-    In a rule, it is the location that the rule runs for, unless it is a rule of the user's, which
-    has lines of its own.
+    Inside a rule it is the location that the rule runs for, except in a user's rule, which has
+    lines of its own.
     """
     if _now.entered is None:
         return SourceLocation(user_line(), operation)
@@ -50,7 +49,7 @@ def location_of(operation: str) -> SourceLocation:
 
 
 def in_backward_pass(operation: str) -> "at_location":
-    """A block for a backward pass that is written down before it is run: a rule of the user's."""
+    """A block that stages a backward pass before it runs: a user's rule."""
     return at_location(location_of(operation) if locations_wanted() else None, backward=True)
 
 

@@ -1,6 +1,6 @@
-"""Dispatch: the current trace decides what applying a primitive means. No stack, no search.
+"""Dispatch: the current trace decides what it means to apply a primitive. No stack, no search.
 
-Knows nothing of any interpretation; `weft.interpreters` holds those.
+The traces are in `weft.interpreters`.
 """
 
 import threading
@@ -13,6 +13,7 @@ from ..lazy import Deferred
 
 if TYPE_CHECKING:
     from .primitive import Primitive
+    from .ref import Ref
     from .value import Value
 
 T = TypeVar("T")
@@ -21,12 +22,12 @@ Params = tuple[tuple[str, Any], ...]
 
 
 class Trace:
-    """One interpretation of primitives. `bind` is all there is to implement.
+    """One interpretation of primitives. A subclass implements `bind`.
 
     Attributes:
-      outside: the trace that this one calls, or was begun in; None for the one that computes.
-      closed: True once the function has been traced: the tracers can't be used any more.
-      computes: True for the traces at the bottom, which have no other outside.
+      outside: the trace that this one calls, or was begun in; `None` for the trace that computes.
+      closed: True once the function has been traced. The tracers cannot be used any more.
+      computes: True for the traces at the bottom, which have no outside.
       transform: the transformation that traces, for messages: `grad`.
       function: the user's function that is traced, or its name, for messages.
     """
@@ -41,7 +42,7 @@ class Trace:
 
     @property
     def main(self) -> "Trace":
-        """The trace itself, under the name by which JAX's libraries tell whose a tracer is."""
+        """The trace itself. JAX's libraries compare this to find out whose a tracer is."""
         return self
 
     def bind(
@@ -58,7 +59,7 @@ class Trace:
         raise NotImplementedError(f"{type(self).__name__}.bind")
 
     def run(self, plan: Any, args: "Sequence[Value]") -> Any:
-        """The output of a plan of an operation or a program (`interpreters/plans.py`)."""
+        """The output of a plan (`interpreters/plans.py`) for an operation or a program."""
         return plan.under(self, args)
 
     def bind_custom(
@@ -68,15 +69,21 @@ class Trace:
         rules: object,
         args: "Sequence[Value]",
     ) -> "list[Value]":
-        """Applies a function with a derivative rule of its own to values."""
+        """Applies a function that has its own derivative rule."""
         raise NotImplementedError(f"{type(self).__name__}.bind_custom")
 
+    def stand_in(self, ref: "Ref", operation: str) -> "Ref | None":
+        """The stand-in for a ref from outside, in a program that is recorded (`core/ref.py`);
+        `None` if the trace records none: then the ref itself is used.
+        """
+        return None
+
     def has_ended(self) -> bool:
-        """True if the tracers can't be used now: the trace is closed."""
+        """True if the trace is closed, so that its tracers cannot be used."""
         return self.closed
 
     def origin(self, tracer: Any) -> str:
-        """The operation and line that made a tracer, if known: `by sin at model.py:3, in f`."""
+        """The operation and line that made a tracer, if recorded: `by sin at model.py:3, in f`."""
         return ""
 
 
@@ -84,11 +91,11 @@ _evaluate = Deferred("weft.interpreters.evaluate")
 
 
 class _Unloaded(Trace):
-    """The base trace before its first operation, which loads what it is from then on.
+    """The base trace before its first operation, which loads the real one.
 
     This is the first of the two hooks: `weft.interpreters.evaluate`, at import, gives the base
-    trace its own class. So there is one base from the beginning, and nobody can hold another. Its
-    methods may run on the trace that it has become: they use nothing of this class.
+    trace its own class. So there is one base trace from the beginning, and references to it stay
+    valid. Its methods may run after the class has changed, so they use nothing of this class.
     """
 
     __slots__ = ()
@@ -110,24 +117,25 @@ class _Unloaded(Trace):
 def _loaded() -> Trace:
     """The trace that computes, after loading it."""
     base: Trace = _evaluate.base
-    # a switch in the environment may want another one
+    # a switch in the environment may put another trace in its place
     return current.trace if current.trace.computes else base
 
 
-# The attributes of `current` in each thread, for a switch that is turned for all of them.
+# The attributes of `current` in each thread, for a switch that is set for all threads.
 _threads: "weakref.WeakKeyDictionary[threading.Thread, dict[str, Any]]"
 _threads = weakref.WeakKeyDictionary()
 
 
 class _Current(threading.local):
-    """The trace of this thread.
+    """The state of dispatch in this thread.
 
     Attributes:
-      trace: what applying a primitive means at present.
+      trace: the current trace, which gives primitives their meaning.
       base: the evaluating trace, where every thread begins.
       bottom: the trace that computes in this thread: `base`, or the watching trace in its place.
-      locating: whether operations are to note the user's lines, by `with_locations`.
-      reopened: the traces whose tracers a rule may use though they are closed (batch.py).
+      locating: True if operations record the user's lines, by `with_locations`.
+      reopened: traces whose tracers a rule may use although they are closed (`batch.py`).
+      run_kernel: runs NumPy kernels without warnings (`core/kernels.py`); `None` before the first.
     """
 
     base: Any = _Unloaded()
@@ -135,7 +143,7 @@ class _Current(threading.local):
     bottom: Any = base
     locating: bool = False
     reopened: tuple[Trace, ...] = ()
-    quiet: Callable[..., Any] | None = None  # runs NumPy kernels without warnings (evaluate.py)
+    run_kernel: Callable[..., Any] | None = None
 
     def __init__(self) -> None:
         _threads[threading.current_thread()] = self.__dict__
@@ -146,40 +154,41 @@ _watching = Deferred("weft.interpreters.debugging.watch")
 
 
 def under(trace: Trace, function: Callable[..., T], *args: object) -> T:
-    """The result of `function(*args)` where `trace` is the current one. Nobody else sets it.
+    """The result of `function(*args)` with `trace` as the current trace. Nothing else sets it.
 
-    This holds against Ctrl-C, signal handlers that raise, and anything else that interrupts at any
-    moment: the trace outside comes back before other Python code runs. CPython looks for signals
-    when a Python function begins, when a call returns and when a loop goes back, and nowhere else;
-    between `try` and the first line in it, and between the end of the block and the store in
-    `finally`, there is none of these. So it is a function with a `try` of its own, and must stay
-    one: the `__exit__` of a context manager that is written in Python begins like every function,
-    and an interrupt there would leave the thread in a dead trace. (Of 20,000 interrupts, a
-    `contextmanager` lost some 400: tests/threads/test_interrupts.py.)
+    The outside trace comes back before other Python code runs, even after Ctrl-C or a signal
+    handler that raises. CPython checks for signals when a Python function begins, when a call
+    returns and when a loop jumps back, and nowhere else; none of these is between `try` and the
+    first line in it, or between the end of the block and the store in `finally`. So this must stay
+    a function with its own `try`: the `__exit__` of a context manager written in Python begins like
+    every function, and an interrupt there would leave the thread in a dead trace
+    (tests/threads/test_interrupts.py).
     """
     outside = current.trace
     try:
         current.trace = trace
         return function(*args)
     finally:
-        # a switch may have put another trace at the bottom in the meantime: debug_nans
+        # debug_nans, say, may have put another trace at the bottom meanwhile
         current.trace = current.bottom if outside.computes else outside
 
 
 def looked_at() -> bool:
-    """True if a switch wants every operation looked at in this thread."""
+    """True if a switch checks every operation in this thread."""
     return bool(
         thread.debug_nans or thread.debug_infs or thread.enable_checks or thread.debug_key_reuse
     )
 
 
 def watched() -> bool:
-    """True if a switch wants more of every operation than that it is computed."""
+    """True if a switch needs the watching trace in this thread."""
     return looked_at() or thread.default_device is not None
 
 
 def locations_wanted() -> bool:
-    """True if the user's lines are to be noted (core/source_location.py); asked once a trace."""
+    """True if operations should record the user's lines (`core/source_location.py`); tested once a
+    trace.
+    """
     return bool(
         thread.debug_nans
         or thread.debug_infs
@@ -190,7 +199,7 @@ def locations_wanted() -> bool:
 
 
 def with_locations(function: Callable[..., T], *args: Any) -> T:
-    """The result of `function(*args)` where the locations of operations are noted."""
+    """The result of `function(*args)` while operations record their locations."""
     before = current.locating
     try:
         current.locating = True
@@ -204,21 +213,21 @@ _WATCHED = ("debug_nans", "debug_infs", "enable_checks", "debug_key_reuse", "def
 
 @config.on_change
 def watch() -> None:
-    """Puts the watching trace in the place of the base trace, or takes it away, as switches say.
+    """Puts the watching trace in the place of the base trace, or removes it, as the switches say.
 
-    So nobody who computes has to ask: where results are to be looked at, `current.trace` is another
-    trace. In the midst of a transformation it is the innermost `outside` that is replaced, and
-    `under` returns to the new one.
+    So no operation has to test the switches: where results are checked, `current.trace` is another
+    trace. Inside a transformation the innermost `outside` is replaced, and `under` returns to the
+    new one.
     """
     everybody = _watching.watching if everywhere(*_WATCHED) else current.base
     if everybody is not _Current.bottom:
         _Current.trace = _Current.bottom = everybody
         if everybody is not current.base:
-            for own in list(_threads.values()):  # the watching trace itself asks each thread
-                if "bottom" in own:
-                    own["bottom"] = everybody
-                if "trace" in own and own["trace"].computes:
-                    own["trace"] = everybody
+            for attributes in list(_threads.values()):  # the trace reads each thread's switches
+                if "bottom" in attributes:
+                    attributes["bottom"] = everybody
+                if "trace" in attributes and attributes["trace"].computes:
+                    attributes["trace"] = everybody
     bottom = current.bottom = _watching.watching if watched() else current.base
     trace = current.trace
     if trace.computes:

@@ -1,13 +1,12 @@
-"""Values: what arrays and tracers share, the operators of a NumPy array.
+"""`Value`, the base of arrays and tracers, with the operators of a NumPy array.
 
-What they mean is said by one hook: `Value.operators`, a module, `weft.numpy.operators`, that is
-loaded by the first operator and puts itself there (`fill_operators`). Here each is written out in
-a line, so that editors and type checkers see it; methods are in `methods.py`. Knows nothing of how
-an operation is carried out.
+The hook `Value.operators` is the module `weft.numpy.operators`, which the first operator loads and
+which then puts itself there (`fill_operators`). The operators are written out one by one for
+editors and type checkers; methods are in `methods.py`.
 """
 
 # mypy: no-warn-return-any
-# The functions behind the methods are loaded late: no type of theirs is known here.
+# The functions behind the methods are loaded late, so their types are not known here.
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,26 +16,28 @@ import numpy as np
 from .. import dtypes, errors
 from ..extended_dtypes import is_extended, no_numbers
 from ..lazy import Deferred
+from ..user_lines import noted
 from .aval import Aval
 from .methods import Methods
 from .placement import ArrayType
-from .source import located, noted
+from .source import located
 
 if TYPE_CHECKING:
     from .array import Array
 
 
 class Value(Methods):
-    """A value that traced programs compute with: it has an aval, and acts as a NumPy array does.
+    """The base class of arrays and tracers: it has an aval, and acts like a NumPy array.
 
-    What users know as `weft.Array` is its base (`weft.typing`), so `isinstance` is true of tracers.
+    Its own base is `weft.Array` (`weft.typing`), so `isinstance(x, weft.Array)` is true of tracers
+    too.
     """
 
     __slots__ = ()
     operators: ClassVar[Any] = Deferred("weft.numpy.operators")
     aval: Aval
     type: ArrayType | None = None
-    """Of an array, its aval and placement: `x.type is x.aval` if it may be anywhere."""
+    """An array's aval and placement. `x.type is x.aval` if the array may be anywhere."""
 
     __array_priority__ = 1000  # NumPy's operators leave the work to ours
     __hash__ = None  # type: ignore[assignment]
@@ -63,7 +64,7 @@ class Value(Methods):
 
     @property
     def weak_type(self) -> bool:
-        """True if the dtype gives way, as a Python scalar's does."""
+        """True if the array takes the dtype of the other operand, as a Python scalar does."""
         return self.aval.weak_type
 
     @property
@@ -81,9 +82,8 @@ class Value(Methods):
         return None
 
     def plain(self) -> Any:
-        """The array behind the value, if it is known now and nothing is lost by taking its numbers.
-
-        The numbers of a value that is being differentiated have no derivative.
+        """The array behind the value, if it is known now and no derivative is lost by using its
+        elements.
         """
         return self.concrete()
 
@@ -204,7 +204,7 @@ class Value(Methods):
         return Value.operators.invert(self)
 
     def __round__(self, ndigits: int | None = None) -> "Array":
-        # as Python's: a number without digits to keep becomes an integer
+        # as in Python: without `ndigits` the result is an integer
         rounded = Value.operators.round(self, ndigits or 0)
         real = ndigits is None and self.aval.dtype.kind != "c"
         return rounded.astype(int) if real else rounded
@@ -249,7 +249,7 @@ class Value(Methods):
     def __contains__(self, element: object) -> bool:
         return bool((self == element).any())
 
-    # --- conversions: they need to know the value now ---
+    # --- conversions, which need the elements now ---
 
     def __bool__(self) -> bool:
         return bool(_one_element(self, "bool", errors.TracerBoolConversionError))
@@ -289,10 +289,10 @@ class Value(Methods):
         try:
             return format(str(self), spec)
         except ValueError:
-            what = "an array that is known and has no axes"
+            expected = "an array that is known and has no axes"
             raise noted(
                 TypeError(
-                    f"format: {spec!r} is for {what}; got {self.aval}"
+                    f"format: {spec!r} is for {expected}; got {self.aval}"
                     f"{'' if array is not None else ', which is traced'}\n"
                     "  fix: format x.item() of each element, or use numpy.array2string(x, …)"
                 )
@@ -303,10 +303,10 @@ class Value(Methods):
 
 
 def fill_operators(module: object = None, **functions: object) -> None:
-    """Fills the hook: by a module with what operators and methods mean.
+    """Fills the hook with the module that defines operators and methods.
 
-    Functions given by name (`add=…`) become the operators themselves: calling them through the
-    lines above costs a Python frame, 0.08 µs of the microsecond that x + y takes.
+    Functions given by name (`add=…`) become the operators themselves, which saves one Python call
+    for each operation.
     """
     if module is not None:
         Value.operators = module

@@ -1,4 +1,4 @@
-"""The number and the coordinator of this process, from the environment variables of clusters.
+"""Reads the number and the coordinator of this process from the environment variables of clusters.
 
 Sources: the manual pages of Slurm's `srun` (output environment variables) and of Open MPI's
 `mpirun`.
@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from .address import joined_address
+from .connection import joined_address
 
 Environment = Mapping[str, str]
 
@@ -78,19 +78,19 @@ DETECTORS: dict[str, Callable[[Environment], ClusterProcess | None]] = {
     "ompi": open_mpi,
     "slurm": slurm,
 }
-"""By the name of the method. In a Slurm job, `mpirun`'s own variables take precedence."""
+"""The detectors by method. In a Slurm job, `mpirun`'s own variables take precedence."""
 
 
 def detect(environment: Environment, method: str | None = None) -> ClusterProcess | None:
-    """This process according to the first cluster detected; None if there is none.
+    """This process according to the first cluster detected; `None` if there is none.
 
     Args:
-      method: 'slurm', 'ompi', 'deactivate', or None to try them all.
-    Raises: ValueError: there is no such method, or a variable is not what it should be.
+      method: 'slurm', 'ompi', 'deactivate', or `None` to try them all.
+    Raises: ValueError: an unknown method, or a variable with an invalid value.
     """
     if method not in (None, "deactivate", *DETECTORS):
-        known = ", ".join(map(repr, [*sorted(DETECTORS), "deactivate"]))
-        raise ValueError(f"initialize: cluster_detection_method is one of {known}; got {method!r}")
+        names = ", ".join(map(repr, [*sorted(DETECTORS), "deactivate"]))
+        raise ValueError(f"initialize: cluster_detection_method is one of {names}; got {method!r}")
     for name, detector in DETECTORS.items():
         if method in (None, name) and (place := detector(environment)):
             return place
@@ -104,8 +104,8 @@ def host_in(uri: str) -> str:
       >>> host_in('"917.0;tcp://10.0.0.7,10.1.0.7:34911"'), host_in("917.0;tcp6://[fe80::1]:34911")
       ('10.0.0.7', 'fe80::1')
     """
-    _, scheme, rest = uri.strip('"').partition("://")
-    hosts, _, _ = rest.partition(";")[0].rpartition(":")
+    _, scheme, tail = uri.strip('"').partition("://")
+    hosts, _, _ = tail.partition(";")[0].rpartition(":")
     return hosts.removeprefix("[").removesuffix("]").split(",")[0] if scheme else ""
 
 
@@ -126,10 +126,10 @@ def expanded(nodes: str) -> list[str]:
 
 def _each(item: str) -> list[str]:
     """The hosts of `rack[1-2]-n[08-09]`."""
-    start, bracket, rest = item.partition("[")
+    start, bracket, tail = item.partition("[")
     if not bracket:
         return [item]
-    inside, _, end = rest.partition("]")
+    inside, _, end = tail.partition("]")
     numbers = []
     for part in inside.split(","):
         low, dash, high = part.strip().partition("-")

@@ -1,4 +1,4 @@
-"""Process 0 admits the processes, hears their heartbeats, and tells all of them who is lost.
+"""The coordinator in process 0: admits processes, receives heartbeats, and reports lost processes.
 
 Every process is connected to it, process 0 included; `watch.py` is the other end.
 """
@@ -8,8 +8,7 @@ import threading
 import time
 from contextlib import suppress
 
-from .address import is_loopback
-from .line import Line, end
+from .connection import MessageSocket, close_socket, is_loopback
 from .members import (
     FAILED,
     GONE,
@@ -37,7 +36,7 @@ DIED = "its connection broke: it was killed, or crashed, or its machine ran out 
 class Seat:
     """A process that has connected."""
 
-    def __init__(self, member: Member, line: Line) -> None:
+    def __init__(self, member: Member, line: MessageSocket) -> None:
         self.member = member
         self.line = line
         self.heard = time.monotonic()
@@ -49,7 +48,7 @@ class Coordinator:
     """The coordinator of `count` processes, at a listening socket.
 
     Args:
-      port: of XLA's service.
+      port: the port of XLA's service.
     """
 
     def __init__(
@@ -70,11 +69,11 @@ class Coordinator:
         for run in (self._accept, self._run):
             threading.Thread(target=run, name="weft-coordinator", daemon=True).start()
 
-    def forget(self) -> None:
-        """Closes the connections in a forked child, which would hide this process's death."""
+    def close_in_child(self) -> None:
+        """Closes the connections in a forked child, which would hide the death of this process."""
         self._listener.close()
         for seat in self._seats.values():
-            seat.line.forget()
+            seat.line.close_in_child()
 
     def _run(self) -> None:
         over = False
@@ -86,7 +85,7 @@ class Coordinator:
         deadline = time.monotonic() + FAREWELL
         while not self._alone() and time.monotonic() < deadline:
             time.sleep(0.01)
-        end(self._listener)
+        close_socket(self._listener)
         for seat in self._seats.values():
             seat.line.close()
         self.over.set()
@@ -100,11 +99,11 @@ class Coordinator:
     def _accept(self) -> None:
         with suppress(OSError):  # closed
             while True:
-                line = Line(self._listener.accept()[0])
+                line = MessageSocket(self._listener.accept()[0])
                 threading.Thread(target=self._serve, args=[line], daemon=True).start()
 
-    def _serve(self, line: Line) -> None:
-        """Listens to whoever has connected."""
+    def _serve(self, line: MessageSocket) -> None:
+        """Reads the messages of a process that has connected."""
         member = member_in(line.receive())
         if member is not None:  # anything else is not one of our processes
             seat = Seat(member, line)
@@ -113,7 +112,7 @@ class Coordinator:
             while message := line.receive():
                 seat.heard, seat.status = time.monotonic(), Status(*message["status"])
                 if member.rank == 0 or seat.status.state != RUNNING:
-                    self._wake.set()  # the others want to know
+                    self._wake.set()  # the others are informed
             seat.disconnected = True
             self._wake.set()
         line.close()
@@ -143,9 +142,9 @@ class Coordinator:
                 f"process 0 was told that there are {self._count} processes, {member} that there "
                 f"are {member.processes}\n  fix: the same num_processes for all"
             )
-        if taken := self._seats.get(member.rank):
+        if holder := self._seats.get(member.rank):
             return (
-                f"two processes have process_id {member.rank}: {taken.member} and {member}\n"
+                f"two processes have process_id {member.rank}: {holder.member} and {member}\n"
                 "  fix: number the processes from 0, each its own"
             )
         if member.jaxlib != self._jaxlib:
@@ -162,7 +161,7 @@ class Coordinator:
         for seat in seats:
             address = seat.member.address
             if outward and is_loopback(address):
-                address = outward  # where its neighbours on this machine reach it, others may not
+                address = outward  # only processes on the same machine can reach it there
             first = self._seats[0].member
             seat.line.send(welcome=Welcome(first, self._limits, self._port, address))
 
@@ -180,7 +179,7 @@ class Coordinator:
     # --- heartbeats ---
 
     def _look(self, now: float) -> bool:
-        """Tells all processes what has happened. Returns True at the end."""
+        """Informs all processes of changes. Returns True at the end."""
         seats = [seat for _, seat in sorted(self._seats.items())]
         states = {seat.status.state for seat in seats}
         gap, self._looked = now - self._looked, now
@@ -198,9 +197,9 @@ class Coordinator:
     def _verdict(self, seats: list[Seat], now: float, gap: float) -> tuple[Seat, str] | None:
         """The process that is lost, and why; `gap` seconds after the last look."""
         limits = self._limits
-        if gap > limits.heartbeat:  # process 0 was stopped: the others have given it up
+        if gap > limits.heartbeat:  # process 0 was stopped, and the others have given up on it
             return seats[0], silent(limits)
-        late = 2 * limits.interval  # what is found is found this much later
+        late = 2 * limits.interval  # findings are late by this much
         present = [seat for seat in seats if seat.status.state != GONE]
         running = [seat for seat in seats if seat.status.state == RUNNING]
         left = [seat for seat in seats if seat.status.state in (LEAVING, GONE)]
@@ -240,7 +239,7 @@ class Coordinator:
 
 
 def silent(limits: Limits) -> str:
-    """The reason for giving up a process that sends nothing."""
+    """The reason for giving up on a process that sends nothing."""
     return (
         f"it gave no sign of life for {limits.heartbeat:g} s: it is stopped, or its machine or the "
         "network is down\n  fix: if it is only slow, raise heartbeat_timeout_seconds"
@@ -248,5 +247,5 @@ def silent(limits: Limits) -> str:
 
 
 def last_seen(at: str) -> str:
-    """A line of a message: the last known line of a lost process. Empty if it is unknown."""
+    """A line of a message: the last known line of a lost process; empty if unknown."""
     return f"\n  it was last at {at}" if at else ""

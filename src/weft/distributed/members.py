@@ -1,4 +1,4 @@
-"""The processes that compute together: what they tell each other, and their time limits."""
+"""The messages that the processes send each other, and the time limits."""
 
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ class Member(NamedTuple):
     host: str
     pid: int
     processes: int = 0
-    """The number of processes, as it was told."""
+    """The number of processes that it expects."""
     jaxlib: str = ""
     """Its version."""
     address: str = ""
@@ -30,13 +30,13 @@ class Limits(NamedTuple):
     """Seconds after which a process counts as lost; inf is never."""
 
     initialization: float
-    """Of a process that has not connected."""
+    """For a process that has not connected."""
     heartbeat: float
-    """Of a process that sends no heartbeat."""
+    """For a process that sends no heartbeat."""
     shutdown: float
-    """Of a process that continues after another one has left."""
+    """For a process that continues after another one has left."""
     stall: float
-    """Of a process that is blocked outside weft while another one waits inside."""
+    """For a process that is blocked outside weft while another one waits inside."""
 
     @property
     def interval(self) -> float:
@@ -51,7 +51,7 @@ class Welcome(NamedTuple):
     """Process 0."""
     limits: Limits
     port: int
-    """Of XLA's service, at process 0's host."""
+    """The port of XLA's service at process 0's host."""
     address: str
     """An IP address at which the others reach the process."""
 
@@ -62,7 +62,7 @@ class Status(NamedTuple):
     still: float = 0.0
     """Seconds since the main thread last ran, outside weft, in a process that computes nothing."""
     waiting: float = 0.0
-    """Seconds for which it has been found waiting inside weft: for a device, or for others."""
+    """Seconds for which it has waited inside weft, for a device or for other processes."""
     at: str = ""
     """The user's line that it is at."""
     state: str = RUNNING
@@ -81,7 +81,7 @@ def member_in(message: dict[str, Any] | None) -> Member | None:
 
 
 def listed(members: list[Member]) -> str:
-    """Processes in a sentence.
+    """Several processes as text.
 
     Example:
       >>> listed([Member(0, "a", 11), Member(1, "b", 12)])

@@ -1,8 +1,8 @@
 """Joining and leaving: the steps of `initialize` and `shutdown`.
 
 The processes connect to process 0 (`coordinator.py`), which checks that all are there and agree.
-Then they join XLA's coordination service, which tells them of each other's devices. The connection
-to process 0 stays open, to notice lost processes (`watch.py`). At exit a process leaves as by
+Then they join XLA's coordination service, which gives them each other's devices. The connection to
+process 0 stays open, to notice lost processes (`watch.py`). At exit a process leaves as by
 `shutdown`.
 """
 
@@ -17,17 +17,16 @@ from typing import Any, NamedTuple
 from ..config import config
 from ..runtime import distributed as runtime, versions
 from ..runtime.failures import PlatformError
-from .address import is_loopback, joined_address, split_address
 from .cluster import HIDDEN_DEVICES, detect
+from .connection import Relay, is_loopback, joined_address, split_address
 from .coordinator import Coordinator
 from .members import Limits, Member
-from .relay import Relay
 from .watch import Refused, Unanswered, Watch, attend
 
 __all__ = ["initialize", "is_initialized", "shutdown"]
 
 NEVER = 10**6
-"""Seconds that stand for infinity where XLA wants an integer."""
+"""Seconds that stand for infinity where XLA expects an integer."""
 
 BEHIND = 3
 """XLA's own limits are this many times ours. They abort without a name, and are for processes in
@@ -42,7 +41,7 @@ class Membership(NamedTuple):
     service: runtime.Service | None
     """XLA's service, in process 0."""
     relay: Relay | None
-    """The way to it, in the others."""
+    """The relay to the service, in the other processes."""
 
 
 class Settings(NamedTuple):
@@ -172,11 +171,13 @@ def settings_from(
     Raises: ValueError: something is missing, or contradicts itself.
     """
     place = detect(os.environ, method)
-    said = place or (None,) * 6
+    cluster_values = place or (None,) * 6
     named = place.names if place else ("",) * 3
-    address, at = _chosen(address, "coordinator_address", "coordinator", said[1], named[0])
-    count, of = _chosen(count, "num_processes", "num_processes", said[2], named[1])
-    rank, which = _chosen(rank, "process_id", "process_id", said[3], named[2])
+    address, at = _chosen(
+        address, "coordinator_address", "coordinator", cluster_values[1], named[0]
+    )
+    count, of = _chosen(count, "num_processes", "num_processes", cluster_values[2], named[1])
+    rank, which = _chosen(rank, "process_id", "process_id", cluster_values[3], named[2])
     host, port = split_address(address, f"initialize: {at}")
     if count < 1:
         raise ValueError(f"initialize: {of}: expected at least one process; got {count}")
@@ -194,7 +195,7 @@ def settings_from(
 
 
 def _chosen(
-    given: object, argument: str, switch: str, said: object, variable: str
+    given: object, argument: str, switch: str, cluster_value: object, variable: str
 ) -> tuple[Any, str]:
     """A value and the name of its source: the argument, the switch, or the cluster's variable."""
     switched = getattr(config, switch)
@@ -202,8 +203,8 @@ def _chosen(
         return given, argument
     if switched is not None:
         return switched, f"WEFT_{switch.upper()}"
-    if said is not None:
-        return said, variable
+    if cluster_value is not None:
+        return cluster_value, variable
     cluster = f", and {variable} doesn't say it" if variable else ", nor a job of Slurm or Open MPI"
     raise ValueError(
         f"initialize: no {argument}: neither the argument nor WEFT_{switch.upper()}{cluster}\n"
@@ -264,7 +265,7 @@ def _introduction(settings: Settings) -> Member:
 
 
 def _listener(settings: Settings, bind: str | None) -> socket.socket:
-    """Process 0's listening socket. Raises PlatformError if it can't be opened."""
+    """Process 0's listening socket. Raises PlatformError if it cannot be opened."""
     host, port = settings.host, settings.port
     if bind is not None:
         host, port = split_address(bind, "initialize: coordinator_bind_address")
@@ -317,7 +318,8 @@ def _whole_seconds(seconds: float) -> int:
 
 
 def _leave_at_exit() -> None:
-    """Leaves in order; after an exception it tells the others, which would wait otherwise."""
+    """Leaves in order. After an exception it informs the other processes, which would wait
+    otherwise."""
     if _current is None:
         return
     error = getattr(sys, "last_value", None)  # what ends this process, unless it is interactive
@@ -330,10 +332,10 @@ def _leave_at_exit() -> None:
 
 
 def _forget() -> None:
-    """Forgets the connections, in a forked child, which isn't one of the processes."""
+    """Forgets the connections in a forked child, which is not one of the processes."""
     global _current
     if _current is not None:
-        _current.watch.forget()
+        _current.watch.close_in_child()
         _current = None
 
 

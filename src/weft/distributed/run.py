@@ -11,18 +11,19 @@ from .supervisor import Child, run_children
 
 
 def main(arguments: list[str]) -> int:
-    """Starts the processes and waits for their end.
+    """Starts the processes and waits until they have ended.
 
     Args:
-      arguments: those after the name of this module, in a shell.
-    Returns: 0 if all ended so; otherwise the status of the one that failed, or 128 + the signal.
+      arguments: the arguments after the name of this module in a shell.
+    Returns: 0 if all ended with 0; otherwise the status of the process that failed, or 128 + the
+    signal.
     """
-    given = parsed(arguments)
-    command = ["-m", *given.module] if given.module else given.script
-    address = given.coordinator or f"127.0.0.1:{free_port()}"
+    options = parsed(arguments)
+    command = ["-m", *options.module] if options.module else options.script
+    address = options.coordinator or f"127.0.0.1:{free_port()}"
     children = [
-        Child(rank, [sys.executable, *command], environment(given, address, rank))
-        for rank in range(given.processes)
+        Child(rank, [sys.executable, *command], environment(options, address, rank))
+        for rank in range(options.processes)
     ]
     return run_children(children)
 
@@ -60,32 +61,32 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         help="a module to run, in the place of a script, and its arguments",
     )
     parser.add_argument("script", nargs=argparse.REMAINDER, help="script.py and its arguments")
-    given = parser.parse_args(arguments)
-    if not given.module and not given.script:
+    options = parser.parse_args(arguments)
+    if not options.module and not options.script:
         parser.error("expected a script, or -m and a module")
     for name in ("processes", "devices_per_process", "fault_timeout"):
-        value = getattr(given, name)
+        value = getattr(options, name)
         if value is not None and not value > 0:
             parser.error(f"--{name.replace('_', '-')}: expected a number above 0; got {value}")
-    return given
+    return options
 
 
-def environment(given: argparse.Namespace, address: str, rank: int) -> dict[str, str]:
+def environment(options: argparse.Namespace, address: str, rank: int) -> dict[str, str]:
     """The environment variables that are added for a process."""
-    found = {
+    variables = {
         "WEFT_COORDINATOR": address,
-        "WEFT_NUM_PROCESSES": str(given.processes),
+        "WEFT_NUM_PROCESSES": str(options.processes),
         "WEFT_PROCESS_ID": str(rank),
-        "PYTHONUNBUFFERED": "1",  # what was printed before a crash is seen
+        "PYTHONUNBUFFERED": "1",  # so that output before a crash is seen
     }
-    if given.fault_timeout is not None:
-        found["WEFT_FAULT_TIMEOUT"] = str(given.fault_timeout)
-    if given.devices_per_process is not None:
-        first = rank * given.devices_per_process
-        devices = range(first, first + given.devices_per_process)
-        found["WEFT_CPU_DEVICES"] = str(given.devices_per_process)
-        found["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, devices))
-    return found
+    if options.fault_timeout is not None:
+        variables["WEFT_FAULT_TIMEOUT"] = str(options.fault_timeout)
+    if options.devices_per_process is not None:
+        first = rank * options.devices_per_process
+        devices = range(first, first + options.devices_per_process)
+        variables["WEFT_CPU_DEVICES"] = str(options.devices_per_process)
+        variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, devices))
+    return variables
 
 
 def free_port() -> int:

@@ -1,4 +1,4 @@
-"""Runs child processes until all have ended well, or one has not: then it stops the others."""
+"""Runs child processes until all have ended. If one fails, it stops the others."""
 
 import os
 import signal
@@ -13,10 +13,10 @@ from typing import IO, NamedTuple
 from .members import LOST
 
 POLL = 0.02
-"""Seconds between two looks at the children."""
+"""Seconds between two checks of the children."""
 
 SETTLE = 3.0
-"""Seconds in which the others may find out by themselves that one was lost, and say so."""
+"""Seconds in which the other processes may report a lost process themselves."""
 
 GRACE = 5.0
 """Seconds between the request to end and the end."""
@@ -35,16 +35,16 @@ if os.getppid() == int(parent):
 
 
 class Child(NamedTuple):
-    """A process to be."""
+    """A process to start."""
 
     rank: int
     command: Sequence[str]
     environment: dict[str, str]
-    """Its environment besides ours."""
+    """Environment variables in addition to those of this process."""
 
 
 class Running:
-    """A process that was started, in a session of its own: Ctrl-C is the supervisor's."""
+    """A running process, in a session of its own, so that Ctrl-C reaches only the supervisor."""
 
     def __init__(self, child: Child) -> None:
         command = [*child.command]
@@ -88,10 +88,11 @@ class Running:
 
 
 def run_children(children: Sequence[Child]) -> int:
-    """Starts the children and waits for their end; their output comes with `[rank]` in front.
+    """Starts the children and waits until they have ended; their output gets the prefix `[rank]`.
 
-    Returns: 0 if all ended so; otherwise the status of the one that failed first, or 128 + the
-      signal that killed it, or that ended this process.
+    Returns: 0 if all ended with 0; otherwise the status of the first that failed, or 128 + the
+    signal
+      that killed it, or that ended this process.
     """
     asked: list[int] = []
     before = {n: signal.signal(n, lambda number, _: asked.append(number)) for n in SIGNALS}
@@ -141,8 +142,8 @@ def _report_failure(running: list[Running], failed: list[Running], asked: list[i
         time.sleep(POLL)
     if culprit is None:
         culprit = failed[0]
-        rest = f"; still there: {', '.join(map(str, alive))}" if alive else ""
-        _say(f"{culprit.fate()}: it lost another one, as it says{rest}")
+        survivors = f"; still there: {', '.join(map(str, alive))}" if alive else ""
+        _say(f"{culprit.fate()}: it lost another one, as it says{survivors}")
     return culprit.status
 
 

@@ -1,4 +1,4 @@
-"""A process's connection to process 0: heartbeats, and the end of this process if one is lost."""
+"""A process's connection to process 0: sends heartbeats; ends the process if another is lost."""
 
 import os
 import socket
@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from .address import joined_address
+from .connection import MessageSocket, joined_address
 from .coordinator import DIED, ENDED, Coordinator, last_seen, silent
-from .line import Line
+from .hang_detector import HangDetector, whereabouts
 from .members import FAILED, GONE, LEAVING, LOST, RUNNING, Limits, Member, Status, Welcome
-from .stillness import Stillness, whereabouts
 
 RETRY = 0.1
 """Seconds between attempts to reach process 0, which may not have started."""
@@ -32,19 +31,19 @@ FLUSH = 3.0
 
 
 class Refused(Exception):
-    """Process 0 refused this process, for this reason."""
+    """Process 0 rejected this process, for this reason."""
 
 
 class Unanswered(Refused):
     """No process 0 answered at the address."""
 
 
-def attend(host: str, port: int, me: Member, timeout: float) -> tuple[Line, Welcome]:
+def attend(host: str, port: int, me: Member, timeout: float) -> tuple[MessageSocket, Welcome]:
     """Connects to process 0 and waits for the others.
 
     Raises: Refused: the process is late, one too many, or disagrees about the number of processes.
     """
-    line = Line(_reach(host, port, timeout))
+    line = MessageSocket(_reach(host, port, timeout))
     line.socket.settimeout(min(timeout, SILENCE))
     line.send(member=me._replace(address=line.socket.getsockname()[0]))
     while message := line.receive():
@@ -87,7 +86,7 @@ class Watch:
     """
 
     def __init__(
-        self, line: Line, welcome: Welcome, me: Member, coordinator: Coordinator | None
+        self, line: MessageSocket, welcome: Welcome, me: Member, coordinator: Coordinator | None
     ) -> None:
         self.me = me
         self._line = line
@@ -134,11 +133,11 @@ class Watch:
         if self._coordinator is not None:
             self._coordinator.over.wait()
 
-    def forget(self) -> None:
+    def close_in_child(self) -> None:
         """Closes the connection in a forked child, which would hide this process's death."""
-        self._line.forget()
+        self._line.close_in_child()
         if self._coordinator is not None:
-            self._coordinator.forget()
+            self._coordinator.close_in_child()
 
     def _enter(self, state: str) -> None:
         self._state, self._since = state, time.monotonic()
@@ -151,10 +150,10 @@ class Watch:
             self._coordinator.over.wait(FLUSH)
 
     def _beat(self) -> None:
-        stillness, limits = Stillness(), self._limits
+        hang_detector, limits = HangDetector(), self._limits
         while not self._given_up.is_set():
             seconds = time.monotonic() - self._since
-            status = Status(*stillness.look(), self._state, seconds, self._failure)
+            status = Status(*hang_detector.poll(), self._state, seconds, self._failure)
             self._line.send(status=status)
             if status.state == GONE:
                 return

@@ -1,11 +1,11 @@
-"""Functions that may still change: those of JAX's `experimental`, and small libraries on weft."""
+"""Functions that may still change: JAX's `experimental`, and small libraries on weft."""
 
 from ..lazy import exports
 
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "callbacks": "io_callback",
+        ".transforms.callbacks": "io_callback",
         "precision": "disable_x64 enable_x64",
     },
     modules="""

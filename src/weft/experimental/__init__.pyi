@@ -1,4 +1,5 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
+from ..transforms.callbacks import io_callback as io_callback
 from . import (
     checkify as checkify,
     communication as communication,
@@ -15,5 +16,4 @@ from . import (
     sparse as sparse,
     stax as stax,
 )
-from .callbacks import io_callback as io_callback
 from .precision import disable_x64 as disable_x64, enable_x64 as enable_x64

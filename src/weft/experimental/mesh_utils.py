@@ -1,4 +1,4 @@
-"""Arrays of devices for meshes. Knows the order of devices; knows nothing of arrays' shardings."""
+"""create_device_mesh and create_hybrid_device_mesh: arrays of devices for meshes."""
 
 import math
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ def create_hybrid_device_mesh(
       mesh_shape: the length of each axis inside a process.
       dcn_mesh_shape: by how many processes each axis is divided; as many entries.
       devices: by default all devices of the preferred platform, of all processes.
-      process_is_granule: has no effect: the processes are always what is joined by the slower
+      process_is_granule: has no effect: the processes are always the units joined by the slower
         network.
       should_sort_granules_by_key: whether the processes come in the order of their numbers, or as
         they first occur among the devices.

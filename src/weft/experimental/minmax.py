@@ -1,6 +1,8 @@
-"""Minmax: optimizers of first order as pairs (init_fun, update_fun), in the form of 2018.
+"""Minmax: the optimizers sgd, momentum, rmsprop and adam as pairs (init_fun, update_fun), made with
+`optimizer` and run with `iterate`.
 
-`weft.experimental.optimizers` has more of them, as triples with a function `get_params`.
+This is JAX's interface of 2018. `weft.experimental.optimizers` has more optimizers, as triples with
+a function `get_params`.
 """
 
 import functools

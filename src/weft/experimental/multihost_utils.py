@@ -1,9 +1,10 @@
-"""Barriers, broadcasts, gathers and comparisons between processes.
+"""Functions that all processes call together: broadcast_one_to_all, process_allgather,
+sync_global_devices and assert_equal.
 
-All processes call these functions in the same order, with trees of one structure whose leaves have
-the same shapes and dtypes, which is checked first. Data of any size are sent as bytes, by
-collectives over one device of each process, so that every dtype arrives unchanged. With a single
-process, nothing is sent.
+The processes call them in the same order, with trees of one structure whose leaves have the same
+shapes and dtypes, which is checked first. Data of any size are sent as bytes, by collectives over
+one device of each process, so that every dtype arrives unchanged. With a single process, nothing is
+sent.
 """
 
 import functools
@@ -25,7 +26,7 @@ from ..tree_util import keystr, tree_flatten_with_path, tree_unflatten
 
 __all__ = ["assert_equal", "broadcast_one_to_all", "process_allgather", "sync_global_devices"]
 
-CHUNK = 1 << 26
+CHUNK_BYTES = 1 << 26
 """Bytes that are sent at once: what a device must have room for, once for each process."""
 
 
@@ -48,8 +49,8 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
     """The values of one process, in all of them.
 
     Args:
-      in_tree: arrays and scalars; of those of the other processes only shapes and dtypes matter.
-      is_source: whether the values of this process are the ones; by default those of process 0 are.
+      in_tree: arrays and scalars; only shapes and dtypes of the other processes' arrays matter.
+      is_source: whether this process's values are the ones; by default process 0's are.
     Returns: the same tree, of NumPy arrays.
     Raises: ValueError: the trees differ in more than values, or there isn't exactly one source.
     Example:
@@ -211,8 +212,8 @@ def _collected(leaf: np.ndarray[Any, Any], collect: Callable[[Any], Any]) -> Any
     """An array after a collective over bytes, done in chunks; it may add an axis in front."""
     data = np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)
     pieces = []
-    for start in range(0, max(data.size, 1), CHUNK):
-        piece = data[start : start + CHUNK]
+    for start in range(0, max(data.size, 1), CHUNK_BYTES):
+        piece = data[start : start + CHUNK_BYTES]
         # one of few lengths, so that few programs are compiled
         padded = np.zeros((1, max(1024, 1 << (piece.size - 1).bit_length())), np.uint8)
         padded[0, : piece.size] = piece

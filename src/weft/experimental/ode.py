@@ -1,4 +1,4 @@
-"""Ordinary differential equations: an adaptive solver, and its derivatives by the adjoint equation.
+"""odeint: ordinary differential equations with adaptive steps; gradients by the adjoint equation.
 
 The method is the pair of orders 5 and 4 of Dormand & Prince (1980), with the continuous extension
 of order 4 by Shampine (1986), as Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations
@@ -21,7 +21,7 @@ from ..errors import ShapeError
 from ..transforms.arguments import check_callable
 from ..transforms.closures import hoisted
 from ..transforms.custom_derivatives import custom_vjp
-from ..transforms.linear_maps import vjp
+from ..transforms.derivatives import vjp
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
 from ..typing import PyTree
 
@@ -311,7 +311,7 @@ def checked_times(t: Any, state: Layout) -> Any:
     times = wnp.asarray(t)
     if times.ndim != 1 or times.shape[0] == 0:
         raise ShapeError(
-            f"odeint: t must be a vector of times, the first of them that of y0; got {times.aval}"
+            f"odeint: t must be a vector of times that begins with the time of y0; got {times.aval}"
         )
     if dtypes.is_complex(times.dtype):
         raise ShapeError(f"odeint: t must be real; got {times.aval}")
@@ -437,8 +437,7 @@ def checked_slope(result: PyTree, layout: Layout) -> PyTree:
         aval = as_value(x).aval
         if aval.shape != shape:
             raise ShapeError(
-                f"odeint: func must return arrays like those of y0; got {aval} for one of shape "
-                f"{shape}"
+                f"odeint: func must return arrays like y0; got {aval} for one of shape {shape}"
             )
         if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(dtype):
             raise ShapeError(

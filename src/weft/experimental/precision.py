@@ -1,4 +1,4 @@
-"""Blocks with and without 64-bit types."""
+"""enable_x64 and disable_x64: 64-bit dtypes inside a block."""
 
 from contextlib import ContextDecorator
 

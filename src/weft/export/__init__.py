@@ -1,4 +1,4 @@
-"""Functions as files: StableHLO with what is needed to call it. See docs/export.md."""
+"""Functions as files: StableHLO with all that is needed to call it. See docs/export.md."""
 
 from ..lazy import exports
 
@@ -9,7 +9,7 @@ __all__, __getattr__, __dir__ = exports(
             DisabledSafetyCheck Exported deserialize maximum_supported_calling_convention_version
             minimum_supported_calling_convention_version
         """,
-        "making": "default_export_platform export",
+        "exporting": "default_export_platform export",
         "trees": "register_namedtuple_serialization register_pytree_node_serialization",
     },
 )

@@ -6,7 +6,7 @@ from .exported import (
     maximum_supported_calling_convention_version as maximum_supported_calling_convention_version,
     minimum_supported_calling_convention_version as minimum_supported_calling_convention_version,
 )
-from .making import default_export_platform as default_export_platform, export as export
+from .exporting import default_export_platform as default_export_platform, export as export
 from .trees import (
     register_namedtuple_serialization as register_namedtuple_serialization,
     register_pytree_node_serialization as register_pytree_node_serialization,

@@ -1,7 +1,7 @@
-"""Exported: a function's StableHLO with what is needed to call it; made, called, written, read.
+"""Exported: a function's StableHLO with all that is needed to call it; deserialize reads one from
+bytes.
 
-A file is a line that says what it is, a line of JSON, and StableHLO's portable artifacts. Reading
-parses these, and runs nothing.
+DisabledSafetyCheck names a check that an exported function goes without.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from ..stablehlo.block import CALLBACKS
 from ..transforms.arguments import argument_values, leaf_paths
 from ..transforms.custom_derivatives import custom_vjp
 from ..tree_util import PyTreeDef, tree_flatten
-from .calling import ExportedModule, call_exported, custom_calls
+from .call_exported import ExportedModule, call_exported, custom_calls
 from .trees import read_tree, written_tree
 
 __all__ = [
@@ -206,7 +206,7 @@ class Exported:
         """The function as bytes, for `deserialize`.
 
         Args:
-          vjp_order: how often what is read can be differentiated.
+          vjp_order: how often the function can be differentiated after it is read.
         Raises: ValueError: arguments or results have types that nothing says how to write.
         """
         if vjp_order < 0:

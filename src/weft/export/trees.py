@@ -1,6 +1,7 @@
-"""Structures of trees as JSON. Types other than Python's own are known by registered names.
+"""Tree structures as JSON; types other than Python's own have registered names.
 
-Reading makes instances of classes that the program registered for that, and of no others.
+register_pytree_node_serialization and register_namedtuple_serialization register them. Reading
+makes instances of registered classes only.
 """
 
 from collections.abc import Callable, Sequence
@@ -75,7 +76,7 @@ def register_pytree_node_serialization(
     known = _formats.get(serialized_name)
     if known is not None and known.kind is not nodetype:
         raise ValueError(
-            f"register_pytree_node_serialization: the name {serialized_name!r} is that of "
+            f"register_pytree_node_serialization: the name {serialized_name!r} is taken by "
             f"{known.kind.__name__}"
         )
     made = from_children or kind.unflatten
@@ -138,7 +139,7 @@ def _written_form(x: Any) -> Any:
             "how it is written\n  fix: export.register_pytree_node_serialization, or "
             "register_namedtuple_serialization"
         )
-    children, data = kind.apart(x)
+    children, data = kind.flatten_checked(x)
     written = _formats[name].write(data)
     return {"node": [name, bytes(written).hex(), [_written_form(y) for y in children]]}
 

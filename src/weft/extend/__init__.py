@@ -10,10 +10,8 @@ __all__, __getattr__, __dir__ = exports(
     {
         ".core.array": "Tracer as_value literal",
         ".core.aval": "Aval aval",
-        ".core.collective": "Collective",
-        ".core.effects": "Effects",
         ".core.jaxpr": "Equation Jaxpr Var run",
-        ".core.primitive": "Axis HigherOrder Primitive Shared is_linear",
+        ".core.primitive": "Axis Collective Effects HigherOrder Primitive Shared is_linear",
         ".core.program_inside": "ProgramInside",
         ".core.trace": "Trace current under",
         ".core.value": "Value",
@@ -22,7 +20,7 @@ __all__, __getattr__, __dir__ = exports(
         ".interpreters.linearize": "LinearMap linearize",
         ".interpreters.stage": "stage",
         ".interpreters.transpose": "backward",
-        ".primitives.families": "comparison nary unary",
+        ".primitives.elementwise": "comparison nary unary",
     },
     modules="core ffi linear_util",
 )

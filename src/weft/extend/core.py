@@ -1,4 +1,6 @@
-"""The classes of programs by JAX's names, those of `weft.core`, and the state of tracing."""
+"""Classes of programs by JAX's names, and the state of tracing (OpaqueTraceState,
+get_opaque_trace_state).
+"""
 
 import weakref
 
@@ -56,7 +58,7 @@ class OpaqueTraceState:
 
 
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
-    """The present state of tracing, to be compared with that of another moment.
+    """The present state of tracing, to be compared with the state at another moment.
 
     Libraries whose objects hold arrays find out with it that an object is used under another
     transformation than it was made in.

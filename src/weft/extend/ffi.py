@@ -1,7 +1,7 @@
-"""Foreign functions: native code that compiled programs call by the name of a target.
+"""ffi_call: native code that compiled programs call by the name of a target.
 
-A target is a handler of XLA's typed FFI, in a PyCapsule. Knows trees and layouts; how XLA learns of
-a target is in `runtime/custom_calls.py`.
+register_ffi_target registers a target, a handler of XLA's typed FFI in a PyCapsule, which
+`pycapsule` makes from a function of a library. `runtime/custom_calls.py` hands targets to XLA.
 """
 
 import ctypes
@@ -19,7 +19,8 @@ from ..primitives.structural import broadcast_in_dim
 from ..runtime import custom_calls
 from ..stablehlo.attributes import string, value_attribute
 from ..stablehlo.block import Block, Operand
-from ..transforms.arguments import TreeFunction, described, shaped_aval
+from ..transforms.arguments import TreeFunction, described
+from ..transforms.leaf_values import shaped_aval
 from ..tree_util import tree_flatten
 from ..typing import ArrayLike, PyTree
 

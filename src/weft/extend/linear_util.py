@@ -1,4 +1,4 @@
-"""Functions as objects, which some libraries pass around: `wrap_init(f).call_wrapped(*args)`."""
+"""WrappedFun and wrap_init: functions as objects, which some libraries pass around."""
 
 from collections.abc import Callable
 from typing import Any

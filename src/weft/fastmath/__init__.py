@@ -20,9 +20,10 @@ __all__, __getattr__, __dir__ = exports(
             backend_name cond conv custom_grad custom_vjp dataset_as_numpy disable_jit dynamic_slice
             dynamic_slice_in_dim dynamic_update_slice dynamic_update_slice_in_dim erf expit
             fori_loop global_device_count grad index_add index_max index_min index_update is_backend
-            jit local_device_count logsumexp lt map max_pool pmap psum random remat scan set_backend
-            sigmoid sort_key_val stop_gradient sum_pool top_k use_backend value_and_grad vjp vmap
+            jit local_device_count logsumexp lt map max_pool numpy pmap psum random remat scan
+            set_backend sigmoid sort_key_val stop_gradient sum_pool top_k use_backend value_and_grad
+            vjp vmap
         """,
     },
-    modules="numpy ops",
+    modules="ops",
 )

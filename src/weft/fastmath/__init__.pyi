@@ -1,5 +1,5 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
-from . import numpy as numpy, ops as ops
+from . import ops as ops
 from .nested import (
     nested_map as nested_map,
     nested_map_multiarg as nested_map_multiarg,
@@ -44,6 +44,7 @@ from .ops import (
     lt as lt,
     map as map,
     max_pool as max_pool,
+    numpy as numpy,
     pmap as pmap,
     psum as psum,
     random as random,

@@ -1,4 +1,10 @@
-"""Operations on arrays, on the backend in use. Each is one call of the backend's own."""
+"""Operations on arrays, each one call of the backend in use.
+
+logsumexp, expit, sigmoid, erf, lt; conv, avg_pool, max_pool, sum_pool; top_k, sort_key_val;
+index_update, index_add, index_min, index_max; dynamic_slice, dynamic_slice_in_dim,
+dynamic_update_slice, dynamic_update_slice_in_dim; global_device_count, local_device_count and
+dataset_as_numpy.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -146,7 +152,7 @@ def avg_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: st
 
 
 def max_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
-    """The largest element of each window; the arguments are those of `avg_pool`.
+    """The largest element of each window; the arguments are as for `avg_pool`.
 
     Source: Trax documentation, `fastmath.ops.max_pool`.
     """
@@ -154,7 +160,7 @@ def max_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: st
 
 
 def sum_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
-    """The sum of each window; the arguments are those of `avg_pool`.
+    """The sum of each window; the arguments are as for `avg_pool`.
 
     Source: Trax documentation, `fastmath.ops.sum_pool`.
     """

@@ -1,7 +1,6 @@
-"""The backends: what they are called, their tables of operations, and which one a thread uses.
+"""The backends: their names, their tables of operations, and which one a thread uses.
 
-A backend is one module with one table, which is loaded when the backend is first used. Knows no
-operation.
+A backend is one module with one table, which is loaded when the backend is first used.
 """
 
 import enum
@@ -42,7 +41,7 @@ GAPS: dict[Backend, dict[str, str]] = {
     Backend.TFNP: {},
     Backend.NUMPY: dict.fromkeys(("grad", "value_and_grad", "vjp"), NO_DERIVATIVES),
 }
-"""The operations that a backend hasn't, each with the reason."""
+"""The operations that a backend does not have, each with the reason."""
 
 
 class Operations(Mapping[str, Any]):
@@ -60,7 +59,7 @@ class Operations(Mapping[str, Any]):
         self._bound = {"name": backend.value, "np": np, **bindings}
         vars(self).update(self._bound)
 
-    def __getattr__(self, operation: str) -> Any:  # only for what isn't in the table
+    def __getattr__(self, operation: str) -> Any:  # only for names that are not in the table
         gaps = GAPS[Backend(vars(self)["name"])]
         if operation not in gaps:
             raise noted(UnavailableError(f"fastmath has no operation {operation!r}"))
@@ -105,12 +104,12 @@ def operations(backend: Backend) -> Operations:
 
     Raises: ImportError: TensorFlow isn't installed.
     """
-    found = _loaded.get(backend)
-    if found is None:
+    operations = _loaded.get(backend)
+    if operations is None:
         module, name = TABLES[backend]
         table = getattr(importlib.import_module(f"{__package__}.{module}"), name)
-        found = _loaded.setdefault(backend, table)
-    return found
+        operations = _loaded.setdefault(backend, table)
+    return operations
 
 
 class Unused:
@@ -129,7 +128,7 @@ class UnusedNames:
 
 class Current(threading.local):
     """The table that a thread uses, and its namespace, which is asked for as often. The attributes
-    of the class are those of the process, which hold in threads that are in no `use_backend`."""
+    of the class are the process's, which hold in threads that are in no `use_backend`."""
 
     operations: Any = Unused()
     np: Any = UnusedNames()

@@ -1,4 +1,6 @@
-"""The backend `numpy`: NumPy and SciPy, a line an operation. It computes values only."""
+"""The backend `numpy` (NUMPY_BACKEND): NumPy and SciPy, one line for each operation. No
+derivatives.
+"""
 
 import ml_dtypes
 import numpy as onp
@@ -6,7 +8,7 @@ from scipy import special
 
 from . import host_arrays as arrays, host_loops as loops, host_random as random
 from .backends import Backend, Operations
-from .datasets import dataset_as_numpy
+from .host_arrays import dataset_as_numpy
 from .namespaces import Names
 
 NUMPY_BACKEND = Operations(

@@ -1,6 +1,6 @@
 """Operations on arrays in NumPy. See `array_operations.py` for what each returns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as onp
@@ -225,3 +225,17 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
     """A copy with a window along one axis replaced."""
     x = onp.asarray(operand)
     return dynamic_update_slice(x, update, along(x, axis, start_index)[0])
+
+
+def dataset_as_numpy(ds: Any, batch_size: int | None = None) -> Iterator[Any]:
+    """A stream of a dataset's elements; with a batch size, TensorFlow reads so many ahead."""
+    if not hasattr(ds, "as_numpy_iterator"):
+        raise noted(
+            TypeError(
+                f"dataset_as_numpy: expected a tf.data.Dataset; got {type(ds).__name__}"
+                "\n  fix: iterate over other things as they are"
+            )
+        )
+    if batch_size is not None and batch_size > 1:
+        ds = ds.prefetch(batch_size)
+    return iter(ds.as_numpy_iterator())

@@ -9,7 +9,7 @@ import numpy as onp
 from ..shapes import ShapeDtype
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
 from ..user_lines import noted
-from .batches import batch_size, scan_length, spread
+from .arguments import batch_size, scan_length, spread
 
 Function = Callable[..., Any]
 

@@ -53,8 +53,8 @@ def random_uniform(
     rng: Key, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0
 ) -> Any:
     """Uniform numbers."""
-    numbers = _generator(rng, 0).random(_shape(shape)) * (maxval - minval) + minval
-    return onp.asarray(numbers, dtype or onp.float64)
+    samples = _generator(rng, 0).random(_shape(shape)) * (maxval - minval) + minval
+    return onp.asarray(samples, dtype or onp.float64)
 
 
 def random_normal(rng: Key, shape: Any = (), dtype: Any = None) -> Any:
@@ -71,8 +71,8 @@ def truncated_normal(rng: Key, lower: Any, upper: Any, shape: Any = (), dtype: A
 
 def random_randint(rng: Key, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
     """Whole numbers."""
-    numbers = _generator(rng, 0).integers(minval, maxval, size=_shape(shape))
-    return onp.asarray(numbers, dtype or onp.int64)
+    samples = _generator(rng, 0).integers(minval, maxval, size=_shape(shape))
+    return onp.asarray(samples, dtype or onp.int64)
 
 
 def random_bernoulli(rng: Key, p: Any = 0.5, shape: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""The backend `jax`: weft's own engine, a line an operation."""
+"""The backend `jax` (JAX_BACKEND): weft's own engine, one line for each operation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,18 +7,18 @@ from .. import lax, numpy as np, ops, random
 from ..scipy import special
 from ..shapes import ShapeDtype
 from ..transforms.checkpointing import checkpoint
-from ..transforms.custom_derivatives import custom_gradient, custom_vjp
-from ..transforms.derivatives import grad, value_and_grad
-from ..transforms.devices.placing import device_count, local_device_count
+from ..transforms.custom_derivatives import custom_vjp
+from ..transforms.custom_gradient import custom_gradient
+from ..transforms.derivatives import grad, value_and_grad, vjp
+from ..transforms.devices.devices import device_count, local_device_count
 from ..transforms.devices.pmap import pmap
 from ..transforms.jit.function import jit
-from ..transforms.linear_maps import vjp
 from ..transforms.tracing import eval_shape
 from ..transforms.vmap import vmap
 from ..tree_util import tree_map
+from .arguments import without_nondiff
 from .backends import Backend, Operations
-from .datasets import dataset_as_numpy
-from .nondiff import without_nondiff
+from .host_arrays import dataset_as_numpy
 
 
 def jax_conv(

@@ -1,15 +1,14 @@
-"""Namespaces of NumPy's functions. Knows no function."""
+"""Namespaces of NumPy's functions on the backend in use."""
 
 import difflib
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
 from ..user_lines import noted
 from .backends import Backend, UnavailableError, current, operations
 
 
-class NumpyBackend(ModuleType):
+class NumpyBackend:
     """NumPy's functions, each looked up on the backend in use when it is asked for.
 
     Example:
@@ -22,13 +21,14 @@ class NumpyBackend(ModuleType):
     Source: Trax documentation, `fastmath.ops.NumpyBackend`.
     """
 
-    def __getattribute__(self, name: str) -> Any:
-        if name[0] == "_":  # Python asks for these
-            return ModuleType.__getattribute__(self, name)
+    def __getattr__(self, name: str) -> Any:
         return getattr(current.np, name)
 
     def __dir__(self) -> list[str]:
         return dir(current.np)
+
+
+numpy = NumpyBackend()
 
 
 class Names:

@@ -1,7 +1,8 @@
 """Nested structures: tuples, lists, dicts and namedtuples with anything else as leaves.
 
-They are no pytrees: dicts are in the order of their insertion, None is a leaf that most functions
-pass over, and registered classes are leaves. Knows no backend.
+nested_map, nested_map_multiarg, nested_zip, nested_stack, tree_flatten, tree_leaves and
+tree_unflatten. These structures are not pytrees: dicts keep the order of insertion, most functions
+pass over the leaf None, and registered classes are leaves.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,5 @@
 """The operations of `fastmath` by the name of their module in Trax: `weft.fastmath.ops`."""
 
-from . import numpy
 from .array_operations import (
     avg_pool,
     conv,
@@ -34,7 +33,7 @@ from .backends import (
     set_backend,
     use_backend,
 )
-from .namespaces import NumpyBackend
+from .namespaces import NumpyBackend, numpy
 from .random_functions import RandomBackend, random
 from .transformations import (
     abstract_eval,

@@ -1,4 +1,4 @@
-"""Random numbers by keys, on the backend in use."""
+"""`random`, a RandomBackend: random numbers by keys, on the backend in use."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -63,7 +63,7 @@ class RandomBackend:
         return current.operations.random_randint(key, shape, minval, maxval, dtype)
 
     def bernoulli(self, key: Any, p: Any = 0.5, shape: Sequence[int] | None = None) -> Any:
-        """Booleans that are true with probability `p`; `shape` is that of `p` if it isn't given."""
+        """Booleans that are true with probability `p`; `shape` is the shape of `p` by default."""
         return current.operations.random_bernoulli(key, p, shape)
 
 

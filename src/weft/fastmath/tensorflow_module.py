@@ -30,7 +30,7 @@ _dtypes = _loaded("tensorflow.python.ops.numpy_ops.np_dtypes")  # its switch has
 _dtypes.set_allow_float64(config.enable_x64)
 tnp.experimental_enable_numpy_behavior()
 
-WIDE = {
+NARROW_DTYPES = {
     tf.float64: tf.float32,
     tf.int64: tf.int32,
     tf.uint64: tf.uint32,
@@ -42,15 +42,15 @@ WIDE = {
 def narrow_dtype(dtype: Any) -> Any:
     """TensorFlow's dtype, of 32 bits where 64 aren't allowed."""
     dtype = tf.as_dtype(dtype)
-    return dtype if config.enable_x64 else WIDE.get(dtype, dtype)
+    return dtype if config.enable_x64 else NARROW_DTYPES.get(dtype, dtype)
 
 
 def tensor(x: Any, dtype: Any = None) -> Any:
     """A tensor of an array, a number or nested lists; of 32 bits where 64 aren't allowed."""
     if not tf.is_tensor(x):
         x = tnp.asarray(x)  # which knows how to make one of a list of tensors
-    wanted = narrow_dtype(x.dtype if dtype is None else dtype)
-    return x if x.dtype == wanted else tf.cast(x, wanted)
+    result_dtype = narrow_dtype(x.dtype if dtype is None else dtype)
+    return x if x.dtype == result_dtype else tf.cast(x, result_dtype)
 
 
 def numpy_dtype(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The backend `tensorflow-numpy`: TensorFlow, a line an operation."""
+"""The backend `tensorflow-numpy` (TF_BACKEND): TensorFlow, one line for each operation."""
 
 from . import (
     tf_arrays as arrays,
@@ -7,7 +7,7 @@ from . import (
     tf_random as random,
 )
 from .backends import Backend, Operations
-from .datasets import dataset_as_numpy
+from .host_arrays import dataset_as_numpy
 from .tensorflow_module import tf
 from .tf_loops import (
     abstract_eval as tf_abstract_eval,

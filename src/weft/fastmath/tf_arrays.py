@@ -69,7 +69,7 @@ def _with_gaps(x: Any, axis: int, gap: int) -> Any:
 
 
 def _pool(kind: str, name: str, x: Any, sizes: Any, strides: Any, padding: Any) -> Any:
-    """The maximum or the mean of windows, in which what is outside counts as 0 in means."""
+    """The maximum or the mean of windows; in means, elements outside count as 0."""
     sizes = positive(name, "pool_size", sizes, len(sizes))
     strides = positive(name, "strides", strides, len(sizes))
     if len(sizes) > 3:
@@ -117,8 +117,8 @@ def top_k(x: Any, k: int) -> tuple[Any, Any]:
     x = tensor(x)
     if not len(x.shape) or not 0 <= k <= x.shape[-1]:
         raise noted(ValueError(f"top_k: k={k} doesn't fit the last axis of shape {tuple(x.shape)}"))
-    found = tf.math.top_k(x, k)
-    return found.values, found.indices
+    largest = tf.math.top_k(x, k)
+    return largest.values, largest.indices
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1) -> tuple[Any, Any]:

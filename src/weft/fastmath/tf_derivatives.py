@@ -11,8 +11,8 @@ from typing import Any
 from ..errors import DerivativeError
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
 from ..user_lines import noted
+from .arguments import without_nondiff
 from .backends import Backend, current
-from .nondiff import without_nondiff
 from .tensorflow_module import tensor, tf
 from .tf_trees import flat_function, is_array, tensors_of
 
@@ -37,8 +37,8 @@ def _is_inexact(x: Any) -> bool:
 
 def _gradients(tape: Any, ys: Any, xs: Sequence[Any], cts: Any = None) -> list[Any]:
     """The gradients of all `xs`, as dense tensors."""
-    found = tape.gradient(ys, list(xs), output_gradients=cts, unconnected_gradients="zero")
-    return [tf.convert_to_tensor(g) for g in found]
+    gradients = tape.gradient(ys, list(xs), output_gradients=cts, unconnected_gradients="zero")
+    return [tf.convert_to_tensor(g) for g in gradients]
 
 
 def value_and_grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
@@ -77,8 +77,8 @@ def value_and_grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Func
                     f"{value.dtype.name}{list(value.shape)}"
                 )
             )
-        found = tree_unflatten(tree, _gradients(tape, value, leaves))
-        gradient = found[0] if isinstance(argnums, int) else tuple(found)
+        gradients = tree_unflatten(tree, _gradients(tape, value, leaves))
+        gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         return ((value, aux) if has_aux else value), gradient
 
     return call
@@ -113,9 +113,9 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
         pairs = [
             (y, tf.cast(ct, y.dtype)) for y, ct in zip(outs, cts, strict=True) if _is_inexact(y)
         ]
-        found = iter(_gradients(tape, [y for y, _ in pairs], watched, [ct for _, ct in pairs]))
+        gradients = iter(_gradients(tape, [y for y, _ in pairs], watched, [ct for _, ct in pairs]))
         return tree_unflatten(
-            tree, [next(found) if _is_inexact(x) else tf.zeros_like(x) for x in leaves]
+            tree, [next(gradients) if _is_inexact(x) else tf.zeros_like(x) for x in leaves]
         )
 
     value = tree_unflatten(out_tree, outs)
@@ -160,8 +160,10 @@ def _with_rule(forward: Function, backward: Function) -> Function:
                 full = [
                     tf.zeros_like(y) if ct is None else ct for y, ct in zip(outs, cts, strict=True)
                 ]
-                found = _rule_cotangents(args, backward(residual, tree_unflatten(out_tree, full)))
-                chosen = [found[i] for i in places]
+                cotangents = _rule_cotangents(
+                    args, backward(residual, tree_unflatten(out_tree, full))
+                )
+                chosen = [cotangents[i] for i in places]
                 return [
                     ct if ct is None else tf.cast(tensor(ct), x.dtype)
                     for x, ct in zip(tensors, chosen, strict=True)
@@ -229,7 +231,7 @@ def remat(f: Function) -> Function:
                 gradients = iter(_gradients(tape, ys, watched, list(cts)))
                 return [next(gradients) if _is_inexact(x) else None for x in xs]
 
-            return flat(*map(tf.stop_gradient, xs)), backward  # no tape sees what is inside
+            return flat(*map(tf.stop_gradient, xs)), backward  # no tape sees the inside
 
         outs = recomputed(*leaves)
         return tree_unflatten(found[0], outs)

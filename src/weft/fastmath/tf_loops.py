@@ -11,8 +11,8 @@ from typing import Any
 from ..shapes import ShapeDtype
 from ..tree_util import tree_flatten, tree_unflatten
 from ..user_lines import noted
+from .arguments import batch_size, scan_length, spread
 from .backends import Backend, use_backend
-from .batches import batch_size, scan_length, spread
 from .tensorflow_module import numpy_dtype, tensor, tf, tnp
 from .tf_trees import flat_function, same_structure, same_types, tensors_of
 
@@ -159,25 +159,28 @@ def jit(
     def call(*args: Any, **kwargs: Any) -> Any:
         if not tf.executing_eagerly():
             return f(*args, **kwargs)
-        held = {i % len(args): args[i] for i in statics if -len(args) <= i < len(args)}
+        static_values = {i % len(args): args[i] for i in statics if -len(args) <= i < len(args)}
         held_names = {k: v for k, v in kwargs.items() if k in names}
-        for value in (*held.values(), *held_names.values()):
+        for value in (*static_values.values(), *held_names.values()):
             if getattr(value, "__hash__", None) is None:
                 raise noted(
                     TypeError(f"jit: static arguments must be hashable; got {type(value).__name__}")
                 )
-        moving = [x for i, x in enumerate(args) if i not in held]
+        moving = [x for i, x in enumerate(args) if i not in static_values]
         named = {k: v for k, v in kwargs.items() if k not in names}
         leaves, tree = tensors_of("jit: arguments that aren't static", (moving, named))
         types = tuple((x.dtype, *x.shape) for x in leaves)
-        constants = tuple((k, type(v), v) for k, v in (held | held_names).items())
+        constants = tuple((k, type(v), v) for k, v in (static_values | held_names).items())
         key = (tree, types, frozenset(constants), len(args), _forced.compile)
         program = programs.get(key)
         if program is None:
 
             def of_moving(moving: list[Any], named: dict[str, Any]) -> Any:
-                rest = iter(moving)
-                every = [held[i] if i in held else next(rest) for i in range(len(args))]
+                traced_values = iter(moving)
+                every = [
+                    static_values[i] if i in static_values else next(traced_values)
+                    for i in range(len(args))
+                ]
                 return f(*every, **named, **held_names)
 
             program = programs[key] = _traced("jit", of_moving, leaves, tree)
@@ -202,8 +205,8 @@ def _static_numbers(f: Function, numbers: Any, names: Any) -> tuple[int, ...]:
     names = (names,) if isinstance(names, str) else tuple(names)
     if not names:
         return numbers
-    known = list(inspect.signature(f).parameters)
-    return (*numbers, *(known.index(name) for name in names if name in known))
+    parameter_names = list(inspect.signature(f).parameters)
+    return (*numbers, *(parameter_names.index(name) for name in names if name in parameter_names))
 
 
 def abstract_eval(f: Function) -> Function:
@@ -218,12 +221,12 @@ def abstract_eval(f: Function) -> Function:
             for x in leaves
         ]
         program, form = _traced("abstract_eval", lambda a, k: f(*a, **k), specs, tree)
-        found = []
+        signatures = []
         for y in program.outputs:
             if not y.shape.is_fully_defined():
                 raise noted(ValueError(f"abstract_eval: a result's shape isn't known: {y.shape}"))
-            found.append(ShapeDtype(tuple(y.shape), numpy_dtype(y)))
-        return tree_unflatten(form[0], found)
+            signatures.append(ShapeDtype(tuple(y.shape), numpy_dtype(y)))
+        return tree_unflatten(form[0], signatures)
 
     return signatures
 

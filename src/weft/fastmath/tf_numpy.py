@@ -1,4 +1,4 @@
-"""NumPy's functions in TensorFlow: those of `tensorflow.experimental.numpy`, and what it lacks.
+"""NumPy's functions in TensorFlow: `tensorflow.experimental.numpy`, and the functions it lacks.
 
 Results of 64 bits become 32 bits, as on the backend `jax`. Functions of values that no derivative
 goes through, such as `unique`, are NumPy's own, on values that are known.
@@ -39,10 +39,10 @@ def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs.get("dtype") is not None:
             kwargs["dtype"] = narrow_dtype(kwargs["dtype"]).as_numpy_dtype
             return _narrowed(function(*args, **kwargs))
-        found = _narrowed(function(*args, **kwargs))
-        if getattr(found, "dtype", None) == tf.float32 and _are_short(args):
-            return tf.cast(found, tf.bfloat16)
-        return found
+        result = _narrowed(function(*args, **kwargs))
+        if getattr(result, "dtype", None) == tf.float32 and _are_short(args):
+            return tf.cast(result, tf.bfloat16)
+        return result
 
     return call
 
@@ -66,8 +66,8 @@ def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
                     "\n  fix: call it outside jit, vmap and loops"
                 )
             )
-        found = function(*map(_host, args), **{k: _host(x) for k, x in kwargs.items()})
-        return _without_derivative(function.__name__, (args, kwargs), _of_host(found))
+        result = function(*map(_host, args), **{k: _host(x) for k, x in kwargs.items()})
+        return _without_derivative(function.__name__, (args, kwargs), _of_host(result))
 
     return call
 
@@ -151,8 +151,8 @@ def true_divide(x1: Any, x2: Any) -> Any:
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
     """Mask of the elements that are among others."""
     element, others = tensor(element), tnp.ravel(tensor(test_elements))
-    found = tf.reduce_any(element[..., None] == others, axis=-1)
-    return ~found if invert else found
+    is_member = tf.reduce_any(element[..., None] == others, axis=-1)
+    return ~is_member if invert else is_member
 
 
 def linear_algebra() -> types.SimpleNamespace:
@@ -196,13 +196,13 @@ def linear_algebra() -> types.SimpleNamespace:
 
 
 def _extreme_of_rest(reduce: Callable[..., Any], fill: float) -> Callable[..., Any]:
-    """A reduction of what isn't NaN."""
+    """A reduction of the elements that are not NaN."""
 
     def call(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
         a = tensor(a)
-        rest = tf.reduce_all(tf.math.is_nan(a), axis, keepdims)
-        found = reduce(tf.where(tf.math.is_nan(a), tf.cast(fill, a.dtype), a), axis, keepdims)
-        return tf.where(rest, tf.cast(onp.nan, a.dtype), found)
+        all_nan = tf.reduce_all(tf.math.is_nan(a), axis, keepdims)
+        result = reduce(tf.where(tf.math.is_nan(a), tf.cast(fill, a.dtype), a), axis, keepdims)
+        return tf.where(all_nan, tf.cast(onp.nan, a.dtype), result)
 
     return call
 
@@ -271,7 +271,7 @@ ON_HOST = (
 )
 """Functions of values that are NumPy's own."""
 
-EXACT = "iscomplexobj isrealobj isscalar ndim shape size promote_types"
+UNADAPTED = "iscomplexobj isrealobj isscalar ndim shape size promote_types"
 """Functions whose results are no arrays, and stay as they are."""
 
 
@@ -282,15 +282,15 @@ def _result_type(*arrays_and_dtypes: Any) -> Any:
 
 def _names() -> dict[str, Any]:
     """All names, with their functions."""
-    found: dict[str, Any] = {}
+    functions: dict[str, Any] = {}
     for name in dir(tnp):
         value = getattr(tnp, name)
         if not name.startswith("_") and callable(value) and not isinstance(value, type):
-            found[name] = value if name in EXACT.split() else adapted(value)
-    found |= {name: found[other] for name, other in RENAMED.items()}
-    found |= {name: getattr(onp, name) for name in OF_NUMPY.split()}
-    found |= {name: on_host(getattr(onp, name)) for name in ON_HOST.split()}
-    return found | {
+            functions[name] = value if name in UNADAPTED.split() else adapted(value)
+    functions |= {name: functions[other] for name, other in RENAMED.items()}
+    functions |= {name: getattr(onp, name) for name in OF_NUMPY.split()}
+    functions |= {name: on_host(getattr(onp, name)) for name in ON_HOST.split()}
+    return functions | {
         "DeviceArray": tnp.ndarray,
         "astype": astype,
         "bfloat16": ml_dtypes.bfloat16,

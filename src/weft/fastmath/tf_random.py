@@ -47,8 +47,8 @@ def uniform(
     """Uniform numbers."""
     dtype = narrow_dtype(dtype or tf.float32)
     low, high = tensor(minval, dtype), tensor(maxval, dtype)
-    numbers = tf.random.stateless_uniform(_shape(shape), _seed(key), dtype=dtype, alg=ALGORITHM)
-    return numbers * (high - low) + low
+    samples = tf.random.stateless_uniform(_shape(shape), _seed(key), dtype=dtype, alg=ALGORITHM)
+    return samples * (high - low) + low
 
 
 def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
@@ -71,10 +71,10 @@ def tf_randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None
     dtype = narrow_dtype(dtype or tf.int32)
     drawn = dtype if dtype in (tf.int32, tf.int64) else tf.int32
     low, high = tensor(minval, drawn), tensor(maxval, drawn)
-    numbers = tf.random.stateless_uniform(
+    samples = tf.random.stateless_uniform(
         _shape(shape), _seed(key), low, high, drawn, alg=ALGORITHM
     )
-    return tf.cast(numbers, dtype)
+    return tf.cast(samples, dtype)
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:

@@ -36,17 +36,17 @@ def flat_function(what: str, f: Callable[..., Any], structure: Any) -> tuple[Any
     Args:
       what: the transformation's name, for errors.
       f: function of nested arrays.
-      structure: that of the tuple of its arguments.
+      structure: the structure of the tuple of its arguments.
     Returns: (flat function, list that has the results' structure after a call).
     """
-    found: list[Any] = []
+    tensors: list[Any] = []
 
     def on_leaves(*leaves: Any) -> list[Any]:
         results, out = tensors_of(f"{what}: results", f(*tree_unflatten(structure, leaves)))
-        found[:] = [out]
+        tensors[:] = [out]
         return results
 
-    return on_leaves, found
+    return on_leaves, tensors
 
 
 def same_types(operation: str, what: str, old: Sequence[Any], new: Sequence[Any]) -> None:

@@ -1,7 +1,7 @@
 """Loops, derivatives, compilation and mapping, on the backend in use.
 
-What a transformation returns follows the backend of its caller: `grad(f)` is TensorFlow's while
-TensorFlow is in use, wherever it was made.
+scan, map, fori_loop, cond; grad, value_and_grad, vjp, custom_grad, custom_vjp, stop_gradient,
+remat; jit, disable_jit, vmap, pmap, psum and abstract_eval.
 """
 
 from collections.abc import Callable, Sequence
@@ -144,7 +144,7 @@ def grad(f: Function, argnums: Numbers = 0, has_aux: bool = False) -> Function:
 def value_and_grad(f: Function, argnums: Numbers = 0, has_aux: bool = False) -> Function:
     """The value and the gradient of a function, as a function.
 
-    Args: those of `grad`.
+    Args: as for `grad`.
     Returns: function of the same arguments that returns (value, gradient), or with `has_aux`
       ((value, aux), gradient).
     Raises: UnavailableError: on the backend `numpy`.
@@ -229,7 +229,7 @@ def stop_gradient(x: Any) -> Any:
 
 
 def remat(f: Function) -> Function:
-    """The function, whose backward pass computes what is inside again in place of keeping it.
+    """The function, whose backward pass recomputes intermediate values instead of storing them.
 
     On `tensorflow-numpy` that holds for functions that close over no tensors; others stay as they
     are. On `numpy` there is no backward pass.

@@ -1,4 +1,4 @@
-"""The geometry of windows: paddings, and the order of axes. Knows no backend."""
+"""The geometry of windows: paddings, and the order of axes."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -52,12 +52,12 @@ def pads_of(
 
 def positive(operation: str, name: str, values: Sequence[int] | None, count: int) -> list[int]:
     """Ints for each axis with windows: ones, if they aren't given."""
-    found = [int(v) for v in values or (1,) * count]
-    if len(found) != count or any(v < 1 for v in found):
+    lengths = [int(v) for v in values or (1,) * count]
+    if len(lengths) != count or any(v < 1 for v in lengths):
         raise noted(
             ValueError(f"{operation}: {name} must be {count} positive ints; got {values!r}")
         )
-    return found
+    return lengths
 
 
 def dilated(n: int, gap: int) -> int:
@@ -105,9 +105,9 @@ def conv_axes(dimension_numbers: Sequence[str], ndim: int) -> ConvAxes:
     if len(dimension_numbers) == 3 and all(isinstance(d, str) for d in dimension_numbers):
         inp, kernel, out = dimension_numbers
         spatial = [axis for axis in kernel if axis not in "IO"]
-        wanted = sorted(["N", "C", *spatial])
+        expected = sorted(["N", "C", *spatial])
         kinds = (sorted(inp), sorted(out), sorted(kernel))
-        if kinds == (wanted, wanted, sorted(["I", "O", *spatial])) and len(inp) == ndim:
+        if kinds == (expected, expected, sorted(["I", "O", *spatial])) and len(inp) == ndim:
             ordered = ["N", *spatial, "C"]
             return ConvAxes(
                 [inp.index(axis) for axis in ordered],

@@ -1,4 +1,4 @@
-"""The rules that primitives have in common that apply their parameter `jaxpr` to their operands."""
+"""Base classes of primitives that apply their parameter `jaxpr` to their operands."""
 
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
@@ -20,19 +20,18 @@ from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 from ..stablehlo import Block, Operand
 
 Apply = Callable[..., list[Value]]
-"""(jaxpr, args, **params): the operation with these parameters, of another program."""
-
-# what `unfold` yields, and is sent
-Unfolding = Generator[tuple[Jaxpr, Sequence[Value], Sequence[int], str], list[Array], None]
+"""(jaxpr, args, **params): applies the operation with another program."""
+InnerRuns = Generator[tuple[Jaxpr, Sequence[Value], Sequence[int], str], list[Array], None]
+"""The result of `inner_runs`."""
 
 
 class AppliesJaxpr(ProgramInside):
-    """The rules of a primitive that say no more than that it applies its `jaxpr`."""
+    """The rules that follow from the fact that the primitive applies its `jaxpr`."""
 
     def type(self, *avals: Aval, jaxpr: Jaxpr, **params: object) -> Sequence[Aval]:
         return jaxpr.out_avals
 
-    def unfold(self, args: Sequence[Value], *, jaxpr: Jaxpr, **params: object) -> Unfolding:
+    def inner_runs(self, args: Sequence[Value], *, jaxpr: Jaxpr, **params: object) -> InnerRuns:
         yield jaxpr, args, range(len(args)), ""
 
     def depends(self, mask: Mask, inexact: bool, *, jaxpr: Jaxpr, **params: object) -> Mask:
@@ -55,12 +54,12 @@ class AppliesJaxpr(ProgramInside):
 
 
 class AppliesTransformed(AppliesJaxpr):
-    """The rules of a primitive that is transposed, batched and cut in two as its `jaxpr` is."""
+    """A primitive that is transposed, batched and split by doing so with its `jaxpr`."""
 
     apply: Apply
 
-    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
-        return partial_eval_call(e, wanted, policy)
+    def partial_eval(self, e: Equation, used_outs: Mask, policy: Policy | None) -> EquationParts:
+        return partial_eval_call(e, used_outs, policy)
 
     def transpose(
         self, cts: Sequence[Value | None], *args: Value | Aval, **params: Any
@@ -72,11 +71,11 @@ class AppliesTransformed(AppliesJaxpr):
     ) -> list[Value | Shared]:
         inner, out_batched = batch_partly(jaxpr, batched, axis)
         outs = self.apply(inner, args, **params)
-        return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]
+        return with_shared(outs, out_batched)
 
 
 class AppliesFunction(AppliesJaxpr):
-    """The call of a function with the user's `rules`, which is its `jaxpr`."""
+    """A call of a function, its `jaxpr`, with the user's `rules`."""
 
     def stage_custom(
         self,
@@ -86,7 +85,7 @@ class AppliesFunction(AppliesJaxpr):
         args: Sequence[Value],
     ) -> list[Value]:
         jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
-        # one program for the function, so that programs around it can be told to be equal
+        # one program for the function, so that programs around it compare equal
         program = consed_with(rules, jaxpr.without_consts())
         params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
         # under the current trace: what the function closes over may belong to transformations
@@ -107,6 +106,11 @@ class AppliesFunction(AppliesJaxpr):
         return lower_jaxpr(block, jaxpr, operands)
 
 
+def with_shared(outs: Sequence[Value], batched: Sequence[bool]) -> list[Value | Shared]:
+    """The outputs of a batch rule, marked as `Shared` where they are not batched."""
+    return [o if b else Shared(o) for o, b in zip(outs, batched, strict=True)]
+
+
 def transposed_call(
     apply: Apply,
     cts: Sequence[Value | None],
@@ -114,8 +118,9 @@ def transposed_call(
     jaxpr: Jaxpr,
     **params: Any,
 ) -> list[Value | None]:
-    """The transpose of an operation: it, of the transposed program."""
+    """The transpose of an operation: the operation with the transposed program."""
     linear = tuple(type(a) is Aval for a in args)
-    known = tuple(ct is not None for ct in cts)
-    back, there = transpose_jaxpr(jaxpr, linear, known)
-    return scatter_list(apply(back, [*not_linear(args), *nonzero(cts)], **params), there)
+    ct_mask = tuple(ct is not None for ct in cts)
+    transposed, out_mask = transpose_jaxpr(jaxpr, linear, ct_mask)
+    results = apply(transposed, [*not_linear(args), *nonzero(cts)], **params)
+    return scatter_list(results, out_mask)

@@ -1,7 +1,7 @@
 """The call primitive: apply a jaxpr. Its rules transform the jaxpr inside, once each.
 
-Two options go with a call into everything derived from it: `named=True`, the jaxpr's name is to be
-seen in the program that XLA makes of the call; `device`, where it is to run.
+Everything derived from a call keeps its two options: `named=True` shows the name of the jaxpr in
+XLA's program; `device` is where it runs.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,17 +31,17 @@ def call_jaxpr(
 ) -> list[Value]:
     """Applies a jaxpr to values under a trace; constants of the jaxpr become arguments."""
     trace = trace or current.trace
-    whole = jaxpr.without_consts()
-    params = (("jaxpr", whole), *options.items())
-    return trace.bind(call, [*jaxpr.consts, *args], params, whole.out_avals)
+    program = jaxpr.without_consts()
+    params = (("jaxpr", program), *options.items())
+    return trace.bind(call, [*jaxpr.consts, *args], params, program.out_avals)
 
 
 def wrapped(jaxpr: Jaxpr, options: dict[str, Any], first: Sequence[Value] = ()) -> Jaxpr:
-    """A program that calls another; its first inputs are these constants."""
-    whole, consts = jaxpr.without_consts(), [*jaxpr.consts, *first]
-    inputs, outvars = [*map(Var, whole.in_avals)], [*map(Var, whole.out_avals)]
+    """A program that consists of a call of another, whose first inputs are these constants."""
+    program, consts = jaxpr.without_consts(), [*jaxpr.consts, *first]
+    inputs, outvars = [*map(Var, program.in_avals)], [*map(Var, program.out_avals)]
     source = location_of(call.name) if locations_wanted() else None
-    equation = Equation(call, inputs, (("jaxpr", whole), *options.items()), outvars, source)
+    equation = Equation(call, inputs, (("jaxpr", program), *options.items()), outvars, source)
     n = len(consts)
     return Jaxpr(inputs[:n], consts, inputs[n:], [equation], outvars, jaxpr.name)
 
@@ -50,8 +50,8 @@ class CallDerivative(Derivative):
     """The derivative of a call: calls of a forward, a linear and, in reverse, a transposed program.
 
     Args:
-      forward, linear: as `Derivative` has them, to be called.
-      options: of the call.
+      forward, linear: the programs of a `Derivative`, to be called.
+      options: the options of the call.
     """
 
     __slots__ = ("called", "options")
@@ -72,12 +72,12 @@ class CallDerivative(Derivative):
         linear = self.called
         n_known = len(linear.consts) + n_residuals
         is_linear = [i >= n_known for i in range(len(linear.consts) + len(linear.invars))]
-        jaxpr, there = transpose_jaxpr(linear.without_consts(), is_linear, known)
-        return wrapped(jaxpr, self.options, linear.consts), there[n_known:]
+        jaxpr, out_mask = transpose_jaxpr(linear.without_consts(), is_linear, known)
+        return wrapped(jaxpr, self.options, linear.consts), out_mask[n_known:]
 
 
 def as_call(e: Equation, function: Callable[..., Sequence[Value]]) -> Equation:
-    """A call of `function` in the place of an equation."""
+    """The equation of a call of `function` that replaces an equation."""
     jaxpr = stage(function, [v.aval for v in e.inputs], name=e.primitive.name)
     return Equation(call, e.inputs, (("jaxpr", jaxpr),), e.outvars, e.source)
 
@@ -89,15 +89,15 @@ class CallRules(AppliesTransformed):
 
     inlinable = True
 
-    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
-        """A call stays as it is where only first-order operations are dead inside: XLA, which
-        writes it out, removes those, and calls that are equal stay one function."""
-        lean = live_call(e, wanted)
-        if lean is e or len(lean.inputs) < len(e.inputs):
-            return lean
+    def live_equation(self, e: Equation, used_outs: Mask) -> Equation:
+        """A call is unchanged if only first-order operations inside are dead: XLA inlines the call
+        and removes them, and equal calls stay one function."""
+        live = live_call(e, used_outs)
+        if live is e or len(live.inputs) < len(e.inputs):
+            return live
         before = set(map(id, dict(e.params)["jaxpr"].equations))
-        after: Jaxpr = dict(lean.params)["jaxpr"]
-        return e if all(id(inner) in before for inner in after.equations) else lean
+        after: Jaxpr = dict(live.params)["jaxpr"]
+        return e if all(id(inner) in before for inner in after.equations) else live
 
     def execute(
         self, args: Sequence[Array], *, jaxpr: Jaxpr, device: Any = None, **options: object

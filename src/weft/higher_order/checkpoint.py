@@ -1,6 +1,6 @@
-"""Rematerialisation: the linear part computes residuals again instead of keeping them.
+"""The checkpoint primitive (rematerialisation): the linear part recomputes the residuals.
 
-A policy says which intermediate values are saved all the same: see `programs/partial_eval.py`.
+A policy says which intermediate values are saved: see `programs/partial_eval.py`.
 """
 
 from collections.abc import Sequence
@@ -41,18 +41,13 @@ def apply_checkpoint(
     """Applies a jaxpr under checkpoint to values; its constants become arguments.
 
     Args:
-      again: whether it computes what has been computed before. The compiler is to keep such a
-        program apart: it may neither merge it with the rest nor begin it early.
+      again: whether it is the second computation, which the compiler must neither merge with the
+        first nor start early.
     """
-    whole = jaxpr.without_consts()
-    params = (
-        ("jaxpr", whole),
-        ("policy", policy),
-        ("prevent_cse", prevent_cse),
-        ("again", again),
-    )
-    args = [*jaxpr.consts, *args]
-    return current.trace.bind(checkpoint_call, args, params, tuple(whole.out_avals))
+    program = jaxpr.without_consts()
+    params = {"jaxpr": program, "policy": policy, "prevent_cse": prevent_cse, "again": again}
+    args, out_avals = [*jaxpr.consts, *args], tuple(program.out_avals)
+    return current.trace.bind(checkpoint_call, args, tuple(params.items()), out_avals)
 
 
 class CheckpointRules(AppliesTransformed):
@@ -72,8 +67,8 @@ class CheckpointRules(AppliesTransformed):
         again: bool,
         **_: object,
     ) -> list[Operand]:
-        # The cotangents are operands too. So a block is computed again when the backward pass has
-        # come to it, and not before: all blocks at once would need the memory that was to be saved.
+        # The cotangents are operands too, so a block is recomputed only when the backward pass
+        # reaches it. All blocks at once would need the memory that checkpoint saves.
         return (lower_isolated if again and prevent_cse else lower_call)(block, jaxpr, operands)
 
     def pushforward(
@@ -101,15 +96,13 @@ class CheckpointRules(AppliesTransformed):
         if not any(out_mask):
             return None
         n_outs, consts = len(jaxpr.outvars), forward.consts
-        opened = forward.without_consts()
-        n_residuals = len(opened.outvars) - n_outs
-        wanted = (*[False] * n_outs, *[True] * n_residuals)
-        parts = partial_eval_jaxpr(opened, wanted, policy)
+        forward = forward.without_consts()
+        is_residual = tuple(i >= n_outs for i in range(len(forward.outvars)))
+        parts = partial_eval_jaxpr(forward, is_residual, policy)
         n_saved = len(parts.remat.invars)
         new = [i for i in parts.residuals if i >= n_outs]
         outvars = parts.known.outvars
-        results = [*outvars[:n_outs], *[outvars[i] for i in new]]
-        known = parts.known.replace(outvars=results)
+        known = parts.known.replace(outvars=[*outvars[:n_outs], *[outvars[i] for i in new]])
         numbers = {i: n_outs + n for n, i in enumerate(new)}
 
         def run_known(*args: Value) -> list[Value]:
@@ -122,18 +115,14 @@ class CheckpointRules(AppliesTransformed):
             residuals = run(parts.remat, args[:n_saved], current.trace)
             return run(linear, [*residuals, *args[n_saved:]], current.trace)
 
-        whole = stage(run_known, avals, name=jaxpr.name)
-        in_avals = [*whole.out_avals[n_outs:], *[a.strong() for a in active(avals, mask)]]
+        primal = stage(run_known, avals, name=jaxpr.name)
+        in_avals = [*primal.out_avals[n_outs:], *[a.strong() for a in active(avals, mask)]]
         body = stage(compute_and_push, in_avals, name=jaxpr.name + "_again")
-        push = stage(
-            lambda *xs: apply_checkpoint(body, xs, policy, prevent_cse, True),
-            in_avals,
-            name=body.name,
-        )
-        return Derivative(mask, whole, n_outs, out_mask, push)
+        push = lambda *xs: apply_checkpoint(body, xs, policy, prevent_cse, True)  # noqa: E731
+        return Derivative(mask, primal, n_outs, out_mask, stage(push, in_avals, name=body.name))
 
-    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
-        return live_call(e, wanted)
+    def live_equation(self, e: Equation, used_outs: Mask) -> Equation:
+        return live_call(e, used_outs)
 
 
 checkpoint_call = HigherOrder(

@@ -1,14 +1,12 @@
-"""The cond primitive: apply the one of several jaxprs that an index names.
+"""The cond primitive (cond, switch, platform_dependent): applies one of several jaxprs by an index.
 
-`cond` and `switch` are both this. The branches have the same inputs and outputs.
-
-So is `platform_dependent`, with one option that goes into everything derived from it: `platforms`,
-a name for each branch, or `None` for the branch of all others. Lowering then takes one branch and
-writes no other, and the index says nothing.
+The branches have the same inputs and outputs. `platform_dependent` has an option, which everything
+derived from it keeps: `platforms`, the platform of each branch, or `None` for all other platforms.
+Lowering then writes only the branch of its platform, and the index is ignored.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from .. import dtypes
@@ -29,8 +27,9 @@ from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.callbacks import TOKEN, token_of
 from ..primitives.comparison import eq
+from ..primitives.creation import zeros
 from ..primitives.selection import guard, select_n
-from ..primitives.structural import broadcast_in_dim, zeros
+from ..primitives.structural import broadcast_in_dim
 from ..programs.partial_eval import EquationParts, JaxprParts, Policy, partial_eval_jaxpr
 from ..programs.transform import (
     batch_partly,
@@ -47,9 +46,9 @@ from ..programs.transform import (
 from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 from ..runtime.client import platform_names
 from ..stablehlo import Block, Operand
-from .applying import Unfolding
+from .applying import InnerRuns, with_shared
 from .call import as_call, call_jaxpr
-from .sequential import element_program, must_be_sequential, sequential_vmap
+from .scan import element_program, must_be_sequential, run_sequentially
 
 Platforms = tuple[str | None, ...]
 """The platform of each branch; `None` for all others."""
@@ -67,18 +66,20 @@ def apply_cond(
 
 
 def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:
-    """The branches with the constants of all of them as inputs in front."""
-    opened = []
+    """The branches with the constants of all branches as their first inputs."""
+    results = []
     for n, b in enumerate(branches):  # by number: two branches may be one program
-        in_front = [
-            v if m == n else Var(v.aval) for m, one in enumerate(branches) for v in one.constvars
+        consts = [
+            v if m == n else Var(v.aval)
+            for m, other in enumerate(branches)
+            for v in other.constvars
         ]
-        opened.append(Jaxpr([], [], [*in_front, *b.invars], b.equations, b.outvars, b.name))
-    return opened
+        results.append(Jaxpr([], [], [*consts, *b.invars], b.equations, b.outvars, b.name))
+    return results
 
 
 class CondRules(ProgramInside):
-    """The branches, of which an index names one."""
+    """Several branches, of which an index selects one."""
 
     def type(
         self, index: Aval, *avals: Aval, branches: tuple[Jaxpr, ...], **options: Any
@@ -93,9 +94,9 @@ class CondRules(ProgramInside):
     ) -> list[Array]:
         return run_now(branches[index_now(args, **options)], args[1:])
 
-    def unfold(
+    def inner_runs(
         self, args: Sequence[Array], *, branches: tuple[Jaxpr, ...], **options: Any
-    ) -> Unfolding:
+    ) -> InnerRuns:
         index = index_now(args, **options)
         yield branches[index], args[1:], range(1, len(args)), f"branch {index} of cond"
 
@@ -119,7 +120,7 @@ class CondRules(ProgramInside):
             outs = lower_jaxpr(inner, branch, operands)
             return [*outs, token_of(inner)] if calls else outs
 
-        regions = [block.region((), partial(write, b)) for b in branches]
+        regions = [block.region((), functools.partial(write, b)) for b in branches]
         if not calls:
             return block.op("case", index, out=out, regions=regions)
         *outs, block.token = block.op("case", index, out=[*out, TOKEN], regions=regions)
@@ -152,17 +153,17 @@ class CondRules(ProgramInside):
         if not options and any(map(named_axes, branches)):
             return linearize_all(mask, avals, branches)
         parts = [linearize_jaxpr(b, mask[1:]) for b in branches]
-        out_mask = union(there for _, _, there in parts)
+        out_mask = union(branch_mask for _, _, branch_mask in parts)
         if not any(out_mask):
             return None
         n_outs = len(out_mask)
         slots = Slots()
         sources = [
-            slots.sources(forward, forward.outvars[n_outs:], outputs_reached(linear, there))
-            for forward, linear, there in parts
+            slots.sources(forward, forward.outvars[n_outs:], outputs_reached(linear, branch_mask))
+            for forward, linear, branch_mask in parts
         ]
         forwards = [
-            slots.filling(forward, avals[1:], n_outs, where)
+            slots.filling(forward, avals[1:], n_outs, range(n_outs, len(forward.outvars)), where)
             for (forward, _, _), where in zip(parts, sources, strict=True)
         ]
 
@@ -170,23 +171,23 @@ class CondRules(ProgramInside):
             outs = apply_cond(forwards, index, operands, **options)
             return [*outs, index, *[operands[i] for i in slots.operands]]
 
-        kept_avals = [*slots.avals, *[avals[1 + i] for i in slots.operands]]
+        operand_avals = [avals[1 + i] for i in slots.operands]
         tangents = [a.strong() for a in active(avals, mask)]
         out_avals = branches[0].out_avals
         linears = [
             slots.reading(
-                instantiate_zeros(linear, 0, there, out_mask, out_avals)[0],
-                [*kept_avals, *tangents],
+                instantiate_zeros(linear, 0, branch_mask, out_mask, out_avals)[0],
+                [*slots.avals, *operand_avals, *tangents],
                 where,
             )
-            for (_, linear, there), where in zip(parts, sources, strict=True)
+            for (_, linear, branch_mask), where in zip(parts, sources, strict=True)
         ]
 
         def push(*args: Value) -> list[Value]:
-            values, (index, *rest) = groups_of(args, len(slots.avals))
-            return apply_cond(linears, index, [*values, *rest], **options)
+            values, (index, *others) = groups_of(args, len(slots.avals))
+            return apply_cond(linears, index, [*values, *others], **options)
 
-        linear_avals = [*slots.avals, avals[0], *kept_avals[len(slots.avals) :], *tangents]
+        linear_avals = [*slots.avals, avals[0], *operand_avals, *tangents]
         return Derivative(
             mask,
             stage(forward, avals, name="cond"),
@@ -195,44 +196,40 @@ class CondRules(ProgramInside):
             stage(push, linear_avals, name="cond_linear"),
         )
 
-    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+    def partial_eval(self, e: Equation, used_outs: Mask, policy: Policy | None) -> EquationParts:
         branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
         in_avals, n_outs = branches[0].in_avals, len(e.outvars)
-        parts = [partial_eval_jaxpr(b, wanted, policy) for b in branches]
+        parts = [partial_eval_jaxpr(b, used_outs, policy) for b in branches]
         slots = Slots()
-        numbers = [
-            [
-                s.number
-                for s in slots.sources(b, [p.known.outvars[i] for i in p.residuals])
-                if isinstance(s, Source)
-            ]
+        sources = [
+            slots.sources(b, [p.known.outvars[i] for i in p.residuals])
             for b, p in zip(branches, parts, strict=True)
         ]
         residuals = [Var(a) for a in slots.avals]
         known = e
         if residuals:
             inner = tuple(
-                saving_branch(p, in_avals, n_outs, slots.avals, where)
-                for p, where in zip(parts, numbers, strict=True)
+                slots.filling(p.known, in_avals, n_outs, p.residuals, where)
+                for p, where in zip(parts, sources, strict=True)
             )
             known = e.replace(e.inputs, [*e.outvars, *residuals], branches=inner)
         inner = tuple(
             remat_branch(p, in_avals, slots.avals, where)
-            for p, where in zip(parts, numbers, strict=True)
+            for p, where in zip(parts, sources, strict=True)
         )
         inputs = [*e.inputs, *residuals]
         return EquationParts(
-            known, residuals, e.replace(inputs, active(e.outvars, wanted), branches=inner)
+            known, residuals, e.replace(inputs, active(e.outvars, used_outs), branches=inner)
         )
 
-    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
+    def live_equation(self, e: Equation, used_outs: Mask) -> Equation:
         branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
-        used = union(live_inputs(b, wanted) for b in branches)
-        inner = tuple(live_part(b, used, wanted) for b in branches)
+        used = union(live_inputs(b, used_outs) for b in branches)
+        inner = tuple(live_part(b, used, used_outs) for b in branches)
         if all(a is b for a, b in zip(inner, branches, strict=True)):
             return e
         inputs = [e.inputs[0], *active(e.inputs[1:], used)]
-        return e.replace(inputs, active(e.outvars, wanted), branches=inner)
+        return e.replace(inputs, active(e.outvars, used_outs), branches=inner)
 
     def vary(
         self,
@@ -263,11 +260,11 @@ class CondRules(ProgramInside):
         **options: Any,
     ) -> list[Value | None]:
         linear = tuple(type(a) is Aval for a in args)
-        known = tuple(ct is not None for ct in cts)
-        there = union(transpose_jaxpr(b, linear, known)[1] for b in branches)
-        backs = [transpose_jaxpr(b, linear, known, there)[0] for b in branches]
-        results = apply_cond(backs, index, [*not_linear(args), *nonzero(cts)], **options)
-        return [None, *scatter_list(results, there)]
+        ct_mask = tuple(ct is not None for ct in cts)
+        out_mask = union(transpose_jaxpr(b, linear, ct_mask)[1] for b in branches)
+        transposed = [transpose_jaxpr(b, linear, ct_mask, out_mask)[0] for b in branches]
+        results = apply_cond(transposed, index, [*not_linear(args), *nonzero(cts)], **options)
+        return [None, *scatter_list(results, out_mask)]
 
     def batch(
         self,
@@ -281,14 +278,14 @@ class CondRules(ProgramInside):
         index, *operands = args
         index_batched, *inner = batched
         if index_batched and must_be_sequential("cond", branches, axis):
-            element = element_of_cond(latest(branches), branches, tuple(batched), avals_of(args))
-            return sequential_vmap(element, args, batched, axis.size)
+            avals = tuple(x.aval for x in args)
+            element = element_of_cond(latest(branches), branches, tuple(batched), avals)
+            return run_sequentially(element, args, batched, axis.size)
         if index_batched:
             return batch_all(branches, index, operands, inner, axis)
-        which = union(batch_partly(b, inner, axis)[1] for b in branches)
-        mapped = [batch_partly(b, inner, axis, which)[0] for b in branches]
-        outs = apply_cond(mapped, index, operands, **options)
-        return [o if b else Shared(o) for o, b in zip(outs, which, strict=True)]
+        out_mask = union(batch_partly(b, inner, axis)[1] for b in branches)
+        mapped = [batch_partly(b, inner, axis, out_mask)[0] for b in branches]
+        return with_shared(apply_cond(mapped, index, operands, **options), out_mask)
 
     def follow_keys(
         self, marks: Any, uses: Any, *, branches: tuple[Jaxpr, ...], **options: Any
@@ -297,7 +294,7 @@ class CondRules(ProgramInside):
 
 
 cond = HigherOrder(
-    "cond", "Applies the branch that its first operand, an index in range, names.", CondRules()
+    "cond", "Applies the branch that its first operand, an index in range, selects.", CondRules()
 )
 
 
@@ -322,10 +319,10 @@ def index_now(args: Sequence[Array], platforms: Platforms | None = None) -> int:
 
 def union(masks: Iterable[Mask]) -> Mask:
     """The mask that is true where any of the masks is."""
-    found, *rest = masks
-    for mask in rest:
-        found = either(found, mask)
-    return tuple(found)
+    result, *others = masks
+    for mask in others:
+        result = either(result, mask)
+    return tuple(result)
 
 
 class Source(NamedTuple):
@@ -336,11 +333,11 @@ class Source(NamedTuple):
 
 
 class Slots:
-    """The residuals of all branches: each has its own, in slots shared where types are equal.
+    """The residuals of all branches, in slots that branches share where types are equal.
 
     Only one branch runs, so a slot holds a residual of that branch, or zeros. A residual that is an
-    operand is not kept again. Those for the same outputs share a slot before others do: so slots
-    for outputs that nothing wants are empty, whatever branch runs.
+    operand gets no slot. Residuals of the same outputs share slots first, so the slots of unused
+    outputs are empty in every branch.
     """
 
     def __init__(self) -> None:
@@ -354,57 +351,67 @@ class Slots:
         """The source of each residual of a branch; a literal stands for itself.
 
         Args:
-          reached: the outputs that each is for, as the bits of a number.
+          reached: the outputs that need each residual, as the bits of a number.
         """
         inputs: dict[Atom, int] = {v: i for i, v in enumerate(branch.invars)}
         reached = reached or [0] * len(atoms)
         new = [i for i, v in enumerate(atoms) if isinstance(v, Var) and v not in inputs]
         numbers = self.numbers([(atoms[i].aval.strong(), reached[i]) for i in new])
         slots = dict(zip(new, numbers, strict=True))
-        found: list[Source | Array] = []
+        sources: list[Source | Array] = []
         for i, atom in enumerate(atoms):
             if not isinstance(atom, Var):
-                found.append(atom)
+                sources.append(atom)
             elif i in slots:
-                found.append(Source(False, slots[i]))
+                sources.append(Source(False, slots[i]))
             else:
                 operand = inputs[atom]
                 if operand not in self.operands:
                     self.operands.append(operand)
-                found.append(Source(True, self.operands.index(operand)))
-        return found
+                sources.append(Source(True, self.operands.index(operand)))
+        return sources
 
-    def numbers(self, wanted: Sequence[tuple[Aval, int]]) -> list[int]:
-        """A slot for each type and outputs reached, which may be a new one."""
+    def numbers(self, residuals: Sequence[tuple[Aval, int]]) -> list[int]:
+        """The slot, free or new, for each residual of this type and for these outputs."""
         free = list(range(len(self.avals)))
-        found: list[int | None] = [None] * len(wanted)
+        numbers: dict[int, int] = {}
         for exact in (True, False):
-            for i, (aval, reached) in enumerate(wanted):
-                if found[i] is not None:
+            for i, (aval, reached) in enumerate(residuals):
+                if i in numbers:
                     continue
                 for n in free:
                     if self.avals[n] is aval and (not exact or self.reached[n] == reached):
-                        found[i] = n
+                        numbers[i] = n
                         free.remove(n)
                         break
-        for i, (aval, reached) in enumerate(wanted):
-            if found[i] is None:
-                found[i] = len(self.avals)
+        for i, (aval, reached) in enumerate(residuals):
+            if i not in numbers:
+                numbers[i] = len(self.avals)
                 self.avals.append(aval)
                 self.reached.append(reached)
-        return [n for n in found if n is not None]
+        return [numbers[i] for i in range(len(residuals))]
 
     def filling(
-        self, forward: Jaxpr, avals: Sequence[Aval], n_outs: int, sources: Sequence[Source | Array]
+        self,
+        forward: Jaxpr,
+        avals: Sequence[Aval],
+        n_outs: int,
+        residuals: Sequence[int],
+        sources: Sequence[Source | Array],
     ) -> Jaxpr:
-        """A forward branch whose residuals, after `n_outs` outputs, are put into the slots."""
+        """A branch that returns its first `n_outs` outputs, and the slots with its residuals.
+
+        Args:
+          residuals: the numbers of the outputs that are residuals.
+          sources: the slots of the residuals.
+        """
 
         def branch(*xs: Value) -> list[Value]:
             outs = run(forward, xs, current.trace)
             slots: list[Value | None] = [None] * len(self.avals)
-            for value, source in zip(outs[n_outs:], sources, strict=True):
+            for i, source in zip(residuals, sources, strict=True):
                 if isinstance(source, Source) and not source.is_operand:
-                    slots[source.number] = value
+                    slots[source.number] = outs[i]
             full = [zeros(a) if s is None else s for s, a in zip(slots, self.avals, strict=True)]
             return [*outs[:n_outs], *full]
 
@@ -413,28 +420,27 @@ class Slots:
     def reading(
         self, linear: Jaxpr, avals: Sequence[Aval], sources: Sequence[Source | Array]
     ) -> Jaxpr:
-        """A linear branch that takes its residuals out of the slots and operands in front."""
-        n_slots, n_kept = len(self.avals), len(self.avals) + len(self.operands)
+        """A linear branch that takes its residuals from its first inputs, slots and operands."""
 
         def branch(*xs: Value) -> list[Value]:
-            slots, operands = xs[:n_slots], xs[n_slots:n_kept]
+            slots, operands, tangents = groups_of(xs, len(self.avals), len(self.operands))
             residuals = [
                 (operands if s.is_operand else slots)[s.number] if isinstance(s, Source) else s
                 for s in sources
             ]
-            return run(linear, [*residuals, *xs[n_kept:]], current.trace)
+            return run(linear, [*residuals, *tangents], current.trace)
 
         return stage(branch, avals, name=linear.name)
 
 
-def outputs_reached(linear: Jaxpr, there: Mask) -> list[int]:
-    """The outputs that each input of a linear branch is for, as the bits of a number.
+def outputs_reached(linear: Jaxpr, out_mask: Mask) -> list[int]:
+    """The outputs that depend on each input of a linear branch, as the bits of a number.
 
     Args:
-      there: which of the outputs of all branches it has.
+      out_mask: the outputs of the cond that the branch has.
     """
     reached: dict[Var, int] = {}
-    numbers = [i for i, t in enumerate(there) if t]
+    numbers = [i for i, t in enumerate(out_mask) if t]
     for v, i in zip(linear.outvars, numbers, strict=True):
         if isinstance(v, Var):
             reached[v] = reached.get(v, 0) | 1 << i
@@ -449,10 +455,10 @@ def outputs_reached(linear: Jaxpr, there: Mask) -> list[int]:
 
 
 def all_branches(branches: Sequence[Jaxpr], index: Value, operands: Sequence[Value]) -> list[Value]:
-    """The results of the branch that `index` names, where all are computed.
+    """The results of the branch that `index` selects, after computing all branches.
 
-    This is what a branch means that has collectives inside, if elements (of a batch, or devices) go
-    different ways: those that take another one lend their values to it.
+    If elements (of a batch, or devices) take different branches, collectives inside a branch need
+    the values of all elements, including those that take another branch.
     """
     cases = [run(b, operands, current.trace) for b in branches]
     return [select_n(index, *each) for each in zip(*cases, strict=True)]
@@ -461,49 +467,29 @@ def all_branches(branches: Sequence[Jaxpr], index: Value, operands: Sequence[Val
 def linearize_all(
     mask: Mask, avals: Sequence[Aval], branches: Sequence[Jaxpr]
 ) -> Derivative | None:
-    """The derivative where branches have collectives inside: an element has a part in the
-    derivative of a branch that it lent its values to."""
-    whole = stage(lambda index, *xs: all_branches(branches, index, xs), avals, name="cond")
-    forward, linear, out_mask = linearize_jaxpr(whole, mask)
+    """The derivative if branches contain collectives: each element takes part in the derivative of
+    all branches, see `all_branches`."""
+    program = stage(lambda index, *xs: all_branches(branches, index, xs), avals, name="cond")
+    forward, linear, out_mask = linearize_jaxpr(program, mask)
     if not any(out_mask):
         return None
-    return Derivative(mask, forward, len(whole.outvars), out_mask, linear)
-
-
-def saving_branch(
-    parts: JaxprParts,
-    in_avals: Sequence[Aval],
-    n_outs: int,
-    slots: Sequence[Aval],
-    numbers: Sequence[int],
-) -> Jaxpr:
-    """A known branch that puts its residuals into the slots with these numbers."""
-
-    def branch(*xs: Value) -> list[Value]:
-        outs = run(parts.known, xs, current.trace)
-        values = {n: outs[i] for n, i in zip(numbers, parts.residuals, strict=True)}
-        full = [values[n] if n in values else zeros(a) for n, a in enumerate(slots)]
-        return [*outs[:n_outs], *full]
-
-    return stage(branch, in_avals, name=parts.known.name)
+    return Derivative(mask, forward, len(program.outvars), out_mask, linear)
 
 
 def remat_branch(
-    parts: JaxprParts, in_avals: Sequence[Aval], slots: Sequence[Aval], numbers: Sequence[int]
+    parts: JaxprParts,
+    in_avals: Sequence[Aval],
+    slots: Sequence[Aval],
+    sources: Sequence[Source | Array],
 ) -> Jaxpr:
-    """A rematerialised branch that finds its residuals in the slots with these numbers."""
+    """A rematerialised branch that takes its residuals from the slots, its last inputs."""
 
     def branch(*xs: Value) -> list[Value]:
         operands, values = groups_of(xs, len(in_avals))
-        inputs = [*[operands[i] for i in parts.used], *[values[n] for n in numbers]]
-        return run(parts.remat, inputs, current.trace)
+        residuals = [values[s.number] for s in sources if isinstance(s, Source)]
+        return run(parts.remat, [*[operands[i] for i in parts.used], *residuals], current.trace)
 
     return stage(branch, [*in_avals, *slots], name=parts.remat.name)
-
-
-def avals_of(args: Sequence[Value]) -> tuple[Aval, ...]:
-    """The avals of values."""
-    return tuple(x.aval for x in args)
 
 
 @derived
@@ -521,46 +507,46 @@ def batch_all(
     batched: list[bool],
     axis: Axis,
 ) -> list[Value | Shared]:
-    """All branches, and of each element the one that its index names."""
-    for k, x in enumerate(operands):  # to be guarded too; larger ones would take much memory
+    """Computes all branches, and selects the result of one branch for each element."""
+    for k, x in enumerate(operands):  # scalars are guarded too; arrays would take much memory
         if not batched[k] and not x.ndim and may_have_derivative(x):
             operands[k] = broadcast_in_dim(x, shape=(axis.size,), dims=())
             batched[k] = True
-    which = union(batch_partly(b, batched, axis)[1] for b in branches)
-    mapped = [batch_partly(b, batched, axis, which)[0] for b in branches]
+    out_mask = union(batch_partly(b, batched, axis)[1] for b in branches)
+    mapped = [batch_partly(b, batched, axis, out_mask)[0] for b in branches]
     results = []
     for i, b in enumerate(mapped):
         communicates = axis.name in named_axes(branches[i])  # see `all_branches`
         xs = [
-            guarded_operand(x, index, i) if one and not communicates else x
-            for x, one in zip(operands, batched, strict=True)
+            guarded_operand(x, index, i) if is_batched and not communicates else x
+            for x, is_batched in zip(operands, batched, strict=True)
         ]
-        written_out = len(b.equations) <= WRITTEN_OUT
-        results.append(run(b, xs, current.trace) if written_out else call_jaxpr(b, xs))
-    return [chosen(index, cases, b) for *cases, b in zip(*results, which, strict=True)]
+        inline = len(b.equations) <= MAX_INLINED_EQUATIONS
+        results.append(run(b, xs, current.trace) if inline else call_jaxpr(b, xs))
+    return [selected(index, cases, b) for *cases, b in zip(*results, out_mask, strict=True)]
 
 
-# Equations of a branch that are written out where all branches are done. Longer ones become calls:
-# or what is nested would be copied at every level, and doubled if both branches have it.
-WRITTEN_OUT = 16
+# Longer branches become calls when all branches are computed: inlined, a nested branch would be
+# copied at every level.
+MAX_INLINED_EQUATIONS = 16
 
 
 def may_have_derivative(x: Value) -> bool:
-    """True if a value can have a tangent: it is no constant."""
+    """True if a value may have a tangent: it is not a constant."""
     return dtypes.is_inexact(x.dtype) and x.__class__ is not Array
 
 
 def guarded_operand(x: Value, index: Value, i: int) -> Value:
-    """A branch's operand, through which no derivative comes back from elements that took another
-    branch: it may be NaN there, and NaN times the zero that such a result counts for is NaN."""
+    """A branch's operand, with zero derivative for elements that take another branch: there it may
+    be NaN, and NaN times a zero cotangent is NaN."""
     if not may_have_derivative(x):
         return x
     taken = broadcast_in_dim(eq(index, as_value(index.dtype.type(i))), shape=x.shape, dims=(0,))
     return guard(taken, x)
 
 
-def chosen(index: Value, cases: Sequence[Value], batched: bool) -> Value:
-    """For each element of the batch, the case that its index names."""
+def selected(index: Value, cases: Sequence[Value], batched: bool) -> Value:
+    """The case that `index` selects, for each element of the batch."""
     if not batched:
         cases = [
             broadcast_in_dim(c, shape=(index.shape[0], *c.shape), dims=tuple(range(1, c.ndim + 1)))

@@ -1,4 +1,4 @@
-"""Functions with a forward-mode rule of their own, staged: the equation keeps function and rule.
+"""The custom_jvp primitive: a function with a user's forward-mode rule; the equation has both.
 
 Outside jit such a function simply runs; see `bind_custom` of each trace.
 """
@@ -29,8 +29,7 @@ Mapper = Callable[[WithAux[Any], Sequence[Value], Sequence[bool]], tuple[list[Va
 class CustomJvp(ProgramOwner):
     """A jvp rule on leaves: (primals, tangents or `None`) -> (outputs, tangents or `None`).
 
-    `named_axes` are those in scope: the rule may refer to them, and what it does isn't known before
-    it is called.
+    `named_axes` are the axes in scope, since the rule may refer to them when it is called.
     """
 
     keeps_closures = True  # of the user's rules, for as long as a program has them
@@ -52,7 +51,7 @@ class CustomJvp(ProgramOwner):
         """The rule for batched arguments; tangents are batched where their primals are.
 
         Args:
-          over: maps a function.
+          over: maps a function over axis 0.
         """
 
         def rule(
@@ -73,12 +72,12 @@ class CustomJvp(ProgramOwner):
 
 
 def axes_in_scope() -> tuple[Any, ...]:
-    """The names of the axes that collectives may refer to here."""
+    """The names of the axes in scope."""
     return tuple(name for name, _ in thread.axes)
 
 
 class CustomJvpRules(AppliesFunction):
-    """A function with a jvp rule of the user's."""
+    """A function with a user's jvp rule."""
 
     def batch(
         self,
@@ -138,7 +137,7 @@ custom_jvp_call = HigherOrder(
 def shared_if_same(
     outs: Sequence[Value], jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis
 ) -> list[Value | Shared]:
-    """Batched results; those that are the same for all elements of a named axis once."""
+    """Batched results, with `Shared` for those that are the same for all elements."""
     if axis.name is None:
         return list(outs)
     _, differ = batch_partly(jaxpr, batched, axis)
@@ -158,11 +157,11 @@ def mapper(axis: Axis) -> Mapper:
 
 
 def applied(jaxpr: Jaxpr, args: Sequence[Value], **_: object) -> list[Value]:
-    """The function's own program, which is what there is to transpose if it is linear."""
+    """Applies the function's own program."""
     return run(jaxpr.without_consts(), [*jaxpr.consts, *args], current.trace)
 
 
 def refuse_closure(name: str, kind: str, mask: Sequence[bool]) -> None:
-    """A function with a custom rule can't close over what is being differentiated."""
+    """Raises an error if a function with a custom rule closes over a differentiated value."""
     if any(mask):
         raise closes_over(name, kind)

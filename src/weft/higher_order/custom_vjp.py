@@ -1,4 +1,4 @@
-"""Functions with a reverse-mode rule of their own, staged: the equation keeps function and rules.
+"""The custom_vjp primitive: a function with user's reverse-mode rules; the equation has them.
 
 Outside jit such a function simply runs; see `bind_custom` of each trace.
 """
@@ -20,7 +20,8 @@ from ..errors import DerivativeError
 from ..interpreters.batch import all_repeated, batch
 from ..interpreters.derivative import Derivative, derivative_on, split_jvp
 from ..interpreters.stage import stage, stage_with_aux
-from ..primitives.structural import instantiate, reduce_sum
+from ..primitives.creation import instantiate
+from ..primitives.structural import reduce_sum
 from ..programs.hash_consing import ProgramOwner
 from ..programs.transform import (
     batch_jaxpr,
@@ -37,11 +38,10 @@ class CustomVjp(ProgramOwner):
     """Rules on leaves.
 
     Attributes:
-      forward: (primals, in which a derivative is asked for) -> (outputs, residuals, the
-        residuals' tree).
-      backward: (residuals' tree, residuals, cotangents, in_avals) -> a cotangent or `None` for each
-        argument. Cotangents are `None` for outputs that aren't inexact.
-      named_axes: those in scope, which the rules may refer to.
+      forward: (primals, mask of those that need a cotangent) -> (outputs, residuals, their tree).
+      backward: (tree of the residuals, residuals, cotangents, in_avals) -> a cotangent or `None`
+        for each argument. Cotangents are `None` for outputs that are not inexact.
+      named_axes: the axes in scope, to which the rules may refer.
     """
 
     keeps_closures = True  # of the user's rules, for as long as a program has them
@@ -74,7 +74,7 @@ class CustomVjp(ProgramOwner):
         """The rules for batched arguments.
 
         Args:
-          over: maps a function.
+          over: maps a function over axis 0.
         """
 
         def forward(
@@ -93,7 +93,7 @@ class CustomVjp(ProgramOwner):
             cts: Sequence[Value | None],
             in_avals: Sequence[Aval],
         ) -> list[Value | None]:
-            known = [ct is not None for ct in cts]
+            ct_mask = [ct is not None for ct in cts]
             inner_avals = [
                 a.update(shape=a.shape[1:]) if b else a
                 for a, b in zip(in_avals, batched, strict=True)
@@ -101,30 +101,29 @@ class CustomVjp(ProgramOwner):
 
             def one(*xs: Value) -> tuple[list[Value], list[bool]]:
                 n = len(residuals)
-                results = self.backward(tree, xs[:n], scatter_list(xs[n:], known), inner_avals)
+                results = self.backward(tree, xs[:n], scatter_list(xs[n:], ct_mask), inner_avals)
                 return nonzero(results), [r is not None for r in results]
 
             operands = [*residuals, *nonzero(cts)]
-            results, there = over(one, operands, [True] * len(operands))
+            results, out_mask = over(one, operands, [True] * len(operands))
             return [
                 ct if ct is None or b else reduce_sum(ct, axes=(0,))
-                for ct, b in zip(scatter_list(results, there), batched, strict=True)
+                for ct, b in zip(scatter_list(results, out_mask), batched, strict=True)
             ]
 
         return CustomVjp(self.name, forward, backward, self.named_axes)
 
 
 class BackwardRule(ProgramOwner):
-    """A backward rule at one signature, which is traced when a transposition first asks for it.
+    """A backward rule at one signature, traced when a transposition first needs it.
 
-    Not before, since a derivative is often taken that nobody transposes: to learn what a function
-    returns and what it depends on. A rule that does so would trace the rules inside it twice, and
-    those the rules inside them, 2ⁿ times in all.
+    Many derivatives are never transposed, because they only show what a function returns and
+    depends on. Tracing the rule each time would trace rules nested n deep 2ⁿ times.
 
     Attributes:
       function: (residuals, cotangents) -> cotangents of the arguments.
-      residuals, cotangents: their avals.
-      named_axes: those in scope, which the rule may refer to.
+      residuals, cotangents: the avals of its arguments.
+      named_axes: the axes in scope, to which the rule may refer.
     """
 
     keeps_closures = True  # of the user's rule, for as long as a program has it
@@ -157,11 +156,11 @@ class BackwardRule(ProgramOwner):
         def function(*args: Value) -> list[Value]:
             return batch(self.function, args, which, axis)
 
-        def wide(a: Aval) -> Aval:
+        def with_axis(a: Aval) -> Aval:
             return a.update(shape=(axis.size, *a.shape))
 
-        residuals = [wide(a) if b else a for a, b in zip(self.residuals, batched, strict=True)]
-        cotangents = list(map(wide, self.cotangents))
+        residuals = [with_axis(a) if b else a for a, b in zip(self.residuals, batched, strict=True)]
+        cotangents = list(map(with_axis, self.cotangents))
         return BackwardRule(self.name, function, residuals, cotangents, self.named_axes)
 
 
@@ -173,7 +172,7 @@ def backward_program(rule: BackwardRule) -> Jaxpr:
 
 
 class CustomVjpRules(AppliesFunction):
-    """A function with a vjp rule of the user's."""
+    """A function with a user's vjp rule."""
 
     def batch(
         self,
@@ -196,8 +195,7 @@ class CustomVjpRules(AppliesFunction):
         return shared_if_same(outs, jaxpr, batched, axis)
 
     def pushforward(self, mask: Mask, avals: Sequence[Aval], **params: Any) -> tuple[Jaxpr, Mask]:
-        # what pushes the tangents is refused where it is computed; transposed, it is the user's
-        # rule
+        # the linear map raises an error when it runs; transposed, it is the user's rule
         derivative = derivative_on(
             params["jaxpr"], custom_vjp_call, tuple(params.items()), mask, tuple(avals)
         )
@@ -249,7 +247,7 @@ custom_vjp_call = HigherOrder(
 
 
 def forward_mode(name: str) -> TypeError:
-    """The error for pushing tangents through a function of which only the vjp is known."""
+    """The error for forward mode through a function that has only a vjp rule."""
     return DerivativeError(
         f"{name}: forward-mode differentiation (jvp, jacfwd, linearize) of a custom_vjp function: "
         "only its reverse-mode rule is known\n  fix: use custom_jvp, which serves both modes"
@@ -257,7 +255,7 @@ def forward_mode(name: str) -> TypeError:
 
 
 class PullbackRules(ProgramInside):
-    """A linear map of which only the transpose is known."""
+    """A linear map that is known only by its transpose."""
 
     def type(self, *avals: Aval, rule: BackwardRule) -> tuple[Aval, ...]:
         return rule.cotangents
@@ -280,8 +278,8 @@ class PullbackRules(ProgramInside):
         def pushed(
             trace: Trace, args: Sequence[Value], tangents: Sequence[Value | None]
         ) -> tuple[list[Value], list[Value]]:
-            given = zip(tangents[n_known:], avals[n_known:], strict=True)
-            full = [instantiate(t, a) for t, a in given]
+            pairs = zip(tangents[n_known:], avals[n_known:], strict=True)
+            full = [instantiate(t, a) for t, a in pairs]
             outs: list[Value] = custom_pullback(*args, rule=rule)
             return outs, custom_pullback(*args[:n_known], *full, rule=rule)
 
@@ -296,9 +294,9 @@ class PullbackRules(ProgramInside):
         n_known = len(rule.residuals)
         full = [instantiate(ct, a) for ct, a in zip(cts, rule.cotangents, strict=True)]
         results = call_jaxpr(backward_program(rule), [*not_linear(args[:n_known]), *full])
-        # among the tangents may be known ones: zeros
-        given = zip(results, args[n_known:], strict=True)
-        return [*[None] * n_known, *[r if type(a) is Aval else None for r, a in given]]
+        # a tangent may be known: a zero
+        pairs = zip(results, args[n_known:], strict=True)
+        return [*[None] * n_known, *[r if type(a) is Aval else None for r, a in pairs]]
 
     def batch(
         self, args: Sequence[Value], batched: Mask, axis: Axis, *, rule: BackwardRule
@@ -306,8 +304,8 @@ class PullbackRules(ProgramInside):
         n_known = len(rule.residuals)
         pairs = [*zip(args, batched, strict=True)]
         tangents = all_repeated(pairs[n_known:], axis.size)
-        wide = rule.batched(batched[:n_known], axis)
-        return custom_pullback(*args[:n_known], *tangents, rule=wide)
+        batched_rule = rule.batched(batched[:n_known], axis)
+        return custom_pullback(*args[:n_known], *tangents, rule=batched_rule)
 
     def depends(self, mask: Mask, inexact: bool, *, rule: BackwardRule) -> Mask:
         return (True,) * len(rule.cotangents)
@@ -315,6 +313,6 @@ class PullbackRules(ProgramInside):
 
 custom_pullback = HigherOrder(
     "custom_pullback",
-    "A linear map of which only the transpose is known, a backward rule.",
+    "A linear map that is known only by its transpose, a backward rule.",
     PullbackRules(),
 )

@@ -1,7 +1,7 @@
-"""Functions with a batching rule of their own, staged: the equation keeps function and rule.
+"""The custom_vmap primitive: a function with a user's batching rule; the equation has both.
 
-Under `vmap` the rule is called; everything else goes on with the function, derivatives too. A jvp
-keeps the rule, pushed forward; what `linearize` splits is a function without one.
+`vmap` calls the rule; everything else uses the function. A jvp keeps the rule, pushed forward;
+`linearize` differentiates the function without the rule.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,20 +12,20 @@ from ..core.caching import remember
 from ..core.jaxpr import Jaxpr
 from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
-from ..core.source import noted
 from ..core.value import Value
 from ..interpreters.batch import with_batch
 from ..interpreters.derivative import Derivative
 from ..interpreters.jvp import jvp
 from ..interpreters.stage import stage
-from ..primitives.structural import zeros
+from ..primitives.creation import instantiate
 from ..programs.hash_consing import ProgramOwner
 from ..programs.transform import (
     batch_partly,
     jvp_jaxpr,
     linearize_jaxpr,
 )
-from .applying import AppliesFunction, transposed_call
+from ..user_lines import noted
+from .applying import AppliesFunction, transposed_call, with_shared
 from .call import CallDerivative, call_jaxpr
 
 # (length of the axis, which arguments have it, arguments) -> (results, which of them have it)
@@ -59,29 +59,26 @@ class CustomVmap(ProgramOwner):
             t_batched = [bool(b) for b in scatter_list(batched[n:], mask)]
             which = [p or t for p, t in zip(batched[:n], t_batched, strict=True)]
             primals = with_batch(args[:n], batched[:n], which, size)
-            tangents = scatter_list(
-                with_batch(args[n:], batched[n:], active(which, mask), size), mask
-            )
+            tangents = with_batch(args[n:], batched[n:], active(which, mask), size)
             out_batched: list[bool] = []
 
             def primal_rule(*xs: Value) -> list[Value]:
                 outs, out_batched[:] = self.rule(size, which, xs)
                 return outs
 
-            outs, t_outs = jvp(primal_rule, primals, tangents)
-            there = [
-                zeros(o.aval.strong()) if t is None else t
+            outs, t_outs = jvp(primal_rule, primals, scatter_list(tangents, mask))
+            out_tangents = [
+                instantiate(t, o.aval)
                 for o, t in zip(active(outs, out_mask), active(t_outs, out_mask), strict=True)
             ]
-            return [*outs, *there], [*out_batched, *active(out_batched, out_mask)]
+            return [*outs, *out_tangents], [*out_batched, *active(out_batched, out_mask)]
 
-        made = CustomVmap(self.name + "_jvp", rule)
-        first: CustomVmap = remember(self.pushed_rules, (mask, out_mask), made)
-        return first
+        pushed = CustomVmap(self.name + "_jvp", rule)
+        return remember(self.pushed_rules, (mask, out_mask), pushed)  # type: ignore[no-any-return]
 
 
 class CustomVmapRules(AppliesFunction):
-    """A function with a batching rule of the user's."""
+    """A function with a user's batching rule."""
 
     def batch(
         self,
@@ -103,25 +100,22 @@ class CustomVmapRules(AppliesFunction):
         if any(batched):
             outs, out_batched = rules.rule(axis.size, batched[consts:], args[consts:])
             check_mapped_results(rules.name, outs, out_batched, jaxpr.out_avals, axis.size)
-        else:  # its program refers to the axis by name
-            mapped, mask = batch_partly(jaxpr, batched, axis)
-            outs, out_batched = call_jaxpr(mapped, args), list(mask)
-        return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]
+            return with_shared(outs, out_batched)
+        mapped, mask = batch_partly(jaxpr, batched, axis)  # it refers to the axis by name
+        return with_shared(call_jaxpr(mapped, args), mask)
 
     def pushforward(
         self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVmap, consts: int
     ) -> tuple[Jaxpr, Mask]:
         pushed, out_mask = jvp_jaxpr(jaxpr, mask)
-        if any(mask[:consts]):  # of which the rule knows nothing
+        if any(mask[:consts]):  # the rule does not get the tangents of constants
             return pushed, out_mask
-        whole, pushed_rules = pushed.without_consts(), rules.pushed(tuple(mask[consts:]), out_mask)
-        more = len(pushed.consts)
-
-        def apply(*args: Value) -> list[Value]:
-            outs: list[Value] = custom_vmap_call(
-                *pushed.consts, *args, jaxpr=whole, rules=pushed_rules, consts=more + consts
-            )
-            return outs
+        params = {
+            "jaxpr": pushed.without_consts(),
+            "rules": rules.pushed(tuple(mask[consts:]), out_mask),
+            "consts": len(pushed.consts) + consts,
+        }
+        apply = lambda *args: custom_vmap_call(*pushed.consts, *args, **params)  # noqa: E731
 
         return stage(apply, pushed.in_avals, name=pushed.name), out_mask
 
@@ -147,13 +141,13 @@ custom_vmap_call = HigherOrder(
 def check_mapped_results(
     name: str, outs: Sequence[Value], batched: Sequence[bool], avals: Sequence[Aval], size: int
 ) -> None:
-    """Refuses results of a rule that aren't the function's, mapped."""
+    """Raises an error for results of a rule that do not match the function's, mapped."""
     for i, (o, b, a) in enumerate(zip(outs, batched, avals, strict=True)):
-        wanted = a.update(shape=(size, *a.shape)) if b else a
-        if o.aval.shape != wanted.shape or o.aval.dtype != wanted.dtype:
+        expected = a.update(shape=(size, *a.shape)) if b else a
+        if o.aval.shape != expected.shape or o.aval.dtype != expected.dtype:
             raise noted(
                 TypeError(
-                    f"custom_vmap: the rule of {name} must return {wanted} as leaf {i} of its "
+                    f"custom_vmap: the rule of {name} must return {expected} as leaf {i} of its "
                     f"output, of which it says that it is {'' if b else 'not '}batched; got "
                     f"{o.aval}\n  fix: a batched output has the mapped axis as its axis 0"
                 )

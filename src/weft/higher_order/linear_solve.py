@@ -1,14 +1,12 @@
-"""Solving A x = b with a solver of the user's; derivatives by the implicit rule, not through it.
+"""The linear_solve primitive: A x = b by a user's solver, differentiated by the implicit rule.
 
 A is a linear program with parameters, `matvec`: (parameters, x) -> A x. From A x = b follows
 A dx = db - dA x, which the same solver solves; and the transpose of b -> x is a solve with Aᵀ.
-
-Knows programs; knows nothing of how a solver works.
 """
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..compiler.compiled import run_jaxpr
 from ..compiler.lower import lower_call
@@ -24,7 +22,8 @@ from ..interpreters.batch import with_batch
 from ..interpreters.derivative import Derivative, split_jvp
 from ..interpreters.jvp import jvp
 from ..primitives.arithmetic import neg
-from ..primitives.structural import add, instantiate
+from ..primitives.creation import instantiate
+from ..primitives.structural import add
 from ..programs.transform import batch_jaxpr, not_linear, stage_pushed
 from ..stablehlo import Block, Operand
 from .applying import AppliesJaxpr
@@ -37,17 +36,25 @@ class Side(NamedTuple):
     solve: Jaxpr
 
 
-# params: jaxpr, this side's solver, on which what is derived is kept; `side`; `other`, the side of
-# the transposed map, or None; `count`, how many parameters there are.
+class SolveParams(NamedTuple):
+    """The parameters of `linear_solve`, without `jaxpr`: the solver of `side`.
 
+    Attributes:
+      other: the transposed map, or `None`.
+      num_params: the number of parameters of the linear map.
+    """
 
-def apply_solve(side: Side, other: Side | None, count: int, args: Sequence[Value]) -> list[Value]:
-    """Solves, under the current trace: the parameters, then the right-hand side."""
-    return linear_solve(*args, jaxpr=side.solve, side=side, other=other, count=count)
+    side: Side
+    other: Side | None
+    num_params: int
+
+    def apply(self, args: Sequence[Value]) -> list[Value]:
+        """Solves under the current trace; `args` are the parameters, then the right-hand side."""
+        return linear_solve(*args, jaxpr=self.side.solve, **self._asdict())
 
 
 class LinearSolveRules(AppliesJaxpr):
-    """A solver of the user's, of a linear map."""
+    """A user's solver of a linear map."""
 
     def execute(self, args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
         return run_jaxpr(jaxpr, args)
@@ -58,44 +65,27 @@ class LinearSolveRules(AppliesJaxpr):
         return lower_call(block, jaxpr, operands)
 
     def linearize(
-        self,
-        mask: Mask,
-        avals: Sequence[Aval],
-        *,
-        jaxpr: Jaxpr,
-        side: Side,
-        other: Side | None,
-        count: int,
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any
     ) -> Derivative | None:
+        params = SolveParams(**named)
+
         def rule(
             trace: Trace, primals: Sequence[Value], tangents: Sequence[Value | None]
         ) -> tuple[list[Value], list[Value | None]]:
-            return pushed(primals, tangents, side, other, count)
+            return solve_jvp(params, primals, tangents)
 
         return split_jvp(rule, avals, mask, True, "linear_solve")
 
     def pushforward(
-        self,
-        mask: Mask,
-        avals: Sequence[Aval],
-        *,
-        jaxpr: Jaxpr,
-        side: Side,
-        other: Side | None,
-        count: int,
+        self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any
     ) -> tuple[Jaxpr, Mask]:
-        rule = functools.partial(pushed, side=side, other=other, n=count)
+        rule = functools.partial(solve_jvp, SolveParams(**named))
         return stage_pushed(rule, avals, mask, jaxpr.name)
 
     def transpose(
-        self,
-        cts: Sequence[Value | None],
-        *args: Value | Aval,
-        jaxpr: Jaxpr,
-        side: Side,
-        other: Side | None,
-        count: int,
+        self, cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **named: Any
     ) -> list[Value | None]:
+        side, other, count = SolveParams(**named)
         if other is None:
             raise DerivativeError(
                 "custom_linear_solve: reverse-mode differentiation needs a solver for the "
@@ -103,32 +93,23 @@ class LinearSolveRules(AppliesJaxpr):
                 "transpose"
             )
         n_x = len(args) - count
-        given = [
+        rhs = [
             instantiate(ct, v.aval)
             for ct, v in zip(cts[:n_x], side.solve.outvars[:n_x], strict=True)
         ]
-        solved = apply_solve(other, side, count, [*not_linear(args[:count]), *given])
-        return [*[None] * count, *solved[:n_x]]
+        transposed = SolveParams(other, side, count)
+        solutions = transposed.apply([*not_linear(args[:count]), *rhs])
+        return [*[None] * count, *solutions[:n_x]]
 
     def batch(
-        self,
-        args: Sequence[Value],
-        batched: Mask,
-        axis: Axis,
-        *,
-        jaxpr: Jaxpr,
-        side: Side,
-        other: Side | None,
-        count: int,
+        self, args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, **named: Any
     ) -> list[Value]:
+        side, other, count = SolveParams(**named)
         # a solution is batched if anything is; right-hand sides are solutions of the other side
-        which = [*batched[:count], *[True] * (len(args) - count)]
-        full = with_batch(args, batched, which, axis.size)
-        sides = [
-            None if s is None else Side(*[batch_jaxpr(program, which, axis) for program in s])
-            for s in (side, other)
-        ]
-        return apply_solve(sides[0], sides[1], count, full)  # type: ignore[arg-type]
+        mask = [*batched[:count], *[True] * (len(args) - count)]
+        of_batch = lambda s: Side(*[batch_jaxpr(program, mask, axis) for program in s])  # noqa: E731
+        params = SolveParams(of_batch(side), None if other is None else of_batch(other), count)
+        return params.apply(with_batch(args, batched, mask, axis.size))
 
 
 linear_solve = HigherOrder(
@@ -136,30 +117,27 @@ linear_solve = HigherOrder(
 )
 
 
-def pushed(
-    primals: Sequence[Value],
-    tangents: Sequence[Value | None],
-    side: Side,
-    other: Side | None,
-    n: int,
+def solve_jvp(
+    params: SolveParams, primals: Sequence[Value], tangents: Sequence[Value | None]
 ) -> tuple[list[Value], list[Value | None]]:
-    """The solution and its tangent; auxiliary values have none."""
-    outs = apply_solve(side, other, n, primals)
+    """The solution and its tangent, from A dx = db - dA x; auxiliary values have no tangent."""
+    n = params.num_params
+    outs = params.apply(primals)
     parameters, rhs = primals[:n], list(tangents[n:])
     x = outs[: len(rhs)]
     if any(t is not None for t in tangents[:n]):
-        moved = lambda *ps: run(side.matvec, [*ps, *x], current.trace)  # noqa: E731
-        _, changes = jvp(moved, parameters, tangents[:n])
-        rhs = [minus(db, change) for db, change in zip(rhs, changes, strict=True)]
+        matvec = lambda *ps: run(params.side.matvec, [*ps, *x], current.trace)  # noqa: E731
+        _, products = jvp(matvec, parameters, tangents[:n])
+        rhs = [minus(db, product) for db, product in zip(rhs, products, strict=True)]
     if all(db is None for db in rhs):
         return outs, [None] * len(outs)
     full = [instantiate(db, v.aval) for db, v in zip(rhs, primals[n:], strict=True)]
-    solved = apply_solve(side, other, n, [*parameters, *full])
-    return outs, [*solved[: len(rhs)], *[None] * (len(outs) - len(rhs))]
+    solutions = params.apply([*parameters, *full])
+    return outs, [*solutions[: len(rhs)], *[None] * (len(outs) - len(rhs))]
 
 
-def minus(db: Value | None, change: Value | None) -> Value | None:
-    """db - change, where `None` is zero."""
-    if change is None:
-        return db
-    return neg(change) if db is None else add(db, neg(change))
+def minus(a: Value | None, b: Value | None) -> Value | None:
+    """a - b, where `None` is zero."""
+    if b is None:
+        return a
+    return neg(b) if a is None else add(a, neg(b))

@@ -1,6 +1,6 @@
-"""Named parts of programs: equations that are recorded already, made one call with a name.
+"""Named parts of programs (named_call, named_scope): staged equations become one call with a name.
 
-So values from within such a part can be used anywhere in the program.
+All values of such a part can be used in the rest of the program.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def recording_trace(trace: Trace) -> StageTrace | None:
-    """The innermost trace that writes a program down, of those around; `None` if there is none."""
+    """The innermost surrounding trace that stages a program; `None` if there is none."""
     inner: Trace | None = trace
     while inner is not None and not isinstance(inner, StageTrace):
         inner = inner.outside
@@ -26,20 +26,20 @@ def recording_trace(trace: Trace) -> StageTrace | None:
 
 
 def named_block(trace: StageTrace, begin: int, name: str, shared: bool = False) -> None:
-    """Makes the equations that a trace has recorded from number `begin` on one named call.
+    """Replaces the equations of a trace from number `begin` on by one named call.
 
     Args:
-      shared: whether blocks that are equal are one program.
+      shared: whether equal blocks share one program.
     """
     equations = trace.equations
     if not equations or begin == len(equations):
         return
-    inside = equations[begin:]
-    outvars = [v for e in inside for v in e.outvars]
-    made = set(outvars)
-    used = [v for e in inside for v in e.inputs if type(v) is Var and v not in made]
-    inputs = list(dict.fromkeys(used))
-    program = Jaxpr([], [], inputs, inside, outvars, name)
+    block = equations[begin:]
+    outvars = [v for e in block for v in e.outvars]
+    defined = set(outvars)
+    free = [v for e in block for v in e.inputs if type(v) is Var and v not in defined]
+    inputs = list(dict.fromkeys(free))
+    program = Jaxpr([], [], inputs, block, outvars, name)
     if shared:
         program = hash_consed(program)
     params = (("jaxpr", program), ("named", True))
@@ -47,7 +47,7 @@ def named_block(trace: StageTrace, begin: int, name: str, shared: bool = False) 
 
 
 def block_to_extend(trace: StageTrace, name: str) -> int | None:
-    """The number of the last equation if that is a block of this name, but for sums after it."""
+    """The number of the last equation, apart from sums, if it is a block of this name."""
     equations = trace.equations or []
     last = len(equations) - 1
     while last >= 0 and equations[last].primitive is add:  # cotangents
@@ -57,7 +57,7 @@ def block_to_extend(trace: StageTrace, name: str) -> int | None:
 
 
 class NamedMap:
-    """The linear map of an operation in a named part: where it is written down, it has the name."""
+    """The linear map of an operation in a named part: staged equations get the name."""
 
     __slots__ = ("linear", "name")
 
@@ -65,9 +65,8 @@ class NamedMap:
         self.linear, self.name = linear, name
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, NamedMap) and (self.linear, self.name) == (
-            other.linear,
-            other.name,
+        return (
+            isinstance(other, NamedMap) and self.linear == other.linear and self.name == other.name
         )
 
     def __hash__(self) -> int:
@@ -81,7 +80,7 @@ class NamedMap:
 
     @staticmethod
     def named(name: str, run: Callable[..., T], residuals: object, ins: object, trace: Trace) -> T:
-        """The result of a map; what it writes down is a block, or more of the block before it."""
+        """The result of a map; its staged equations become a block, or extend the block before."""
         recording = recording_trace(trace)
         if recording is None or recording.equations is None:
             return run(residuals, ins, trace)
@@ -89,15 +88,15 @@ class NamedMap:
         before = block_to_extend(recording, name)
         result = run(residuals, ins, trace)
         if before is not None and len(recording.equations) > begin:
-            whole: Jaxpr = dict(recording.equations[before].params)["jaxpr"]
-            recording.equations[before : before + 1] = whole.equations
+            block: Jaxpr = dict(recording.equations[before].params)["jaxpr"]
+            recording.equations[before : before + 1] = block.equations
             begin = before
         named_block(recording, begin, name)
         return result
 
 
 def tapes_of(trace: Trace, recording: StageTrace) -> Sequence[tuple[LinearizeTrace, int]]:
-    """The traces that keep tapes, inside the one that records, and their tapes' lengths."""
+    """The traces with tapes inside the recording trace, and the lengths of their tapes."""
     tapes = []
     inner: Trace | None = trace
     while inner is not None and inner is not recording:
@@ -108,7 +107,7 @@ def tapes_of(trace: Trace, recording: StageTrace) -> Sequence[tuple[LinearizeTra
 
 
 def under_name(name: str, function: Callable[..., T], *args: object, **kwargs: object) -> T:
-    """The result of a function; what is written down of it and its backward pass has a name."""
+    """The result of a function; its staged equations and those of its backward pass get a name."""
     recording = recording_trace(current.trace)
     if recording is None:
         return function(*args, **kwargs)

@@ -2,21 +2,25 @@
 
 Its jaxpr goes from (constants, carry, slices) to (carry, slices); the operands are the constants,
 the initial carry, and arrays with one slice a step along axis 0.
+
+`run_sequentially` computes a batch element by element, in a scan, for programs with effects: a
+batched cond runs all branches, and a batched loop runs on for elements that have ended, which would
+repeat effects.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
 from ..compiler.compiled import run_program
 from ..compiler.lowered import LoweredProgram
-from ..compiler.simplify import live_inputs, live_part
+from ..compiler.simplify import jaxpr_has_effects, live_inputs, live_part
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.caching import derived
-from ..core.jaxpr import Equation, Jaxpr, Var, run
-from ..core.masks import Mask, active, groups_of, inactive, scatter_list
+from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, run
+from ..core.masks import Mask, active, groups_of, inactive, merge_lists, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.program_inside import ProgramInside
 from ..core.trace import current
@@ -24,7 +28,8 @@ from ..core.value import Value
 from ..interpreters.batch import with_batch
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
-from ..primitives.structural import add, move_axis, zeros
+from ..primitives.creation import instantiate, zeros
+from ..primitives.structural import add, move_axis
 from ..programs.loop_bodies import (
     ResidualHoisting,
     interleave_tangents,
@@ -47,7 +52,7 @@ from ..programs.transform import (
 )
 from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 from ..stablehlo import Block, Operand
-from .applying import Unfolding
+from .applying import InnerRuns, with_shared
 from .scan_lowering import lower_scan
 
 
@@ -67,7 +72,7 @@ class ScanParams(NamedTuple):
 
     @property
     def loop(self) -> "Loop":
-        """The parameters that aren't about the body."""
+        """The parameters apart from the body."""
         return {"length": self.length, "reverse": self.reverse, "unroll": self.unroll}
 
 
@@ -91,22 +96,22 @@ def apply_scan(
 ) -> list[Value]:
     """Scans under the current trace; constants of the jaxpr become operands.
 
-    A carry that no step changes becomes a constant, and a stack of the slices of an operand is
-    that operand.
+    A carry that no step changes becomes a constant, and an output that stacks the slices of an
+    operand is replaced by that operand.
     """
     consts = [*jaxpr.consts, *consts]
     jaxpr = jaxpr.without_consts()
     nc, nk = len(consts), len(carry)
-    body, steady, passed = without_copies(jaxpr, nc, nk)
-    n_steady = sum(steady)
-    params = ScanParams(body, length, reverse, unroll, nc + n_steady, nk - n_steady)
-    operands = [*consts, *active(carry, steady), *inactive(carry, steady), *xs]
+    body, fixed, passed = without_copies(jaxpr, nc, nk)
+    n_fixed = sum(fixed)
+    params = ScanParams(body, length, reverse, unroll, nc + n_fixed, nk - n_fixed)
+    operands = [*consts, *active(carry, fixed), *inactive(carry, fixed), *xs]
     outs: list[Value] = current.trace.bind(scan, operands, tuple(params._asdict().items()))
     if body is jaxpr:
         return outs
     computed = iter(outs)
     return [
-        *[x if s else next(computed) for x, s in zip(carry, steady, strict=True)],
+        *[x if f else next(computed) for x, f in zip(carry, fixed, strict=True)],
         *[next(computed) if i is None else xs[i] for i in passed],
     ]
 
@@ -122,7 +127,7 @@ class ScanRules(ProgramInside):
     def execute(self, args: Sequence[Array], *, jaxpr: Jaxpr, **named: object) -> list[Array]:
         return run_program(scan_program(jaxpr, tuple(named.items())), args)
 
-    def unfold(self, args: Sequence[Array], **named: Any) -> Unfolding:
+    def inner_runs(self, args: Sequence[Array], **named: Any) -> InnerRuns:
         params = ScanParams(**named)
         consts, carry, xs = params.groups(args)
         steps = range(params.length)
@@ -141,21 +146,20 @@ class ScanRules(ProgramInside):
         outs = depends(jaxpr, mask, inexact)
         return (*mask[nc : nc + nk], *outs[nk:])
 
-    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
-        """A carry is kept if its end is wanted, or if what is kept of the next step needs it."""
+    def live_equation(self, e: Equation, used_outs: Mask) -> Equation:
+        """A carry is live if its final value is used, or if the live part of a step needs it."""
         params = ScanParams(**dict(e.params))
         jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
-        kept = live_carry(jaxpr, nc, nk, wanted)
-        used = live_inputs(jaxpr, kept)
-        consts, _, xs = params.groups(used)
-        carry, _ = groups_of(kept, nk)
+        live_outs = live_carry(jaxpr, nc, nk, used_outs)
+        consts, _, xs = params.groups(live_inputs(jaxpr, live_outs))
+        carry = live_outs[:nk]
         used = (*consts, *carry, *xs)
-        body = live_part(jaxpr, used, kept)
+        body = live_part(jaxpr, used, live_outs)
         if body is jaxpr:
             return e
         return e.replace(
             active(e.inputs, used),
-            active(e.outvars, kept),
+            active(e.outvars, live_outs),
             jaxpr=body,
             num_consts=sum(consts),
             num_carry=sum(carry),
@@ -196,8 +200,8 @@ class ScanRules(ProgramInside):
                 [*xs, *nonzero(t_xs)],
                 **params.loop,
             )
-            n_t = sum(carry_mask)
-            carry, t_carry, ys, t_ys = groups_of(outs, nk, n_t, len(jaxpr.outvars) - nk)
+            n_ys = len(jaxpr.outvars) - nk
+            carry, t_carry, ys, t_ys = groups_of(outs, nk, sum(carry_mask), n_ys)
             return [*carry, *ys, *t_carry, *t_ys]
 
         tangents = [a.strong() for a in active(avals, mask)]
@@ -227,14 +231,14 @@ class ScanRules(ProgramInside):
             outs = apply_scan(hoisting.body, consts, carry, xs, **params.loop)
             return [*outs[:n_outs], *hoisting.values(consts, xs, outs)]
 
-        # the body of the linear scan: residuals that change are its xs, the others its constants
+        # the body of the linear scan: residuals of each step are its xs, the others its constants
         n_residuals = n_fixed + len(hoisting.moving)
         residuals = linear.invars[:n_residuals]
         t_consts, t_carry, t_xs = params.groups(scatter_list(linear.invars[n_residuals:], full))
         fixed = [residuals[i] for i in hoisting.fixed]
         moving = [residuals[i] for i in hoisting.moving]
-        order = [*fixed, *nonzero(t_consts), *nonzero(t_carry), *moving, *nonzero(t_xs)]
-        body = linear.replace(invars=order)
+        invars = [*fixed, *nonzero(t_consts), *nonzero(t_carry), *moving, *nonzero(t_xs)]
+        body = linear.replace(invars=invars)
 
         def push(*args: Value) -> list[Value]:
             fixed, moving, tangents = groups_of(args, n_fixed, n_residuals - n_fixed)
@@ -243,30 +247,30 @@ class ScanRules(ProgramInside):
             consts, xs = [*fixed, *nonzero(t_consts)], [*moving, *nonzero(t_xs)]
             return apply_scan(body, consts, nonzero(t_carry), xs, **params.loop)
 
-        whole = stage(run_forward, avals, name="scan")
-        linear_avals = [*whole.out_avals[n_outs:], *[a.strong() for a in active(avals, mask)]]
+        primal = stage(run_forward, avals, name="scan")
+        linear_avals = [*primal.out_avals[n_outs:], *[a.strong() for a in active(avals, mask)]]
         push_jaxpr = stage(push, linear_avals, name="scan_linear")
-        return Derivative(mask, whole, n_outs, out_mask, push_jaxpr)
+        return Derivative(mask, primal, n_outs, out_mask, push_jaxpr)
 
-    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
-        """Residuals of the steps are stacked; steps that are done again read them from there."""
+    def partial_eval(self, e: Equation, used_outs: Mask, policy: Policy | None) -> EquationParts:
+        """Residuals of the steps are stacked; the rematerialised steps read them from there."""
         params = ScanParams(**dict(e.params))
         jaxpr, nc, nk, n_outs = params.jaxpr, params.num_consts, params.num_carry, len(e.outvars)
-        asked = wanted
-        reusable = tuple(i >= nk for i in range(n_outs))  # the last carry isn't that of each step
-        while True:  # a carry that a step needs is to be computed by the step before
-            parts = partial_eval_jaxpr(jaxpr, wanted, policy, reusable)
-            carry = tuple(w or nc + i in parts.used for i, w in enumerate(wanted[:nk]))
-            if carry == wanted[:nk]:
+        needed = used_outs
+        reusable = tuple(i >= nk for i in range(n_outs))  # the last carry is not each step's carry
+        while True:  # a carry that a step needs has to be computed by the step before
+            parts = partial_eval_jaxpr(jaxpr, needed, policy, reusable)
+            carry = tuple(w or nc + i in parts.used for i, w in enumerate(needed[:nk]))
+            if carry == needed[:nk]:
                 break
-            wanted = (*carry, *wanted[nk:])
+            needed = (*carry, *needed[nk:])
         stacks = [
             Var(a.update(shape=(params.length, *a.shape))) for a in parts.known.out_avals[n_outs:]
         ]
         outvars = [*e.outvars, *stacks]
         residuals = [outvars[i] for i in parts.residuals]
         known = e.replace(e.inputs, outvars, jaxpr=parts.known) if stacks else e
-        # all of a carry that is computed again goes in, used or not
+        # a recomputed carry is an input, used or not
         used = set(parts.used).union(nc + i for i, c in enumerate(carry) if c)
         inputs = [i for i in range(len(e.inputs)) if i in used]
         first = dict(zip(parts.used, parts.remat.invars, strict=False))
@@ -274,9 +278,9 @@ class ScanRules(ProgramInside):
         body = parts.remat.replace(invars=[*invars, *parts.remat.invars[len(parts.used) :]])
         remat = e.replace(
             [*[e.inputs[i] for i in inputs], *residuals],
-            # a carry that wasn't asked for may be among the residuals: it has its variable
+            # the variable of an unused carry may be among the residuals, so it gets another one
             active(
-                [v if a else Var(v.aval) for v, a in zip(e.outvars, asked, strict=True)], wanted
+                [v if u else Var(v.aval) for v, u in zip(e.outvars, used_outs, strict=True)], needed
             ),
             jaxpr=body,
             num_consts=sum(i < nc for i in inputs),
@@ -294,8 +298,8 @@ class ScanRules(ProgramInside):
         moving = linear[nc : nc + nk]
         if all(moving):
             return scan_back(params, cts, args)
-        # a carry that isn't linear, a counter say, is run forwards first, and what the linear part
-        # needs of it comes in as slices
+        # a nonlinear carry, such as a counter, is computed first, forwards; the linear part gets
+        # its values as slices
         parts = partition_carry(jaxpr, nc, nk, linear)
         consts, carry, xs = params.groups(args)
         lin_consts, _, lin_xs = params.groups(linear)
@@ -305,10 +309,10 @@ class ScanRules(ProgramInside):
         ct_carry, ct_ys = groups_of(cts, nk)
         ct_ys = [ct if m else None for ct, m in zip(ct_ys, parts.linear_ys, strict=True)]
         operands = [*consts, *active(carry, moving), *xs, *outs[parts.n_counters :]]
-        rest = params._replace(jaxpr=parts.linear, num_carry=sum(moving))
-        results = scan_back(rest, [*active(ct_carry, moving), *ct_ys], operands)
-        here = [*[True] * nc, *moving, *[True] * len(xs)]
-        return scatter_list(results[: sum(here)], here)
+        linear_params = params._replace(jaxpr=parts.linear, num_carry=sum(moving))
+        results = scan_back(linear_params, [*active(ct_carry, moving), *ct_ys], operands)
+        arg_mask = [*[True] * nc, *moving, *[True] * len(xs)]
+        return scatter_list(results[: sum(arg_mask)], arg_mask)
 
     def batch(
         self, args: Sequence[Value], batched: Mask, axis: Axis, **named: Any
@@ -322,20 +326,20 @@ class ScanRules(ProgramInside):
         out_batched = (*carry_batched, *out_batched[nk:])
         mapped, _ = batch_partly(jaxpr, full, axis, out_batched)
         consts, carry, xs = params.groups(args)
-        _, was, x_batched = params.groups(batched)
-        carry = with_batch(carry, was, carry_batched, axis.size)
+        _, init_batched, x_batched = params.groups(batched)
+        carry = with_batch(carry, init_batched, carry_batched, axis.size)
         xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, x_batched, strict=True)]
         outs = apply_scan(mapped, consts, carry, xs, **params.loop)
         carry, ys = groups_of(outs, nk)
         ys = [move_axis(y, 1, 0) if b else y for y, b in zip(ys, out_batched[nk:], strict=True)]
-        return [o if b else Shared(o) for o, b in zip([*carry, *ys], out_batched, strict=True)]
+        return with_shared([*carry, *ys], out_batched)
 
     def follow_keys(self, marks: Any, uses: Any, **named: Any) -> Any:
         params = ScanParams(**named)
         consts, carry, xs = params.groups(marks)
         stacks = len(params.jaxpr.outvars) - params.num_carry
         keys = any(x is not None for x in xs)
-        # the second step shows what the first has used already; of keys, each step uses its own
+        # the second step shows reuse by the first; sliced keys differ at each step
         for i in range(params.length if keys else min(2, params.length)):
             at = params.length - 1 - i if params.reverse else i
             slices = [None if x is None else x.at(at) for x in xs]
@@ -388,44 +392,41 @@ def body_variation(
 def with_zeros(
     items: Sequence[Value | None], mask: Sequence[bool], avals: Sequence[Aval]
 ) -> list[Value | None]:
-    """The items, with zeros for those missing in the mask."""
-    return [
-        zeros(a.strong()) if x is None and m else x
-        for x, m, a in zip(items, mask, avals, strict=True)
-    ]
+    """The items, with zeros for `None` where the mask is true."""
+    return [instantiate(x, a) if m else x for x, m, a in zip(items, mask, avals, strict=True)]
 
 
 def scan_back(
     params: ScanParams, cts: Sequence[Value | None], args: Sequence[Value | Aval]
 ) -> list[Value | None]:
-    """A cotangent or `None` for each argument; all of the carry are linear.
+    """A cotangent or `None` for each argument of a scan whose carry is linear.
 
-    The cotangents of the carry are the carry of a scan in the other direction; those of constants
-    are summed in its carry, and those of slices are its stacks. An initial carry that isn't to get
-    a cotangent is zero: the loop is linear.
+    The cotangents of the carry are the carry of a scan in the other direction. The cotangents of
+    constants are summed in its carry, and those of slices are its stacked outputs. An initial carry
+    without a cotangent is zero, since the loop is linear.
     """
     jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
     lin_consts, lin_carry, lin_xs = params.groups([type(a) is Aval for a in args])
     linear = (*lin_consts, *[True] * nk, *lin_xs)
 
-    def transposed(known: Mask) -> tuple[Jaxpr, Mask, Mask]:
-        found, there = transpose_jaxpr(jaxpr, linear, known)
-        return found, there, there[nc : nc + nk]
+    def transposed(ct_mask: Mask) -> tuple[Jaxpr, Mask, Mask]:
+        program, out_mask = transpose_jaxpr(jaxpr, linear, ct_mask)
+        return program, out_mask, out_mask[nc : nc + nk]
 
-    known, (_, nonzero_mask, _) = transformed_at_fixpoint(
+    ct_mask, (_, nonzero_mask, _) = transformed_at_fixpoint(
         tuple(ct is not None for ct in cts),
         0,
         nk,
-        lambda known: reached_back(jaxpr, linear, known)[nc : nc + nk],
+        lambda ct_mask: reached_back(jaxpr, linear, ct_mask)[nc : nc + nk],
         transposed,
     )
-    carry_known = known[:nk]
-    nonzero_mask = (*nonzero_mask[:nc], *carry_known, *nonzero_mask[nc + nk :])
+    carry_mask = ct_mask[:nk]
+    nonzero_mask = (*nonzero_mask[:nc], *carry_mask, *nonzero_mask[nc + nk :])
     z_consts, _, z_xs = params.groups(nonzero_mask)
     in_consts = params.groups(jaxpr.in_avals)[0]
-    step = transposed_step(jaxpr, nc, nk, linear, known, nonzero_mask)
+    step = transposed_step(jaxpr, nc, nk, linear, ct_mask, nonzero_mask)
     ct_carry, ct_ys = groups_of(cts, nk)
-    ct_carry = with_zeros(ct_carry, carry_known, jaxpr.out_avals[:nk])
+    ct_carry = with_zeros(ct_carry, carry_mask, jaxpr.out_avals[:nk])
     consts, _, xs = params.groups(args)
     sums = [zeros(a.strong()) for a in active(in_consts, z_consts)]
     outs = apply_scan(
@@ -437,25 +438,25 @@ def scan_back(
         reverse=not params.reverse,
         unroll=params.unroll,
     )
-    cts_out, sums, ct_xs = groups_of(outs, sum(carry_known), len(sums))
-    first = [
-        ct if wanted else None
-        for ct, wanted in zip(scatter_list(cts_out, carry_known), lin_carry, strict=True)
+    cts_out, sums, ct_xs = groups_of(outs, sum(carry_mask), len(sums))
+    ct_init = [
+        ct if is_linear else None
+        for ct, is_linear in zip(scatter_list(cts_out, carry_mask), lin_carry, strict=True)
     ]
-    return [*scatter_list(sums, z_consts), *first, *scatter_list(ct_xs, z_xs)]
+    return [*scatter_list(sums, z_consts), *ct_init, *scatter_list(ct_xs, z_xs)]
 
 
 @derived
 def transposed_step(
-    jaxpr: Jaxpr, nc: int, nk: int, linear: Mask, known: Mask, nonzero_mask: Mask
+    jaxpr: Jaxpr, nc: int, nk: int, linear: Mask, ct_mask: Mask, nonzero_mask: Mask
 ) -> Jaxpr:
-    """The body of the loop backwards: (known constants, cotangents of the carry, sums for
-    constants, known slices, cotangents of slices) -> (cotangents, sums, cotangents of slices)."""
-    body, _ = transpose_jaxpr(jaxpr, linear, known, nonzero_mask)
+    """The body of the transposed loop: (known constants, cotangents of the carry, sums for
+    constants, known slices, cotangents of ys) -> (cotangents, sums, cotangents of slices)."""
+    body, _ = transpose_jaxpr(jaxpr, linear, ct_mask, nonzero_mask)
     in_consts, _, in_xs = groups_of(jaxpr.in_avals, nc, nk)
     lin_consts, _, lin_xs = groups_of(linear, nc, nk)
     known_consts, known_xs = inactive(in_consts, lin_consts), inactive(in_xs, lin_xs)
-    n_ct = sum(known[:nk])
+    n_ct = sum(ct_mask[:nk])
     sum_avals = [a.strong() for a in active(in_consts, nonzero_mask[:nc])]
     n_sums = len(sum_avals)
 
@@ -464,9 +465,48 @@ def transposed_step(
             args, len(known_consts), n_ct, n_sums, len(known_xs)
         )
         results = run(body, [*consts, *residuals, *cts, *ct_ys], current.trace)
-        more, cts, ct_xs = groups_of(results, n_sums, n_ct)
-        return [*cts, *[add(s, m) for s, m in zip(sums, more, strict=True)], *ct_xs]
+        terms, cts, ct_xs = groups_of(results, n_sums, n_ct)
+        return [*cts, *[add(s, t) for s, t in zip(sums, terms, strict=True)], *ct_xs]
 
-    out_avals = [a.strong() for a in active(jaxpr.out_avals, known)]
+    out_avals = [a.strong() for a in active(jaxpr.out_avals, ct_mask)]
     avals = [*known_consts, *out_avals[:n_ct], *sum_avals, *known_xs, *out_avals[n_ct:]]
     return stage(step, avals, name=jaxpr.name + "_t")
+
+
+def must_be_sequential(name: str, jaxprs: Sequence[Jaxpr], axis: Axis) -> bool:
+    """True if any of the programs has effects; it can't refer to the mapped axis then."""
+    if not any(map(jaxpr_has_effects, jaxprs)):
+        return False
+    if axis.name is not None and any(axis.name in named_axes(j) for j in jaxprs):
+        raise TypeError(
+            f"{name}: under vmap, its functions may have effects or use collectives over "
+            f"{axis.name!r}, not both: each element goes its own way, and meets no other\n"
+            "  fix: do one of the two outside of it"
+        )
+    return True
+
+
+def element_program(
+    apply: Callable[..., Sequence[Value]], batched: Mask, avals: Sequence[Aval]
+) -> Jaxpr:
+    """The program of one element of a batch: (shared arguments, its own arguments) -> results.
+
+    Args:
+      batched: the arguments of `apply` that carry the batch, as a mask.
+      avals: the avals of the arguments, including the batch axis.
+    """
+    shared = inactive(avals, batched)
+    own = [a.update(shape=a.shape[1:]) for a in active(avals, batched)]
+
+    def element(*values: Value) -> Sequence[Value]:
+        return apply(*merge_lists(values[len(shared) :], values[: len(shared)], batched))
+
+    return stage(element, [*shared, *own], name="in_turn")
+
+
+def run_sequentially(
+    element: Jaxpr, args: Sequence[Value], batched: Sequence[bool], size: int
+) -> list[Value]:
+    """An element's program for each element of a batch, in order; all outputs are batched."""
+    shared, own = inactive(args, batched), active(args, batched)
+    return apply_scan(element, shared, [], own, length=size, reverse=False, unroll=1)

@@ -1,4 +1,4 @@
-"""A scan in StableHLO: a while loop over slices, unrolled as wanted. Knows blocks of text."""
+"""A scan in StableHLO: a while loop over slices, unrolled by the option `unroll`."""
 
 from collections.abc import Callable, Sequence
 
@@ -36,10 +36,10 @@ def lower_scan(
         block.full(0, a.update(shape=(length, *a.shape), weak_type=False)) for a in avals
     ]
     unroll = max(1, min(unroll, length))
-    whole, rest = divmod(length, unroll)
+    iterations, remaining = divmod(length, unroll)
     write = lower_jaxpr if unroll == 1 or length <= 1 else lower_call
     if length and unroll == length:
-        whole, rest = 0, length
+        iterations, remaining = 0, length
 
     def step(inner: Block, at: Operand, carry: Operands, stacks: Operands) -> Carried:
         if reverse:
@@ -63,11 +63,11 @@ def lower_scan(
         return [at, *carry, *stacks]
 
     at = block.constant(int32.type(0), _INDEX)
-    if whole:
+    if iterations:
         state = [at, *carry, *stacks]
-        at, *state = _counted(block, state, whole * unroll, body, jaxpr_calls_host(jaxpr))
+        at, *state = _counted(block, state, iterations * unroll, body, jaxpr_calls_host(jaxpr))
         carry, stacks = state[:num_carry], state[num_carry:]
-    _, carry, stacks = steps(block, at, rest, carry, stacks)
+    _, carry, stacks = steps(block, at, remaining, carry, stacks)
     return [*carry, *stacks]
 
 

@@ -1,13 +1,13 @@
 """The shard_map primitive: applies a jaxpr on each device of a mesh, to its parts of the arguments.
 
-`axes` are the axes of the mesh that are mapped over: (name of the axis in the mesh, the name by
-which collectives in the jaxpr refer to it, size). A spec is a tuple with, for each axis of an
-array, a tuple of the mesh's names that divide it. `mesh` is `None` for a map inside another one,
-over further axes of that one's mesh.
+`axes` are the mapped axes of the mesh: (name of the axis in the mesh, the name by which collectives
+in the jaxpr refer to it, size). A spec is a tuple with, for each axis of an array, a tuple of the
+mesh axes that divide it. `mesh` is `None` for a map inside another one, over further axes of the
+same mesh.
 
-What an output's spec doesn't mention is taken to be the same on all devices, and what an argument's
-spec doesn't mention is repeated. So in transposing, a cotangent of such an output is shared among
-the devices equally, and those of such an argument are summed.
+An output is assumed to be the same along mesh axes that its spec does not mention, and an argument
+is replicated along them. So the transpose divides the cotangent of such an output equally among the
+devices, and sums the cotangents of such an argument.
 """
 
 import math
@@ -22,10 +22,9 @@ from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part
 from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.caching import derived
-from ..core.collective import Collective
 from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, inactive, scatter_list
-from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.primitive import Axis, Collective, HigherOrder, Shared
 from ..core.program_inside import ProgramInside
 from ..core.trace import Trace, current
 from ..core.value import Value
@@ -53,13 +52,13 @@ from ..scope import on_devices
 from ..sharding import Mesh
 from ..stablehlo import Block, Operand
 from ..stablehlo.shardy import Region
-from .applying import Unfolding
+from .applying import InnerRuns, with_shared
 
 T = TypeVar("T")
 
 
 class Mapping(NamedTuple):
-    """The parameters of `shard_map` but the program."""
+    """The parameters of `shard_map` apart from the program."""
 
     mesh: Mesh | None
     axes: tuple[tuple[Any, Any, int], ...]
@@ -71,8 +70,8 @@ class Mapping(NamedTuple):
         return Mapping(self.mesh, self.axes, tuple(in_specs), tuple(out_specs))
 
     @property
-    def everywhere(self) -> tuple[Any, ...]:
-        """The mesh's names of all axes that are mapped over."""
+    def mesh_axes(self) -> tuple[Any, ...]:
+        """The names of the mapped axes in the mesh."""
         return tuple(name for name, _, _ in self.axes)
 
     def whole_avals(self, avals: Sequence[Aval], specs: Sequence[Spec]) -> list[Aval]:
@@ -80,29 +79,14 @@ class Mapping(NamedTuple):
         return [whole_aval(a, s, self.axes) for a, s in zip(avals, specs, strict=True)]
 
     def own_spec(self, a: Aval) -> Spec:
-        """The spec of what each device has of its own, along a new first axis of its parts."""
-        return (self.everywhere, *[()] * a.ndim)
-
-
-def map_jaxpr(
-    jaxpr: Jaxpr,
-    args: Sequence[Value],
-    in_specs: Sequence[Spec],
-    out_specs: Sequence[Spec],
-    trace: Trace | None = None,
-    *,
-    mesh: Mesh | None,
-    axes: MappedAxes,
-) -> list[Value]:
-    """Applies a jaxpr of parts under a trace; constants become arguments that aren't divided."""
-    mapping = Mapping(mesh, tuple(axes), tuple(in_specs), tuple(out_specs))
-    return apply_map(jaxpr, args, mapping, trace)
+        """The spec of values that differ on all devices, stacked along a new first axis."""
+        return (self.mesh_axes, *[()] * a.ndim)
 
 
 def apply_map(
     jaxpr: Jaxpr, args: Sequence[Value], mapping: Mapping, trace: Trace | None = None
 ) -> list[Value]:
-    """As `map_jaxpr`."""
+    """Applies a jaxpr of parts under a trace; constants become replicated arguments."""
     trace = trace or current.trace
     specs = (*[((),) * c.aval.ndim for c in jaxpr.consts], *mapping.in_specs)
     named = mapping._replace(in_specs=specs)._asdict().items()
@@ -111,7 +95,7 @@ def apply_map(
 
 
 def map_program(jaxpr: Jaxpr, avals: Sequence[Aval], mapping: Mapping) -> Jaxpr:
-    """A program that maps a jaxpr over devices; `avals` are of its arguments, as whole arrays."""
+    """A program that maps a jaxpr over devices; `avals` are those of the undivided arguments."""
     return stage(lambda *xs: apply_map(jaxpr, xs, mapping), avals, name=jaxpr.name)
 
 
@@ -125,7 +109,7 @@ def whole_aval(a: Aval, spec: Spec, axes: MappedAxes) -> Aval:
 
 
 def unmentioned(spec: Spec, axes: MappedAxes) -> list[tuple[Any, int]]:
-    """The mapped axes, by the name that collectives use and size, that a spec doesn't mention."""
+    """The mapped axes that a spec does not mention: the names that collectives use, and sizes."""
     named = {name for names in spec for name in names}
     return [(inner, size) for name, inner, size in axes if name not in named]
 
@@ -142,14 +126,14 @@ class ShardMapRules(ProgramInside):
         avals = tuple(a.aval for a in args)
         return run_jaxpr(mapping_alone(jaxpr, Mapping(**named), avals), args)
 
-    def unfold(self, args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> Unfolding:
+    def inner_runs(self, args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> InnerRuns:
         if all(a.is_fully_addressable for a in args):
             mapping = Mapping(**named)
-            here = [Array(np.asarray(a.host()), a.aval) for a in args]
-            whole = shard_map_as_vmap(
+            arrays = [Array(np.asarray(a.host()), a.aval) for a in args]
+            program = shard_map_as_vmap(
                 jaxpr, [a.aval for a in args], mapping.in_specs, mapping.out_specs, mapping.axes
             )
-            yield whole, here, range(len(args)), ""
+            yield program, arrays, range(len(args)), ""
 
     def lower(
         self, block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **named: Any
@@ -161,7 +145,7 @@ class ShardMapRules(ProgramInside):
             jaxpr = uniform_program(
                 jaxpr, tuple(mesh.shape.items()), mapping.axes, mapping.in_specs
             )
-        entered = frozenset(mapping.everywhere)
+        entered = frozenset(mapping.mesh_axes)
         here = Region(mesh, entered if region is None else entered | region.entered)
         calls = jaxpr_calls_host(jaxpr)
         token = [TOKEN] if calls else []
@@ -178,7 +162,7 @@ class ShardMapRules(ProgramInside):
             with_token(build) if calls else build,
             axes=names_inside(block, mesh, mapping.axes),
             region=here,
-            manual=[name for name in mesh.axis_names if name in mapping.everywhere],
+            manual=[name for name in mesh.axis_names if name in mapping.mesh_axes],
             inputs=[sharding(mesh, s, len(s)) for s in (*mapping.in_specs, *[()] * calls)],
             results=[sharding(mesh, s, len(s)) for s in (*mapping.out_specs, *[()] * calls)],
         )
@@ -186,19 +170,19 @@ class ShardMapRules(ProgramInside):
             block.token = outs.pop()
         return outs
 
-    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
+    def live_equation(self, e: Equation, used_outs: Mask) -> Equation:
         params = dict(e.params)
         jaxpr: Jaxpr = params["jaxpr"]
-        used = live_inputs(jaxpr, wanted)
-        inner = live_part(jaxpr, used, wanted)
+        used = live_inputs(jaxpr, used_outs)
+        inner = live_part(jaxpr, used, used_outs)
         if inner is jaxpr:
             return e
         return e.replace(
             active(e.inputs, used),
-            active(e.outvars, wanted),
+            active(e.outvars, used_outs),
             jaxpr=inner,
             in_specs=tuple(active(params["in_specs"], used)),
-            out_specs=tuple(active(params["out_specs"], wanted)),
+            out_specs=tuple(active(params["out_specs"], used_outs)),
         )
 
     def vary(
@@ -240,50 +224,41 @@ class ShardMapRules(ProgramInside):
         if not any(out_mask):
             return None
         n_outs = len(jaxpr.outvars)
-        kept = forward.out_avals[n_outs:]
+        res_avals = forward.out_avals[n_outs:]
         # each device has residuals of its own: they are stacked along a new first axis
-        specs = [mapping.own_spec(a) for a in kept]
-        ahead = stage(
-            lambda *xs: stacking(run(forward, xs, current.trace), n_outs),
-            jaxpr.in_avals,
-            name=jaxpr.name,
-        )
+        stacked = [a.update(shape=(1, *a.shape)) for a in res_avals]
+        specs = [mapping.own_spec(a) for a in res_avals]
 
         def push(*args: Value) -> list[Value]:
-            residuals = unstacked(args[: len(kept)], kept)
-            return run(linear, [*residuals, *args[len(kept) :]], current.trace)
+            n = len(res_avals)
+            residuals = [
+                reshape(r, shape=a.shape) for r, a in zip(args[:n], res_avals, strict=True)
+            ]
+            return run(linear, [*residuals, *args[n:]], current.trace)
 
-        stacked = [a.update(shape=(1, *a.shape)) for a in kept]
         tangents = [a.strong() for a in active(jaxpr.in_avals, mask)]
-        behind = stage(push, [*stacked, *tangents], name=linear.name)
-        residuals = mapping.whole_avals(stacked, specs)
+        push_program = stage(push, [*stacked, *tangents], name=linear.name)
         whole_tangents = [a.strong() for a in active(avals, mask)]
+        linear_avals = [*mapping.whole_avals(stacked, specs), *whole_tangents]
+        outs = mapping.specs(mapping.in_specs, (*mapping.out_specs, *specs))
         ins = (*specs, *active(mapping.in_specs, mask))
+        pushing = mapping.specs(ins, active(mapping.out_specs, out_mask))
         return Derivative(
             mask,
-            map_program(
-                ahead, avals, mapping.specs(mapping.in_specs, (*mapping.out_specs, *specs))
-            ),
+            map_program(stacking(forward, jaxpr, n_outs), avals, outs),
             n_outs,
             out_mask,
-            map_program(
-                behind,
-                [*residuals, *whole_tangents],
-                mapping.specs(ins, active(mapping.out_specs, out_mask)),
-            ),
+            map_program(push_program, linear_avals, pushing),
         )
 
-    def partial_eval(self, e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+    def partial_eval(self, e: Equation, used_outs: Mask, policy: Policy | None) -> EquationParts:
         """Each device saves residuals of its own, stacked along a new first axis."""
         params = dict(e.params)
         jaxpr: Jaxpr = params.pop("jaxpr")
         mapping, n_outs = Mapping(**params), len(e.outvars)
-        everywhere = set(mapping.everywhere)
-        # what an output's spec doesn't mention is taken to be the same on all devices
-        reusable = tuple(
-            everywhere == {name for names in spec for name in names} for spec in mapping.out_specs
-        )
-        parts = partial_eval_jaxpr(jaxpr, wanted, policy, reusable)
+        # an output that is assumed to be the same along some axis is not each device's value
+        reusable = tuple(not unmentioned(spec, mapping.axes) for spec in mapping.out_specs)
+        parts = partial_eval_jaxpr(jaxpr, used_outs, policy, reusable)
         own = parts.known.out_avals[n_outs:]
         specs = [mapping.own_spec(a) for a in own]
         stacked = [a.update(shape=(1, *a.shape)) for a in own]
@@ -292,18 +267,14 @@ class ShardMapRules(ProgramInside):
         residuals = [outvars[i] for i in parts.residuals]
         known = e
         if own:
-            ahead = stage(
-                lambda *xs: stacking(run(parts.known, xs, current.trace), n_outs),
-                jaxpr.in_avals,
-                name=jaxpr.name,
-            )
-            known = e.replace(e.inputs, outvars, jaxpr=ahead, out_specs=out_specs)
-        elif all(wanted) and not residuals:
+            saving = stacking(parts.known, jaxpr, n_outs)
+            known = e.replace(e.inputs, outvars, jaxpr=saving, out_specs=out_specs)
+        elif all(used_outs) and not residuals:
             return EquationParts(e, (), e)
         n_used, avals = len(parts.used), parts.remat.in_avals
         new = [i >= n_outs for i in parts.residuals]
 
-        def behind(*args: Value) -> list[Value]:
+        def remat_part(*args: Value) -> list[Value]:
             inputs = [
                 reshape(x, shape=a.shape) if n else x
                 for x, a, n in zip(args[n_used:], avals[n_used:], new, strict=True)
@@ -316,13 +287,13 @@ class ShardMapRules(ProgramInside):
         ]
         remat = e.replace(
             [*[e.inputs[i] for i in parts.used], *residuals],
-            active(e.outvars, wanted),
-            jaxpr=stage(behind, [*avals[:n_used], *saved], name=jaxpr.name),
+            active(e.outvars, used_outs),
+            jaxpr=stage(remat_part, [*avals[:n_used], *saved], name=jaxpr.name),
             in_specs=(
                 *[mapping.in_specs[i] for i in parts.used],
                 *[out_specs[i] for i in parts.residuals],
             ),
-            out_specs=tuple(active(mapping.out_specs, wanted)),
+            out_specs=tuple(active(mapping.out_specs, used_outs)),
         )
         return EquationParts(known, residuals, remat)
 
@@ -331,12 +302,17 @@ class ShardMapRules(ProgramInside):
     ) -> list[Value | None]:
         mapping = Mapping(**named)
         linear = tuple(type(a) is Aval for a in args)
-        known = tuple(ct is not None for ct in cts)
-        back, there = transposed_on_devices(jaxpr, mapping, linear, known)
-        in_specs = (*inactive(mapping.in_specs, linear), *active(mapping.out_specs, known))
-        back_mapping = mapping.specs(in_specs, active(mapping.in_specs, there))
-        results = apply_map(back, [*not_linear(args), *nonzero(cts)], back_mapping)
-        return scatter_list(results, there)
+        ct_mask = tuple(ct is not None for ct in cts)
+        transposed, out_mask = on_mapped_devices(
+            mapping.axes, transpose_jaxpr, jaxpr, linear, ct_mask
+        )
+        ct_specs = tuple(active(mapping.out_specs, ct_mask))
+        out_specs = tuple(active(mapping.in_specs, out_mask))
+        back = sharing_cotangents(transposed, mapping.axes, ct_specs, out_specs)
+        in_specs = (*inactive(mapping.in_specs, linear), *ct_specs)
+        operands = [*not_linear(args), *nonzero(cts)]
+        results = apply_map(back, operands, mapping.specs(in_specs, out_specs))
+        return scatter_list(results, out_mask)
 
     def batch(
         self, args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, **named: Any
@@ -351,7 +327,7 @@ class ShardMapRules(ProgramInside):
             (first, *s) if b else s for s, b in zip(mapping.out_specs, out_batched, strict=True)
         ]
         results = apply_map(batched_jaxpr, args, mapping.specs(ins, outs))
-        return [o if b else Shared(o) for o, b in zip(results, out_batched, strict=True)]
+        return with_shared(results, out_batched)
 
     def depends(self, mask: Mask, inexact: bool, *, jaxpr: Jaxpr, **_: object) -> Mask:
         return depends(jaxpr, mask, inexact)
@@ -364,12 +340,12 @@ shard_map = HigherOrder(
 
 @derived
 def mapping_alone(jaxpr: Jaxpr, mapping: Mapping, avals: tuple[Aval, ...]) -> Jaxpr:
-    """The program that does nothing but map a jaxpr."""
+    """The program that consists of the map of a jaxpr."""
     return map_program(jaxpr, avals, mapping)
 
 
 def mesh_of_map(name: str, mapping: Mapping, region: Region | None) -> Mesh:
-    """The mesh that a map runs on; refuses one that doesn't fit the map around it.
+    """The mesh that a map runs on; raises an error if it conflicts with a surrounding map.
 
     Args:
       name: of the mapped program.
@@ -385,12 +361,12 @@ def mesh_of_map(name: str, mapping: Mapping, region: Region | None) -> Mesh:
             f"shard_map: {name} maps over {mesh}, inside a function mapped over "
             f"{region.mesh}\n  fix: use one mesh, and other axes of it inside"
         )
-    elif region is not None and (again := [n for n in mapping.everywhere if n in region.entered]):
+    elif region is not None and (again := [n for n in mapping.mesh_axes if n in region.entered]):
         raise ValueError(
             f"shard_map: {name} maps over {again[0]!r} of {mesh}, inside a function that is "
             "mapped over it\n  fix: axis_names=…, the other axes, inside"
         )
-    if not set(mapping.everywhere) <= set(mesh.axis_names):
+    if not set(mapping.mesh_axes) <= set(mesh.axis_names):
         raise ValueError(
             f"pmap: {name} is mapped inside a function that runs on each device of {mesh}: "
             "there are no further devices\n  fix: vmap inside, or a mesh with one more axis"
@@ -401,13 +377,13 @@ def mesh_of_map(name: str, mapping: Mapping, region: Region | None) -> Mesh:
 def names_inside(block: Block, mesh: Mesh, axes: MappedAxes) -> tuple[tuple[Any, int], ...]:
     """The names of the mesh's axes and their sizes, as collectives inside a map refer to them."""
     inner = {name: (new, size) for name, new, size in axes}
-    hides = {new for new, _ in inner.values()}
-    before = block.module.axes
+    new_names = {new for new, _ in inner.values()}
+    outer = block.module.axes
     if block.module.region is None:
-        before = tuple((Hidden(n), s) for n, s in mesh.shape.items())
+        outer = tuple((Hidden(n), s) for n, s in mesh.shape.items())
     return tuple(
-        inner.get(name) or (Hidden(name) if old in hides else old, size)
-        for name, (old, size) in zip(mesh.axis_names, before, strict=True)
+        inner.get(name) or (Hidden(name) if old in new_names else old, size)
+        for name, (old, size) in zip(mesh.axis_names, outer, strict=True)
     )
 
 
@@ -415,7 +391,7 @@ def body_builder(jaxpr: Jaxpr, numbered: bool) -> Callable[[Block, Any], list[Op
     """Writes the program of one device.
 
     Args:
-      numbered: whether its token is to be that device's number while it runs: see `HostFunction`.
+      numbered: whether its token holds the device's number while it runs: see `HostFunction`.
     """
 
     def build(block: Block, args: Sequence[Operand]) -> list[Operand]:
@@ -437,7 +413,7 @@ def uniform_program(
     axes: tuple[tuple[Any, Any, int], ...],
     in_specs: tuple[Spec, ...],
 ) -> Jaxpr:
-    """The program of one device, in which devices that communicate don't diverge."""
+    """The program of one device, in which communicating devices take the same path."""
     varies = [VaryingAxes(name for names in spec for name in names) for spec in in_specs]
     return Divergence(dict(sizes), Scope().enter(axes)).keep_uniform(jaxpr, varies)
 
@@ -460,29 +436,20 @@ shard_map.collective = Collective(resolve=resolve)
 
 
 def on_mapped_devices(axes: MappedAxes, derive: Callable[..., T], *args: object) -> T:
-    """A derivative of a device's program, in scope of the axes: a rule of the user's may refer to
-    them, and map over further devices."""
+    """A derivative of a device's program, with the axes in scope: a user's rule may refer to them,
+    and map over further devices."""
     return on_devices([(name, size) for _, name, size in axes], derive, *args)
 
 
-def stacking(outs: Sequence[Value], n_outs: int) -> list[Value]:
-    """A device's results; those after the first `n_outs` get a new first axis, to be stacked."""
-    return [*outs[:n_outs], *[reshape(r, shape=(1, *r.shape)) for r in outs[n_outs:]]]
+def stacking(program: Jaxpr, jaxpr: Jaxpr, n_outs: int) -> Jaxpr:
+    """A program of `jaxpr`'s arguments whose results after the first `n_outs` get a new first axis,
+    along which devices stack them."""
 
+    def stacked(*xs: Value) -> list[Value]:
+        outs = run(program, xs, current.trace)
+        return [*outs[:n_outs], *[reshape(r, shape=(1, *r.shape)) for r in outs[n_outs:]]]
 
-def unstacked(values: Sequence[Value], avals: Sequence[Aval]) -> list[Value]:
-    """The reverse, of a device's own."""
-    return [reshape(r, shape=a.shape) for r, a in zip(values, avals, strict=True)]
-
-
-def transposed_on_devices(
-    jaxpr: Jaxpr, mapping: Mapping, linear: Mask, known: Mask
-) -> tuple[Jaxpr, Mask]:
-    """The transposed program of one device, and which inputs get a cotangent."""
-    transposed, there = on_mapped_devices(mapping.axes, transpose_jaxpr, jaxpr, linear, known)
-    ct_specs = tuple(active(mapping.out_specs, known))
-    sum_specs = tuple(active(mapping.in_specs, there))
-    return sharing_cotangents(transposed, mapping.axes, ct_specs, sum_specs), there
+    return stage(stacked, jaxpr.in_avals, name=jaxpr.name)
 
 
 @derived
@@ -490,13 +457,13 @@ def sharing_cotangents(
     transposed: Jaxpr,
     axes: tuple[tuple[Any, Any, int], ...],
     ct_specs: tuple[Spec, ...],
-    sum_specs: tuple[Spec, ...],
+    out_specs: tuple[Spec, ...],
 ) -> Jaxpr:
-    """A transposed program whose devices share cotangents that are the same on several, and sum
-    those of arguments that are the same on several."""
+    """A transposed program in which devices divide the cotangents of replicated outputs, and sum
+    the cotangents of replicated arguments."""
     n_known = len(transposed.invars) - len(ct_specs)
     shares = [1 / math.prod(n for _, n in unmentioned(s, axes)) for s in ct_specs]
-    sums = [unmentioned(s, axes) for s in sum_specs]
+    sums = [unmentioned(s, axes) for s in out_specs]
 
     def back(*values: Value) -> list[Value]:
         parts = [
@@ -515,13 +482,13 @@ def sharing_cotangents(
 
 
 def divided_batch(axis: Axis, jaxpr: Jaxpr, mapping: Mapping) -> tuple[Axis, tuple[Any, ...]]:
-    """The part of a batch that each device has, and the axes of the mesh that divide it.
+    """The part of a batch on each device, and the axes of the mesh that divide it.
 
-    Where the program communicates along those axes, each device has all of the batch.
+    If the program communicates along those axes, each device has the whole batch.
     """
     names = axis.mesh_axes
-    known = {name: (own, size) for name, own, size in mapping.axes}
-    if not names or not all(name in known for name in names):
+    mapped = {name: (own, size) for name, own, size in mapping.axes}
+    if not names or not all(name in mapped for name in names):
         return axis, ()
     for spec in (*mapping.in_specs, *mapping.out_specs):
         if both := [n for part in spec for n in part if n in names]:
@@ -529,9 +496,9 @@ def divided_batch(axis: Axis, jaxpr: Jaxpr, mapping: Mapping) -> tuple[Axis, tup
                 f"vmap: spmd_axis_name={names} divides the batch over {both[0]!r}, and a spec of "
                 "the shard_map inside divides another axis\n  fix: another axis of the mesh"
             )
-    if {axis.name, *[known[name][0] for name in names]} & named_axes(jaxpr):
+    if {axis.name, *[mapped[name][0] for name in names]} & named_axes(jaxpr):
         return axis, ()
-    count = math.prod(known[name][1] for name in names)
+    count = math.prod(mapped[name][1] for name in names)
     if axis.size % count:
         raise ValueError(
             f"vmap: spmd_axis_name={names} divides the mapped axis, of length {axis.size}, into "

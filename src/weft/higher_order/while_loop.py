@@ -1,4 +1,4 @@
-"""The while_loop primitive: repeat a body as long as a condition holds.
+"""The while_loop primitive: repeats a body as long as a condition holds.
 
 The operands are the constants of the condition, those of the body, and the initial carry.
 """
@@ -40,10 +40,9 @@ from ..programs.transform import (
 )
 from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 from ..stablehlo import Block, Operand
-from .applying import Unfolding
+from .applying import InnerRuns, with_shared
 from .call import as_call
-from .scan import one_equation, with_zeros
-from .sequential import element_program, must_be_sequential, sequential_vmap
+from .scan import element_program, must_be_sequential, one_equation, run_sequentially, with_zeros
 
 
 class WhileParams(NamedTuple):
@@ -60,7 +59,7 @@ class WhileParams(NamedTuple):
 
     @property
     def owner(self) -> Jaxpr:
-        """The program on which everything derived from the loop is kept."""
+        """The program that owns everything derived from the loop."""
         return latest((self.body_jaxpr, self.cond_jaxpr))
 
 
@@ -96,7 +95,7 @@ class WhileRules(ProgramInside):
         loop = WhileParams(**named)
         return run_program(loop_program(loop.owner, loop), args)
 
-    def unfold(self, args: Sequence[Array], **named: Any) -> Unfolding:
+    def inner_runs(self, args: Sequence[Array], **named: Any) -> InnerRuns:
         params = WhileParams(**named)
         cond_consts, consts, carry = params.groups(args)
         numbers = range(params.cond_nconsts, len(args))
@@ -112,8 +111,9 @@ class WhileRules(ProgramInside):
 
     def lower(self, block: Block, *operands: Operand, out: Any, **named: Any) -> list[Operand]:
         params = WhileParams(**named)
-        asks, calls = jaxpr_calls_host(params.cond_jaxpr), jaxpr_calls_host(params.body_jaxpr)
-        if not out and not asks and not calls:
+        cond_calls = jaxpr_calls_host(params.cond_jaxpr)
+        calls = cond_calls or jaxpr_calls_host(params.body_jaxpr)
+        if not out and not calls:
             return []
         cond_consts, body_consts, state = params.groups(operands)
 
@@ -128,10 +128,10 @@ class WhileRules(ProgramInside):
             return [*condition(b, carry), *carry]
 
         n, test, step = len(state), condition, body
-        if asks:  # XLA's condition returns a boolean and no token: so it is computed in the body
+        if cond_calls:  # XLA's condition can't return a token, so the body computes it
             state = [*condition(block, state), *state]
             n, test, step = 1, lambda b, args: list(args), body_and_condition
-        if asks or calls:
+        if calls:
             state.append(token_of(block))
             step = with_token(step)
         avals = [o.aval for o in state]
@@ -140,29 +140,28 @@ class WhileRules(ProgramInside):
             block.region(avals, step),
         ]
         state = block.op("while", *state, out=avals, regions=regions)
-        if asks or calls:
+        if calls:
             block.token = state.pop()
-        return state[1:] if asks else state
+        return state[1:] if cond_calls else state
 
-    def keep_live(self, e: Equation, wanted: Mask) -> Equation:
-        """As of a scan; and what the condition needs is kept."""
-        params = WhileParams(**dict(e.params))
-        body, condition, n_cond, n_body = params
-        asked = live_inputs(condition, (True,))
-        kept = live_carry(body, n_body, len(wanted), either(wanted, asked[n_cond:]))
-        consts = live_inputs(body, kept)[:n_body]
-        used = (*asked[:n_cond], *consts, *kept)
-        step = live_part(body, (*consts, *kept), kept)
-        test = live_part(condition, (*asked[:n_cond], *kept), (True,))
+    def live_equation(self, e: Equation, used_outs: Mask) -> Equation:
+        """As for a scan; the carry that the condition needs is live too."""
+        body, condition, n_cond, n_body = WhileParams(**dict(e.params))
+        live = live_inputs(condition, (True,))
+        cond_consts, cond_carry = live[:n_cond], live[n_cond:]
+        carry = live_carry(body, n_body, len(used_outs), either(used_outs, cond_carry))
+        body_consts = live_inputs(body, carry)[:n_body]
+        step = live_part(body, (*body_consts, *carry), carry)
+        test = live_part(condition, (*cond_consts, *carry), (True,))
         if step is body and test is condition:
             return e
         return e.replace(
-            active(e.inputs, used),
-            active(e.outvars, kept),
+            active(e.inputs, (*cond_consts, *body_consts, *carry)),
+            active(e.outvars, carry),
             body_jaxpr=step,
             cond_jaxpr=test,
-            cond_nconsts=sum(asked[:n_cond]),
-            body_nconsts=sum(consts),
+            cond_nconsts=sum(cond_consts),
+            body_nconsts=sum(body_consts),
         )
 
     def depends(self, mask: Mask, inexact: bool, **named: Any) -> Mask:
@@ -229,7 +228,7 @@ class WhileRules(ProgramInside):
         return stage(program, [*avals, *t_avals], name="while_loop_jvp"), carry_mask
 
     def linearize(self, mask: Mask, avals: Sequence[Aval], **params: object) -> Derivative | None:
-        # forward mode only, so the linear part may as well run the loop again: its values, that is
+        # only forward mode is supported, so the linear part may run the loop again
         pushed, out_mask = self.pushforward(mask, avals, **params)
         if not any(out_mask):
             return None
@@ -283,16 +282,16 @@ class WhileRules(ProgramInside):
         if one_by_one and must_be_sequential("while_loop", (params.cond_jaxpr, inner), axis):
             avals = tuple(x.aval for x in args)
             element = element_of_loop(params.owner, params, tuple(batched), avals)
-            return sequential_vmap(element, args, batched, axis.size)
+            return run_sequentially(element, args, batched, axis.size)
         if one_by_one:
-            # some elements go on while others have ended: so all of the carry is batched
+            # some elements go on while others have ended, so the whole carry is batched
             carry_batched = (True,) * nk
             condition, _ = batch_partly(params.cond_jaxpr, (*c_batched, *carry_batched), axis)
         body, _ = batch_partly(inner, (*b_batched, *carry_batched), axis, carry_batched)
         carry = with_batch(carry, k_batched, carry_batched, axis.size)
         if not one_by_one:
             outs = apply_while(condition, body, cond_consts, body_consts, carry)
-            return [o if b else Shared(o) for o, b in zip(outs, carry_batched, strict=True)]
+            return with_shared(outs, carry_batched)
         cond_consts = [*condition.consts, *cond_consts]
         body_consts = [*body.consts, *body_consts]
         condition, body = condition.without_consts(), body.without_consts()
@@ -305,7 +304,7 @@ class WhileRules(ProgramInside):
     def follow_keys(self, marks: Any, uses: Any, **named: Any) -> Any:
         params = WhileParams(**named)
         for_cond, for_body, carry = params.groups(marks)
-        for _ in range(2):  # the second step shows what the first has used already
+        for _ in range(2):  # the second step shows reuse by the first
             uses.program(params.cond_jaxpr, [*for_cond, *carry])
             carry = uses.program(params.body_jaxpr, [*for_body, *carry])
         return carry
@@ -342,33 +341,33 @@ def until_all_end(
 ) -> list[Value]:
     """A while loop that goes on until its condition holds on none of the devices along `axes`.
 
-    Those whose condition doesn't hold keep what they have.
+    Devices whose condition does not hold keep their carry.
     """
     condition, body = params.cond_jaxpr, params.body_jaxpr
     cond_consts, body_consts, carry = params.groups(operands)
-    where = {"axes": tuple(n for n, _ in axes), "sizes": tuple(s for _, s in axes), "groups": None}
+    group = {"axes": tuple(n for n, _ in axes), "sizes": tuple(s for _, s in axes), "groups": None}
 
-    def asked(cond_consts: Sequence[Value], carry: Sequence[Value]) -> list[Value]:
+    def conditions(cond_consts: Sequence[Value], carry: Sequence[Value]) -> list[Value]:
         (going,) = run(condition, [*cond_consts, *carry], current.trace)
-        number = pmax(convert_element_type(going, dtype=int32), **where)
-        return [convert_element_type(number, dtype=bool_), going]
+        any_going = pmax(convert_element_type(going, dtype=int32), **group)
+        return [convert_element_type(any_going, dtype=bool_), going]
 
     def step(*args: Value) -> list[Value]:
         cond_consts, body_consts, (_, going, *carry) = params.groups(args)
         new = run(body, [*body_consts, *carry], current.trace)
         carry = [select_n(going, old, x) for old, x in zip(carry, new, strict=True)]
-        return [*asked(cond_consts, carry), *carry]
+        return [*conditions(cond_consts, carry), *carry]
 
-    state = [*asked(cond_consts, carry), *carry]
+    state = [*conditions(cond_consts, carry), *carry]
     avals = [x.aval.strong() for x in state]
-    test = stage(lambda anyone, *_: [anyone], avals, name=condition.name)
+    test = stage(lambda any_going, *_: [any_going], avals, name=condition.name)
     consts = [*cond_consts, *body_consts]
     loop = stage(step, [*[c.aval for c in consts], *avals], name=body.name)
     return apply_while(test, loop, [], consts, state)[2:]
 
 
 def ignoring(jaxpr: Jaxpr, avals: Sequence[Aval]) -> Jaxpr:
-    """The program with further inputs that it doesn't use."""
+    """The program with additional, unused inputs."""
     invars = [*jaxpr.invars, *[Var(a) for a in avals]]
     return jaxpr.replace(invars=invars)
 
@@ -385,8 +384,8 @@ def element_of_loop(
 def masked_loop(owner: Jaxpr, params: WhileParams, size: int) -> tuple[Jaxpr, Jaxpr]:
     """Condition and body of a loop over a batch that goes on until the last element has ended.
 
-    Its carry begins with a boolean for each element: true as long as it goes on. The others keep
-    what they have.
+    Its carry begins with a boolean for each element, which is true until the element has ended;
+    then its carry no longer changes.
     """
     body, condition, n_cond, n_body = params
     carry_avals = body.in_avals[n_body:]

@@ -1,7 +1,7 @@
-"""Images of another size: each output element is a weighted mean of input elements near it.
+"""resize and scale_and_translate: each output element is a weighted mean of input elements near it.
 
-Along each axis that is a product with a matrix of weights, which depend on sizes, scale and
-translation. The centre of element i lies at i + 1/2. Knows nothing of colours or channels.
+Along each axis this is a product with a matrix of weights, which depend on sizes, scale and
+translation; ResizeMethod names the kernel. The centre of element i lies at i + 1/2.
 """
 
 import enum
@@ -14,7 +14,7 @@ from ..core.array import Array
 from ..core.source import located
 from ..errors import ShapeError
 from ..lax import Precision, PrecisionLike
-from ..lax.contraction import dot_general
+from ..lax.products import dot_general
 from ..numpy import arange, array, floor, moveaxis, sin, sum, take
 from ..numpy.axes import one_axis, shape_tuple
 from ..numpy.plans import composite
@@ -140,12 +140,12 @@ def _transformed(
     precision: Any,
 ) -> Any:
     dtype, weak = x.aval.dtype, x.aval.weak_type
-    wide = wide_of(dtype)
-    x = cast(x, wide, weak)
+    sum_dtype = wide_of(dtype)
+    x = cast(x, sum_dtype, weak)
     for i, axis in enumerate(axes):
         weights = _weights(x.shape[axis], shape[axis], scale[i], shift[i], method, antialias)
-        numbers = (((axis,), (0,)), ((), ()))
-        x = dot_general(x, cast(weights, wide), numbers, precision)
+        dimension_numbers = (((axis,), (0,)), ((), ()))
+        x = dot_general(x, cast(weights, sum_dtype), dimension_numbers, precision)
         x = moveaxis(x, -1, axis)
     return cast(x, dtype, weak)
 
@@ -185,31 +185,31 @@ def resize(
     """
     name = "resize"
     x = value(name, image, "image")
-    wanted = _shape(name, x, shape)
-    known = _method(name, method)
-    axes = tuple([i for i in range(x.ndim) if x.shape[i] != wanted[i]])
-    _check_empty(name, x, wanted, axes)
-    if known is ResizeMethod.NEAREST:
-        return _nearest(x, wanted, axes)
+    new_shape = _shape(name, x, shape)
+    kernel = _method(name, method)
+    axes = tuple([i for i in range(x.ndim) if x.shape[i] != new_shape[i]])
+    _check_empty(name, x, new_shape, axes)
+    if kernel is ResizeMethod.NEAREST:
+        return _nearest(x, new_shape, axes)
     x = inexact(name, x)
     if not axes:
         return x
     dtype = _number_dtype(x)
-    scale = array([wanted[i] / x.shape[i] for i in axes], dtype)
+    scale = array([new_shape[i] / x.shape[i] for i in axes], dtype)
     return _transformed(
-        x, scale, scale * 0, shape=wanted, axes=axes, method=known, antialias=bool(antialias),
+        x, scale, scale * 0, shape=new_shape, axes=axes, method=kernel, antialias=bool(antialias),
         precision=precision,
     )  # fmt: skip
 
 
 def _shape(name: str, x: Any, shape: Any) -> tuple[int, ...]:
-    wanted = shape_tuple(name, shape)
-    if len(wanted) != x.ndim:
+    new_shape = shape_tuple(name, shape)
+    if len(new_shape) != x.ndim:
         raise ShapeError(
-            f"{name}: shape must have {x.ndim} lengths, as image has axes; got {wanted} for "
+            f"{name}: shape must have {x.ndim} lengths, as image has axes; got {new_shape} for "
             f"{x.aval}"
         )
-    return wanted
+    return new_shape
 
 
 def _number_dtype(x: Any) -> Any:
@@ -256,29 +256,29 @@ def scale_and_translate(
     """
     name = "scale_and_translate"
     x = inexact(name, value(name, image, "image"))
-    wanted = _shape(name, x, shape)
+    new_shape = _shape(name, x, shape)
     axes = tuple([one_axis(name, a, x, "spatial_dims") for a in spatial_dims])
     if len(set(axes)) != len(axes):
         raise ShapeError(f"{name}: spatial_dims names an axis twice: {tuple(spatial_dims)}")
     for i in range(x.ndim):
-        if i not in axes and x.shape[i] != wanted[i]:
+        if i not in axes and x.shape[i] != new_shape[i]:
             raise ShapeError(
                 f"{name}: axis {i} isn't among spatial_dims {axes}, so it keeps its length; got "
-                f"{x.aval} and shape {wanted}"
+                f"{x.aval} and shape {new_shape}"
             )
-    known = _method(name, method)
-    if known is ResizeMethod.NEAREST:
+    kernel = _method(name, method)
+    if kernel is ResizeMethod.NEAREST:
         raise ValueError(f"{name}: method 'nearest' has no weights\n  fix: 'linear'")
-    _check_empty(name, x, wanted, axes)
+    _check_empty(name, x, new_shape, axes)
     dtype = _number_dtype(x)
-    given = {"scale": scale, "translation": translation}
+    operands = {"scale": scale, "translation": translation}
     values = []
-    for argument, v in given.items():
+    for argument, v in operands.items():
         v = value(name, v, argument)
         if v.shape != (len(axes),) or dtypes.is_complex(v.aval.dtype):
             raise ShapeError(f"{name}: {argument} must be floats [{len(axes)}]; got {v.aval}")
         values.append(cast(v, dtype))
     return _transformed(
-        x, *values, shape=wanted, axes=axes, method=known, antialias=bool(antialias),
+        x, *values, shape=new_shape, axes=axes, method=kernel, antialias=bool(antialias),
         precision=precision,
     )  # fmt: skip

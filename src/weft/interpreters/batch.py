@@ -1,6 +1,6 @@
-"""Batching: the mapped axis is axis 0 of every batched value.
+"""Batching: `vmap` of each operation. The mapped axis is axis 0 of every batched value.
 
-Knows batch rules; knows nothing of in_axes and out_axes trees (`transforms/vmap.py`).
+The trees `in_axes` and `out_axes` are handled in `transforms/vmap.py`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,19 +18,20 @@ from ..core.primitive import Axis, Primitive, Shared
 from ..core.source_location import location_of
 from ..core.trace import Params, Trace, current, under
 from ..core.value import Value
+from ..primitives.creation import full
 from ..primitives.slicing import slice_
-from ..primitives.structural import broadcast_in_dim, full, reshape
+from ..primitives.structural import broadcast_in_dim, reshape
 from ..scope import within_axis
 from .debugging.leaks import refuse_leaks
 from .stage import leaked, stage
 
 T = TypeVar("T")
 WithAux = Callable[..., tuple[Sequence[Any], T]]
-"""A function that returns its outputs, and something that is no value: a mask, say."""
+"""A function that returns its outputs and something that is not a value, such as a mask."""
 
 
 class BatchTracer(Tracer):
-    """A batch of values: `value` has one more axis, its first, than the tracer shows."""
+    """A batch of values. `value` has the batch axis in front of the axes that the tracer shows."""
 
     __slots__ = ("value",)
 
@@ -78,22 +79,22 @@ class BatchTrace(Trace):
             mine = a.__class__ is BatchTracer and a._trace is self
             values.append(a.value if mine else a)
             batched.append(mine)
-        own = self.name is not None and uses_axis(primitive, params, self.name)
-        if True not in batched and not own:
+        uses_this_axis = self.name is not None and uses_axis(primitive, params, self.name)
+        if True not in batched and not uses_this_axis:
             return self.outside.bind(primitive, values, params, out)
         if self.closed:
             raise leaked(self, primitive.name)
-        collective = primitive.collective if own else None
+        collective = primitive.collective if uses_this_axis else None
         rule = (collective and collective.rule) or primitive.batch_rule
         if rule is None:
             raise errors.MissingRuleError(
                 f"{primitive}: can't be mapped by vmap: it has no batch rule"
             )
-        if not (self.size or own or primitive.effects or primitive.takes_axis):
+        if not (self.size or uses_this_axis or primitive.effects or primitive.takes_axis):
             return self.nothing(primitive, args, params)
-        if out is None and not (own or primitive.elementwise or primitive.effects):
-            primitive.out(args, params)  # what doesn't fit without the batch might fit with it
-        axis = self.axis if own or primitive.takes_axis else self.size
+        if out is None and not (uses_this_axis or primitive.elementwise or primitive.effects):
+            primitive.out(args, params)  # checks shapes, which might fit with the batch axis only
+        axis = self.axis if uses_this_axis or primitive.takes_axis else self.size
         named = partial(rule, **dict(params)) if params else rule
         result = under(self.outside, named, values, batched, axis)
         if primitive.multiple:
@@ -101,8 +102,8 @@ class BatchTrace(Trace):
         return result.value if result.__class__ is Shared else BatchTracer(self, result)
 
     def nothing(self, primitive: Primitive, args: Sequence[Any], params: Params) -> Any:
-        """The outputs of no application at all, for a batch of size 0. Rules divide lengths by the
-        size, and read one element of a batch."""
+        """The outputs for a batch of size 0, to which nothing is applied. Rules would divide
+        lengths by the size, or read one element of the batch."""
         out = primitive.out(args, params)
         avals = [a.update(shape=(0, *a.shape)) for a in (out if primitive.multiple else [out])]
         made = under(self.outside, lambda: [BatchTracer(self, full(a, 0)) for a in avals])
@@ -115,14 +116,14 @@ class BatchTrace(Trace):
         rules: Any,
         args: Sequence[Any],
     ) -> Any:
-        """A function with a derivative rule of its own: both are batched."""
+        """Batches a function that has its own derivative rule, and the rule."""
         mine = [a.__class__ is BatchTracer and a._trace is self for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
-        # a rule may refer to the axis: nobody knows
+        # a rule may refer to the axis
         if not any(mine) and self.name is None and not holds(rules.functions(), self.root, set()):
             return self.outside.bind_custom(primitive, function, rules, values)
 
-        same: list[bool] = []  # which results are, for all of the batch
+        same: list[bool] = []  # which results are batched
 
         def batched_function(*xs: Value) -> list[Any]:
             pairs, _ = self.map_again(lambda *ys: (function(*ys), None), xs, mine)
@@ -153,9 +154,9 @@ class BatchTrace(Trace):
     def map_again(
         self, function: WithAux[T], args: Sequence[Any], batched: Sequence[bool]
     ) -> tuple[list[tuple[Any, bool]], T]:
-        """Maps a function, which may close over values of this trace, under the current trace.
+        """Maps a function that may close over values of this trace, under the current trace.
 
-        Returns: as `batch_with_aux`.
+        Returns: the same as `batch_with_aux`.
         """
         trace = ReopenedTrace(current.trace, self)
         inputs = [BatchTracer(trace, a) if b else a for a, b in zip(args, batched, strict=True)]
@@ -177,7 +178,7 @@ class BatchTrace(Trace):
 
     @property
     def root(self) -> "BatchTrace":
-        """The trace of the vmap that this one serves: itself, if no rule has opened it again."""
+        """The trace of the `vmap` that this one serves: itself, unless a rule has reopened it."""
         return self
 
     def has_ended(self) -> bool:
@@ -185,12 +186,12 @@ class BatchTrace(Trace):
 
 
 class ReopenedTrace(BatchTrace):
-    """Maps a rule of the user's over the axis of a trace that may have ended.
+    """Maps a user's rule over the axis of a trace that may have ended.
 
-    A rule runs when the derivative is taken: under another trace than its function, later, and in
-    several threads at one time. It may close over tracers of the trace that it was defined under,
-    its root, and those are taken for tracers of this one. So the root is not changed, and each run
-    has a trace of its own.
+    A rule runs when the derivative is taken: under another trace than its function, later, and
+    perhaps in several threads at once. It may close over tracers of the trace in which it was
+    defined, its root, and these count as tracers of this trace. So the root does not change, and
+    each run has a trace of its own.
     """
 
     __slots__ = ("_root",)
@@ -204,7 +205,7 @@ class ReopenedTrace(BatchTrace):
         return self._root
 
     def adopted(self, args: Sequence[Any]) -> list[Any]:
-        """The values, where those of the root, and of other runs, are this trace's."""
+        """The values, with tracers of the root and of other runs made tracers of this trace."""
         root = self._root
         return [
             BatchTracer(self, a.value)
@@ -229,14 +230,16 @@ class ReopenedTrace(BatchTrace):
 
 
 class CheckingBatchTrace(BatchTrace):
-    """Records the lines that make its tracers, and checks the results of batch rules: under
+    """Records the lines that make its tracers and checks the results of batch rules, under
     `check_tracer_leaks` and `enable_checks`."""
 
     __slots__ = ("made",)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
+        self.made: dict[
+            int, str
+        ] = {}  # by the tracer's id; for tracers that are alive the last entry is right
 
     def bind(
         self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
@@ -244,8 +247,8 @@ class CheckingBatchTrace(BatchTrace):
         result = super().bind(primitive, args, params, out)
         outs = result if primitive.multiple else [result]
         if thread.enable_checks:
-            said = primitive.out(args, params)
-            avals = said if primitive.multiple else [said]
+            expected = primitive.out(args, params)
+            avals = expected if primitive.multiple else [expected]
             check_results(str(primitive), "batch", outs, avals, [a.aval for a in args])
         if thread.check_tracer_leaks:
             place = location_of(primitive.name)
@@ -261,7 +264,7 @@ _DEEPEST = 6  # from a rule to a value that it closes over
 
 
 def holds(x: object, root: BatchTrace, seen: set[int], depth: int = _DEEPEST) -> bool:
-    """True if a function, or what it closes over, is a value that a trace maps."""
+    """True if a function is, or closes over, a value that a trace maps."""
     if isinstance(x, BatchTracer):
         return x._trace.root is root
     if depth == 0 or x is None or id(x) in seen:
@@ -290,7 +293,7 @@ def contents(cell: CellType) -> tuple[Any, ...]:
 
 
 def mapped(trace: BatchTrace, function: Callable[..., T], inputs: Any) -> T:
-    """The results of a function under a trace; collectives in it may refer to the axis by name."""
+    """The results of a function under a trace; its collectives may name the axis."""
     if trace.name is None:
         return under(trace, function, *inputs)
     return within_axis(trace.name, trace.size, under, trace, function, *inputs)
@@ -307,7 +310,7 @@ def batch(
 ) -> list[Any]:
     """Maps `function` over axis 0 of the batched arguments; every output is batched along axis 0.
 
-    With `keep`, outputs that don't depend on the batch stay as they are, and the result is a list
+    With `keep`, outputs that do not depend on the batch stay as they are, and the result is a list
     of pairs (output, whether it is batched).
     """
     pairs, _ = batch_with_aux(lambda *xs: (function(*xs), None), args, batched, axis, about=about)
@@ -324,8 +327,9 @@ def batch_with_aux(
 ) -> tuple[list[tuple[Any, bool]], T]:
     """Maps a function that returns its outputs and something else.
 
-    Returns: a pair (output, whether it is batched) for each output, and the other thing. Outputs
-      that don't depend on the batch stay as they are.
+    Returns: a pair (output, whether it is batched) for each output, and the other result. Outputs
+    that
+      do not depend on the batch stay as they are.
     """
     kind = CheckingBatchTrace if thread.check_tracer_leaks or thread.enable_checks else BatchTrace
     trace = kind(current.trace, axis, about)
@@ -342,27 +346,27 @@ def batch_with_aux(
 
 
 def all_repeated(pairs: Sequence[tuple[Any, bool]], size: int) -> list[Any]:
-    """The outputs of pairs (output, whether it is batched), all of them batched."""
+    """The outputs of pairs (output, whether it is batched), repeated where they are not batched."""
     return [x if is_batched else repeated(x, size) for x, is_batched in pairs]
 
 
 def first(x: Any) -> Any:
-    """The first of a batch, for one whose elements are all the same."""
+    """The first element of a batch whose elements are all the same."""
     shape, n = x.aval.shape[1:], x.aval.ndim
     one = slice_(x, start=(0,) * n, limit=(1, *shape), strides=(1,) * n)
     return reshape(one, shape=shape)
 
 
 def repeated(x: Any, size: int) -> Any:
-    """A value with a new first axis, along which it is repeated."""
+    """A value repeated along a new first axis."""
     return broadcast_in_dim(x, shape=(size, *x.aval.shape), dims=tuple(range(1, x.aval.ndim + 1)))
 
 
 def with_batch(
-    args: Sequence[Any], batched: Sequence[bool], wanted: Sequence[bool], size: int
+    args: Sequence[Any], batched: Sequence[bool], needs_batch: Sequence[bool], size: int
 ) -> list[Any]:
-    """The arguments, repeated along a new axis 0 where that is wanted and they have none."""
+    """The arguments, repeated along a new axis 0 where they need a batch axis and have none."""
     return [
         repeated(a, size) if w and not b else a
-        for a, b, w in zip(args, batched, wanted, strict=True)
+        for a, b, w in zip(args, batched, needs_batch, strict=True)
     ]

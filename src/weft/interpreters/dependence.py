@@ -1,7 +1,4 @@
-"""The dependence of values on inputs, and equations partitioned by it.
-
-Knows jaxprs and the `depends` rule of higher-order primitives; runs nothing.
-"""
+"""Finds the values that depend on given inputs of a program, and splits its equations by that."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,22 +21,22 @@ def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequ
 
 def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set[Var]:
     """The variables that depend on inputs in `mask`; only those with derivatives if `inexact`."""
-    found = set(active(jaxpr.invars, mask))
+    dependent = set(active(jaxpr.invars, mask))
     for e in jaxpr.equations:
-        touched = [type(v) is Var and v in found for v in e.inputs]
+        touched = [type(v) is Var and v in dependent for v in e.inputs]
         if True not in touched:
             continue
         for v, r in zip(e.outvars, reached(e, touched, inexact), strict=True):
             if r and (not inexact or v.aval.inexact):
-                found.add(v)
-    return found
+                dependent.add(v)
+    return dependent
 
 
 def partition_equations(jaxpr: Jaxpr, linear: set[Var]) -> list[tuple[Equation, bool]]:
-    """The equations in order, each with whether it depends on the variables in `linear`.
+    """The equations in order, each with a boolean: whether it depends on the variables in `linear`.
 
-    Results that do are added to `linear`. An equation with a program inside of which some results
-    do and others don't becomes two: see `parted`.
+    Dependent results are added to `linear`. An equation with a program inside, of which only some
+    results depend, becomes two equations: see `parted`.
     """
     parts: list[tuple[Equation, bool]] = []
     for e in jaxpr.equations:
@@ -58,29 +55,29 @@ def partition_equations(jaxpr: Jaxpr, linear: set[Var]) -> list[tuple[Equation, 
 
 
 def parted(e: Equation, linear: set[Var], jaxpr: Jaxpr) -> list[tuple[Equation, bool]]:
-    """An equation of a program as one whose results depend on variables in `linear`, and before
-    it one whose results don't, with zeros for what they don't depend on; each if it is needed."""
+    """Splits an equation with a program inside: first the results that do not depend on `linear`,
+    with zeros for the others, then the dependent results. Each part is there if it is needed."""
     touched = [type(v) is Var and v in linear for v in e.inputs]
-    there = reached(e, touched)
+    depends = reached(e, touched)
     parts: list[tuple[Equation, bool]] = []
-    if False in there:
-        if not used_variables(jaxpr).isdisjoint(inactive(e.outvars, there)):
+    if False in depends:
+        if not used_variables(jaxpr).isdisjoint(inactive(e.outvars, depends)):
             zeros: list[Equation] = []
             inputs = [
                 zero_atom(v.aval, zeros) if t else v for v, t in zip(e.inputs, touched, strict=True)
             ]
             parts += [(zero, False) for zero in zeros]
-            parts.append((e.replace(inputs, _only(e.outvars, [not t for t in there])), False))
-        if True not in there:
+            parts.append((e.replace(inputs, _only(e.outvars, [not t for t in depends])), False))
+        if True not in depends:
             return parts
-        e = e.replace(e.inputs, _only(e.outvars, there))
-    linear.update(active(e.outvars, there))
+        e = e.replace(e.inputs, _only(e.outvars, depends))
+    linear.update(active(e.outvars, depends))
     return [*parts, (e, True)]
 
 
 @derived
 def used_variables(jaxpr: Jaxpr) -> set[Any]:
-    """The variables that its equations or outputs use."""
+    """The variables that the program's equations or outputs use."""
     used = {v for e in jaxpr.equations for v in e.inputs if type(v) is Var}
     used.update(v for v in jaxpr.outvars if type(v) is Var)
     return used
@@ -88,13 +85,14 @@ def used_variables(jaxpr: Jaxpr) -> set[Any]:
 
 @derived
 def partition_by_linearity(jaxpr: Jaxpr, mask: tuple[bool, ...]) -> Jaxpr:
-    """The same program; all results of an equation depend on the inputs in `mask`, or none do."""
+    """The same program, in which either all results of an equation depend on the inputs in `mask`,
+    or none."""
     linear = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
     return jaxpr.replace(equations=[e for e, _ in partition_equations(jaxpr, linear)])
 
 
 def _only(outvars: Sequence[Var], mask: Sequence[bool]) -> list[Var]:
-    """The variables in the mask, with new ones in the place of the others."""
+    """The variables in the mask, with new variables in place of the others."""
     return [v if m else Var(v.aval) for v, m in zip(outvars, mask, strict=True)]
 
 

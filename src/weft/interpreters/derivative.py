@@ -1,7 +1,7 @@
-"""The derivative of one operation, found once for each signature and kept.
+"""The derivative of one operation, computed once for each signature and cached.
 
-A `Derivative` has two programs: `forward`, from the primals to the outputs and what the linear
-part needs (the residuals), and `linear`, from residuals and tangents to the outputs' tangents.
+A `Derivative` has two programs. `forward` goes from the primals to the outputs and the residuals
+that the linear part needs; `linear` goes from residuals and tangents to the outputs' tangents.
 Reverse mode is `linear`, transposed.
 """
 
@@ -20,7 +20,7 @@ from ..core.primitive import Primitive
 from ..core.trace import Params, Trace, under
 from ..core.value import Value
 from ..dtypes import is_inexact
-from ..primitives.structural import zeros
+from ..primitives.creation import zeros
 from .dependence import dependents, partition_equations
 from .plans import PreparedProgram
 from .stage import StageTrace
@@ -30,7 +30,7 @@ Mask = tuple[bool, ...]
 
 
 class DifferentiatedTracer(Tracer):
-    """A primal, beside which a subclass carries its derivative; `None` for a tangent alone."""
+    """A primal, to which subclasses add its derivative; `None` for a tangent alone."""
 
     __slots__ = ("primal",)
     primal: Any
@@ -57,8 +57,8 @@ class Derivative:
     Attributes:
       forward: primals -> outputs, then residuals.
       outs: the number of outputs.
-      out_mask: the outputs that have a tangent; that of the others is zero.
-      linear: (residuals, tangents of the active arguments) -> tangents in `out_mask`.
+      out_mask: which outputs have a tangent; the others' tangents are zero.
+      linear: (residuals, tangents of the active arguments) -> the tangents in `out_mask`.
     """
 
     __slots__ = (
@@ -91,7 +91,7 @@ class Derivative:
     def push(
         self, residuals: Sequence[Value], tangents: Sequence[Value | None], trace: Trace
     ) -> list[Any]:
-        """Tangents out, for `out_mask`."""
+        """Output tangents, for `out_mask`."""
         if self._linear_plan is None:
             self._linear_plan = PreparedProgram(self.linear)
         return self._linear_plan.run([*residuals, *tangents], trace)
@@ -101,33 +101,34 @@ class Derivative:
     ) -> list[Any]:
         """A cotangent, or `None`, for each active argument; `cts` are for `out_mask`."""
         if len(cts) == 1:
-            known: Mask = _ONE
-            given = cts
+            nonzero: Mask = _ONE
+            nonzero_cts = cts
         else:
-            known = tuple(ct is not None for ct in cts)
-            given = [ct for ct in cts if ct is not None]
-        found = self._transposed.get(known)
-        if found is None:
-            jaxpr, nonzero = self.transposed(len(residuals), known)
-            made = PreparedProgram(jaxpr), None if all(nonzero) else nonzero
-            found = self._transposed.setdefault(known, made)
-        plan, partial = found
-        results = plan.run([*residuals, *given], trace)
+            nonzero = tuple(ct is not None for ct in cts)
+            nonzero_cts = [ct for ct in cts if ct is not None]
+        entry = self._transposed.get(nonzero)
+        if entry is None:
+            jaxpr, reached = self.transposed(len(residuals), nonzero)
+            made = PreparedProgram(jaxpr), None if all(reached) else reached
+            entry = self._transposed.setdefault(nonzero, made)
+        plan, partial = entry
+        results = plan.run([*residuals, *nonzero_cts], trace)
         if partial is None:
             return results
         return scatter_list(results, partial)
 
-    def transposed(self, n_residuals: int, known: Mask) -> tuple[Jaxpr, Mask]:
-        """The linear program backwards: (residuals, the known cotangents) -> cotangents, and the
-        tangents that they are for; the others' are zero."""
-        return transpose(self.linear, n_residuals, known)
+    def transposed(self, n_residuals: int, nonzero: Mask) -> tuple[Jaxpr, Mask]:
+        """The transposed linear program: (residuals, nonzero cotangents) -> cotangents; and a mask
+        of the tangents that they belong to, since other cotangents are zero."""
+        return transpose(self.linear, n_residuals, nonzero)
 
 
 _ONE = (True,)
 
 
 def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: Mask) -> Any:
-    """The `Derivative` of an operation in the arguments that `mask` names, or `None` for zero."""
+    """The `Derivative` of an operation with respect to the arguments in `mask`; `None` if it is
+    zero."""
     avals = tuple(map(aval_of, args))
     owner = primitive.owner(params)
     if owner is not None:
@@ -141,15 +142,15 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: 
     except KeyError:
         pass
     state = thread.switches
-    found = derive(primitive, avals, params, mask)
-    return remember_under(state, primitive.derivatives, signature, found)
+    result = derive(primitive, avals, params, mask)
+    return remember_under(state, primitive.derivatives, signature, result)
 
 
 @derived
 def derivative_on(
     owner: Owner, primitive: Primitive, params: Params, mask: Mask, avals: tuple[Aval, ...]
 ) -> Any:
-    """The derivative of an operation that is kept on one of its parameters."""
+    """The derivative of an operation, kept on one of its parameters."""
     if primitive.inside is None:
         return derive(primitive, avals, params, mask)
     return primitive.inside.linearize(mask, avals, **dict(params))
@@ -180,7 +181,7 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Params, mask: Ma
 def split_jvp(
     pushed: Callable[..., Any], avals: Sequence[Aval], mask: Mask, multiple: bool, name: str
 ) -> Any:
-    """Stages a jvp rule and cuts it in two: the part that depends on tangents, and the rest.
+    """Stages a jvp rule and splits it: the part that depends on tangents, and the rest.
 
     Args:
       pushed: called as (trace, primals, tangents), returns outputs and their tangents.
@@ -202,68 +203,76 @@ def split_jvp(
                     f"{t.aval}"
                 )
         out_mask = tuple([t is not None for t in t_outs])
-        whole = trace.finish([*outs, *active(t_outs, out_mask)])
+        jvp_program = trace.finish([*outs, *active(t_outs, out_mask)])
     except BaseException:
         trace.close()
         raise
     if not any(out_mask):
         return None
     n = len(avals)
-    return cut(whole, n, len(outs), mask, out_mask)
+    return cut(jvp_program, n, len(outs), mask, out_mask)
 
 
-def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Derivative:
-    """A derivative from a program (primals, tangents) -> (outputs, tangents)."""
-    linear_vars = set(whole.invars[n:])
-    known: list[Equation] = []
-    linear: list[Equation] = []
-    for e, is_linear in partition_equations(whole, linear_vars):
-        (linear if is_linear else known).append(e)
-    outvars, t_outvars = whole.outvars[:n_outs], whole.outvars[n_outs:]
-    wanted = {v for v in t_outvars if type(v) is Var}
-    linear = live_equations(linear, wanted)
+def cut(program: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Derivative:
+    """Splits a program (primals, tangents) -> (outputs, tangents) into a `Derivative`."""
+    linear_vars = set(program.invars[n:])
+    primal_equations: list[Equation] = []
+    linear_equations: list[Equation] = []
+    for e, is_linear in partition_equations(program, linear_vars):
+        (linear_equations if is_linear else primal_equations).append(e)
+    outvars, t_outvars = program.outvars[:n_outs], program.outvars[n_outs:]
+    needed_tangents = {v for v in t_outvars if type(v) is Var}
+    linear_equations = live_equations(linear_equations, needed_tangents)
     residuals: list[Var] = []
     seen: set[Var] = set()
-    for atom in [v for e in linear for v in e.inputs] + list(t_outvars):
+    for atom in [v for e in linear_equations for v in e.inputs] + list(t_outvars):
         if type(atom) is Var and atom not in linear_vars and atom not in seen:
             seen.add(atom)
             residuals.append(atom)
-    needed = seen | {v for v in outvars if type(v) is Var}
-    known = live_equations(known, needed)
-    forward = Jaxpr(whole.constvars, whole.consts, whole.invars[:n], known, [*outvars, *residuals])
-    linear_jaxpr = Jaxpr([], [], [*residuals, *whole.invars[n:]], linear, t_outvars)
+    needed_primals = seen | {v for v in outvars if type(v) is Var}
+    primal_equations = live_equations(primal_equations, needed_primals)
+    forward = Jaxpr(
+        program.constvars,
+        program.consts,
+        program.invars[:n],
+        primal_equations,
+        [*outvars, *residuals],
+    )
+    linear_jaxpr = Jaxpr([], [], [*residuals, *program.invars[n:]], linear_equations, t_outvars)
     return Derivative(mask, forward, n_outs, out_mask, linear_jaxpr)
 
 
 def residual_plan(d: Derivative, name: str) -> PreparedProgram:
-    """From the other arguments to the outputs without a tangent and the residuals, for an operation
-    whose active arguments are tangents: possible only if it is linear in them."""
+    """For an operation whose active arguments are tangents: computes, from the other arguments, the
+    outputs without a tangent and the residuals. The operation must be linear in the tangents."""
     if d.only_linear is None:
         forward = d.forward.jaxpr
-        wanted = [
+        outvars = [
             *[v for v, m in zip(forward.outvars[: d.outs], d.out_mask, strict=True) if not m],
             *forward.outvars[d.outs :],
         ]
-        if not dependents(forward, d.mask).isdisjoint(v for v in wanted if type(v) is Var):
+        if not dependents(forward, d.mask).isdisjoint(v for v in outvars if type(v) is Var):
             raise TypeError(
                 f"{name}: a custom derivative rule must be linear in the tangents; {name} isn't\n"
                 "  fix: use the tangent only in sums, products with primals and other linear "
                 "functions"
             )
-        # what doesn't depend on the tangents is the same for tangents of zero
+        # results that do not depend on the tangents can be computed with zero tangents
         trace = StageTrace("differentiation", name)
-        known = [v for v, m in zip(forward.invars, d.mask, strict=True) if not m]
-        inputs = dict(zip(known, trace.add_inputs([v.aval for v in known]), strict=True))
-        lean = forward.replace(outvars=wanted)
+        inactive_vars = [v for v, m in zip(forward.invars, d.mask, strict=True) if not m]
+        inputs = dict(
+            zip(inactive_vars, trace.add_inputs([v.aval for v in inactive_vars]), strict=True)
+        )
+        lean = forward.replace(outvars=outvars)
 
         def at_zero() -> list[Any]:
             args = [inputs[v] if v in inputs else zeros(v.aval) for v in forward.invars]
             return run(lean, args, trace)
 
         try:
-            whole = trace.finish(under(trace, at_zero))
+            program = trace.finish(under(trace, at_zero))
         except BaseException:
             trace.close()
             raise
-        d.only_linear = PreparedProgram(without_dead_code(whole)[0])
+        d.only_linear = PreparedProgram(without_dead_code(program)[0])
     return d.only_linear

@@ -1,4 +1,4 @@
-"""The policy of the two eager tiers: NumPy at once (tier 0), or a compiled program (tier 1)."""
+"""Chooses between the two eager tiers: NumPy (tier 0) or a compiled program (tier 1)."""
 
 import functools
 import math
@@ -13,7 +13,7 @@ from ..dtypes import float0
 
 
 class _Machine:
-    """The properties of the machine that the policy asks for, found at the first operation."""
+    """Properties of the machine, found at the first operation."""
 
     accelerated: bool | None = None
     find_accelerator: Callable[[], bool] = staticmethod(lambda: False)
@@ -23,25 +23,25 @@ machine = _Machine()
 
 
 def accelerated() -> bool:
-    """True if an accelerator is the default device; looked for at the first call."""
+    """True if an accelerator is the default device; determined at the first call."""
     if machine.accelerated is None:
         machine.accelerated = machine.find_accelerator()
     return machine.accelerated
 
 
-_SMALL = 4096
+_MAX_HOST_ELEMENTS = 4096
 
 
 def made_on_device(size: int) -> bool:
-    """True if an array of so many elements that a formula gives is best made on the device.
+    """True if an array of this size that a formula gives should be made on the device.
 
-    On an accelerator that saves a transfer; a small one goes along with the first operation.
+    On an accelerator that saves a transfer. A small array is sent along with the first operation.
     """
-    return size > _SMALL and thread.eager_tier != "host" and accelerated()
+    return size > _MAX_HOST_ELEMENTS and thread.eager_tier != "host" and accelerated()
 
 
 def numpy_may_compute() -> bool:
-    """True if NumPy may carry out an operation that it is the faster one for."""
+    """True if NumPy may compute operations for which it is faster."""
     tier = thread.eager_tier
     if tier != "auto":
         return bool(tier == "host")
@@ -51,9 +51,9 @@ def numpy_may_compute() -> bool:
 def host_share(
     primitive: Primitive, params: Params, avals: Sequence[Aval], outs: Sequence[Aval]
 ) -> float:
-    """The work of an operation as a share of what NumPy is the faster one for; above 1, XLA is.
+    """The work of an operation as a fraction of the limit up to which NumPy is faster than XLA.
 
-    The shares of a program's operations add up: see `HostPolicy`. The switch `eager_tier` pins
+    The fractions of a program's operations add up (`HostPolicy`). The switch `eager_tier` pins
     "host" or "xla"; with an accelerator everything runs there.
     """
     if primitive.evaluate_rule is None:
@@ -70,7 +70,7 @@ def host_share(
 def host_function(
     primitive: Primitive, params: Params, avals: Sequence[Aval]
 ) -> Callable[..., Any]:
-    """The NumPy function that carries the operation out: its `evaluate` rule for one signature."""
+    """The NumPy function for an operation: its `evaluate` rule for one signature."""
     if primitive.host.kernel_rule is not None:
         kernel: Callable[..., Any] = primitive.host.kernel_rule(*avals, **dict(params))
         return kernel

@@ -1,6 +1,6 @@
-"""Evaluation: the trace with which every thread begins. Also moves arrays between memories.
+"""Eager evaluation: the trace with which every thread begins. Also moves arrays between memories.
 
-Fills the first of the two hooks: the base trace.
+At import this module gives the base trace (`core/trace.py`) its class, the first of the two hooks.
 """
 
 import sys
@@ -12,17 +12,17 @@ from .. import errors
 from ..compiler import placing
 from ..compiler.compiled import constrained
 from ..config import caches, thread
-from ..core.array import Array, is_kept
+from ..core.array import Array, is_shared
 from ..core.aval import aval_of
 from ..core.caching import remember_under
+from ..core.kernels import kernel_runner, run_reentrant
 from ..core.primitive import Primitive
-from ..core.quiet import interrupting, quietly
-from ..core.source import note_user_line
 from ..core.trace import Trace, current, watch, watched
 from ..extended_dtypes import is_extended, no_numbers
 from ..runtime import buffer as buffers, capsules, client, device_memory, host_memory
 from ..runtime.client import Device
 from ..sharding import NamedSharding
+from ..user_lines import note_user_line
 from . import eager_tiers
 from .plans import OperationPlan, refuse_tracers
 
@@ -30,7 +30,7 @@ HOST = (1, 0)  # DLPack's name of the CPU
 
 
 class EvaluateTrace(Trace):
-    """Carries every operation out at once, by NumPy or by XLA (see `eager_tiers`)."""
+    """Carries out every operation at once, by NumPy or by XLA (see `eager_tiers`)."""
 
     __slots__ = ()
     computes = True
@@ -40,23 +40,23 @@ class EvaluateTrace(Trace):
             plan = caches.now[primitive.kernels][(params, *map(aval_of, args))]
         except KeyError:
             rule = primitive.host.execute_rule
-            if rule is not None:  # what it runs is kept on its jaxpr, not here
+            if rule is not None:  # its programs are kept on its jaxpr, not here
                 refuse_tracers(primitive.name, args)
                 return rule(args, **dict(params))
             plan = self.plan(primitive, args, params)
         return self.run(plan, args)
 
     def plan(self, primitive: Primitive, args: Any, params: Any) -> OperationPlan:
-        """The plan of an operation on values like these, kept for their signature."""
+        """The plan of an operation, cached for the signature of its arguments."""
         avals = [a.aval for a in args]
         key = (params, *avals)
         state = thread.switches
-        found = state.caches[primitive.kernels].get(key)
-        if found is None:
+        plan = state.caches[primitive.kernels].get(key)
+        if plan is None:
             out = primitive.out(args, params)
-            found = OperationPlan(primitive, params, avals, out)
-            remember_under(state, primitive.kernels, key, found)
-        return found
+            plan = OperationPlan(primitive, params, avals, out)
+            remember_under(state, primitive.kernels, key, plan)
+        return plan
 
     def run(self, plan: Any, args: Any) -> Any:
         """The output of a plan: by its NumPy function, or else by XLA."""
@@ -64,21 +64,21 @@ class EvaluateTrace(Trace):
         if kernel is None:
             return plan.execute(args)
         try:
-            # One operand and two without a loop: a call of small arrays is all overhead
-            # (benchmarks/eager.py). An operand whose type is not its aval is on a device that was
-            # chosen, or is a tracer.
+            # One and two operands are unrolled, because calls on small arrays are all overhead
+            # (benchmarks/eager.py). An operand whose type is not its aval is a tracer, or was put
+            # on a device.
             if len(args) == 1:
                 (a,) = args
                 if a.type is not a.aval:
                     return plan.execute(args)
-                result = (current.quiet or quietly())(
+                result = (current.run_kernel or kernel_runner())(
                     kernel, self.fetch(a) if a._host is None else a._host
                 )
             elif len(args) == 2:
                 a, b = args
                 if a.type is not a.aval or b.type is not b.aval:
                     return plan.execute(args)
-                result = (current.quiet or quietly())(
+                result = (current.run_kernel or kernel_runner())(
                     kernel,
                     self.fetch(a) if a._host is None else a._host,
                     self.fetch(b) if b._host is None else b._host,
@@ -89,38 +89,40 @@ class EvaluateTrace(Trace):
                     if a.type is not a.aval:
                         return plan.execute(args)
                     hosts.append(self.fetch(a) if a._host is None else a._host)
-                result = (current.quiet or quietly())(kernel, *hosts)
+                result = (current.run_kernel or kernel_runner())(kernel, *hosts)
         except RuntimeError as error:
-            result = interrupting(error, kernel, *[a.host() for a in args])
+            result = run_reentrant(error, kernel, *[a.host() for a in args])
         out = plan.out
         return plan.arrays(result, args) if out is None else Array(result, out)
 
     def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
-        """A function with a derivative rule of its own: nothing is differentiated here."""
+        """Runs a function that has its own derivative rule; nothing is differentiated here."""
         return function(*args)
 
-    # --- where elements are ---
+    # --- elements on the host and on devices ---
 
     def fetch(self, array: Array) -> Any:
-        """The elements on the host; kept on the array."""
+        """The elements on the host, which the array keeps."""
         try:
             host = array._host = placing.gather(array)
-        except errors.WeftError as error:  # what failed may have begun at an earlier line
+        except (
+            errors.WeftError
+        ) as error:  # the failed computation may have begun at an earlier line
             note_user_line(error)
             raise
         return host
 
     def constrained(self, array: Array, sharding: NamedSharding) -> Array:
-        """An array put where a sharding constraint says."""
+        """An array moved as a sharding constraint says."""
         return constrained(array, sharding)
 
     def parts_of(self, array: Array) -> list[Array]:
-        """The parts of an array that this process's devices have, in their order."""
+        """The parts of an array on this process's devices, in their order."""
         return placing.shard_arrays(array)
 
     def default_device(self, array: Array) -> Device:
         """The device of an array that may be anywhere."""
-        if array._buffer is None:  # it is on the host yet, and will go where it is needed
+        if array._buffer is None:  # it is still on the host, and is copied where it is needed
             return client.chosen_device() or client.default_device()
         return client.default_device()
 
@@ -138,23 +140,24 @@ class EvaluateTrace(Trace):
     def is_ready(self, array: Array) -> bool:
         """True if an array has been computed."""
         if array._host is None and array._buffer is None:
-            self.fetch(array)  # says that it was deleted
+            self.fetch(array)  # raises if it was deleted
         return array._host is not None or bool(buffers.is_ready(array._buffer))
 
     def duplicate(self, array: Array) -> Array:
-        """The same array, which goes on if that one is deleted or donated."""
+        """The same array as a new object, which stays usable if the first one is deleted or
+        donated."""
         return placing.duplicate(array)
 
     def delete(self, array: Array) -> None:
-        """Gives an array's memory back."""
-        if is_kept(array):
+        """Frees an array's memory."""
+        if is_shared(array):
             return
         if array._buffer is not None:
             buffers.delete(array._buffer)
         array._buffer = array._host = None
 
     def is_deleted(self, array: Array) -> bool:
-        """True if an array's memory is gone."""
+        """True if an array's memory was freed."""
         if array._host is not None:
             return False
         return array._buffer is None or bool(buffers.is_deleted(array._buffer))
@@ -185,8 +188,8 @@ class EvaluateTrace(Trace):
             return device_memory.shared(buffer, stream)
         host = np.asarray(array.host())
         copy, tells = options["copy"], (options["max_version"] or (0, 0)) >= (1, 0)
-        # NumPy exports read-only memory to newer consumers only. A number, which many arrays may
-        # share, is no saving.
+        # NumPy exports read-only memory only to newer consumers. A single number is copied, because
+        # many arrays may share it.
         if copy is None and (not host.ndim or not (host.flags.writeable or tells)):
             copy = True
         if copy:
@@ -194,8 +197,8 @@ class EvaluateTrace(Trace):
         elif tells:  # arrays are immutable
             host = host.view()
             host.flags.writeable = False
-        given = {k: v for k, v in options.items() if v is not None and k != "copy"}
-        return capsules.exported(host, given)
+        stated = {k: v for k, v in options.items() if v is not None and k != "copy"}
+        return capsules.exported(host, stated)
 
     def dlpack_device(self, array: Array) -> tuple[int, int]:
         """DLPack's name of the device."""
@@ -208,6 +211,6 @@ class EvaluateTrace(Trace):
 base = current.base
 base.__class__ = EvaluateTrace
 eager_tiers.machine.find_accelerator = client.has_accelerator
-host_memory.keep()
-if watched() and "weft.interpreters.debugging.watch" not in sys.modules:  # it would load this one
-    watch()  # the environment said so, and nothing was turned
+host_memory.set_thresholds()
+if watched() and "weft.interpreters.debugging.watch" not in sys.modules:  # it imports this module
+    watch()  # a switch is on in the environment

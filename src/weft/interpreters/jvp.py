@@ -1,4 +1,4 @@
-"""Forward mode, operation by operation. Uses the same derivatives as `linearize`."""
+"""Forward mode, operation by operation, with the same derivatives as `linearize`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -75,7 +75,7 @@ class JvpTrace(Trace):
         ]
 
     def split(self, args: Sequence[Value]) -> tuple[list[Any], list[Any], tuple[bool, ...]]:
-        """Primals, the tangents that there are, and which arguments have one."""
+        """The primals, the nonzero tangents, and a mask of the arguments that have one."""
         primals, tangents, mask = [], [], []
         for a in args:
             if a.__class__ is JvpTracer and a._trace is self:
@@ -96,7 +96,7 @@ class JvpTrace(Trace):
         rules: Any,
         args: Sequence[Value],
     ) -> Any:
-        """A function with a derivative rule of its own."""
+        """Applies the derivative rule of a function that has its own."""
         primals, tangents, mask = self.split(args)
         if not tangents:
             return self.outside.bind_custom(primitive, function, rules, primals)
@@ -113,13 +113,15 @@ class JvpTrace(Trace):
 
 
 class LocatingJvpTrace(JvpTrace):
-    """Says which operation of the user's it is at: see `core/source_location.py`."""
+    """Records which of the user's operations it is at: see `core/source_location.py`."""
 
     __slots__ = ("made",)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
+        self.made: dict[
+            int, str
+        ] = {}  # by the tracer's id; for tracers that are alive the last entry is right
 
     def bind(
         self, primitive: Primitive, args: Sequence[Value], params: Params, out: object = None
@@ -138,8 +140,8 @@ class LocatingJvpTrace(JvpTrace):
 def pushforward(
     owner: Owner, primitive: Primitive, params: Params, mask: Mask, avals: tuple[Aval, ...]
 ) -> tuple[Jaxpr, Mask]:
-    """The program (primals, tangents) -> (outputs, tangents) of a higher-order operation, and which
-    outputs have a tangent."""
+    """The program (primals, tangents) -> (outputs, tangents) of a higher-order operation, and a
+    mask of the outputs that have a tangent."""
     assert primitive.inside is not None
     return primitive.inside.pushforward(mask, avals, **dict(params))
 
@@ -150,7 +152,7 @@ def jvp(
     tangents: Sequence[Value | None],
     about: Callable[..., Any] | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """Outputs, and output tangents (`None` for zero). A `None` tangent is zero."""
+    """The outputs and the output tangents. `None` stands for a zero tangent."""
     kind = LocatingJvpTrace if locations_wanted() else JvpTrace
     trace = kind(current.trace, "jvp", about)
     args = [

@@ -1,7 +1,7 @@
-"""Compute the primals outside, keep the linear part: what reverse mode walks backwards.
+"""Linearization: computes the primals and records the linear part, for reverse mode.
 
-The tape is a list of nodes, one for each operation that touched an active value: its `Derivative`
-and residuals. `LinearMap` runs it forwards (tangents) or backwards (cotangents).
+The tape is a list of nodes, one for each operation on an active value: its `Derivative` and its
+residuals. `LinearMap` runs the tape forwards (tangents) or backwards (cotangents).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,8 @@ from ..core.source_location import SourceLocation, at_location, location_of
 from ..core.trace import Params, Trace, current, locations_wanted, under
 from ..core.value import Value
 from ..errors import DerivativeError
-from ..primitives.structural import add, convert_element_type, zeros
+from ..primitives.creation import zeros
+from ..primitives.structural import add, convert_element_type
 from .debugging.leaks import refuse_leaks
 from .dependence import reached
 from .derivative import DifferentiatedTracer, Mask, derivative, residual_plan
@@ -28,7 +29,7 @@ from .transpose import no_tangents
 
 
 class Node:
-    """One operation on the tape: what was kept, and where its active arguments came from."""
+    """One operation on the tape: its residuals, and the nodes of its active arguments."""
 
     __slots__ = ("avals", "inputs", "linear", "residuals")
 
@@ -37,7 +38,7 @@ class Node:
 
 
 class LinearizeTracer(DifferentiatedTracer):
-    """A primal, and the place of its tangent on the tape (a node and an output of it).
+    """A primal, and the place of its tangent on the tape: a node and the number of its output.
 
     Inside a custom derivative rule a tangent is a tracer without a primal.
     """
@@ -66,7 +67,7 @@ _BOTH: Mask = (True, True)
 
 
 class LinearizeTrace(Trace):
-    """Runs primals under the trace outside it, and writes down a tape."""
+    """Runs primals under the trace outside it, and records a tape."""
 
     outside: Trace
     __slots__ = ("closed", "function", "outside", "tape", "transform")
@@ -81,7 +82,7 @@ class LinearizeTrace(Trace):
     def bind(
         self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
     ) -> Any:
-        if len(args) == 2:  # written out, as nearly all are of two or one
+        if len(args) == 2:  # unrolled, because nearly all operations have one or two arguments
             x, y = args
             if x.__class__ is LinearizeTracer and x._trace is self:
                 xp = x.primal
@@ -138,7 +139,7 @@ class LinearizeTrace(Trace):
         return self.wrap(node, outs, d.out_mask)
 
     def wrap(self, node: Node, outs: Sequence[Any], out_mask: Sequence[bool]) -> list[Any]:
-        """Puts a node on the tape and returns its outputs as tracers, where they have a tangent."""
+        """Puts a node on the tape; returns its outputs as tracers where they have a tangent."""
         self.tape.append(node)
         avals: list[Aval] = []
         wrapped = []
@@ -161,7 +162,7 @@ class LinearizeTrace(Trace):
         inputs: Any,
         params: Params,
     ) -> Any:
-        """An operation on tangents, inside a custom rule: it must be linear in them."""
+        """Records an operation on tangents inside a custom rule. It must be linear in them."""
         for a, m in zip(args, mask, strict=True):
             if m and a.primal is not None:
                 raise TypeError(
@@ -182,15 +183,15 @@ class LinearizeTrace(Trace):
                 )
             full = [zeros(a.aval) if m else p for a, m, p in zip(args, mask, primals, strict=True)]
             return self.outside.bind(primitive, full, params, out)
-        rest = [p for p, m in zip(primals, mask, strict=True) if not m]
-        values = residual_plan(d, primitive.name).run(rest, self.outside)
+        inactive_primals = [p for p, m in zip(primals, mask, strict=True) if not m]
+        values = residual_plan(d, primitive.name).run(inactive_primals, self.outside)
         n_known = d.out_mask.count(False)
-        known = iter(values[:n_known])
+        known_outputs = iter(values[:n_known])
         avals = [o for o, m in zip(outs, d.out_mask, strict=True) if m]
         node = Node(d, values[n_known:], inputs, avals)
         self.tape.append(node)
         tracers = iter([LinearizeTracer(self, None, (node, i), o) for i, o in enumerate(avals)])
-        results = [next(tracers) if m else next(known) for m in d.out_mask]
+        results = [next(tracers) if m else next(known_outputs) for m in d.out_mask]
         return results if primitive.multiple else results[0]
 
     # --- custom derivatives ---
@@ -202,19 +203,21 @@ class LinearizeTrace(Trace):
         rules: Any,
         args: Sequence[Any],
     ) -> Any:
-        """A function with a derivative rule of its own."""
+        """Applies a function that has its own derivative rule."""
         mine = [a.__class__ is LinearizeTracer and a._trace is self for a in args]
         primals = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
         if not any(mine):
             return self.outside.bind_custom(primitive, function, rules, primals)
-        if any(p is None for p in primals):  # tangents, in a rule of another function's
+        if any(p is None for p in primals):  # tangents, inside the rule of another function
             if rules.jvp is None:
                 raise TypeError(
                     f"{rules.name}: a custom_vjp function is applied to a tangent, in a custom "
                     "derivative rule: its own rule needs the value, which a tangent doesn't have\n"
                     "  fix: use custom_jvp, or the function without a rule"
                 )
-            return function(*args)  # linear, so its own program is its derivative
+            return function(
+                *args
+            )  # linear in the tangents, so that the function is its own derivative
         inputs = [a.place if m else None for a, m in zip(args, mine, strict=True)]
         if rules.jvp is not None:
             tangents = [
@@ -242,7 +245,7 @@ class LinearizeTrace(Trace):
 
 
 class LocatingLinearizeTrace(LinearizeTrace):
-    """A tape whose nodes know the user's line that they come from (core/source_location.py)."""
+    """A tape whose nodes carry the user's line that they come from (`core/source_location.py`)."""
 
     __slots__ = ()
 
@@ -269,7 +272,7 @@ class LocatingLinearizeTrace(LinearizeTrace):
         return f"by {linear.place.operation} at {linear.place.line}"
 
     def noting(self, place: SourceLocation, method: Any, *args: Any) -> Any:
-        """The result of a method; the nodes that it put on the tape get the location."""
+        """The result of a method, after the nodes that it put on the tape got the location."""
         count = len(self.tape)
         with at_location(place):
             result = method(*args)
@@ -280,7 +283,7 @@ class LocatingLinearizeTrace(LinearizeTrace):
 
 
 class LocatedMap:
-    """The linear map of a node; it says where it comes from when it is run."""
+    """The linear map of a node, which enters the node's location when it runs."""
 
     __slots__ = ("linear", "place")
 
@@ -297,7 +300,7 @@ class LocatedMap:
 
 
 class CustomPullback:
-    """The linear map of a custom_vjp function: known backwards only."""
+    """The linear map of a `custom_vjp` function, which only runs backwards."""
 
     __slots__ = ("in_avals", "mask", "out_avals", "rules", "tree")
 
@@ -324,9 +327,10 @@ Wiring = tuple[
     tuple[tuple[Aval, ...], ...],
     tuple[Place | None, ...],
 ]
-"""A tape without residuals: of each operation its linear map, the number of residuals, the numbers
-of the nodes and outputs that enter, and the avals that come out; then the inputs, and the outputs.
-Equal for equal programs, since linear maps are kept for their signatures."""
+"""A tape without residuals: for each operation its linear map, the number of residuals, the numbers
+of the nodes and outputs that its arguments are, and the avals of its outputs; then the inputs and
+the outputs.
+Equal programs have equal tapes, because linear maps are cached by signature."""
 
 
 class LinearMap:
@@ -342,8 +346,8 @@ class LinearMap:
     ) -> None:
         self.tape, self.inputs, self.outputs = tape, inputs, outputs
 
-    def apart(self) -> tuple[list[Any], "Wiring"]:
-        """The residuals of all operations, and what is left without them."""
+    def flatten(self) -> tuple[list[Any], "Wiring"]:
+        """The residuals of all operations, and the tape without them."""
         numbers = {node: i for i, node in enumerate([*self.inputs, *self.tape])}
         steps = []
         residuals: list[Any] = []
@@ -356,16 +360,16 @@ class LinearMap:
         return residuals, (tuple(steps), inputs, tuple(outputs))
 
     @classmethod
-    def together(cls, wiring: "Wiring", residuals: Sequence[Any]) -> "LinearMap":
-        """A map of what `apart` gave, at another point."""
+    def unflatten(cls, wiring: "Wiring", residuals: Sequence[Any]) -> "LinearMap":
+        """A linear map from the parts that `flatten` returned, perhaps at another point."""
         steps, input_avals, outputs = wiring
         inputs = [Node(None, (), (), avals) for avals in input_avals]
         nodes = [*inputs]
         start = 0
         for linear, count, places, avals in steps:
-            own = list(residuals[start : start + count])
+            node_residuals = list(residuals[start : start + count])
             start += count
-            nodes.append(Node(linear, own, [(nodes[n], i) for n, i in places], avals))
+            nodes.append(Node(linear, node_residuals, [(nodes[n], i) for n, i in places], avals))
         ends = [None if o is None else (nodes[o[0]], o[1]) for o in outputs]
         return cls(nodes[len(inputs) :], inputs, ends)
 
@@ -375,9 +379,9 @@ class LinearMap:
     def push(self, tangents: Sequence[Value | None]) -> list[Any]:
         """Output tangents (`None` for zero) for input tangents, under the current trace."""
         trace = current.trace
-        known: dict[Node, Any] = {n: (t,) for n, t in zip(self.inputs, tangents, strict=True)}
+        tangents_of: dict[Node, Any] = {n: (t,) for n, t in zip(self.inputs, tangents, strict=True)}
         for node in self.tape:
-            ins = [known[n][i] if n in known else None for n, i in node.inputs]
+            ins = [tangents_of[n][i] if n in tangents_of else None for n, i in node.inputs]
             missing = [t is None for t in ins]
             if False not in missing:
                 continue
@@ -386,9 +390,10 @@ class LinearMap:
                     zeros(n.avals[i]) if t is None else t
                     for t, (n, i) in zip(ins, node.inputs, strict=True)
                 ]
-            known[node] = node.linear.push(node.residuals, ins, trace)
+            tangents_of[node] = node.linear.push(node.residuals, ins, trace)
         return [
-            known[o[0]][o[1]] if o is not None and o[0] in known else None for o in self.outputs
+            tangents_of[o[0]][o[1]] if o is not None and o[0] in tangents_of else None
+            for o in self.outputs
         ]
 
     def pull(self, cts: Sequence[Value | None]) -> list[Any]:
@@ -399,8 +404,8 @@ class LinearMap:
         for node in reversed(self.tape):
             slots = pending.pop(node, None)
             if slots is not None:
-                found = node.linear.pull(node.residuals, slots, trace)
-                accumulate(pending, node.inputs, found, trace)
+                arg_cts = node.linear.pull(node.residuals, slots, trace)
+                accumulate(pending, node.inputs, arg_cts, trace)
         return [pending[n][0] if n in pending else None for n in self.inputs]
 
     def pull_back(
@@ -409,18 +414,19 @@ class LinearMap:
         in_avals: Sequence[Aval],
         around: Callable[..., list[Any]] | None = None,
     ) -> list[Any]:
-        """Cotangents of the inputs, zeros written out; float0 for integers, weak for weak types.
+        """Cotangents of the inputs, with zeros written out: float0 for integers, weak for weak
+        types.
 
         Args:
-          cts: of the first outputs; those of the others (auxiliary data) are zero.
-          around: called as (pull, cotangents), in the place of `pull`.
+          cts: cotangents of the first outputs; the others (auxiliary data) have zero cotangents.
+          around: if given, called as `around(pull, cotangents)` instead of `pull(cotangents)`.
         """
         every = [*cts, *[None] * (len(self.outputs) - len(cts))]
-        found = self.pull(every) if around is None else around(self.pull, every)
+        input_cts = self.pull(every) if around is None else around(self.pull, every)
         for i, a in enumerate(in_avals):
-            if found[i] is None or a.weak_type or not a.inexact:
-                found[i] = full_tangent(a, found[i])
-        return found
+            if input_cts[i] is None or a.weak_type or not a.inexact:
+                input_cts[i] = full_tangent(a, input_cts[i])
+        return input_cts
 
 
 def float0_zeros(shape: Sequence[int]) -> np.ndarray[Any, Any]:
@@ -429,7 +435,7 @@ def float0_zeros(shape: Sequence[int]) -> np.ndarray[Any, Any]:
 
 
 def full_tangent(primal: Aval, t: Value | None) -> Value | np.ndarray[Any, Any]:
-    """A tangent, zeros written out; of a weak type where its primal is."""
+    """A tangent with zeros written out, of weak type where its primal is."""
     if not primal.inexact:
         return float0_zeros(primal.shape)
     full: Value = zeros(primal.strong()) if t is None else t
@@ -441,7 +447,7 @@ def full_tangent(primal: Aval, t: Value | None) -> Value | np.ndarray[Any, Any]:
 def accumulate(
     pending: dict[Node, list[Any]], places: Sequence[Any], cts: Sequence[Value | None], trace: Trace
 ) -> None:
-    """Adds cotangents to those that wait for the outputs in `places`."""
+    """Adds cotangents to those collected for the outputs in `places`."""
     for place, ct in zip(places, cts, strict=True):
         if place is None or ct is None:
             continue
@@ -460,14 +466,14 @@ def linearize(
     about: Callable[..., Any] | None = None,
     mask: Sequence[bool] | None = None,
 ) -> tuple[list[Any], LinearMap]:
-    """The outputs of `function` (a list of values) at `primals`, and its derivative there: in all
-    primals, or in those that `mask` names."""
+    """The outputs of `function` (a list of values) at `primals`, and its derivative there with
+    respect to all primals, or to those in `mask`."""
     kind = LocatingLinearizeTrace if locations_wanted() else LinearizeTrace
     trace = kind(current.trace, transform, about)
     nodes: list[Node] = []
     args: list[Any] = []
-    for p, wanted in zip(primals, mask or [True] * len(primals), strict=True):
-        if not wanted:
+    for p, is_active in zip(primals, mask or [True] * len(primals), strict=True):
+        if not is_active:
             args.append(p)
             continue
         aval = p.aval
@@ -486,7 +492,7 @@ def linearize(
         places.append(r.place if mine else None)
     tape, trace.tape = trace.tape, []
     if thread.check_tracer_leaks and about is not None:
-        r = None  # nothing here refers to tracers any more
+        r = None  # no reference to a tracer is left
         del args, results
         refuse_leaks(trace)
     return outs, LinearMap(tape, nodes, places)

@@ -1,10 +1,10 @@
-"""Plans: what an eager call of one signature runs, chosen at its first call and kept.
+"""Plans: what an eager call of one signature runs. The first call chooses it; every call runs it.
 
-A plan is of one operation, or of a program of several. Its `kernel` is a function of NumPy arrays
-where NumPy is the faster one for all of the work, and `None` where XLA does it, as one program.
-Every call of a signature runs its plan, the first one too: so all of them give the same bits.
+A plan is for one operation, or for a program of several. Its `kernel` is a function of NumPy arrays
+if NumPy is faster for the whole work, and `None` if XLA runs it as one program. Since the first
+call runs the plan too, all calls of a signature give the same bits.
 
-`EvaluateTrace.run` runs plans; under another trace a plan is the operations that it is of.
+`EvaluateTrace.run` runs plans. Under another trace a plan applies its operations.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,8 +20,8 @@ from ..core.aval import Aval, type_of
 from ..core.checking import check_jaxpr
 from ..core.host_policy import passed_on
 from ..core.jaxpr import Jaxpr, Var, run
-from ..core.messages import tell
 from ..core.primitive import Primitive
+from ..core.source import log_warning
 from ..core.trace import Params, Trace, current
 from .eager_tiers import host_function, host_share
 from .stage import InlineTemplate, StageTrace, leaked
@@ -33,7 +33,7 @@ class OperationPlan:
     """The plan of one operation.
 
     Attributes:
-      out: the output's aval; `None` of several outputs, which `arrays` makes.
+      out: the output's aval; `None` if there are several outputs, which `arrays` makes.
       kernel: the NumPy function, or `None`.
     """
 
@@ -51,7 +51,7 @@ class OperationPlan:
             tell_tier(str(primitive), avals, "XLA" if self.kernel is None else "NumPy")
 
     def arrays(self, results: Sequence[Any], args: Sequence[Array]) -> list[Array]:
-        """The outputs, of what the kernel returned."""
+        """The outputs, from the results of the kernel."""
         return list(map(Array, results, self.outs))
 
     def execute(self, args: Sequence[Array]) -> Any:
@@ -71,8 +71,7 @@ class OperationPlan:
 
 
 class PlanTrace(StageTrace):
-    """Records what an eager call computes: of a function with a derivative rule of its own, what
-    the function does."""
+    """Records what an eager call computes. A function with its own derivative rule is inlined."""
 
     __slots__ = ()
 
@@ -84,14 +83,15 @@ class ProgramPlan:
     """The plan of a program under one state of the switches.
 
     Args:
-      template: the program for `StageTrace.inline`, whose places of values the kernel has too.
-      single: whether it has one output that is no list.
+      template: the program for `StageTrace.inline`; the kernel numbers values in the same way.
+      single: True if the program returns one output that is not in a list.
 
     Attributes:
-      kernel: the NumPy function, or `None`; it returns what it computes, a list of all but one.
-      outputs: of each output its number among the inputs, or `~k` of the kernel's k-th result, and
-        its aval.
-      out: the aval of an output that is all, and new; otherwise `arrays` makes the outputs.
+      kernel: the NumPy function, or `None`. It returns its results, in a list unless there is one.
+      outputs: for each output its aval, and its number among the inputs, or `~k` for the kernel's
+        k-th result.
+      out: the aval of the output if it is the only one and new; otherwise `arrays` makes the
+        outputs.
     """
 
     __slots__ = (
@@ -120,7 +120,7 @@ class ProgramPlan:
             tell_tier(jaxpr.name, jaxpr.in_avals, "XLA" if self.kernel is None else "NumPy")
 
     def arrays(self, results: Sequence[Any], args: Sequence[Array]) -> Any:
-        """The outputs: arguments that are passed on, and new arrays of what the kernel returned."""
+        """The outputs: passed-on arguments, and new arrays for the kernel's results."""
         new = (results,) if self.one else results
         outs = []
         for place, out in self.outputs:
@@ -128,9 +128,9 @@ class ProgramPlan:
         return outs[0] if self.single else outs
 
     def execute(self, args: Sequence[Array]) -> Any:
-        """The outputs by a compiled program, or operation by operation where that is not wanted."""
+        """The outputs by a compiled program, or operation by operation under `disable_jit`."""
         if self.program is None or thread.disable_jit or None in map(type_of, args):
-            outs = run(self.jaxpr, args, current.base)  # it refuses a tracer, which has no type
+            outs = run(self.jaxpr, args, current.base)  # raises for a tracer, which has no type
         else:
             outs = run_program(self.program, args)
         return outs[0] if self.single else outs
@@ -145,14 +145,14 @@ class ProgramPlan:
 
 
 def host_steps(
-    jaxpr: Jaxpr, template: InlineTemplate, wanted: Sequence[int]
+    jaxpr: Jaxpr, template: InlineTemplate, results: Sequence[int]
 ) -> tuple[list[Any], list[int]] | None:
-    """The program as NumPy functions; `None` if XLA is the faster one for the whole, or has to do
-    a part of it.
+    """The program as NumPy functions; `None` if XLA is faster for the whole, or must do a part of
+    it.
 
-    Values are places in a list: the inputs, the fixed values, `None` for what nothing reads, and
-    then the results. The steps are (function, the places of its operands, whether it has several
-    results); the other list has the places of the template's values that are `wanted`.
+    Values are numbered: the inputs, the fixed values, one `None` for values that nothing reads, and
+    then the results. A step is (function, the numbers of its operands, whether it has several
+    results). The second list has the numbers of the template's values in `results`.
     """
     if any(e.primitive.evaluate_rule is None for e in jaxpr.equations):
         return None
@@ -172,7 +172,10 @@ def host_steps(
         if share > 1:
             return None
     nothing = len(jaxpr.invars) + len(template.fixed)
-    places, made = [*range(nothing)], nothing + 1  # of the template's values; the next result's
+    places, made = (
+        [*range(nothing)],
+        nothing + 1,
+    )  # numbers of the template's values; the next result's number
     steps: list[Any] = []
     for e, (primitive, _, ins, outs) in zip(jaxpr.equations, template.steps, strict=True):
         if e not in live:
@@ -185,14 +188,14 @@ def host_steps(
             steps.append((function, [places[i] for i in ins], primitive.multiple))
             places.extend(range(made, made + len(outs)))
             made += len(outs)
-    return steps, [places[i] for i in wanted]
+    return steps, [places[i] for i in results]
 
 
 def straight_line(
     steps: Sequence[Any], places: Sequence[int], fixed: Sequence[Any], count: int
 ) -> Kernel:
-    """One function of `count` NumPy arrays that runs the steps; it returns the value in `places`,
-    or a list of values unless they are one."""
+    """A function of `count` NumPy arrays that runs the steps; it returns the value in `places`, or
+    a list if there are several."""
     fixed = [*fixed, None]
     place = places[0] if len(places) == 1 else None
     if len(steps) == 1 and place == count + len(fixed):
@@ -217,9 +220,9 @@ def straight_line(
 
 
 def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:
-    """The program that XLA compiles; `None` if an operation runs in its own way outside `jit`.
+    """The program that XLA compiles; `None` if an operation has its own way to run outside `jit`.
 
-    A program that does nothing but call another one is replaced by the other one.
+    A program that only calls another program is replaced by that one.
     """
     e = jaxpr.equations[0] if len(jaxpr.equations) == 1 else None
     if e is not None and e.primitive.inside is not None and e.primitive.inside.inlinable:
@@ -234,7 +237,7 @@ def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:
 
 
 class PreparedProgram:
-    """A program that is run often, under any trace: `run(args, trace)` returns its outputs."""
+    """A program that runs often, under any trace: `run(args, trace)` returns its outputs."""
 
     __slots__ = ("jaxpr", "plan", "template")
 
@@ -243,12 +246,12 @@ class PreparedProgram:
         if thread.enable_checks:
             check_jaxpr(jaxpr)
         self.template: InlineTemplate | None = None
-        self.plan: ProgramPlan | None = None  # under the switches that it ran under last
+        self.plan: ProgramPlan | None = None  # for the switches of the last run
 
     def run(self, args: Sequence[Any], trace: Trace) -> list[Any]:
         """The outputs for values under a trace."""
         if trace is current.base:
-            plan = self.plan  # looked at here: a call less for each operation of a gradient
+            plan = self.plan  # tested here to save a call for each operation of a gradient
             if plan is None or plan.state is not thread.switches:
                 plan = self.planned()
             outs = plan.execute(args) if plan.kernel is None else trace.run(plan, args)
@@ -271,12 +274,12 @@ class PreparedProgram:
 
 
 def refuse_tracers(operation: str, args: Sequence[Any]) -> None:
-    """Raises UnexpectedTracerError for a tracer: plans compute at once."""
+    """Raises UnexpectedTracerError for a tracer, since plans compute at once."""
     for a in args:
         if isinstance(a, Tracer):
             raise leaked(a._trace, operation, a)
 
 
 def tell_tier(name: str, avals: Sequence[Aval], tier: str) -> None:
-    """Logs the tier that carries an operation or a program out."""
-    tell(f"{name} on {', '.join(map(str, avals))}: {tier}")
+    """Logs which tier runs an operation or a program."""
+    log_warning(f"{name} on {', '.join(map(str, avals))}: {tier}")

@@ -1,7 +1,4 @@
-"""Write it down: a trace that records equations into a jaxpr.
-
-Knows how to record; knows nothing of what the equations mean.
-"""
+"""Staging: a trace that records equations into a jaxpr."""
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
@@ -14,17 +11,19 @@ from ..core.aval import Aval
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import Primitive
-from ..core.source import function_line, noted, user_line
+from ..core.ref import Ref, StandIn
+from ..core.source import function_line
 from ..core.source_location import location_of
 from ..core.trace import Params, Trace, current, locations_wanted, under
 from ..core.value import Value
+from ..user_lines import noted, user_line
 from .debugging.leaks import refuse_leaks
 
 T = TypeVar("T")
 
 
 class StageTracer(Tracer):
-    """Stands for one variable of the jaxpr being written."""
+    """A variable of the jaxpr that is being recorded."""
 
     __slots__ = ("_var",)
 
@@ -44,7 +43,7 @@ var_of = attrgetter("_var")
 
 
 class StageTrace(Trace):
-    """Records every operation as an equation; operations that the caller wants done now too."""
+    """Records every operation as an equation, also operations on known values."""
 
     __slots__ = (
         "captured",
@@ -56,6 +55,7 @@ class StageTrace(Trace):
         "names",
         "outside",
         "record",
+        "stand_ins",
         "transform",
     )
 
@@ -67,10 +67,11 @@ class StageTrace(Trace):
         self.inputs: list[StageTracer] = []
         self.names: Any = ()
         self.transform, self.function = transform, function
-        self.outside: Trace | None = None  # the trace that this one is made in
+        self.outside: Trace | None = None  # the trace in which this one was made
         self.closed = False
-        self.record: Any = ((), ())  # what it consisted of, once closed: equations and inputs
-        self.locating = False  # whether equations get the user's line; rules' own programs never do
+        self.record: Any = ((), ())  # its equations and inputs, once closed
+        self.stand_ins: dict[Ref, StandIn] | None = None  # by ref from outside; None: not followed
+        self.locating = False  # True if equations get the user's line; programs of rules never do
 
     def add_inputs(self, avals: Iterable[Aval | None]) -> list[Any]:
         """New inputs of the program; `None` for `None`."""
@@ -110,7 +111,7 @@ class StageTrace(Trace):
         return StageTracer(self, out, var)
 
     def inline(self, template: "InlineTemplate", args: Sequence[Any]) -> list[Any]:
-        """Copies a program's equations into this one: what interpreting it would record, faster."""
+        """Copies a program's equations into this one, which is faster than interpreting it."""
         equations = self.equations
         if equations is None:
             raise leaked(self, template.name)
@@ -142,17 +143,17 @@ class StageTrace(Trace):
         rules: Any,
         args: Sequence[Value],
     ) -> Any:
-        """A function with a derivative rule of its own: one equation that keeps both."""
+        """Records a function that has its own derivative rule as one equation with both."""
         assert primitive.inside is not None
         assert primitive.inside.stage_custom is not None
         return primitive.inside.stage_custom(primitive, function, rules, args)
 
     def value_of(self, tracer: StageTracer) -> Any:
-        """The array that a tracer stands for, if that is known: see `concrete_stage.py`."""
+        """The array behind a tracer, if it is known: see `concrete.py`."""
         return None
 
     def capture(self, x: Any, operation: str = "return") -> StageTracer:
-        """The constant that stands for a value from outside."""
+        """The constant for a value from outside."""
         key = id(x)
         if key not in self.captured:
             check_open(x, self, operation)
@@ -166,6 +167,25 @@ class StageTrace(Trace):
         if x.type is x.aval and not x.aval.ndim:
             return x
         return self.capture(x)._var
+
+    def stand_in(self, ref: Ref, operation: str) -> StandIn:
+        """The stand-in for a ref from outside: its first value is one more input."""
+        if self.stand_ins is None:
+            cure = "pass the value as an argument, and return the new value"
+            by = self.transform
+            if by == "trace":  # the program of a rule
+                by = "a derivative of a whole program"
+                cure = "differentiate inside the outermost jit or loop: jit(grad(f))"
+            raise noted(
+                TypeError(
+                    f"{operation}: a Ref of {ref.aval} from outside is used in "
+                    f"{function_line(self.function)}, which {by} traces: the program can't read or "
+                    f"write refs from outside\n  fix: {cure}"
+                )
+            )
+        if ref not in self.stand_ins:
+            self.stand_ins[ref] = StandIn(self.add_inputs([ref.aval])[0], self)
+        return self.stand_ins[ref]
 
     def finish(self, outputs: Sequence[Any], name: str = "main") -> Jaxpr:
         """The jaxpr from the inputs to `outputs`; the trace is closed."""
@@ -189,11 +209,15 @@ class StageTrace(Trace):
         """Ends the trace: its tracers can't be used from now on."""
         if self.equations is not None:
             self.record = self.equations, [*map(var_of, self.inputs)]
-            self.equations, self.inputs = None, []  # no cycle of references: freed at once
+            self.equations, self.inputs, self.stand_ins = (
+                None,
+                [],
+                None,
+            )  # no reference cycle is left, so it is freed at once
             self.closed = True
 
     def origin(self, tracer: StageTracer) -> str:
-        """The origin of a tracer, for the message when it is used too late."""
+        """The origin of a tracer, for the message if it is used too late."""
         equations, inputs = self.record
         for e in equations:
             if tracer._var in e.outvars:
@@ -231,22 +255,22 @@ class StageTrace(Trace):
 
     def depends_on(self, tracer: StageTracer) -> list[str]:
         """The names of the inputs that a value was computed from."""
-        wanted = {tracer._var}
+        needed = {tracer._var}
         for equation in reversed(self.equations or []):
-            if not wanted.isdisjoint(equation.outvars):
-                wanted.update(v for v in equation.inputs if type(v) is Var)
+            if not needed.isdisjoint(equation.outvars):
+                needed.update(v for v in equation.inputs if type(v) is Var)
         names = self.names() if callable(self.names) else self.names
         return [
             names[i] if i < len(names) else f"#{i}"
             for i, t in enumerate(self.inputs)
-            if t._var in wanted
+            if t._var in needed
         ]
 
 
 class InlineTemplate:
-    """A jaxpr written for `StageTrace.inline`: variables are places in a list.
+    """A jaxpr prepared for `StageTrace.inline`, with its values numbered.
 
-    First the inputs, then constants and literals, then the results in their order.
+    The inputs come first, then constants and literals, then the results in order.
     """
 
     __slots__ = ("fixed", "name", "outputs", "steps")
@@ -277,7 +301,7 @@ class InlineTemplate:
 
 
 def check_open(x: Any, user: Any, operation: str) -> None:
-    """Refuses a tracer whose trace has ended, or is made inside the trace that is to use it."""
+    """Refuses a tracer whose trace has ended, or was begun inside the trace that uses it."""
     if isinstance(x, Tracer):
         trace = x._trace
         if trace.has_ended():
@@ -289,23 +313,23 @@ def check_open(x: Any, user: Any, operation: str) -> None:
 
 
 def leaked(trace: Trace, operation: str, tracer: Any = None) -> Exception:
-    """The error for a tracer that is used where its trace isn't being made."""
+    """The error for a tracer that is used outside its trace."""
     return noted(errors.UnexpectedTracerError(leak_text(trace, operation, tracer)))
 
 
 def leak_text(trace: Trace, operation: str, tracer: Any) -> str:
-    """The message for a tracer that is used where its trace isn't being made."""
-    what = f"a traced {tracer.aval}" if tracer is not None else "a traced value"
+    """The message for a tracer that is used outside its trace."""
+    subject = f"a traced {tracer.aval}" if tracer is not None else "a traced value"
     where = function_line(trace.function) if trace.function is not None else "a function"
     if not trace.closed:
         return (
-            f"{operation}: {what} from {trace.transform} of {where} is used where that "
+            f"{operation}: {subject} from {trace.transform} of {where} is used where that "
             "transformation can't follow it: in a derivative rule, callback or thread that closes "
             f"over it\n  used: {user_line()}\n  fix: pass the value as an argument"
         )
     made = trace.origin(tracer) if tracer is not None else ""
     return (
-        f"{operation}: {what} from {trace.transform} of {where} is used after that trace has "
+        f"{operation}: {subject} from {trace.transform} of {where} is used after that trace has "
         "ended\n"
         f"  created: {made}{', ' if made else ''}while {where} was traced\n"
         f"  used: {user_line()}\n"
@@ -314,7 +338,8 @@ def leak_text(trace: Trace, operation: str, tracer: Any) -> str:
 
 
 def closes_over(name: str, kind: str = "custom derivative") -> TypeError:
-    """The error for a derivative in what a function with a rule of its own closes over."""
+    """The error for a derivative with respect to a value that a function with its own rule closes
+    over."""
     return TypeError(
         f"{kind}: {name} closes over a value that is being differentiated; its rule says nothing "
         "of that value\n  fix: pass the value as an argument (closure_convert helps)"
@@ -335,9 +360,9 @@ def stage(
 
     Args:
       avals: the arguments' avals.
-      transform, about, names: for messages: which transformation traces, the user's function, and
-        what its arguments are called (a list, or a function that returns it).
-      trace: a new one of another kind than `StageTrace`.
+      transform, about, names: for messages: the transformation that traces, the user's function,
+        and the names of its arguments (a list, or a function that returns it).
+      trace: a trace to use instead of a new `StageTrace`.
     """
     if trace is None:
         trace = StageTrace(transform, about if about is not None else function)
@@ -360,8 +385,8 @@ def stage_with_aux(
     names: Any = (),
     trace: StageTrace | None = None,
 ) -> tuple[Jaxpr, T]:
-    """As `stage`, of a function that returns its outputs and something else, which is returned
-    beside the jaxpr: a mask, say."""
+    """Like `stage`, for a function that returns its outputs and something else, such as a mask,
+    which is returned beside the jaxpr."""
     if trace is None:
         trace = StageTrace("trace", about if about is not None else function)
     trace.names = names

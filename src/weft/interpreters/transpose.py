@@ -1,7 +1,4 @@
-"""Run a linear program backwards: from output cotangents to input cotangents.
-
-Knows transpose rules; knows nothing of derivatives.
-"""
+"""Transposition: runs a linear program backwards, from output cotangents to input cotangents."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -19,7 +16,7 @@ from ..primitives.structural import add
 from .dependence import partition_equations
 from .stage import StageTrace
 
-_NOWHERE = nullcontext()  # nobody notes lines: one attribute test an equation
+_NOWHERE = nullcontext()  # without recorded lines this costs one attribute test an equation
 
 
 def no_tangents(params: Params) -> TypeError:
@@ -34,20 +31,20 @@ def no_tangents(params: Params) -> TypeError:
 def transpose(
     jaxpr: Jaxpr, n_known: int, ct_mask: Sequence[bool]
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """The transposed program: (known inputs, given cotangents) -> cotangents that aren't zero.
+    """The transposed program: (known inputs, given cotangents) -> the nonzero cotangents.
 
     Args:
       jaxpr: linear in its inputs after the first `n_known`.
-      ct_mask: which outputs have a cotangent; the others' is zero.
-    Returns: the program, and which linear inputs it returns a cotangent for.
+      ct_mask: which outputs have a cotangent; the others' cotangents are zero.
+    Returns: the program, and a mask of the linear inputs that get a cotangent.
     """
     trace = StageTrace("transposition", jaxpr.name)
-    known = trace.add_inputs(jaxpr.in_avals[:n_known])
+    primal_inputs = trace.add_inputs(jaxpr.in_avals[:n_known])
     cts = trace.add_inputs(
         [a.strong() if m else None for a, m in zip(jaxpr.out_avals, ct_mask, strict=True)]
     )
     try:
-        results = under(trace, backward, jaxpr, known, cts, trace)
+        results = under(trace, backward, jaxpr, primal_inputs, cts, trace)
         nonzero = tuple([r is not None for r in results])
         return trace.finish(active(results, nonzero), jaxpr.name + "_t"), nonzero
     except BaseException:
@@ -56,15 +53,15 @@ def transpose(
 
 
 def backward(
-    jaxpr: Jaxpr, known: Sequence[Value], cts: Sequence[Value | None], trace: Trace
+    jaxpr: Jaxpr, primals: Sequence[Value], cts: Sequence[Value | None], trace: Trace
 ) -> list[Any]:
     """Cotangents for the inputs after the known ones, under the current trace.
 
-    Equations that no linear input enters are computed first, forwards.
+    Equations that depend on no linear input are computed first.
     """
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
-    env.update(zip(jaxpr.invars, known, strict=False))
-    inputs = jaxpr.invars[len(known) :]
+    env.update(zip(jaxpr.invars, primals, strict=False))
+    inputs = jaxpr.invars[len(primals) :]
     linear = set(inputs)
     tape: list[Equation] = []
     checking = thread.enable_checks

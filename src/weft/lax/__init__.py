@@ -12,12 +12,12 @@ __all__, __getattr__, __dir__ = exports(
         ".higher_order.cond": "cond:cond_p",
         ".higher_order.scan": "scan:scan_p",
         ".higher_order.while_loop": "while_loop:while_p",
-        ".primitives.any_reduction": "reduce:reduce_p",
         ".primitives.arithmetic": """
             abs_:abs_p cbrt:cbrt_p ceil:ceil_p div:div_p floor:floor_p integer_pow:integer_pow_p
             is_finite:is_finite_p max_:max_p min_:min_p mul:mul_p neg:neg_p nextafter:nextafter_p
             rem:rem_p round_:round_p rsqrt:rsqrt_p sign:sign_p sqrt:sqrt_p square:square_p sub:sub_p
         """,
+        ".primitives.bessel_functions": "bessel_i0e:bessel_i0e_p bessel_i1e:bessel_i1e_p",
         ".primitives.bitwise": """
             bitwise_and:and_p clz:clz_p bitwise_not:not_p bitwise_or:or_p
             population_count:population_count_p shift_left:shift_left_p
@@ -30,7 +30,6 @@ __all__, __getattr__, __dir__ = exports(
         """,
         ".primitives.comparison": "eq:eq_p ge:ge_p gt:gt_p le:le_p lt:lt_p ne:ne_p",
         ".primitives.complex_numbers": "complex_:complex_p conj:conj_p imag:imag_p real:real_p",
-        ".primitives.contraction": "dot_general:dot_general_p",
         ".primitives.conversion": """
             bitcast_convert_type:bitcast_convert_type_p reduce_precision:reduce_precision_p
         """,
@@ -43,8 +42,16 @@ __all__, __getattr__, __dir__ = exports(
         ".primitives.dynamic_slicing": """
             dynamic_slice:dynamic_slice_p dynamic_update_slice:dynamic_update_slice_p
         """,
+        ".primitives.error_functions": "erf_inv:erf_inv_p erf:erf_p erfc:erfc_p",
+        ".primitives.exponential": """
+            exp2:exp2_p exp:exp_p expm1:expm1_p log1p:log1p_p log:log_p logistic:logistic_p
+            pow_:pow_p
+        """,
         ".primitives.fourier": "fft:fft_p",
-        ".primitives.incomplete": """
+        ".primitives.gamma_functions": """
+            digamma:digamma_p lgamma:lgamma_p polygamma:polygamma_p zeta:zeta_p
+        """,
+        ".primitives.incomplete_gamma_beta": """
             igamma_grad_a:igamma_grad_a_p igamma:igamma_p igammac:igammac_p
             random_gamma_grad:random_gamma_grad_p
             regularized_incomplete_beta:regularized_incomplete_beta_p
@@ -53,7 +60,8 @@ __all__, __getattr__, __dir__ = exports(
             gather:gather_p scatter_add:scatter_add_p scatter_max:scatter_max_p
             scatter_min:scatter_min_p scatter_mul:scatter_mul_p scatter:scatter_p
         """,
-        ".primitives.reduction": """
+        ".primitives.products": "dot_general:dot_general_p",
+        ".primitives.reductions": """
             argmax:argmax_p argmin:argmin_p reduce_and:reduce_and_p reduce_max:reduce_max_p
             reduce_min:reduce_min_p reduce_or:reduce_or_p reduce_prod:reduce_prod_p
             reduce_xor:reduce_xor_p
@@ -66,20 +74,16 @@ __all__, __getattr__, __dir__ = exports(
             concatenate:concatenate_p pad:pad_p rev:rev_p slice_:slice_p split:split_p
         """,
         ".primitives.sorting": "sort:sort_p top_k:top_k_p",
-        ".primitives.special": """
-            bessel_i0e:bessel_i0e_p bessel_i1e:bessel_i1e_p digamma:digamma_p erf_inv:erf_inv_p
-            erf:erf_p erfc:erfc_p lgamma:lgamma_p polygamma:polygamma_p zeta:zeta_p
-        """,
         ".primitives.structural": """
             add:add_p broadcast_in_dim:broadcast_in_dim_p
             convert_element_type:convert_element_type_p reduce_sum:reduce_sum_p reshape:reshape_p
             transpose:transpose_p
         """,
-        ".primitives.transcendental": """
+        ".primitives.trigonometric": """
             acos:acos_p acosh:acosh_p asin:asin_p asinh:asinh_p atan2:atan2_p atan:atan_p
-            atanh:atanh_p cos:cos_p cosh:cosh_p exp2:exp2_p exp:exp_p expm1:expm1_p log1p:log1p_p
-            log:log_p logistic:logistic_p pow_:pow_p sin:sin_p sinh:sinh_p tan:tan_p tanh:tanh_p
+            atanh:atanh_p cos:cos_p cosh:cosh_p sin:sin_p sinh:sinh_p tan:tan_p tanh:tanh_p
         """,
+        ".primitives.variadic_reductions": "reduce:reduce_p",
         ".primitives.windows": """
             reduce_window_max:reduce_window_max_p reduce_window_min:reduce_window_min_p
             reduce_window_sum:reduce_window_sum_p
@@ -89,18 +93,14 @@ __all__, __getattr__, __dir__ = exports(
             RoundingMethod abs add cbrt ceil div floor integer_pow is_finite max min mul neg
             nextafter reciprocal rem round rsqrt sign sqrt square sub
         """,
-        "associative": "associative_scan",
+        "associative_scans": "associative_scan",
         "bitwise": """
             bitwise_and bitwise_not bitwise_or bitwise_xor clz mulhi population_count shift_left
             shift_right_arithmetic shift_right_logical
         """,
         "comparison": "eq ge gt le lt ne",
         "complex_numbers": "complex conj imag real",
-        "contraction": """
-            DotAlgorithm DotAlgorithmPreset DotDimensionNumbers Precision PrecisionLike batch_matmul
-            dot dot_general
-        """,
-        "control_flow": "cond platform_dependent switch",
+        "conditionals": "cond platform_dependent switch",
         "conversion": "bitcast_convert_type convert_element_type dtype reduce_precision",
         "convolution": """
             ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers conv conv_dimension_numbers
@@ -113,33 +113,37 @@ __all__, __getattr__, __dir__ = exports(
         """,
         "creation": "broadcasted_iota empty full full_like iota zeros_like_array",
         "cumulative": "cumlogsumexp cummax cummin cumprod cumsum",
+        "exponential": "exp exp2 expm1 log log1p logistic pow",
         "fourier": "FftType fft",
         "indexing": """
             GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather index_take
             scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub
         """,
-        "joining": "concatenate pad rev split stack unstack",
+        "joining": "concatenate split stack unstack",
         "local_convolution": "conv_general_dilated_local",
         "loops": "fori_loop map scan while_loop",
-        "pads": "padtype_to_pads",
+        "padding": "pad padtype_to_pads",
         "parallel": """
             all_gather all_to_all axis_index axis_size pmax pmean pmin ppermute pshuffle psum
             psum_scatter pswapaxes
         """,
-        "placement": "with_sharding_constraint",
+        "products": """
+            DotAlgorithm DotAlgorithmPreset DotDimensionNumbers Precision PrecisionLike batch_matmul
+            dot dot_general scaled_dot
+        """,
         "ragged_products": "RaggedDotDimensionNumbers ragged_dot ragged_dot_general",
         "random_numbers": "RandomAlgorithm rng_bit_generator rng_uniform",
-        "reduction": """
+        "reductions": """
             argmax argmin reduce reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum
             reduce_xor
         """,
-        "scaled_products": "scaled_dot",
         "select_windows": "select_and_gather_add select_and_scatter select_and_scatter_add",
         "selection": "clamp optimization_barrier select select_n stop_gradient tie_in",
         "shapes": """
             broadcast broadcast_in_dim broadcast_like broadcast_shapes broadcast_to_rank collapse
-            expand_dims reshape squeeze tile transpose
+            expand_dims reshape rev squeeze tile transpose
         """,
+        "sharding_constraint": "with_sharding_constraint",
         "slicing": """
             dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_update_index_in_dim
             dynamic_update_slice dynamic_update_slice_in_dim index_in_dim slice slice_in_dim
@@ -150,10 +154,7 @@ __all__, __getattr__, __dir__ = exports(
             bessel_i0e bessel_i1e betainc digamma erf erf_inv erfc igamma igamma_grad_a igammac
             lgamma polygamma random_gamma_grad zeta
         """,
-        "transcendental": """
-            acos acosh asin asinh atan atan2 atanh cos cosh exp exp2 expm1 log log1p logistic pow
-            sin sinh tan tanh
-        """,
+        "trigonometric": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
         "windows": "reduce_window reduce_window_shape_tuple",
     },
     modules="linalg",

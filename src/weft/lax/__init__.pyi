@@ -1,28 +1,31 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
 from ..higher_order import cond as _cond, scan as _scan, while_loop as _while_loop
 from ..primitives import (
-    any_reduction as _any_reduction,
     arithmetic as _arithmetic,
+    bessel_functions as _bessel_functions,
     bitwise as _bitwise,
     collectives as _collectives,
     comparison as _comparison,
     complex_numbers as _complex_numbers,
-    contraction as _contraction,
     conversion as _conversion,
     convolution as _convolution,
     creation as _creation,
     cumulative as _cumulative,
     dynamic_slicing as _dynamic_slicing,
+    error_functions as _error_functions,
+    exponential as _exponential,
     fourier as _fourier,
-    incomplete as _incomplete,
+    gamma_functions as _gamma_functions,
+    incomplete_gamma_beta as _incomplete_gamma_beta,
     indexing as _indexing,
-    reduction as _reduction,
+    products as _products,
+    reductions as _reductions,
     selection as _selection,
     slicing as _slicing,
     sorting as _sorting,
-    special as _special,
     structural as _structural,
-    transcendental as _transcendental,
+    trigonometric as _trigonometric,
+    variadic_reductions as _variadic_reductions,
     windows as _windows,
 )
 from . import linalg as linalg
@@ -51,7 +54,7 @@ from .arithmetic import (
     square as square,
     sub as sub,
 )
-from .associative import associative_scan as associative_scan
+from .associative_scans import associative_scan as associative_scan
 from .bitwise import (
     bitwise_and as bitwise_and,
     bitwise_not as bitwise_not,
@@ -66,17 +69,7 @@ from .bitwise import (
 )
 from .comparison import eq as eq, ge as ge, gt as gt, le as le, lt as lt, ne as ne
 from .complex_numbers import complex as complex, conj as conj, imag as imag, real as real
-from .contraction import (
-    DotAlgorithm as DotAlgorithm,
-    DotAlgorithmPreset as DotAlgorithmPreset,
-    DotDimensionNumbers as DotDimensionNumbers,
-    Precision as Precision,
-    PrecisionLike as PrecisionLike,
-    batch_matmul as batch_matmul,
-    dot as dot,
-    dot_general as dot_general,
-)
-from .control_flow import cond as cond, platform_dependent as platform_dependent, switch as switch
+from .conditionals import cond as cond, platform_dependent as platform_dependent, switch as switch
 from .conversion import (
     bitcast_convert_type as bitcast_convert_type,
     convert_element_type as convert_element_type,
@@ -114,6 +107,15 @@ from .cumulative import (
     cumprod as cumprod,
     cumsum as cumsum,
 )
+from .exponential import (
+    exp as exp,
+    exp2 as exp2,
+    expm1 as expm1,
+    log as log,
+    log1p as log1p,
+    logistic as logistic,
+    pow as pow,
+)
 from .fourier import FftType as FftType, fft as fft
 from .indexing import (
     GatherDimensionNumbers as GatherDimensionNumbers,
@@ -129,17 +131,10 @@ from .indexing import (
     scatter_mul as scatter_mul,
     scatter_sub as scatter_sub,
 )
-from .joining import (
-    concatenate as concatenate,
-    pad as pad,
-    rev as rev,
-    split as split,
-    stack as stack,
-    unstack as unstack,
-)
+from .joining import concatenate as concatenate, split as split, stack as stack, unstack as unstack
 from .local_convolution import conv_general_dilated_local as conv_general_dilated_local
 from .loops import fori_loop as fori_loop, map as map, scan as scan, while_loop as while_loop
-from .pads import padtype_to_pads as padtype_to_pads
+from .padding import pad as pad, padtype_to_pads as padtype_to_pads
 from .parallel import (
     all_gather as all_gather,
     all_to_all as all_to_all,
@@ -154,7 +149,17 @@ from .parallel import (
     psum_scatter as psum_scatter,
     pswapaxes as pswapaxes,
 )
-from .placement import with_sharding_constraint as with_sharding_constraint
+from .products import (
+    DotAlgorithm as DotAlgorithm,
+    DotAlgorithmPreset as DotAlgorithmPreset,
+    DotDimensionNumbers as DotDimensionNumbers,
+    Precision as Precision,
+    PrecisionLike as PrecisionLike,
+    batch_matmul as batch_matmul,
+    dot as dot,
+    dot_general as dot_general,
+    scaled_dot as scaled_dot,
+)
 from .ragged_products import (
     RaggedDotDimensionNumbers as RaggedDotDimensionNumbers,
     ragged_dot as ragged_dot,
@@ -165,7 +170,7 @@ from .random_numbers import (
     rng_bit_generator as rng_bit_generator,
     rng_uniform as rng_uniform,
 )
-from .reduction import (
+from .reductions import (
     argmax as argmax,
     argmin as argmin,
     reduce as reduce,
@@ -177,7 +182,6 @@ from .reduction import (
     reduce_sum as reduce_sum,
     reduce_xor as reduce_xor,
 )
-from .scaled_products import scaled_dot as scaled_dot
 from .select_windows import (
     select_and_gather_add as select_and_gather_add,
     select_and_scatter as select_and_scatter,
@@ -200,10 +204,12 @@ from .shapes import (
     collapse as collapse,
     expand_dims as expand_dims,
     reshape as reshape,
+    rev as rev,
     squeeze as squeeze,
     tile as tile,
     transpose as transpose,
 )
+from .sharding_constraint import with_sharding_constraint as with_sharding_constraint
 from .slicing import (
     dynamic_index_in_dim as dynamic_index_in_dim,
     dynamic_slice as dynamic_slice,
@@ -239,7 +245,7 @@ from .special import (
     random_gamma_grad as random_gamma_grad,
     zeta as zeta,
 )
-from .transcendental import (
+from .trigonometric import (
     acos as acos,
     acosh as acosh,
     asin as asin,
@@ -249,13 +255,6 @@ from .transcendental import (
     atanh as atanh,
     cos as cos,
     cosh as cosh,
-    exp as exp,
-    exp2 as exp2,
-    expm1 as expm1,
-    log as log,
-    log1p as log1p,
-    logistic as logistic,
-    pow as pow,
     sin as sin,
     sinh as sinh,
     tan as tan,
@@ -269,7 +268,6 @@ from .windows import (
 cond_p = _cond.cond
 scan_p = _scan.scan
 while_p = _while_loop.while_loop
-reduce_p = _any_reduction.reduce
 abs_p = _arithmetic.abs_
 cbrt_p = _arithmetic.cbrt
 ceil_p = _arithmetic.ceil
@@ -289,6 +287,8 @@ sign_p = _arithmetic.sign
 sqrt_p = _arithmetic.sqrt
 square_p = _arithmetic.square
 sub_p = _arithmetic.sub
+bessel_i0e_p = _bessel_functions.bessel_i0e
+bessel_i1e_p = _bessel_functions.bessel_i1e
 and_p = _bitwise.bitwise_and
 clz_p = _bitwise.clz
 not_p = _bitwise.bitwise_not
@@ -316,7 +316,6 @@ complex_p = _complex_numbers.complex_
 conj_p = _complex_numbers.conj
 imag_p = _complex_numbers.imag
 real_p = _complex_numbers.real
-dot_general_p = _contraction.dot_general
 bitcast_convert_type_p = _conversion.bitcast_convert_type
 reduce_precision_p = _conversion.reduce_precision
 conv_general_dilated_p = _convolution.conv_general_dilated
@@ -328,26 +327,41 @@ cumprod_p = _cumulative.cumprod
 cumsum_p = _cumulative.cumsum
 dynamic_slice_p = _dynamic_slicing.dynamic_slice
 dynamic_update_slice_p = _dynamic_slicing.dynamic_update_slice
+erf_inv_p = _error_functions.erf_inv
+erf_p = _error_functions.erf
+erfc_p = _error_functions.erfc
+exp2_p = _exponential.exp2
+exp_p = _exponential.exp
+expm1_p = _exponential.expm1
+log1p_p = _exponential.log1p
+log_p = _exponential.log
+logistic_p = _exponential.logistic
+pow_p = _exponential.pow_
 fft_p = _fourier.fft
-igamma_grad_a_p = _incomplete.igamma_grad_a
-igamma_p = _incomplete.igamma
-igammac_p = _incomplete.igammac
-random_gamma_grad_p = _incomplete.random_gamma_grad
-regularized_incomplete_beta_p = _incomplete.regularized_incomplete_beta
+digamma_p = _gamma_functions.digamma
+lgamma_p = _gamma_functions.lgamma
+polygamma_p = _gamma_functions.polygamma
+zeta_p = _gamma_functions.zeta
+igamma_grad_a_p = _incomplete_gamma_beta.igamma_grad_a
+igamma_p = _incomplete_gamma_beta.igamma
+igammac_p = _incomplete_gamma_beta.igammac
+random_gamma_grad_p = _incomplete_gamma_beta.random_gamma_grad
+regularized_incomplete_beta_p = _incomplete_gamma_beta.regularized_incomplete_beta
 gather_p = _indexing.gather
 scatter_add_p = _indexing.scatter_add
 scatter_max_p = _indexing.scatter_max
 scatter_min_p = _indexing.scatter_min
 scatter_mul_p = _indexing.scatter_mul
 scatter_p = _indexing.scatter
-argmax_p = _reduction.argmax
-argmin_p = _reduction.argmin
-reduce_and_p = _reduction.reduce_and
-reduce_max_p = _reduction.reduce_max
-reduce_min_p = _reduction.reduce_min
-reduce_or_p = _reduction.reduce_or
-reduce_prod_p = _reduction.reduce_prod
-reduce_xor_p = _reduction.reduce_xor
+dot_general_p = _products.dot_general
+argmax_p = _reductions.argmax
+argmin_p = _reductions.argmin
+reduce_and_p = _reductions.reduce_and
+reduce_max_p = _reductions.reduce_max
+reduce_min_p = _reductions.reduce_min
+reduce_or_p = _reductions.reduce_or
+reduce_prod_p = _reductions.reduce_prod
+reduce_xor_p = _reductions.reduce_xor
 clamp_p = _selection.clamp
 copy_p = _selection.copy
 optimization_barrier_p = _selection.optimization_barrier
@@ -359,41 +373,26 @@ slice_p = _slicing.slice_
 split_p = _slicing.split
 sort_p = _sorting.sort
 top_k_p = _sorting.top_k
-bessel_i0e_p = _special.bessel_i0e
-bessel_i1e_p = _special.bessel_i1e
-digamma_p = _special.digamma
-erf_inv_p = _special.erf_inv
-erf_p = _special.erf
-erfc_p = _special.erfc
-lgamma_p = _special.lgamma
-polygamma_p = _special.polygamma
-zeta_p = _special.zeta
 add_p = _structural.add
 broadcast_in_dim_p = _structural.broadcast_in_dim
 convert_element_type_p = _structural.convert_element_type
 reduce_sum_p = _structural.reduce_sum
 reshape_p = _structural.reshape
 transpose_p = _structural.transpose
-acos_p = _transcendental.acos
-acosh_p = _transcendental.acosh
-asin_p = _transcendental.asin
-asinh_p = _transcendental.asinh
-atan2_p = _transcendental.atan2
-atan_p = _transcendental.atan
-atanh_p = _transcendental.atanh
-cos_p = _transcendental.cos
-cosh_p = _transcendental.cosh
-exp2_p = _transcendental.exp2
-exp_p = _transcendental.exp
-expm1_p = _transcendental.expm1
-log1p_p = _transcendental.log1p
-log_p = _transcendental.log
-logistic_p = _transcendental.logistic
-pow_p = _transcendental.pow_
-sin_p = _transcendental.sin
-sinh_p = _transcendental.sinh
-tan_p = _transcendental.tan
-tanh_p = _transcendental.tanh
+acos_p = _trigonometric.acos
+acosh_p = _trigonometric.acosh
+asin_p = _trigonometric.asin
+asinh_p = _trigonometric.asinh
+atan2_p = _trigonometric.atan2
+atan_p = _trigonometric.atan
+atanh_p = _trigonometric.atanh
+cos_p = _trigonometric.cos
+cosh_p = _trigonometric.cosh
+sin_p = _trigonometric.sin
+sinh_p = _trigonometric.sinh
+tan_p = _trigonometric.tan
+tanh_p = _trigonometric.tanh
+reduce_p = _variadic_reductions.reduce
 reduce_window_max_p = _windows.reduce_window_max
 reduce_window_min_p = _windows.reduce_window_min
 reduce_window_sum_p = _windows.reduce_window_sum

@@ -1,19 +1,19 @@
-"""The exactness to compute elementary functions with. Knows no function."""
+"""AccuracyMode and Tolerance: the accuracy with which elementary functions are computed."""
 
 import dataclasses
 import enum
 from typing import Any
 
-from ..core.source import noted
 from ..interpreters.eager_tiers import accelerated
+from ..user_lines import noted
 
 __all__ = ["AccuracyMode", "Tolerance"]
 
 
 class AccuracyMode(enum.Enum):
-    """The implementation to take of an elementary function: the usual, or the most exact one.
+    """The implementation of an elementary function: the default or the most accurate.
 
-    On a CPU each has one implementation, which is both.
+    On a CPU they are the same.
     """
 
     HIGHEST = 1
@@ -27,8 +27,8 @@ class AccuracyMode(enum.Enum):
 class Tolerance:
     """Bounds of a function's error: absolute, relative, and in units in the last place.
 
-    Nothing takes one: XLA's compilers for CPUs and GPUs accept bounds and don't look at them, so
-    that they would hold by chance only.
+    Every function refuses one: XLA's compilers for CPUs and GPUs accept such bounds but ignore
+    them, so they would hold only by chance.
 
     Args:
       atol, rtol: floats, 0 or more.
@@ -56,7 +56,7 @@ class Tolerance:
 
 
 def check_accuracy(name: str, accuracy: Any) -> None:
-    """Refuses an accuracy that the function wouldn't be computed with."""
+    """Raises an error for an accuracy that cannot be guaranteed."""
     if accuracy is None or accuracy is AccuracyMode.DEFAULT:
         return
     if accuracy is AccuracyMode.HIGHEST:

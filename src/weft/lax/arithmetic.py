@@ -1,4 +1,8 @@
-"""Elementwise arithmetic. Nothing is promoted: operands have one dtype."""
+"""Elementwise arithmetic: add, sub, mul, div, rem, neg, abs, sign, reciprocal, max, min, square,
+sqrt, rsqrt, cbrt, integer_pow; rounding: floor, ceil, round; is_finite and nextafter.
+
+Nothing is promoted: operands have one dtype.
+"""
 
 from .. import dtypes
 from ..core.array import Array, as_value
@@ -85,8 +89,8 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
     """
     values = same_type("mul", ("x", "y"), x, y)
     if out_dtype is not None:
-        wanted = dtypes.requested_dtype(out_dtype, "mul")
-        values = [structural.convert_element_type(as_value(v), dtype=wanted) for v in values]
+        result_dtype = dtypes.requested_dtype(out_dtype, "mul")
+        values = [structural.convert_element_type(as_value(v), dtype=result_dtype) for v in values]
     return p.mul(*values)
 
 
@@ -196,7 +200,7 @@ def abs(x: ArrayLike) -> Array:
 
     Args:
       x: array of an integer, float or complex dtype.
-    Returns: array of x's shape and dtype; for complex x that of its parts.
+    Returns: array of x's shape and dtype; for complex x the dtype of its parts.
     Raises: TypeError: another dtype.
     Example:
       >>> from weft import lax

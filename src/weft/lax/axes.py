@@ -1,4 +1,4 @@
-"""Axes as users give them: counted from the end if negative. Knows nothing of operations."""
+"""Axes as users give them, counted from the end if negative; slices and concatenation along one."""
 
 import operator
 from collections.abc import Sequence
@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.array import as_value
+from ..core.value import Value
 from ..errors import AxisError, ShapeError
+from ..primitives.slicing import concatenate, slice_
+from ..primitives.structural import reshape
 
 
 def axis_of(name: str, x: Any, axis: int) -> int:
@@ -39,10 +43,10 @@ def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:
     """Axes of `x`, counted from the front; none twice."""
     if not isinstance(axes, (list, tuple, range, np.ndarray)):
         raise TypeError(f"{name}: axes must be a sequence of ints; got {axes!r}")
-    found = tuple([axis_of(name, x, a) for a in axes])
-    if len(set(found)) != len(found):
+    numbered_axes = tuple([axis_of(name, x, a) for a in axes])
+    if len(set(numbered_axes)) != len(numbered_axes):
         raise ShapeError(f"{name}: axes are repeated in {tuple(axes)}")
-    return found
+    return numbered_axes
 
 
 def shape_of(name: str, shape: Any) -> tuple[int, ...]:
@@ -64,3 +68,29 @@ def ints_of(name: str, what: str, values: Any) -> tuple[int, ...]:
         raise TypeError(
             f"{name}: {what} must be a sequence of ints known when traced; got {values!r}"
         ) from None
+
+
+def slice_along(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
+    """The elements from `start` up to `stop` along an axis; `x` itself if that is all."""
+    if (start, stop, step) == (0, x.shape[axis], 1):
+        return x
+    starts, limits, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
+    starts[axis], limits[axis], strides[axis] = min(start, stop), stop, step
+    return slice_(x, start=tuple(starts), limit=tuple(limits), strides=tuple(strides))
+
+
+def row(x: Any, i: int) -> Any:
+    """`x[i]`."""
+    return reshape(slice_along(x, 0, i, i + 1), shape=x.shape[1:])
+
+
+def concatenated(values: Sequence[Value], axis: int = 0) -> Any:
+    """Values one after the other along an axis."""
+    return values[0] if len(values) == 1 else concatenate(*values, dimension=axis)
+
+
+def along_new_axis(values: Sequence[Any], axis: int = 0) -> Any:
+    """Values of one shape, one after the other along a new axis."""
+    values = [as_value(v) for v in values]
+    shape = values[0].shape
+    return concatenated([reshape(v, shape=(*shape[:axis], 1, *shape[axis:])) for v in values], axis)

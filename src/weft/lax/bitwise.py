@@ -1,4 +1,8 @@
-"""Operations on bits. Nothing is promoted."""
+"""Bitwise operations: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, shift_left,
+shift_right_arithmetic, shift_right_logical, population_count, clz, mulhi.
+
+Nothing is promoted: operands have one dtype.
+"""
 
 from typing import Any
 
@@ -63,7 +67,7 @@ def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits that one operand has and the other hasn't.
+    """Exclusive or of the bits of two operands.
 
     Args:
       x, y: arrays of one dtype, a boolean or integer dtype;
@@ -199,10 +203,12 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
     width = dtypes.bit_width(dtype)
     if width < 32:
         unsigned = dtypes.is_unsigned(dtype)
-        wide = dtypes.uint32 if unsigned else dtypes.int32
-        product = convert_element_type(a, dtype=wide) * convert_element_type(b, dtype=wide)
+        wide_dtype = dtypes.uint32 if unsigned else dtypes.int32
+        product = convert_element_type(a, dtype=wide_dtype) * convert_element_type(
+            b, dtype=wide_dtype
+        )
         shift = p.shift_right_logical if unsigned else p.shift_right_arithmetic
-        high = shift(product, literal(width, wide))
+        high = shift(product, literal(width, wide_dtype))
         return convert_element_type(high, dtype=dtype)
     if dtypes.is_unsigned(dtype):
         return _upper_half(a, b, width)
@@ -217,7 +223,7 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def _upper_half(x: Any, y: Any, width: int) -> Any:
-    """That of a product of unsigned numbers, from products of halves of their bits."""
+    """The upper half of a product of unsigned numbers, from products of halves of their bits."""
     half = literal(width // 2, x.dtype)
     low = literal((1 << width // 2) - 1, x.dtype)
 

@@ -1,4 +1,4 @@
-"""Elementwise comparisons. Nothing is promoted."""
+"""Elementwise comparisons: eq, ne, lt, le, gt, ge. Nothing is promoted."""
 
 from ..core.array import Array
 from ..primitives import comparison as p

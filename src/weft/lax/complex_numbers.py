@@ -1,9 +1,9 @@
-"""Parts of complex numbers."""
+"""Complex numbers and their parts: complex, real, imag, conj."""
 
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..primitives import complex_numbers as p
-from ..primitives.structural import zeros
+from ..primitives.creation import zeros
 from ..typing import ArrayLike
 from .operands import same_type
 

@@ -1,4 +1,5 @@
-"""Conversions between dtypes."""
+"""Conversions between dtypes: dtype, convert_element_type, bitcast_convert_type,
+reduce_precision."""
 
 from typing import Any
 
@@ -27,17 +28,17 @@ def dtype(x: ArrayLike) -> np.dtype[Any]:
       (dtype('float32'), dtype('int8'))
     Source: JAX documentation, `jax.lax.dtype`.
     """
-    found = x if isinstance(x, (np.dtype, type)) else None
-    if found is None and not isinstance(x, Value):
-        found = getattr(x, "dtype", None)
-    return as_value(x).aval.dtype if found is None else dtypes.canonicalize_dtype(found)
+    result = x if isinstance(x, (np.dtype, type)) else None
+    if result is None and not isinstance(x, Value):
+        result = getattr(x, "dtype", None)
+    return as_value(x).aval.dtype if result is None else dtypes.canonicalize_dtype(result)
 
 
 @located
 def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The elements converted to another dtype.
 
-    Floats become integers towards zero; NaN becomes 0, and what is out of range the nearest integer
+    Floats round towards zero; NaN becomes 0, and numbers out of range become the nearest integer
     of the dtype. Integers wrap around. Of complex numbers the real part is taken. Everything but 0
     is true.
 

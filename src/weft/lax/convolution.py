@@ -1,4 +1,8 @@
-"""Convolutions, in any layout. Operands have one dtype; nothing is promoted."""
+"""Convolutions in any layout: conv_general_dilated, conv, conv_with_general_padding,
+conv_transpose, conv_general_dilated_patches, conv_dimension_numbers.
+
+Operands have one dtype; nothing is promoted.
+"""
 
 import math
 from collections.abc import Sequence
@@ -11,13 +15,13 @@ from ..core.array import Array, as_value, from_host
 from ..core.source import located
 from ..errors import ShapeError
 from ..primitives import convolution
-from ..primitives.contraction import precision_only
 from ..primitives.convolution import ConvDimensionNumbers, dilated
+from ..primitives.products import precision_only
 from ..primitives.slicing import rev
 from ..primitives.structural import transpose
 from ..typing import ArrayLike, DTypeLike
-from .contraction import PrecisionLike
-from .pads import padtype_to_pads
+from .padding import padtype_to_pads
+from .products import PrecisionLike
 
 __all__ = [
     "ConvDimensionNumbers",
@@ -107,7 +111,7 @@ def conv_general_dilated(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Slides a kernel over an array and sums the products (no reversal: a cross-correlation).
+    """Convolution of any layout, without reversal of the kernel (a cross-correlation).
 
     Args:
       lhs: array with a batch axis, a feature axis and n spatial axes.
@@ -301,8 +305,8 @@ def conv_transpose(
       transpose_kernel: reverses the kernel's spatial axes and exchanges its in- and out-features:
         the gradient of the convolution with that kernel.
       precision, preferred_element_type: as in `conv_general_dilated`.
-      use_consistent_padding: pairs in `padding` are those of the convolution that this one is the
-        transpose of.
+      use_consistent_padding: whether pairs in `padding` are the padding of the convolution
+        whose transpose this is.
     Returns: array with batch, out-features and spatial axes.
     Raises: TypeError, ValueError: as `conv_general_dilated`.
     Source: arXiv:1603.07285; StableHLO `convolution`.
@@ -379,7 +383,7 @@ def conv_general_dilated_patches(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The elements that a convolution's kernel covers at each place, as features ("im2col").
+    """The elements under a convolution's kernel at each position, as features ("im2col").
 
     Args:
       lhs: array with a batch axis, a feature axis and n spatial axes.

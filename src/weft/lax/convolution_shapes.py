@@ -1,4 +1,5 @@
-"""Shapes of convolutions, and the order of their axes. Computes nothing."""
+"""Shapes of convolutions and the order of their axes: conv_shape_tuple, conv_general_shape_tuple,
+conv_transpose_shape_tuple, conv_general_permutations."""
 
 from collections.abc import Sequence
 
@@ -12,7 +13,7 @@ from .convolution import (
     pairs_of,
     transposed_pads,
 )
-from .pads import padtype_to_pads
+from .padding import padtype_to_pads
 
 __all__ = [
     "conv_general_permutations",
@@ -171,10 +172,10 @@ def _shapes(name: str, lhs: Sequence[int], rhs: Sequence[int]) -> tuple[Shape, S
 
 
 def _strides(name: str, strides: Sequence[int], count: int) -> Shape:
-    found = tuple(strides)
-    if len(found) != count:
-        raise ShapeError(f"{name}: strides needs {count} entries; got {found}")
-    return found
+    lengths = tuple(strides)
+    if len(lengths) != count:
+        raise ShapeError(f"{name}: strides needs {count} entries; got {lengths}")
+    return lengths
 
 
 def _ordered(

@@ -1,4 +1,5 @@
-"""Arrays made from nothing: iota, full. Nothing is promoted."""
+"""New arrays: iota, broadcasted_iota, full, full_like, empty, zeros_like_array. Nothing is
+promoted."""
 
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..primitives import creation, structural
 from ..primitives.structural import convert_element_type
-from ..transforms.devices.placing import device_put
+from ..transforms.devices.device_put import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_of
 from .operands import scalar_as, uncommitted
@@ -68,7 +69,7 @@ def full(
     Args:
       shape: of the array.
       fill_value: a scalar.
-      dtype: of the array; that of the scalar if left out (weak for a Python number).
+      dtype: of the array; the scalar's by default (weak for a Python number).
       sharding: of the array, or a device, as in `device_put`.
     Returns: array [*shape].
     Raises: TypeError: `fill_value` is not a scalar. ValueError: the sharding can't divide it.
@@ -98,8 +99,8 @@ def full_like(
     Args:
       x: an array, or anything with a shape and a dtype.
       fill_value: a scalar.
-      dtype, shape: to be taken instead of those of `x`.
-      sharding: as in `full`; by default that of `x`, if `x` was put there and the shape is its.
+      dtype, shape: of the array, instead of `x`'s.
+      sharding: as in `full`; by default `x`'s, if `x` was put there and the shape is the same.
     Returns: array.
     Raises: as `full`.
     Example:
@@ -122,7 +123,7 @@ def place_like(x: Any, shape: Any) -> Any:
     """The sharding that an array like `x` has outside transformations, `None` for the default one.
 
     Args:
-      shape: of that array; `None` for that of `x`.
+      shape: of the array; `None` for the shape of `x`.
     """
     if type(x) is not Array or uncommitted(x) or not current.trace.computes:
         return None
@@ -148,7 +149,7 @@ def empty(shape: Shape, dtype: DTypeLike) -> Array:
       [0, 0]
     """
     kind = dtypes.requested_dtype(dtype, "empty")
-    return structural.zeros(aval(shape_of("empty", shape), kind))
+    return creation.zeros(aval(shape_of("empty", shape), kind))
 
 
 def zeros_like_array(x: ArrayLike) -> Array:

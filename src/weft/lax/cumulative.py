@@ -1,4 +1,7 @@
-"""Running sums, products and extremes along an axis. The dtype stays; nothing is promoted."""
+"""Cumulative operations along an axis: cumsum, cumprod, cummax, cummin, cumlogsumexp.
+
+The dtype stays; nothing is promoted.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Fourier transforms over the last axes. Knows no axes by number, no norms, no padding."""
+"""fft: Fourier transforms over the last axes, without normalization except in inverses."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,16 +19,17 @@ FftType = p.FftType
 
 @located
 def fft(x: ArrayLike, fft_type: FftType | str | int, fft_lengths: Sequence[int]) -> Array:
-    """The discrete Fourier transform over the last axes. No norm but that of inverses: 1 / n.
+    """The discrete Fourier transform over the last axes; inverses are divided by n.
 
     Args:
-      x: array; real numbers become complex but for RFFT, integers and 16-bit floats float32 first.
+      x: array; real numbers become complex except for RFFT, integers and 16-bit floats float32
+        first.
       fft_type: an `FftType`, or its name or number: FFT, IFFT, RFFT, IRFFT.
-      fft_lengths: the lengths of the last axes of the signal: those of `x`, but for IRFFT, whose
-        last length n has n // 2 + 1 frequencies. Beyond three axes it is done in turns.
+      fft_lengths: the lengths of the last axes of the signal: the lengths of `x`, except for
+        IRFFT, whose last length n has n // 2 + 1 frequencies.
     Returns: array of x's shape, complex; of RFFT, the last axis has n // 2 + 1 frequencies; of
       IRFFT, it has n, and is real.
-    Raises: ShapeError: a length that isn't that of its axis, or is 0; complex numbers for RFFT.
+    Raises: ShapeError: a length does not fit its axis, or is 0; complex numbers for RFFT.
       ValueError: an unknown type.
     Example:
       >>> import numpy as np
@@ -84,16 +85,16 @@ def transformed(x: Any, kind: FftType, lengths: tuple[int, ...]) -> Any:
     """The transform of the last axes of a value, any number of them."""
     if not lengths:
         return x
-    if len(lengths) <= p.MOST_AXES:
+    if len(lengths) <= p.MAX_AXES:
         return p.fft(x, fft_type=kind, fft_lengths=lengths)
-    first, last = lengths[: -p.MOST_AXES], lengths[-p.MOST_AXES :]
+    first, last = lengths[: -p.MAX_AXES], lengths[-p.MAX_AXES :]
     inverse = kind in (FftType.IFFT, FftType.IRFFT)
-    rest = FftType.IFFT if inverse else FftType.FFT
+    complex_type = FftType.IFFT if inverse else FftType.FFT
     if kind is not FftType.IRFFT:
         x = p.fft(x, fft_type=kind, fft_lengths=last)
-    lead, middle = x.ndim - len(lengths), x.ndim - p.MOST_AXES
+    lead, middle = x.ndim - len(lengths), x.ndim - p.MAX_AXES
     order = (*range(lead), *range(middle, x.ndim), *range(lead, middle))
-    x = transformed(transpose(x, permutation=order), rest, first)
+    x = transformed(transpose(x, permutation=order), complex_type, first)
     back = tuple([order.index(i) for i in range(x.ndim)])
     x = transpose(x, permutation=back)
     if kind is FftType.IRFFT:

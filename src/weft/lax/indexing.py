@@ -1,4 +1,5 @@
-"""Reading and writing windows at run-time indices: gather, the scatters, with XLA's numbers."""
+"""Windows at run-time indices, with XLA's dimension numbers: gather, scatter, scatter_add,
+scatter_sub, scatter_mul, scatter_min, scatter_max, scatter_apply, index_take."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core.array import Array, as_value
+from ..core.array import Array, as_value, integer_overflow
 from ..core.aval import aval
-from ..core.number_ranges import not_fitting
 from ..core.primitive import Axis, Primitive
 from ..core.source import located
 from ..errors import ShapeError
@@ -16,14 +16,15 @@ from ..interpreters.batch import batch
 from ..primitives import indexing
 from ..primitives.arithmetic import neg
 from ..primitives.comparison import lt
-from ..primitives.dimension_numbers import (
+from ..primitives.creation import full, zeros
+from ..primitives.gather_dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
 )
 from ..primitives.indexing import gather_updates, writes_once
 from ..primitives.selection import where
-from ..primitives.structural import convert_element_type, converted, full, reshape, zeros
+from ..primitives.structural import convert_element_type, converted, reshape
 from ..typing import ArrayLike, Shape
 from .axes import axes_of, ints_of, shape_of
 from .joining import concatenate
@@ -48,15 +49,19 @@ __all__ = [
 Mode = str | GatherScatterMode | None
 
 
-def _numbers(name: str, given: Any, kind: Any) -> Any:
+def _numbers(name: str, dimension_numbers: Any, kind: Any) -> Any:
     """Dimension numbers as tuples of ints."""
-    if not isinstance(given, kind):
-        raise TypeError(f"{name}: dimension_numbers must be {kind.__name__}; got {given!r}")
-    return kind(*[ints_of(name, label, v) for label, v in zip(kind._fields, given, strict=True)])
+    if not isinstance(dimension_numbers, kind):
+        raise TypeError(
+            f"{name}: dimension_numbers must be {kind.__name__}; got {dimension_numbers!r}"
+        )
+    return kind(
+        *[ints_of(name, label, v) for label, v in zip(kind._fields, dimension_numbers, strict=True)]
+    )
 
 
 def fill_number(name: str, dtype: Any, value: Any) -> Any:
-    """A fill value as a parameter: equal ones are one, NaN is what is read anyway.
+    """A fill value as a parameter: hashable, equal for equal values; NaN is `None`, the default.
 
     Raises: OverflowError: an integer doesn't fit the dtype. TypeError: not a number, or complex
       where the dtype is real.
@@ -69,7 +74,7 @@ def fill_number(name: str, dtype: Any, value: Any) -> Any:
         if value.__class__ is float:
             return converted(np.asarray(value), dtype).item()
         if not dtypes.iinfo(dtype).min <= value <= dtypes.iinfo(dtype).max:
-            raise not_fitting(name, value, dtype)
+            raise integer_overflow(name, value, dtype)
         return value
     kinds = (int, float, complex) if dtypes.is_complex(dtype) else (int, float)
     if not isinstance(value, kinds):
@@ -102,7 +107,7 @@ def gather(
       slice_sizes: a window's length along each axis of the operand.
       unique_indices: a promise that no element is read twice; makes the derivative faster.
       indices_are_sorted: a promise that the indices are in lexicographic order.
-      mode: what becomes of windows that aren't inside: "clip" moves them inside, "fill" gives
+      mode: how windows that are not inside are treated: "clip" moves them inside, "fill" gives
         `fill_value`, "promise_in_bounds" says that there are none. `None` is "fill" if there is a
         `fill_value`, and "clip" otherwise.
       fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True if left out.
@@ -133,6 +138,7 @@ def gather(
 
 
 def _scattered(
+    name: str,
     primitive: Primitive,
     operand: ArrayLike,
     scatter_indices: ArrayLike,
@@ -142,11 +148,11 @@ def _scattered(
     unique_indices: bool,
     mode: Mode,
 ) -> Any:
-    name = primitive.name
+    values = as_value(updates, name, "updates")
     return primitive(
-        as_value(operand),
-        as_value(scatter_indices),
-        as_value(updates),
+        as_value(operand, name, "operand"),
+        as_value(scatter_indices, name, "scatter_indices"),
+        neg(values) if name == "scatter_sub" else values,
         dimension_numbers=_numbers(name, dimension_numbers, ScatterDimensionNumbers),
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
@@ -176,7 +182,7 @@ def scatter(
       dimension_numbers: which axes of the operand, the indices and the updates go together.
       indices_are_sorted: a promise that the indices are in lexicographic order.
       unique_indices: a promise that no element is written twice.
-      mode: what becomes of windows that aren't inside: "drop" (or `None`) writes nothing, "clip"
+      mode: how windows that are not inside are treated: "drop" (or `None`) writes nothing, "clip"
         moves them inside, "promise_in_bounds" says that there are none.
     Returns: array like `operand`.
     Raises: TypeError, ValueError: shapes, dtypes and numbers don't fit each other.
@@ -187,6 +193,7 @@ def scatter(
       [0.0, 0.0, 5.0]
     """
     return _scattered(
+        "scatter",
         indexing.scatter,
         operand,
         scatter_indices,
@@ -212,10 +219,11 @@ def _combining(name: str, primitive: Primitive, what: str, example: str) -> Call
         mode: Mode = None,
     ) -> Array:
         return _scattered(
+            name,
             primitive,
             operand,
             scatter_indices,
-            neg(as_value(updates)) if name == "scatter_sub" else updates,
+            updates,
             dimension_numbers,
             indices_are_sorted,
             unique_indices,
@@ -270,7 +278,7 @@ def scatter_apply(
     Args:
       operand: array, any dtype.
       scatter_indices, dimension_numbers: as in `scatter`.
-      func: from a scalar to a scalar; applied again for each time that an element is named.
+      func: from a scalar to a scalar; applied once for each occurrence of an index.
       update_shape: the shape that `updates` would have in `scatter`.
       indices_are_sorted, unique_indices, mode: as in `scatter`.
     Returns: array like `operand`.
@@ -311,9 +319,9 @@ def scatter_apply(
     times = indexing.scatter_add(
         zeros(aval(x.shape, dtypes.int32)), indices, full(aval(shape, dtypes.int32), 1), **flags
     )
-    known = times.concrete()
-    if known is not None:
-        for i in range(int(np.max(known.host(), initial=0))):
+    concrete = times.concrete()
+    if concrete is not None:
+        for i in range(int(np.max(concrete.host(), initial=0))):
             x = where(lt(as_value(np.int32(i)), times), applied(x), x)
         return x
 
@@ -355,7 +363,9 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
         if not dtypes.is_unsigned(index.dtype):
             index = counted_from_end(index, x.shape[axis])
         columns.append(reshape(index, shape=(*index.shape, 1)))
-    rest = x.ndim - len(places)
-    numbers = GatherDimensionNumbers(tuple(range(1, rest + 1)), tuple(sorted(places)), places)
+    remaining_ndim = x.ndim - len(places)
+    numbers = GatherDimensionNumbers(
+        tuple(range(1, remaining_ndim + 1)), tuple(sorted(places)), places
+    )
     sizes = tuple(1 if a in places else n for a, n in enumerate(x.shape))
     return gather(x, concatenate(columns, 1), numbers, sizes, mode="clip")

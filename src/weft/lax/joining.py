@@ -1,17 +1,15 @@
-"""Arrays put together, taken apart, padded or reversed. Nothing is promoted."""
+"""concatenate and stack join arrays; split and unstack take them apart. Nothing is promoted."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..core.array import Array, as_value
 from ..core.source import located
-from ..core.value import Value
 from ..errors import AxisError, ShapeError
 from ..primitives import slicing, structural
 from ..typing import ArrayLike
 from .axes import axis_of, ints_of, number_of_axis
 
-__all__ = ["concatenate", "pad", "rev", "split", "stack", "unstack"]
+__all__ = ["concatenate", "split", "stack", "unstack"]
 
 
 @located
@@ -34,62 +32,6 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
         axis_of("concatenate", xs[0], dimension)
         return xs[0]
     return slicing.concatenate(*xs, dimension=int(dimension))
-
-
-@located
-def pad(
-    operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]
-) -> Array:
-    """An array surrounded by, and interspersed with, copies of a scalar.
-
-    Args:
-      operand: array [n0, …], any dtype.
-      padding_value: a scalar of the same dtype; a Python number takes it.
-      padding_config: for each axis how many copies go before the first element, after the last,
-        and between two neighbours. Negative ones before and after cut off instead.
-    Returns: array, along an axis before + n + between * (n - 1) + after long.
-    Raises: TypeError: dtypes differ. ValueError: more is cut off than there is.
-    Source: StableHLO `pad`.
-    Example:
-      >>> lax.pad(np.array([1, 2, 3]), 0, [(1, -1, 1)]).tolist()
-      [0, 1, 0, 2, 0]
-    """
-    x = as_value(operand)
-    padding = tuple([ints_of("pad", "padding_config", p) for p in padding_config])
-    if any(len(p) != 3 for p in padding):
-        raise ShapeError(
-            f"pad: padding_config has (before, after, between) for each axis; got {padding}"
-        )
-    return slicing.pad(x, _scalar_like(x, padding_value), padding=padding)
-
-
-def _scalar_like(x: Any, value: ArrayLike) -> Any:
-    """A Python number in the dtype of `x`; other values as they are."""
-    if isinstance(value, Value) or not isinstance(value, (bool, int, float, complex)):
-        return as_value(value)
-    if isinstance(value, complex) and x.dtype.kind != "c":
-        return as_value(value)
-    if isinstance(value, float) and x.dtype.kind in "iub":
-        return as_value(value)
-    return as_value(x.dtype.type(value))
-
-
-@located
-def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """The elements in reverse order along some dimensions.
-
-    Args:
-      operand: array, any dtype.
-      dimensions: 0 ≤ dimension < number of axes, none twice.
-    Returns: array like `operand`.
-    Raises: ValueError: a dimension is out of range or repeated.
-    Source: StableHLO `reverse`.
-    Example:
-      >>> lax.rev(np.array([[1, 2], [3, 4]]), (1,)).tolist()
-      [[2, 1], [4, 3]]
-    """
-    x = as_value(operand)
-    return slicing.rev(x, dimensions=ints_of("rev", "dimensions", dimensions))
 
 
 @located

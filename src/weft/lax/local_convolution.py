@@ -1,4 +1,4 @@
-"""Convolutions with a kernel of its own at each place."""
+"""conv_general_dilated_local: convolutions with a separate kernel for each output position."""
 
 import math
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from ..core.source import located
 from ..errors import ShapeError
 from ..primitives import structural
 from ..typing import ArrayLike
-from .contraction import PrecisionLike, dot_general
 from .convolution import (
     ConvGeneralDilatedDimensionNumbers,
     Padding,
     conv_dimension_numbers,
     conv_general_dilated_patches,
 )
+from .products import PrecisionLike, dot_general
 
 __all__ = ["conv_general_dilated_local"]
 
@@ -34,7 +34,7 @@ def conv_general_dilated_local(
     dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
     precision: PrecisionLike = None,
 ) -> Array:
-    """A convolution whose kernel is another one at each place of the output ("locally connected").
+    """A convolution with a separate kernel at each output position ("locally connected").
 
     Args:
       lhs: array with a batch axis, a feature axis and n spatial axes.
@@ -61,9 +61,9 @@ def conv_general_dilated_local(
     _, rhs_in, *rhs_spatial = numbers.rhs_spec
     places = [patches.shape[i] for i in out_spatial]
     features = x.shape[numbers.lhs_spec[1]] * math.prod(filter_shape)
-    wanted = {rhs_in: features, **dict(zip(rhs_spatial, places, strict=True))}
-    if any(kernels.shape[i] != n for i, n in wanted.items()):
-        shape = [wanted.get(i, kernels.shape[i]) for i in range(kernels.ndim)]
+    expected_lengths = {rhs_in: features, **dict(zip(rhs_spatial, places, strict=True))}
+    if any(kernels.shape[i] != n for i, n in expected_lengths.items()):
+        shape = [expected_lengths.get(i, kernels.shape[i]) for i in range(kernels.ndim)]
         raise ShapeError(
             f"{NAME}: rhs must be {kernels.dtype}{shape}, for lhs {x.aval} and filter_shape "
             f"{tuple(filter_shape)}; got {kernels.aval}"

@@ -12,6 +12,7 @@ from ..config import thread
 from ..core.array import as_value, literal
 from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.masks import groups_of
 from ..core.source import function_line, located
 from ..errors import ShapeError
 from ..higher_order.scan import apply_scan
@@ -21,8 +22,8 @@ from ..primitives.structural import add, convert_element_type, reshape
 from ..transforms.vmap import vmap
 from ..tree_util import tree_map
 from ..typing import ArrayLike
-from .axis_slices import along_new_axis, concatenated, row, slice_along
-from .bodies import (
+from .axes import along_new_axis, concatenated, row, slice_along
+from .body_functions import (
     Adapted,
     Body,
     check_carry,
@@ -33,6 +34,7 @@ from .bodies import (
     traced,
     values_of,
     widened_carry,
+    with_common_refs,
 )
 
 __all__ = ["fori_loop", "map", "scan", "while_loop"]
@@ -77,7 +79,7 @@ def scan(
 ) -> tuple[Any, Any]:
     """Loops over the slices of arrays, carrying a value along and stacking results.
 
-    As, with one program for any number of steps,
+    Equivalent to this Python loop, with one program for any number of steps:
 
         carry, ys = init, []
         for x in xs:
@@ -85,8 +87,8 @@ def scan(
             ys.append(y)
         return carry, stack(ys)
 
-    Differentiable in forward and reverse mode; reverse mode keeps what the steps computed
-    (`weft.checkpoint(f)` keeps only the carry).
+    Differentiable in forward and reverse mode; reverse mode stores the intermediate values of
+    every step (with `weft.checkpoint(f)`, only the carries).
 
     Args:
       f: (carry, x) -> (carry, y); the carry keeps its structure, shapes and dtypes.
@@ -98,8 +100,8 @@ def scan(
       unroll: how many steps to write out for each turn of the compiled loop; True is all of them.
     Returns: the last carry, and the ys stacked along a new first axis.
     Raises:
-      TypeError: f returns another carry than it takes; something isn't an array.
-      ValueError: the leaves of xs have different lengths, or another one than `length`.
+      TypeError: f returns a carry of another structure or type; a leaf is not an array.
+      ValueError: the leaves of xs have different lengths, or do not agree with `length`.
     Example:
       >>> import weft.numpy as np
       >>> from weft import lax
@@ -129,17 +131,20 @@ def scan(
             break
         carry = wider
     check_carry("scan", f, carry_tree, avals, pair[0], outs)
+    n = len(carry)
+    refs = body.refs.values("scan")
     results = apply_scan(
-        body.jaxpr,
+        body.carrying_refs().refs_before_slices(n),
         body.consts,
-        carry,
+        [*carry, *refs],
         slices,
         length=count,
         reverse=bool(reverse),
         unroll=turns,
     )
-    n = len(carry)
-    return carry_tree.unflatten(results[:n]), pair[1].unflatten(results[n:])
+    carry, last, ys = groups_of(results, n, len(refs))
+    body.assign_refs("scan", last)
+    return carry_tree.unflatten(carry), pair[1].unflatten(ys)
 
 
 def scan_length(slices: Sequence[Any], xs: Any, length: Any) -> int:
@@ -163,10 +168,12 @@ def scan_length(slices: Sequence[Any], xs: Any, length: Any) -> int:
             raise ShapeError(f"scan: length must not be negative; got {length}")
     if len(sizes) > 1 or (length is not None and sizes and sizes != {length}):
         rows = [f"  {p}: {x.aval}, length {x.shape[0]}" for p, x in zip(paths, slices, strict=True)]
-        given = "" if length is None else f"\n  length: {length}"
+        length_line = "" if length is None else f"\n  length: {length}"
         raise ShapeError(
-            "scan: all of xs" + (" and length" if given else "") + " must have one length along "
-            "axis 0; got\n" + "\n".join(rows) + given
+            "scan: all of xs"
+            + (" and length" if length_line else "")
+            + " must have one length along "
+            "axis 0; got\n" + "\n".join(rows) + length_line
         )
     if length is None:
         if not sizes:
@@ -219,12 +226,13 @@ def map(f: Callable[[Any], Y], xs: Any, *, batch_size: int | None = ...) -> Y: .
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Applies a function to each slice along axis 0, one after the other, and stacks the results.
 
-    As `stack([f(x) for x in xs])`, compiled as a loop: less memory than `vmap`, and less speed.
+    Equivalent to `stack([f(x) for x in xs])`, compiled as a loop. It needs less memory than
+    `vmap`, and is slower.
 
     Args:
       f: of a slice of xs.
       xs: arrays [n, …] or containers of them.
-      batch_size: how many slices to do at once, by `vmap`; a remainder is done at the end.
+      batch_size: how many slices to compute at once, by `vmap`; a remainder is computed at the end.
     Returns: the results, stacked along a new first axis.
     Example:
       >>> import weft.numpy as np
@@ -260,7 +268,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
 
 def map_step(f: Callable[[Any], Any], _: Any, x: Any) -> Any:
-    """The body of the loop that `map` is."""
+    """The body of the loop of `map`."""
     return (), f(x)
 
 
@@ -281,23 +289,23 @@ def while_loop(
 ) -> Any:
     """Applies a function as long as a condition holds.
 
-    As, with one program for any number of steps,
+    Equivalent to this Python loop, with one program for any number of steps:
 
         val = init_val
         while cond_fun(val):
             val = body_fun(val)
         return val
 
-    Differentiable in forward mode only: reverse mode would need memory for a number of steps that
-    isn't known. Under `vmap` it goes on until the condition fails for the last element; the others
-    keep what they have.
+    Differentiable in forward mode only: reverse mode would need memory for an unknown number of
+    steps. Under `vmap` the loop runs until the condition fails for the last element; the values of
+    the others no longer change.
 
     Args:
       cond_fun: of the value, returns a boolean scalar.
       body_fun: of the value, returns a value of the same structure, shapes and dtypes.
       init_val: arrays, scalars or containers of them.
-    Returns: the first value for which the condition doesn't hold.
-    Raises: TypeError: the condition isn't a boolean scalar, or the body changes structure or type.
+    Returns: the first value for which the condition is false.
+    Raises: TypeError: the condition is not a boolean scalar, or the body changes structure or type.
     Example:
       >>> from weft import lax
       >>> print(lax.while_loop(lambda n: n < 100, lambda n: n * 2, 1))
@@ -323,12 +331,26 @@ def while_loop(
     check_carry("while_loop", body_fun, tree, avals, body.result_tree, body.avals, "value")
     condition = traced("while_loop", "condition", cond_fun, {"value": tree}, avals)
     check_condition(cond_fun, condition)
-    outs = apply_while(condition.jaxpr, body.jaxpr, condition.consts, body.consts, carry)
-    return tree.unflatten(outs)
+    (condition, body), refs = with_common_refs([condition, body])
+    outs = apply_while(
+        condition.with_refs(refs.outside, [False] * len(refs.outside)).jaxpr,
+        body.carrying_refs().jaxpr,
+        condition.consts,
+        body.consts,
+        [*carry, *refs.values("while_loop")],
+    )
+    result, last = groups_of(outs, len(carry))
+    body.assign_refs("while_loop", last)
+    return tree.unflatten(result)
 
 
 def check_condition(cond_fun: Any, condition: Body) -> None:
-    """Refuses a condition that isn't a boolean scalar."""
+    """Raises an error for a condition that is not a boolean scalar, or writes to a ref."""
+    if any(condition.refs.written):
+        raise TypeError(
+            f"while_loop: the condition {function_line(cond_fun)} must not write to refs; it "
+            f"writes to {sum(condition.refs.written)}\n  fix: write in the body"
+        )
     avals = condition.avals
     if not condition.result_tree.is_leaf:
         came = shown(condition.result_tree)
@@ -382,7 +404,7 @@ def fori_loop(
 ) -> Any:
     """Applies a function for each integer of a range, carrying a value along.
 
-    As, with one program for any number of steps,
+    Equivalent to this Python loop, with one program for any number of steps:
 
         val = init_val
         for i in range(lower, upper):
@@ -393,14 +415,14 @@ def fori_loop(
     bounds a `while_loop`, differentiable in forward mode only.
 
     Args:
-      lower, upper: integer scalars of one dtype; no step if upper <= lower. Real numbers do too:
-        then i = lower, lower + 1, … as long as it is less than upper.
+      lower, upper: integer scalars of one dtype; no step if upper <= lower. Real numbers are
+        accepted: then i = lower, lower + 1, … as long as it is less than upper.
       body_fun: (i, value) -> value, of the same structure, shapes and dtypes.
       init_val: arrays, scalars or containers of them.
       unroll: how many steps to write out for each turn of the compiled loop; known bounds only.
     Returns: the value after the last step.
-    Raises: TypeError: the bounds aren't integer scalars of one dtype, or the body changes structure
-      or type.
+    Raises: TypeError: the bounds are not integer scalars of one dtype, or the body changes
+      structure or type.
     Example:
       >>> from weft import lax
       >>> print(lax.fori_loop(1, 6, lambda i, x: x * i, 1))
@@ -410,15 +432,15 @@ def fori_loop(
     """
     check_function("fori_loop", "body", body_fun, ("i", "value"))
     low, high = one_dtype(loop_bound("lower", lower), loop_bound("upper", upper))
-    known = low.concrete(), high.concrete()
-    if known[0] is None or known[1] is None:
+    concrete = low.concrete(), high.concrete()
+    if concrete[0] is None or concrete[1] is None:
         if unroll is not None:
             raise ValueError(
                 "fori_loop: unroll needs bounds that are known when the loop is traced; got "
                 f"{low} and {high}"
             )
         return while_loop(is_below, Adapted(body_fun, count_up), (low, high, init_val))[2]
-    steps = steps_between(known[0].host().item(), known[1].host().item())
+    steps = steps_between(concrete[0].host().item(), concrete[1].host().item())
     if thread.disable_jit:
         val = init_val
         for i in range(steps):
@@ -458,7 +480,7 @@ def steps_between(begin: float, end: float) -> int:
 
 
 def one_dtype(low: Any, high: Any) -> tuple[Any, Any]:
-    """Bounds of one dtype: a Python integer takes that of the other."""
+    """Bounds of one dtype: a Python integer takes the dtype of the other."""
     if low.dtype != high.dtype:
         if dtypes.is_float(low.dtype) or dtypes.is_float(high.dtype):
             dtype, weak = dtypes.promote(low.dtype, low.weak_type, high.dtype, high.weak_type)
@@ -486,16 +508,19 @@ def counted(low: Any, length: int, body_fun: Any, init_val: Any, unroll: Any) ->
             break
         carry = wider
     check_carry("fori_loop", body_fun, tree, avals, body.result_tree, body.avals, "value")
+    refs = body.refs.values("fori_loop")
     outs = apply_scan(
-        with_counter(body.jaxpr, len(body.consts)),
+        with_counter(body.carrying_refs().jaxpr, len(body.consts)),
         body.consts,
-        [low, *carry],
+        [low, *carry, *refs],
         [],
         length=length,
         reverse=False,
         unroll=unrolling("fori_loop", unroll, length),
     )
-    return tree.unflatten(outs[1:])
+    _, result, last = groups_of(outs, 1, len(carry))
+    body.assign_refs("fori_loop", last)
+    return tree.unflatten(result)
 
 
 @derived

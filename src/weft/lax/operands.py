@@ -1,4 +1,4 @@
-"""The operands of lax functions: of one dtype, and of one shape. Knows no operation."""
+"""Checks of operands: arrays of one dtype and of one shape."""
 
 import operator
 from collections.abc import Sequence
@@ -6,10 +6,10 @@ from typing import Any
 
 from .. import dtypes
 from ..core.array import Array, as_value, literal
-from ..core.source import note_user_line, noted
 from ..core.trace import current
 from ..errors import ShapeError
 from ..primitives.structural import convert_element_type
+from ..user_lines import note_user_line, noted
 
 _SCALARS = frozenset((bool, int, float, complex))
 

@@ -1,8 +1,9 @@
-"""Collectives: what the elements of a named axis do together. Values may be in containers.
+"""Collectives over named axes: psum, pmean, pmax, pmin, ppermute, pshuffle, pswapaxes, all_gather,
+all_to_all, psum_scatter, axis_index, axis_size. Values may be in containers.
 
-An axis gets its name from `vmap(…, axis_name=…)`. Several names may be given as a tuple: their
-elements are counted row by row. With `axis_index_groups`, lists of elements' numbers in which each
-number comes once, the groups keep to themselves.
+`vmap(…, axis_name=…)` and `shard_map` name an axis. Several names may be passed as a tuple: their
+elements are counted in row-major order. `axis_index_groups` divides the elements into groups, lists
+of element numbers in which each number occurs once, and each group communicates within itself.
 """
 
 import functools
@@ -14,13 +15,14 @@ from typing import Any
 from .. import dtypes
 from ..config import thread
 from ..core.array import as_value
-from ..core.source import located, noted
+from ..core.source import located
 from ..errors import AxisError, ShapeError
 from ..primitives import collectives
 from ..primitives.collectives import members
 from ..primitives.replica_groups import Groups, unbound_axis
 from ..primitives.structural import convert_element_type, move_axis, reshape
 from ..tree_util import tree_map
+from ..user_lines import noted
 from .axes import axis_of
 
 __all__ = [
@@ -42,7 +44,7 @@ _NUMBERS = (bool, int, float, complex)
 
 
 class _Among:
-    """The elements that an operation goes on between: axes, their sizes, and groups."""
+    """The elements between which a collective communicates: axes, their sizes, and groups."""
 
     __slots__ = ("axes", "count", "groups", "sizes")
 
@@ -63,8 +65,8 @@ class _Among:
 
 def _size(operation: str, name: Any) -> int:
     """The length of a named axis."""
-    for known, size in thread.axes:
-        if known == name:
+    for axis_name, size in thread.axes:
+        if axis_name == name:
             return size
     raise unbound_axis(operation, name, thread.axes)
 
@@ -73,24 +75,24 @@ def _groups(operation: str, groups: Any, count: int, equal: bool) -> Groups:
     """`axis_index_groups` as tuples; each element must be in one group."""
     if groups is None:
         return None
-    found = tuple(tuple(operator.index(i) for i in group) for group in groups)
-    if sorted(i for group in found for i in group) != list(range(count)):
+    group_tuples = tuple(tuple(operator.index(i) for i in group) for group in groups)
+    if sorted(i for group in group_tuples for i in group) != list(range(count)):
         raise ShapeError(
             f"{operation}: axis_index_groups must have each of the numbers 0 to {count - 1} once; "
             f"got {groups}"
         )
-    if equal and len({len(group) for group in found}) > 1:
+    if equal and len({len(group) for group in group_tuples}) > 1:
         raise ShapeError(
             f"{operation}: axis_index_groups must be of one size; got sizes "
-            f"{[len(group) for group in found]}"
+            f"{[len(group) for group in group_tuples]}"
         )
-    return found
+    return group_tuples
 
 
 def _reduced(
     primitive: Any, x: Any, axis_name: Any, groups: Any, of_number: Callable[[Any, int], Any]
 ) -> Any:
-    """A reduction of all leaves; numbers of Python's are the same in all elements."""
+    """A reduction of all leaves; Python numbers are the same in all elements."""
     among = _Among(primitive.name, axis_name, groups)
     equal = among.groups is None or len({len(group) for group in among.groups}) == 1
 
@@ -112,7 +114,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Args:
       x: arrays, in containers; booleans are counted as integers.
       axis_name: the axis, or a tuple of them.
-      axis_index_groups: groups that are summed by themselves.
+      axis_index_groups: groups, each of which is summed separately.
     Returns: the same structure; a Python number becomes a Python number, so that `psum(1, name)` is
       the axis's length.
     Raises: UnboundAxisError: no axis of that name is in scope. ValueError: groups that don't fit.
@@ -166,13 +168,13 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 @located
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """Each element's value sent to another element of a named axis.
+    """Sends each element's value to another element of a named axis.
 
     Args:
       x: arrays, in containers.
       axis_name: the axis, or a tuple of them.
-      perm: pairs (from, to) of elements' numbers; none sends or gets twice. An element that gets
-        nothing has zeros.
+      perm: pairs (from, to) of elements' numbers; each sends and receives at most once. An element
+        that receives nothing gets zeros.
     Returns: the same structure.
     Raises: ValueError: a number is out of range or comes twice.
     Example:
@@ -194,14 +196,14 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 @located
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """The elements' values in another order.
+    """Permutes the values of the elements of a named axis.
 
     Args:
       x: arrays, in containers.
       axis_name: the axis.
-      perm: for each element, the number of the one whose value it gets.
+      perm: for each element, the number of the element whose value it receives.
     Returns: the same structure.
-    Raises: ValueError: `perm` isn't an order of all elements.
+    Raises: ValueError: `perm` is not a permutation of the elements' numbers.
     Example:
       >>> turn = lambda x: lax.pshuffle(x, "i", [2, 0, 1])
       >>> print(weft.vmap(turn, axis_name="i")(np.array([5, 6, 7])))
@@ -227,17 +229,17 @@ def all_gather(
     tiled: bool = False,
     to: str = "varying",
 ) -> Any:
-    """The values of all elements of a named axis, in each of them.
+    """Gathers the values of all elements of a named axis into each of them.
 
     Args:
       x: arrays, in containers.
       axis_name: the axis, or a tuple of them.
-      axis_index_groups: groups that gather by themselves, of one size.
-      axis: where the elements are in the result.
-      tiled: whether values are joined along that axis of theirs; otherwise it is a new one.
-      to: "varying". Others name types that weft hasn't: its types don't say over which axes values
-        vary, and the values would be the same.
-    Returns: arrays with an axis more, or with one as many times as long.
+      axis_index_groups: groups of one size, each of which gathers separately.
+      axis: the axis of the result along which the elements lie.
+      tiled: whether values are concatenated along that axis; otherwise it is a new axis.
+      to: "varying". Other choices name types that weft does not have: its types do not record over
+        which axes values vary, and the values would be the same.
+    Returns: arrays with one more axis, or with one axis longer by the number of elements.
     Raises: ValueError: the axis is out of range, or no such `to`. NotImplementedError: another.
     Example:
       >>> print(weft.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(np.array([1, 3])))
@@ -273,7 +275,7 @@ def _no_such_type(to: Any) -> Exception:
 
 
 def _new_axis(operation: str, x: Any, axis: Any) -> int:
-    """The place of an axis that the result has and `x` doesn't."""
+    """The position of an axis that the result has and `x` does not have."""
     at = operator.index(axis)
     if not -x.ndim - 1 <= at <= x.ndim:
         raise AxisError(
@@ -292,17 +294,17 @@ def psum_scatter(
     axis_index_groups: Any = None,
     tiled: bool = False,
 ) -> Any:
-    """The sum over a named axis, of which each element gets one part.
+    """Sums over a named axis; each element gets one part of the sum.
 
     Args:
       x: arrays, in containers.
       axis_name: the axis, or a tuple of them.
-      scatter_dimension: the axis of `x` that is parted: as long as there are elements, or, tiled, a
-        multiple.
-      axis_index_groups: groups that sum by themselves, of one size.
-      tiled: whether the parted axis stays; otherwise it is gone.
+      scatter_dimension: the axis of `x` that is divided: its length is the number of elements,
+        or, if tiled, a multiple.
+      axis_index_groups: groups of one size, each of which is summed separately.
+      tiled: whether the divided axis stays; otherwise it is removed.
     Returns: arrays without that axis, or with a shorter one.
-    Raises: ValueError: its length doesn't fit.
+    Raises: ValueError: the axis does not have that length.
     Example:
       >>> x = np.array([[1, 2], [3, 4]])
       >>> print(weft.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(x))
@@ -324,13 +326,13 @@ def psum_scatter(
 
 
 def _check_parts(operation: str, x: Any, axis: int, count: int, tiled: bool) -> None:
-    """Refuses an axis that can't be parted among the elements."""
+    """Raises an error for an axis that cannot be divided among the elements."""
     n = x.shape[axis]
     if (n % count if tiled else n != count) or not count:
-        wanted = f"a multiple of {count}" if tiled else f"{count}"
+        expected = f"a multiple of {count}" if tiled else f"{count}"
         hint = "" if tiled or not count or n % count else "\n  fix: tiled=True"
         raise ShapeError(
-            f"{operation}: axis {axis} must be of length {wanted}, the number of elements; got "
+            f"{operation}: axis {axis} must be of length {expected}, the number of elements; got "
             f"{x.aval}{hint}"
         )
 
@@ -345,19 +347,20 @@ def all_to_all(
     axis_index_groups: Any = None,
     tiled: bool = False,
 ) -> Any:
-    """Each element's value is parted, and part number i goes to element i.
+    """Divides each element's value, and sends part i to element i.
 
     Args:
       x: arrays, in containers.
       axis_name: the axis, or a tuple of them.
-      split_axis: the axis of `x` that is parted: as long as there are elements, or, tiled, a
-        multiple.
-      concat_axis: where the parts that come in are in the result, in the order of their elements.
-      axis_index_groups: groups that exchange by themselves, of one size.
-      tiled: whether parts are joined along `concat_axis`; otherwise `split_axis` is gone, and
-        `concat_axis` is new.
+      split_axis: the axis of `x` that is divided: its length is the number of elements, or, if
+        tiled, a multiple.
+      concat_axis: the axis of the result along which the received parts lie, in the order of
+        their senders.
+      axis_index_groups: groups of one size, each of which exchanges separately.
+      tiled: whether parts are concatenated along `concat_axis`; otherwise `split_axis` is
+        removed, and `concat_axis` is new.
     Returns: arrays with as many elements as before.
-    Raises: ValueError: the length of `split_axis` doesn't fit.
+    Raises: ValueError: `split_axis` does not have that length.
     Example:
       >>> x = np.array([[1, 2], [3, 4]])
       >>> print(weft.vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(x))
@@ -381,13 +384,13 @@ def all_to_all(
 
 @located
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
-    """The arrays with one of their axes and a named axis swapped.
+    """Swaps an axis of the arrays with a named axis.
 
     Args:
       x: arrays, in containers.
       axis_name: the named axis.
       axis: an axis of the same length.
-      axis_index_groups: groups that exchange by themselves.
+      axis_index_groups: groups, each of which exchanges separately.
     Returns: the same structure and shapes.
     Example:
       >>> x = np.array([[1, 2], [3, 4]])
@@ -404,7 +407,7 @@ def axis_index(axis_name: Any) -> Any:
     """The number of this element along a named axis: an int32 scalar.
 
     Args:
-      axis_name: the axis, or a tuple of them, counted row by row.
+      axis_name: the axis, or a tuple of them, counted in row-major order.
     Raises: UnboundAxisError: no axis of that name is in scope.
     Example:
       >>> print(weft.vmap(lambda x: x * lax.axis_index("i"), axis_name="i")(np.array([5, 6, 7])))

@@ -1,6 +1,8 @@
-"""Products with a matrix for each group of rows, where the groups' sizes are known at run time.
+"""ragged_dot, ragged_dot_general and RaggedDotDimensionNumbers: products with one matrix for each
+group of rows, with group sizes known at run time.
 
-Each group's product is one of all rows, masked: what XLA does where it has no kernel for it.
+Each group's product is computed over all rows and masked, as XLA does where it has no kernel for
+it.
 """
 
 from collections.abc import Sequence
@@ -12,14 +14,14 @@ from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..errors import ShapeError
-from ..primitives import structural
+from ..primitives import creation, structural
 from ..primitives.creation import iota
 from ..primitives.cumulative import cumsum
 from ..primitives.selection import where
 from ..typing import ArrayLike, DTypeLike
 from .axes import ints_of
-from .contraction import DotDimensionNumbers, PrecisionLike, dot_general
 from .loops import scan
+from .products import DotDimensionNumbers, PrecisionLike, dot_general
 
 __all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general"]
 
@@ -30,7 +32,7 @@ class RaggedDotDimensionNumbers(NamedTuple):
     """The axes of a ragged product.
 
     Attributes:
-      dot_dimension_numbers: those of `dot_general`; the axes are counted with that of groups.
+      dot_dimension_numbers: as in `dot_general`; the axis of groups is counted.
       lhs_ragged_dimensions: the axis of `lhs` that is divided into groups.
       rhs_group_dimensions: the axis of `rhs` with the groups, if it has one.
     """
@@ -50,7 +52,7 @@ def ragged_dot(
     group_offset: ArrayLike | None = None,
     out_sharding: None = None,
 ) -> Array:
-    """Rows times the matrix of their group: the first rows are those of the first group, and so on.
+    """Rows times the matrix of their group: the first rows belong to the first group, and so on.
 
     Args:
       lhs: array [m, k].
@@ -90,22 +92,22 @@ def ragged_dot_general(
     group_offset: ArrayLike | None = None,
     out_sharding: None = None,
 ) -> Array:
-    """Products of an array with another one whose groups have parts of one of its axes.
+    """Products of two arrays, with one axis divided into groups of run-time sizes.
 
-    Along the ragged axis the first group has the first elements, and so on; what comes after the
-    last one is left out. If the axis is one of neither a contraction nor a batch, `rhs` has an axis
-    of groups. If it is contracted, so is that of `rhs`, and the result has an axis of groups in
-    front. If it is a batch axis, the result is that of `dot_general`, but for what is left out.
+    Along the ragged axis of `lhs` the first elements belong to the first group, and so on; elements
+    after the last group are ignored. If the axis is neither contracted nor a batch axis, `rhs` has
+    an axis of groups. If it is contracted, the result has an axis of groups in front. If it is a
+    batch axis, the result equals `dot_general`'s, with zeros for ignored elements.
 
     Args:
       lhs, rhs: arrays.
       group_sizes: integers [groups], or [*outer, groups], where `outer` are the axes of `lhs` of
         the same kind, batch axes before all, that are named before the ragged one.
-      ragged_dot_dimension_numbers: which axes are what.
+      ragged_dot_dimension_numbers: the role of each axis.
       precision, preferred_element_type: as in `dot_general`.
       group_offset: must be None.
       out_sharding: must be None.
-    Returns: array with the axes of `dot_general`, and those said above.
+    Returns: array with the axes of `dot_general`, and the axis of groups.
     Raises: TypeError, ValueError: shapes, dtypes or options don't fit.
     Source: JAX documentation, `jax.lax.ragged_dot_general`.
     Example:
@@ -124,9 +126,9 @@ class _Form(NamedTuple):
     """The axes of a ragged product, checked.
 
     Attributes:
-      dims: those of `dot_general`, of `lhs` and all of `rhs`.
-      axis: that of `lhs` that is divided.
-      kind: what it is in the product: "contracting", "batch" or "free".
+      dims: the dimension numbers of `dot_general`, for `lhs` and all of `rhs`.
+      axis: the axis of `lhs` that is divided.
+      kind: its role in the product: "contracting", "batch" or "free".
       outer: the axes of `lhs` before it, in the order of `group_sizes`.
       groups: the axis of groups of `rhs`, or `None`.
     """
@@ -170,9 +172,9 @@ def _ragged(
     out_sharding: Any,
 ) -> Array:
     if group_offset is not None or out_sharding is not None:
-        given = "out_sharding" if group_offset is None else "group_offset"
+        option = "out_sharding" if group_offset is None else "group_offset"
         raise ValueError(
-            f"{name}: {given} must be None\n"
+            f"{name}: {option} must be None\n"
             "  fix: leave it out; slice the groups, or put the result where it should be"
         )
     form = _form(name, x, numbers)
@@ -181,7 +183,7 @@ def _ragged(
         raise ShapeError(f"{name}: group_sizes must be integers [groups]; got {sizes.aval}")
     starts, ends = _bounds(name, x, sizes, form.outer)
     place = _along(x, form.axis)
-    nothing = structural.full(x.aval.update(shape=(), weak_type=False), 0)
+    nothing = creation.full(x.aval.update(shape=(), weak_type=False), 0)
 
     def product(x: Any, y: Any, dims: Any = form.dims) -> Any:
         return dot_general(x, y, dims, precision, preferred)
@@ -200,7 +202,7 @@ def _ragged(
             f"group_sizes {sizes.aval}, at least one"
         )
     y, dims = _groups_first(y, form)
-    start = product(structural.full(x.aval.strong(), 0), y[0], dims)
+    start = product(creation.full(x.aval.strong(), 0), y[0], dims)
 
     def step(total: Any, group: Any) -> tuple[Any, None]:
         *bounds, matrix = group
@@ -236,15 +238,15 @@ def _bounds(name: str, x: Any, sizes: Any, outer: tuple[int, ...]) -> tuple[Any,
         )
     sizes = structural.convert_element_type(sizes, dtype=INT32)
     ends = cumsum(sizes, axis=sizes.ndim - 1, reverse=False)
-    found = []
+    results = []
     for bound in (ends - sizes, ends):
         order = (bound.ndim - 1, *range(bound.ndim - 1))
         bound = structural.transpose(bound, permutation=order)
         wide = [1] * x.ndim
         if bound.ndim > 1:
-            kept = sorted(range(len(outer)), key=lambda i: outer[i])
-            bound = structural.transpose(bound, permutation=(0, *(i + 1 for i in kept)))
+            axis_order = sorted(range(len(outer)), key=lambda i: outer[i])
+            bound = structural.transpose(bound, permutation=(0, *(i + 1 for i in axis_order)))
             for i in outer:
                 wide[i] = x.shape[i]
-        found.append(structural.reshape(bound, shape=(bound.shape[0], *wide)))
-    return found[0], found[1]
+        results.append(structural.reshape(bound, shape=(bound.shape[0], *wide)))
+    return results[0], results[1]

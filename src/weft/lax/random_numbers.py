@@ -1,6 +1,7 @@
-"""Random bits of an explicit state, and uniform numbers of none.
+"""rng_bit_generator, RandomAlgorithm and rng_uniform: random bits of an explicit state, and uniform
+numbers without one.
 
-`weft.random` is the place for random numbers; these are for programs that have XLA's names.
+Programs that use XLA's names call these; others use `weft.random`.
 """
 
 import enum
@@ -55,15 +56,15 @@ def rng_bit_generator(
     dtype: DTypeLike = np.uint32,
     algorithm: RandomAlgorithm | int | str = RandomAlgorithm.RNG_DEFAULT,
 ) -> list[Array]:
-    """Random bits of a state, and the state to go on with.
+    """Random bits of a state, and the next state.
 
     Args:
       key: the state: uint32[4], or uint64[2].
       shape: the shape of the bits.
       dtype: uint8, uint16, uint32 or uint64.
       algorithm: a `RandomAlgorithm`, its number or its name. The default is Philox on every device.
-    Returns: the new state, and the bits: those of XLA's CPU and GPU, to the bit. Under `vmap` each
-      state has the bits that it has alone.
+    Returns: the new state and the bits, equal to XLA's on CPU and GPU. Under `vmap` each state
+      gives the same bits as alone.
     Raises: ShapeError: no such state, or no such dtype. ValueError: no such algorithm.
     Example:
       >>> state, bits = lax.rng_bit_generator(np.array([1, 2, 3, 4], np.uint32), (2,))
@@ -86,15 +87,15 @@ def _algorithm(algorithm: Any) -> str:
     try:
         if isinstance(algorithm, str):
             upper = algorithm.upper()
-            found = RandomAlgorithm["RNG_" + upper.removeprefix("RNG_")]
+            result = RandomAlgorithm["RNG_" + upper.removeprefix("RNG_")]
         else:
-            found = RandomAlgorithm(algorithm)
+            result = RandomAlgorithm(algorithm)
     except (KeyError, ValueError):
         names = ", ".join(a.name for a in RandomAlgorithm)
         raise ValueError(
             f"rng_bit_generator: algorithm must be one of {names}; got {algorithm!r}"
         ) from None
-    return "three_fry" if found is RandomAlgorithm.RNG_THREE_FRY else "philox"
+    return "three_fry" if result is RandomAlgorithm.RNG_THREE_FRY else "philox"
 
 
 _calls = itertools.count()
@@ -102,21 +103,21 @@ _calls = itertools.count()
 
 @located
 def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Shape) -> Array:
-    """Uniform numbers from a to b without a key: other ones at each call.
+    """Uniform numbers from a to b without a key, different at each call.
 
-    They are determined by how many calls the process has made. In a traced function that is the
-    call that was traced: a compiled program has the same numbers each time it runs. Use
-    `random.uniform` and `random.randint`, whose keys say what is drawn.
+    They are determined by the number of calls that the process has made. A traced function counts
+    when it is traced, so a compiled program gives the same numbers each time it runs. Prefer
+    `random.uniform` and `random.randint`, which take keys.
 
     Args:
       a, b: float or integer scalars of one dtype, a < b.
       shape: the shape of the result.
     Returns: array of `shape`, a <= x < b.
-    Raises: ShapeError: a or b isn't a scalar, or their dtypes differ.
+    Raises: ShapeError: a or b is not a scalar, or their dtypes differ.
     Example:
       >>> lax.rng_uniform(0.0, 1.0, (3,)).shape
       (3,)
-    Source: JAX documentation, `jax.lax.rng_uniform`; what the numbers are is left to each system.
+    Source: JAX documentation, `jax.lax.rng_uniform`; the numbers are implementation-defined.
     """
     low, high = same_type("rng_uniform", ("a", "b"), a, b)
     dtype = low.dtype

@@ -1,7 +1,4 @@
-"""The binary computations that reduce and reduce_window are given, traced on scalars.
-
-Knows trees and monoids; knows no reduction.
-"""
+"""Traces the binary computations that users pass to reduce and reduce_window."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,10 +8,10 @@ from ..core.array import Array
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr
 from ..errors import ShapeError
-from ..primitives.computations import monoid
+from ..primitives.scalar_programs import monoid
 from ..primitives.structural import convert_element_type
 from ..tree_util import PyTreeDef
-from .bodies import check_function, shown, traced
+from .body_functions import check_function, shown, traced
 
 
 def traced_computation(

@@ -1,7 +1,8 @@
-"""Windows that each select one of their elements, and what is done at its place.
+"""select_and_scatter, select_and_scatter_add and select_and_gather_add: windows that each select
+one of their elements.
 
-The place is found first, as an index into the array's elements; then values are gathered from
-there, or combined with what is there. Knows windows; knows nothing of derivatives, which follow.
+The position is found first, as an index into the array's elements; then values are gathered from
+there, or combined with the value there. Derivatives are those of gather and scatter.
 """
 
 import math
@@ -14,9 +15,9 @@ from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..errors import ShapeError
-from ..primitives import comparison, indexing, structural
+from ..primitives import comparison, creation, indexing, structural
 from ..primitives.creation import iota
-from ..primitives.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
+from ..primitives.gather_dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..primitives.selection import where
 from ..primitives.sorting import take_along
 from ..primitives.windows import Geometry, check_geometry, window_place
@@ -56,13 +57,13 @@ def select_and_scatter(
     Args:
       operand: array, whose elements are compared.
       select: `(chosen, element) -> bool`, of scalars: True keeps the one chosen so far. `lax.ge`
-        selects the first largest element, `lax.le` the first least one.
+        selects the first of the largest elements, `lax.le` of the smallest.
       window_dimensions, window_strides, padding: as in `reduce_window`. Padding is never selected.
       source: array with an element for each window, of the dtype of `operand`.
-      init_value: a scalar; all of the result but for what is combined.
+      init_value: a scalar: the initial value of every element of the result.
       scatter: `(so_far, element) -> result`, of scalars; `lax.add`, for one.
     Returns: array of the shape and dtype of `operand`.
-    Raises: TypeError: shapes or dtypes don't fit, or functions return something else. ValueError:
+    Raises: TypeError: shapes or dtypes do not fit, or a function returns another type. ValueError:
       a bad option.
     Source: StableHLO `select_and_scatter`.
     Example:
@@ -96,7 +97,7 @@ def select_and_scatter_add(
     """Adds each element of `source` at the place of its window's selected element, to zeros.
 
     Args:
-      source: array with an element for each window; it is differentiated as what it is, linear.
+      source: array with an element for each window; the result is linear in it.
       operand, select, window_dimensions, window_strides, padding: as in `select_and_scatter`.
     Returns: array of the shape of `operand` and the dtype of `source`.
     Raises: TypeError, ValueError: as `select_and_scatter`.
@@ -113,7 +114,7 @@ def select_and_scatter_add(
     )
     _check_source(name, x, updates, geometry, "source")
     place = _chosen(name, x, select, geometry)
-    zeros = structural.full(updates.aval.update(shape=(x.size,), weak_type=False), 0)
+    zeros = creation.full(updates.aval.update(shape=(x.size,), weak_type=False), 0)
     flat = _scatter(indexing.scatter_add, zeros, place, updates)
     return structural.reshape(flat, shape=x.shape)
 
@@ -133,7 +134,7 @@ def select_and_gather_add(
     derivative of pooling.
 
     Args:
-      tangents: array of the shape of `operand`; it is differentiated as what it is, linear.
+      tangents: array of the shape of `operand`; the result is linear in it.
       operand, select: as in `select_and_scatter`.
       window_dimensions, window_strides, padding, base_dilation, window_dilation: as in
         `reduce_window`. Padding is never selected.
@@ -180,7 +181,7 @@ def _chosen(name: str, x: Any, select: Select, geometry: Geometry) -> Any:
         raise ShapeError(f"{name}: select must return a bool; got {result.aval}")
     shape = geometry.out_shape(x.shape)
     if not math.prod(shape) or not x.size:
-        return structural.full(x.aval.update(shape=shape, dtype=INT32, weak_type=False), x.size)
+        return creation.full(x.aval.update(shape=shape, dtype=INT32, weak_type=False), x.size)
     if len(jaxpr.equations) == 1 and not dtypes.is_complex(x.dtype):
         e = jaxpr.equations[0]
         if e.primitive in (comparison.ge, comparison.le) and [*e.inputs] == [*jaxpr.invars]:
@@ -204,8 +205,8 @@ def _by_comparing(x: Any, select: Select, geometry: Geometry, shape: Any) -> Any
 
     line = x.aval.update(shape=(count,), dtype=INT32, weak_type=False)
     start = (
-        structural.full(line.update(dtype=x.dtype), 0),
-        structural.full(line, nowhere),
+        creation.full(line.update(dtype=x.dtype), 0),
+        creation.full(line, nowhere),
     )
     taps = math.prod(geometry.window)
     _, place = fori_loop(_int(0), _int(taps), step, start)
@@ -238,7 +239,7 @@ def _tap_places(shape: Any, geometry: Geometry, out_shape: Any, tap: Any) -> Any
     )
 
 
-# --- what is done there ---
+# --- gathers and scatters there ---
 
 
 def _taken(x: Any, line: Any) -> Any:

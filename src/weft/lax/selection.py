@@ -1,4 +1,5 @@
-"""Choosing between arrays, and identities that say something about derivatives or compilation."""
+"""select, select_n, clamp; and identities that concern derivatives or compilation: stop_gradient,
+optimization_barrier, tie_in."""
 
 from typing import Any, TypeVar
 
@@ -43,11 +44,11 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
 
 
 def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
-    """Elements of the case that `which` names.
+    """Selects each element from one of several arrays, by index.
 
     Args:
       which: boolean (for one or two cases; true is the second) or integer array of the cases'
-        shape, or a scalar. Out of range, the nearest case.
+        shape, or a scalar. It is clamped to the range of cases.
       cases: arrays of one shape and dtype.
     Returns: array of that shape and dtype.
     Raises: TypeError: shapes or dtypes differ, or more than two cases for a boolean.
@@ -86,7 +87,7 @@ def _select(name: str, names: Any, which: Any, cases: Any) -> Array:
 
 @located
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
-    """x moved into the interval from `min` to `max`. At and beyond its ends the derivative is 0.
+    """Limits x to the interval from `min` to `max`. At and beyond the ends the derivative is 0.
 
     Args:
       min, max: arrays of x's shape, or scalars; of x's dtype.
@@ -110,7 +111,7 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
 
 
 def stop_gradient(x: Tree) -> Tree:
-    """The operand, whose derivative counts as zero.
+    """The identity, with a derivative of zero.
 
     Args:
       x: an array, or containers of arrays.
@@ -131,8 +132,8 @@ def _stop(x: Any) -> Any:
 
 
 def optimization_barrier(operand: Tree, /) -> Tree:
-    """The operands, as computed before anything that depends on the result: the compiler moves
-    nothing across, and doesn't take two of them for one.
+    """The identity, as a barrier for the compiler: it moves no operation across it, and does not
+    merge two barriers.
 
     Args:
       operand: an array, or containers of arrays.

@@ -1,4 +1,6 @@
-"""The same elements in other shapes: reshape, broadcast, transpose, squeeze and their like."""
+"""The same elements in other shapes or another order: reshape, broadcast, broadcast_in_dim,
+broadcast_shapes, broadcast_to_rank, broadcast_like, transpose, squeeze, expand_dims, collapse,
+tile, rev."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +9,7 @@ from typing import Any
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..errors import ShapeError
-from ..primitives import structural
+from ..primitives import slicing, structural
 from ..typing import ArrayLike, Shape
 from .axes import axes_of, ints_of, number_of_axis, shape_of
 
@@ -20,6 +22,7 @@ __all__ = [
     "collapse",
     "expand_dims",
     "reshape",
+    "rev",
     "squeeze",
     "tile",
     "transpose",
@@ -278,3 +281,21 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     between: list[Any] = [n for pair in zip(times, x.shape, strict=True) for n in pair]
     wide = structural.broadcast_in_dim(x, shape=tuple(between), dims=tuple(range(1, 2 * x.ndim, 2)))
     return reshape(wide, tuple(r * n for r, n in zip(times, x.shape, strict=True)))
+
+
+@located
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """The elements in reverse order along some dimensions.
+
+    Args:
+      operand: array, any dtype.
+      dimensions: 0 ≤ dimension < number of axes, none twice.
+    Returns: array like `operand`.
+    Raises: ValueError: a dimension is out of range or repeated.
+    Source: StableHLO `reverse`.
+    Example:
+      >>> lax.rev(np.array([[1, 2], [3, 4]]), (1,)).tolist()
+      [[2, 1], [4, 3]]
+    """
+    x = as_value(operand)
+    return slicing.rev(x, dimensions=ints_of("rev", "dimensions", dimensions))

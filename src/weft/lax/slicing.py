@@ -1,4 +1,6 @@
-"""Parts of arrays: slices at places known beforehand, and windows at places known at run time."""
+"""Slices at static positions: slice, slice_in_dim, index_in_dim; windows at run-time positions:
+dynamic_slice, dynamic_slice_in_dim, dynamic_index_in_dim, dynamic_update_slice,
+dynamic_update_slice_in_dim, dynamic_update_index_in_dim."""
 
 import operator
 from collections.abc import Sequence

@@ -16,19 +16,20 @@ from ..core.source import function_line, located
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
-from ..higher_order.linear_solve import Side, apply_solve
+from ..higher_order.linear_solve import Side, SolveParams
 from ..interpreters.linearize import float0_zeros
 from ..primitives.arithmetic import neg
-from ..primitives.structural import convert_element_type, zeros
+from ..primitives.creation import zeros
+from ..primitives.structural import convert_element_type
 from ..programs.hash_consing import hash_consed
 from ..programs.transform import transpose_jaxpr
 from ..transforms.arguments import FlatFunction, TreeFunction, check_callable, described
 from ..transforms.closures import hoisted
 from ..transforms.custom_derivatives import custom_jvp
-from ..transforms.linear_maps import jvp, linearize
+from ..transforms.derivatives import jvp, linearize
 from ..tree_util import PyTreeDef, tree_map
 from ..typing import PyTree
-from .bodies import values_of
+from .body_functions import values_of
 
 __all__ = ["custom_linear_solve", "custom_root"]
 
@@ -48,14 +49,14 @@ def custom_root(
     functions may close over values that are differentiated.
 
     Args:
-      f: from x to a value of x's structure, shapes and dtypes, which is to be zero.
-      initial_guess: where to begin; the root doesn't depend on it.
+      f: from x to a value of x's structure, shapes and dtypes, whose root is computed.
+      initial_guess: the start; the root is assumed not to depend on it.
       solve: `solve(f, initial_guess)` returns the root.
       tangent_solve: `tangent_solve(g, y)` solves g(x) = y for a linear g; for scalars it is
         `lambda g, y: y / g(1.0)`. In reverse mode it must be linear in y by its operations.
       has_aux: if True, `solve` returns a pair (root, auxiliary data, whose derivative is zero).
     Returns: the result of `solve`.
-    Raises: TypeError: f's value isn't like its argument.
+    Raises: TypeError: the value of f does not have the structure and type of its argument.
     Example:
       >>> from weft import grad, lax
       >>> def square_root(p):
@@ -86,7 +87,7 @@ def custom_root(
         return result
 
     solver, extra = hoisted("custom_root", solved, (guess, constants), any_value)
-    if current.trace.computes:  # nothing is traced, so that nobody will ask for a derivative
+    if current.trace.computes:  # nothing is traced, so no derivative is taken
         return solver(guess, constants, *extra)
 
     @functools.wraps(tangent_solve)
@@ -147,7 +148,7 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """The solution of A x = b, differentiated by the implicit rule, in both modes, in A and in b.
+    """The solution of A x = b, differentiated implicitly, in both modes, in A and in b.
 
     The solvers are never differentiated, so they may be iterations (`while_loop`).
 
@@ -157,10 +158,11 @@ def custom_linear_solve(
       solve: `solve(matvec, b)` returns x, like b.
       transpose_solve: `transpose_solve(vecmat, b)` solves Aᵀ x = b; `vecmat` is x -> Aᵀ x. Needed
         for reverse mode, unless A is symmetric.
-      symmetric: whether A equals its transpose (not conjugated): then `solve` does for both.
+      symmetric: whether A equals its transpose (not conjugated): then `solve` serves both.
       has_aux: if True, the solvers return pairs (x, auxiliary data, whose derivative is zero).
     Returns: the result of `solve`.
-    Raises: TypeError: A x or x isn't like b; a derivative needs the transpose and there is none.
+    Raises: TypeError: A x or x does not have the structure and type of b; or a derivative needs
+      the transpose, and there is none.
     Example:
       >>> import weft, weft.numpy as np
       >>> from weft import lax
@@ -204,7 +206,7 @@ def custom_linear_solve(
         inputs = [v.aval for v in program.invars[:count]]
         example = inputs, tree.unflatten(rhs)
         made, out_tree = staged("custom_linear_solve", solved, example, "solve")
-        found = out_tree
+        result = out_tree
         if has_aux:
             kind = out_tree.node_data()
             if kind is None or kind[0] is not tuple or len(out_tree.children()) != 2:
@@ -212,9 +214,9 @@ def custom_linear_solve(
                     f"custom_linear_solve: with has_aux=True {function_line(function)} must return "
                     f"a pair (x, auxiliary data); got {out_tree}"
                 )
-            found = out_tree.children()[0]
-        outs = made.out_avals[: found.num_leaves]
-        check_like("custom_linear_solve: x", function, outs, found, "b", avals, tree)
+            result = out_tree.children()[0]
+        outs = made.out_avals[: result.num_leaves]
+        check_like("custom_linear_solve: x", function, outs, result, "b", avals, tree)
         places = [*range(len(parameters), len(parameters) + len(made.consts)), *own]
         parameters.extend(made.consts)
         return made.without_consts(), places, out_tree
@@ -230,7 +232,8 @@ def custom_linear_solve(
         sides.append(((vecmat, [*own]), (transposed, places)))
     shared = [p.aval for p in parameters]
     side, *other = [Side(*[over(shared, *program) for program in pair]) for pair in sides]
-    outs = apply_solve(side, other[0] if other else None, len(parameters), [*parameters, *rhs])
+    params = SolveParams(side, other[0] if other else None, len(parameters))
+    outs = params.apply([*parameters, *rhs])
     return out_tree.unflatten(outs)
 
 
@@ -262,7 +265,7 @@ def check_like(
     avals: list[Aval],
     tree: PyTreeDef,
 ) -> None:
-    """Refuses a function's value that isn't like another one in structure, shapes and dtypes."""
+    """Raises an error for a value of another structure, or other shapes or dtypes."""
     if got_tree == tree and [a.strong() for a in got] == [a.strong() for a in avals]:
         return
     shown = [f"{t} of {', '.join(map(str, a))}" for t, a in ((tree, avals), (got_tree, got))]

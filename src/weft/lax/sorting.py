@@ -1,4 +1,4 @@
-"""Sorting, and the largest elements. Nothing is promoted."""
+"""sort, sort_key_val, top_k, approx_max_k, approx_min_k. Nothing is promoted."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ def sort(
       dimension: the axis; negative ones count from the end.
       is_stable: whether equal elements keep their order.
       num_keys: how many of the arrays decide; the first is the most important.
-    Returns: the array sorted, or a tuple of arrays, all permuted alike.
+    Returns: the array sorted, or a tuple of arrays, all in the same permutation.
     Raises: TypeError: shapes differ. ValueError: axis or `num_keys` is out of range.
     Source: StableHLO `sort`.
     Example:
@@ -58,7 +58,7 @@ def sort(
 def sort_key_val(
     keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
 ) -> tuple[Array, Array]:
-    """Sorts `keys` along an axis and permutes `values` alike.
+    """Sorts `keys` along an axis and permutes `values` in the same way.
 
     Args:
       keys: array; see `sort` for its order.

@@ -1,7 +1,8 @@
-"""Special functions. Nothing is promoted."""
+"""Special functions: erf, erfc, erf_inv; lgamma, digamma, polygamma, zeta; igamma, igammac,
+igamma_grad_a, random_gamma_grad, betainc; bessel_i0e, bessel_i1e. Nothing is promoted."""
 
 from ..core.array import Array
-from ..primitives import incomplete, special as p
+from ..primitives import bessel_functions, error_functions, gamma_functions, incomplete_gamma_beta
 from ..typing import ArrayLike
 from .operands import same_type
 
@@ -36,7 +37,7 @@ def erf(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `erf`.
     """
-    return p.erf(x)
+    return error_functions.erf(x)
 
 
 def erfc(x: ArrayLike) -> Array:
@@ -52,7 +53,7 @@ def erfc(x: ArrayLike) -> Array:
       1.0
     Source: CHLO `erfc`.
     """
-    return p.erfc(x)
+    return error_functions.erfc(x)
 
 
 def erf_inv(x: ArrayLike) -> Array:
@@ -68,7 +69,7 @@ def erf_inv(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `erf_inv`.
     """
-    return p.erf_inv(x)
+    return error_functions.erf_inv(x)
 
 
 def lgamma(x: ArrayLike) -> Array:
@@ -84,7 +85,7 @@ def lgamma(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `lgamma`.
     """
-    return p.lgamma(x)
+    return gamma_functions.lgamma(x)
 
 
 def digamma(x: ArrayLike) -> Array:
@@ -100,7 +101,7 @@ def digamma(x: ArrayLike) -> Array:
       '-0.5772'
     Source: CHLO `digamma`.
     """
-    return p.digamma(x)
+    return gamma_functions.digamma(x)
 
 
 def bessel_i0e(x: ArrayLike) -> Array:
@@ -116,7 +117,7 @@ def bessel_i0e(x: ArrayLike) -> Array:
       1.0
     Source: weft.
     """
-    return p.bessel_i0e(x)
+    return bessel_functions.bessel_i0e(x)
 
 
 def bessel_i1e(x: ArrayLike) -> Array:
@@ -132,7 +133,7 @@ def bessel_i1e(x: ArrayLike) -> Array:
       0.0
     Source: weft.
     """
-    return p.bessel_i1e(x)
+    return bessel_functions.bessel_i1e(x)
 
 
 def igamma(a: ArrayLike, x: ArrayLike) -> Array:
@@ -149,7 +150,7 @@ def igamma(a: ArrayLike, x: ArrayLike) -> Array:
       '0.6321'
     Source: weft.
     """
-    return incomplete.igamma(*same_type("igamma", ("a", "x"), a, x))
+    return incomplete_gamma_beta.igamma(*same_type("igamma", ("a", "x"), a, x))
 
 
 def igammac(a: ArrayLike, x: ArrayLike) -> Array:
@@ -166,7 +167,7 @@ def igammac(a: ArrayLike, x: ArrayLike) -> Array:
       '0.3679'
     Source: weft.
     """
-    return incomplete.igammac(*same_type("igammac", ("a", "x"), a, x))
+    return incomplete_gamma_beta.igammac(*same_type("igammac", ("a", "x"), a, x))
 
 
 def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
@@ -183,7 +184,7 @@ def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
       '-0.2208'
     Source: weft.
     """
-    return incomplete.igamma_grad_a(*same_type("igamma_grad_a", ("a", "x"), a, x))
+    return incomplete_gamma_beta.igamma_grad_a(*same_type("igamma_grad_a", ("a", "x"), a, x))
 
 
 def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
@@ -200,7 +201,9 @@ def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
       True
     Source: weft.
     """
-    return incomplete.random_gamma_grad(*same_type("random_gamma_grad", ("a", "x"), a, x))
+    return incomplete_gamma_beta.random_gamma_grad(
+        *same_type("random_gamma_grad", ("a", "x"), a, x)
+    )
 
 
 def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
@@ -217,7 +220,7 @@ def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
       '1.6449'
     Source: CHLO `polygamma`.
     """
-    return p.polygamma(*same_type("polygamma", ("m", "x"), m, x))
+    return gamma_functions.polygamma(*same_type("polygamma", ("m", "x"), m, x))
 
 
 def zeta(x: ArrayLike, q: ArrayLike) -> Array:
@@ -234,7 +237,7 @@ def zeta(x: ArrayLike, q: ArrayLike) -> Array:
       '1.6449'
     Source: weft.
     """
-    return p.zeta(*same_type("zeta", ("x", "q"), x, q))
+    return gamma_functions.zeta(*same_type("zeta", ("x", "q"), x, q))
 
 
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
@@ -251,4 +254,4 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     Source: weft.
     """
     operands = same_type("betainc", ("a", "b", "x"), a, b, x)
-    return incomplete.regularized_incomplete_beta(*operands)
+    return incomplete_gamma_beta.regularized_incomplete_beta(*operands)

@@ -1,4 +1,4 @@
-"""Reductions of windows that slide over an array: what pooling is made of."""
+"""reduce_window, the operation of pooling, and reduce_window_shape_tuple."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 from .. import dtypes
 from ..core.source import located
 from ..errors import ShapeError
-from ..primitives import any_reduction, windows
+from ..primitives import variadic_reductions, windows
 from ..primitives.arithmetic import max_, min_
 from ..primitives.convolution import dilated
-from ..primitives.extremes import highest, lowest
+from ..primitives.monoids import highest, lowest
 from ..primitives.windows import Geometry
 from ..typing import PyTree
-from .bodies import values_of
-from .pads import padtype_to_pads
-from .reduction import initial_values
+from .body_functions import values_of
+from .padding import padtype_to_pads
+from .reductions import initial_values
 from .scalar_programs import is_number, traced_computation
 
 __all__ = ["reduce_window", "reduce_window_shape_tuple"]
@@ -46,7 +46,7 @@ def reduce_window(
       window_strides: how far it moves along each axis; 1 by default.
       padding: 'SAME', 'SAME_LOWER', 'VALID', or a pair (before, after) for each axis.
       base_dilation: for each axis, `d - 1` initial values are put between elements.
-      window_dilation: for each axis, `d - 1` elements between those of a window are left out.
+      window_dilation: for each axis, `d - 1` elements are skipped between two elements of a window.
     Returns: arrays with an element for each place of the window, in the structure of `operand`.
     Raises: TypeError: structures, shapes or dtypes don't fit. ValueError: an option doesn't.
       MissingRuleError: differentiation of a computation with loops, branches or the like.
@@ -87,7 +87,9 @@ def reduce_window(
         return tree.unflatten([result])
     if fits and monoid == "add" and not dtypes.is_bool(x.dtype) and is_number(inits[0], 0):
         return tree.unflatten([windows.reduce_window_sum(x, geometry=geometry)])
-    return tree.unflatten(any_reduction.reduce_window(*xs, *inits, jaxpr=jaxpr, geometry=geometry))
+    return tree.unflatten(
+        variadic_reductions.reduce_window(*xs, *inits, jaxpr=jaxpr, geometry=geometry)
+    )
 
 
 def window_geometry(
@@ -106,14 +108,14 @@ def window_geometry(
         if values is None:
             return ones
         try:
-            found = tuple(int(v) for v in values)
+            results = tuple(int(v) for v in values)
         except TypeError:
             raise TypeError(f"{name}: {what} must be a sequence of ints; got {values!r}") from None
-        if len(found) != len(shape):
+        if len(results) != len(shape):
             raise ShapeError(
-                f"{name}: {what} needs one entry for each of {len(shape)} axes; got {found}"
+                f"{name}: {what} needs one entry for each of {len(shape)} axes; got {results}"
             )
-        return found
+        return results
 
     lengths = entries("window_dimensions", window)
     steps = entries("window_strides", strides)

@@ -1,6 +1,8 @@
-"""Layers over several devices: each computes a part of the batch, with the same weights.
+"""Accelerate: a layer on several devices, each of which computes a part of the batch with the same
+weights.
 
-Knows devices and one layer; nothing of what the layer computes.
+Also the parts it is made of: jit_forward, mean_or_pmean, for_n_devices, reshape_by_device, on_cpu
+and on_accelerator.
 """
 
 from collections.abc import Callable
@@ -12,10 +14,10 @@ from .. import fastmath
 from ..core.array import Tracer
 from ..errors import ShapeError
 from ..fastmath import Backend, nested_map, numpy as jnp, tree_leaves
-from ..transforms.devices.placing import device_put, devices, local_devices
-from ..transforms.devices.sharded import device_put_replicated
+from ..transforms.devices.device_put import device_put, device_put_replicated
+from ..transforms.devices.devices import devices, local_devices
 from ..user_lines import noted
-from . import base, options
+from . import base, option_checks
 from .base import Layer, LayerError
 from .layer_errors import described
 from .weight_trees import is_state_marker, is_weights_marker
@@ -35,13 +37,13 @@ class Accelerate(Layer):
     """Runs a layer compiled, and data-parallel: each device has a part of the batch.
 
     The inputs are divided along their first axis, and each part runs on its device. On one device
-    the layer is compiled. The outputs are those of the layer itself (but for random numbers, whose
+    the layer is compiled. The outputs are the layer's own (but for random numbers, whose
     keys differ from device to device) if the devices divide the batch. If they don't, zeros are
     added to the batch, and what comes of them is cut off: outputs that depend on the batch as a
     whole, as after `BatchNorm` in mode 'train', may then differ. Outputs without a batch axis, such
     as a loss, come with one number for each device.
 
-    Inputs and outputs as those of the layer. Weights and state as those of the layer; on n devices,
+    Inputs, outputs, weights and state are those of the layer; on n devices,
     n > 1, every array has a further first axis of length n, of which each device has one element.
 
     If the layer has weights already, `init` isn't needed: they are copied to the devices at the
@@ -68,7 +70,7 @@ class Accelerate(Layer):
 
     def __init__(self, layer: Layer, n_devices: int | None = None) -> None:
         if not isinstance(layer, Layer):
-            raise options.wrong_type("Accelerate", "layer", "a layer", layer)
+            raise option_checks.wrong_type("Accelerate", "layer", "a layer", layer)
         super().__init__(n_in=layer.n_in, n_out=layer.n_out)
         available = fastmath.local_device_count()
         self._n_devices = _device_count("Accelerate", n_devices or available)
@@ -121,12 +123,12 @@ class Accelerate(Layer):
         if padding:
             x = nested_map(lambda part: _padded(part, padding), x)
         outputs, new_state = self._run_parts(reshape_by_device(x, n), weights, state, _keys(rng, n))
-        whole = nested_map(_joined, outputs)
+        joined = nested_map(_joined, outputs)
         if padding:  # a loss, of which each device has one, has no batch to be cut
-            whole = fastmath.nested_map_multiarg(
-                lambda y, parts: y[:size] if len(parts.shape) > 1 else y, whole, outputs
+            joined = fastmath.nested_map_multiarg(
+                lambda y, parts: y[:size] if len(parts.shape) > 1 else y, joined, outputs
             )
-        return whole, new_state
+        return joined, new_state
 
     def init(
         self, input_signature: Any, rng: Any = None, use_cache: bool = False
@@ -231,10 +233,18 @@ def jit_forward(
     Raises:
       TypeError, ValueError: an option has another form, or there are fewer devices.
       ShapeError (when called): the devices don't divide the batch.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.Dense(2)
+      >>> weights, state = layer.init(np.ones((3, 4)))
+      >>> forward = tl.jit_forward(layer.pure_fn, n_devices=1)
+      >>> y, state = forward(np.ones((3, 4)), weights, state, random.PRNGKey(0))
+      >>> y.shape
+      (3, 2)
     Source: Trax documentation, `layers.jit_forward`.
     """
-    options.function("jit_forward", "forward", forward, "(x, weights, state, rng)")
-    options.flag("jit_forward", "do_mean", do_mean)
+    option_checks.function("jit_forward", "forward", forward, "(x, weights, state, rng)")
+    option_checks.flag("jit_forward", "do_mean", do_mean)
     if n_devices == 0 and fastmath.is_backend(Backend.JAX):
         return fastmath.jit(forward, device=devices("cpu")[0])
     n = _device_count("jit_forward", n_devices, least=0)
@@ -244,10 +254,10 @@ def jit_forward(
 
     def run(x: Any, weights: Any, state: Any, rng: Any) -> tuple[Any, Any]:
         outputs, new_state = run_parts(reshape_by_device(x, n), weights, state, _keys(rng, n))
-        whole = nested_map(_joined, outputs)
+        joined = nested_map(_joined, outputs)
         if do_mean:
-            whole = nested_map(lambda y: jnp.mean(y, axis=0), whole)
-        return whole, new_state
+            joined = nested_map(lambda y: jnp.mean(y, axis=0), joined)
+        return joined, new_state
 
     return run
 
@@ -257,8 +267,8 @@ def mean_or_pmean(n_devices: int, x: Any, axis: int | None = None) -> Any:
 
     Args:
       n_devices: how many.
-      x: array whose first axis is that of the devices.
-      axis: 0 for the mean over the devices, None for that of all elements.
+      x: array whose first axis is the axis of the devices.
+      axis: 0 for the mean over the devices, None for the mean of all elements.
     Returns: an array that isn't distributed: of the shape of x without axis 0, or a scalar.
     Raises: ValueError: another axis, or a negative number of devices.
     Example:
@@ -268,7 +278,7 @@ def mean_or_pmean(n_devices: int, x: Any, axis: int | None = None) -> Any:
       Array([2., 4.], dtype=float32)
     Source: Trax documentation, `layers.mean_or_pmean`.
     """
-    options.whole_number("mean_or_pmean", "n_devices", n_devices, least=0)
+    option_checks.whole_number("mean_or_pmean", "n_devices", n_devices, least=0)
     if axis not in (None, 0):
         raise noted(
             ValueError(f"mean_or_pmean: axis must be 0, the devices, or None for all; got {axis!r}")
@@ -294,8 +304,8 @@ def reshape_by_device(x: Any, n_devices: int, pure_np: bool = False) -> Any:
       (2, 3, 2)
     Source: Trax documentation, `layers.reshape_by_device`.
     """
-    n = options.whole_number("reshape_by_device", "n_devices", n_devices)
-    options.flag("reshape_by_device", "pure_np", pure_np)
+    n = option_checks.whole_number("reshape_by_device", "n_devices", n_devices)
+    option_checks.flag("reshape_by_device", "pure_np", pure_np)
 
     def divided(leaf: Any) -> Any:
         leaf = leaf if hasattr(leaf, "shape") else onp.asarray(leaf)
@@ -368,22 +378,26 @@ def on_accelerator(x: Any) -> Any:
       x: arrays, possibly nested.
     Returns: on the backend `jax`, the arrays on the GPU, or without GPUs on the TPU, if there is
       one of it; otherwise x.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.on_accelerator(np.arange(3.0))
+      Array([0., 1., 2.], dtype=float32)
     Source: Trax documentation, `layers.on_accelerator`.
     """
     if not fastmath.is_backend(Backend.JAX):
         return x
     for platform in ("gpu", "tpu"):
         try:
-            found = devices(platform)
+            matches = devices(platform)
         except RuntimeError:  # there is no such platform
             continue
-        return device_put(x, found[0]) if len(found) == 1 else x
+        return device_put(x, matches[0]) if len(matches) == 1 else x
     return x
 
 
 def _device_count(name: str, n_devices: Any, least: int = 1) -> int:
     """A number of devices, which there are."""
-    n = options.whole_number(name, "n_devices", n_devices, least)
+    n = option_checks.whole_number(name, "n_devices", n_devices, least)
     available = fastmath.local_device_count()
     if n > max(available, 1):
         raise noted(

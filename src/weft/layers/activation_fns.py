@@ -1,7 +1,8 @@
 """Layers that compute activation functions, element by element.
 
-All but `ThresholdedLinearUnit` are functions without weights. Shapes and float dtypes are kept,
-but `Glu` halves the last axis. Knows nothing of other layers.
+Relu, ParametricRelu, LeakyRelu, Elu, Selu, Gelu, FastGelu, Sigmoid, Tanh, HardSigmoid, HardTanh,
+Softplus, Exp, Log, Swish, Glu and ThresholdedLinearUnit, the only one with weights. Shapes and
+float dtypes are kept, except that `Glu` halves the last axis.
 """
 
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from .. import fastmath
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
-from . import options
+from . import option_checks
 from .assert_shape import assert_shape
 from .base import Fn, Layer
 
@@ -59,9 +60,13 @@ def ParametricRelu(a: float = 1.0) -> Layer:
     Args:
       a: the slope for positive inputs.
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.ParametricRelu(2.0)(np.array([-2.0, 0.5]))
+      Array([0., 1.], dtype=float32)
     Source: Trax documentation, `layers.ParametricRelu`.
     """
-    options.number("ParametricRelu", "a", a)
+    option_checks.number("ParametricRelu", "a", a)
     return Fn("ParametricRelu", lambda x: jnp.maximum(a * x, jnp.zeros_like(x)))
 
 
@@ -72,10 +77,14 @@ def LeakyRelu(a: float = 0.01) -> Layer:
     Args:
       a: the slope for negative inputs.
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.LeakyRelu(0.1)(np.array([-2.0, 0.5]))
+      Array([-0.2,  0.5], dtype=float32)
     Source: Maas et al., Rectifier nonlinearities improve neural network acoustic models (2013);
       Trax documentation, `layers.LeakyRelu`.
     """
-    options.number("LeakyRelu", "a", a)
+    option_checks.number("LeakyRelu", "a", a)
     return Fn("LeakyRelu", lambda x: jnp.where(x >= 0, x, a * x))
 
 
@@ -86,10 +95,14 @@ def Elu(a: float = 1.0) -> Layer:
     Args:
       a: minus the limit for very negative inputs.
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Elu()(np.array([-2.0, 0.5]))
+      Array([-0.86466473,  0.5       ], dtype=float32)
     Source: Clevert et al., Fast and accurate deep network learning by exponential linear units
       (2016); Trax documentation, `layers.Elu`.
     """
-    options.number("Elu", "a", a)
+    option_checks.number("Elu", "a", a)
     return Fn("Elu", lambda x: jnp.where(x > 0, x, a * _expm1_of_negative(x)))
 
 
@@ -103,11 +116,15 @@ def Selu(alpha: float = 1.6732632423543772, lmbda: float = 1.0507009873554805) -
       alpha: the factor of the exponential, α.
       lmbda: the factor of it all, λ.
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Selu()(np.array([-2.0, 0.5]))
+      Array([-1.5201665,  0.5253505], dtype=float32)
     Source: Klambauer et al., Self-normalizing neural networks (2017); Trax documentation,
       `layers.Selu`.
     """
-    options.number("Selu", "alpha", alpha)
-    options.number("Selu", "lmbda", lmbda)
+    option_checks.number("Selu", "alpha", alpha)
+    option_checks.number("Selu", "lmbda", lmbda)
     return Fn("Selu", lambda x: lmbda * jnp.where(x > 0, x, alpha * _expm1_of_negative(x)))
 
 
@@ -121,6 +138,10 @@ def Gelu() -> Layer:
     """A layer that computes the Gaussian error linear unit: x/2 · (1 + erf(x/√2)).
 
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Gelu()(np.array([-2.0, 0.5]))
+      Array([-0.04550028,  0.34573123], dtype=float32)
     Source: Hendrycks and Gimpel, Gaussian error linear units (2016); Trax documentation,
       `layers.Gelu`.
     """
@@ -134,6 +155,10 @@ def FastGelu() -> Layer:
     a = 0.7978845608, which is √(2/π), and b = 0.044715.
 
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.FastGelu()(np.array([-2.0, 0.5]))
+      Array([-0.04540235,  0.34571403], dtype=float32)
     Source: Hendrycks and Gimpel, Gaussian error linear units (2016); Trax documentation,
       `layers.FastGelu`.
     """
@@ -149,6 +174,10 @@ def Sigmoid() -> Layer:
     """A layer that computes the logistic function: 1 / (1 + e⁻ˣ).
 
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Sigmoid()(np.array([-2.0, 0.5]))
+      Array([0.11920293, 0.62245935], dtype=float32)
     Source: Trax documentation, `layers.Sigmoid`.
     """
     return Fn("Sigmoid", lambda x: fastmath.expit(x))
@@ -159,6 +188,10 @@ def Tanh() -> Layer:
     """A layer that computes the hyperbolic tangent.
 
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Tanh()(np.array([-2.0, 0.5]))
+      Array([-0.9640276,  0.4621172], dtype=float32)
     Source: Trax documentation, `layers.Tanh`.
     """
     return Fn("Tanh", lambda x: jnp.tanh(x))
@@ -188,6 +221,10 @@ def HardTanh() -> Layer:
     The gradient at -1 and at 1 is 1/2.
 
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.HardTanh()(np.array([-2.0, 0.5]))
+      Array([-1. ,  0.5], dtype=float32)
     Source: Trax documentation, `layers.HardTanh`.
     """
     return Fn("HardTanh", lambda x: jnp.maximum(-1, jnp.minimum(1, x)))
@@ -198,6 +235,10 @@ def Softplus() -> Layer:
     """A layer that computes a smooth ReLU: log(1 + eˣ), which doesn't overflow.
 
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Softplus()(np.array([-2.0, 0.5]))
+      Array([0.126928, 0.974077], dtype=float32)
     Source: Trax documentation, `layers.Softplus`.
     """
     return Fn("Softplus", lambda x: jnp.logaddexp(x, jnp.zeros_like(x)))
@@ -208,6 +249,10 @@ def Exp() -> Layer:
     """A layer that computes the exponential function.
 
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Exp()(np.array([-2.0, 0.5]))
+      Array([0.13533528, 1.6487212 ], dtype=float32)
     Source: Trax documentation, `layers.Exp`.
     """
     return Fn("Exp", lambda x: jnp.exp(x))
@@ -218,6 +263,10 @@ def Log() -> Layer:
     """A layer that computes the natural logarithm: -inf at 0, NaN below.
 
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Log()(np.array([0.0, 0.5, 1.0]))
+      Array([      -inf, -0.6931472,  0.       ], dtype=float32)
     Source: Trax documentation, `layers.Log`.
     """
     return Fn("Log", lambda x: jnp.log(x))
@@ -228,6 +277,10 @@ def Swish() -> Layer:
     """A layer that computes x · sigmoid(x).
 
     Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Swish()(np.array([-2.0, 0.5]))
+      Array([-0.23840587,  0.31122968], dtype=float32)
     Source: Ramachandran et al., Searching for activation functions (2017); Trax documentation,
       `layers.Swish`.
     """
@@ -271,7 +324,14 @@ class ThresholdedLinearUnit(Layer):
     Args (all of `Layer`'s):
       n_in, n_out: 1 and 1.
       name: the name when printed.
-      sublayers_to_print: what is printed as its parts.
+      sublayers_to_print: the layers printed as its parts.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.ThresholdedLinearUnit()
+      >>> _ = layer.init(np.ones((1, 2)))
+      >>> layer.weights = np.array([0.25, 0.25])
+      >>> layer(np.array([[-2.0, 0.5]]))
+      Array([[0.25, 0.5 ]], dtype=float32)
     Source: Singh and Krishnan, Filter response normalization layer (2020); Trax documentation,
       `layers.ThresholdedLinearUnit`.
     """

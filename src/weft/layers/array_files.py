@@ -1,4 +1,4 @@
-"""Files of arrays, written whole or not at all, and read with a check. Knows bytes; no layers."""
+"""np_to_file and np_from_file: gzipped files of arrays, checked when read."""
 
 import contextlib
 import gzip
@@ -66,7 +66,12 @@ def np_to_file(list_of_nparrays: Any, file_path: Any, compresslevel: int) -> Non
       list_of_nparrays: the arrays, of any backend.
       file_path: path of the file; an old one is replaced when the new one is whole.
       compresslevel: 0 to 9, as for gzip.
-    Raises: ValueError: an array has a dtype that NumPy's format hasn't, such as objects.
+    Raises: ValueError: an array has a dtype that NumPy's format does not have, such as objects.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.np_to_file([np.arange(3), np.eye(2)], "arrays.gz", compresslevel=6)
+      >>> [array.shape for array in tl.np_from_file("arrays.gz", compresslevel=6)]
+      [(3,), (2, 2)]
     Source: Trax documentation, `layers.base.np_to_file`.
     """
     with replaced(file_path, compresslevel) as stream:
@@ -81,6 +86,11 @@ def np_from_file(file_path: Any, compresslevel: int) -> list[np.ndarray[Any, Any
       file_path: path of the file.
       compresslevel: not used: gzip says itself how it is compressed.
     Raises: FileNotFoundError; ValueError: the file is damaged, or holds Python objects.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.np_to_file([np.arange(3)], "arrays.gz", compresslevel=6)
+      >>> tl.np_from_file("arrays.gz", compresslevel=6)
+      [array([0, 1, 2], dtype=int32)]
     Source: Trax documentation, `layers.base.np_from_file`.
     """
     data = content(file_path)

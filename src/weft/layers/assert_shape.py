@@ -1,6 +1,5 @@
-"""Checks of the shapes that go into a layer and come out of it, written as `...a->...b`.
-
-Knows shapes; nothing of what layers compute.
+"""AssertShape, AssertFunction and assert_shape: checks of a layer's input and output shapes,
+written as `...a->...b`.
 """
 
 import functools
@@ -13,12 +12,12 @@ from ..errors import ShapeError
 from ..user_lines import noted
 from .base import Layer
 from .layer_errors import creation_site, short_path, shortened
-from .stacks import Serial
+from .serial import Serial
 
 __all__ = ["AssertFunction", "AssertShape", "assert_shape"]
 
-_ALLOWED = re.compile(r"[A-Za-z0-9.,]*")
-_REST = "..."
+_SPECIFICATION = re.compile(r"[A-Za-z0-9.,]*")
+_ELLIPSIS = "..."
 
 
 class _Tensor:
@@ -27,7 +26,7 @@ class _Tensor:
     __slots__ = ("after", "before", "is_open")
 
     def __init__(self, text: str) -> None:
-        before, dots, after = text.partition(_REST)
+        before, dots, after = text.partition(_ELLIPSIS)
         self.before, self.after, self.is_open = before, after, bool(dots)
 
 
@@ -42,7 +41,7 @@ class AssertShape(Layer):
     Args:
       spec: tensors separated by commas. A letter stands for a length, the same wherever it occurs;
         a digit is a length; `...` stands for any number of axes, the same ones wherever it occurs,
-        once at most in a tensor. An empty specification is that of a scalar.
+        once at most in a tensor. An empty specification stands for a scalar.
       message: what the error says in the end; by default, where the layer was made.
       visible_layer: whether the layer shows when a network is printed.
 
@@ -60,7 +59,7 @@ class AssertShape(Layer):
     _needs_key = False
 
     def __init__(self, spec: str, message: str | None = None, visible_layer: bool = False) -> None:
-        if not isinstance(spec, str) or not _ALLOWED.fullmatch(spec):
+        if not isinstance(spec, str) or not _SPECIFICATION.fullmatch(spec):
             raise noted(
                 AssertionError(
                     "AssertShape: a specification has letters, digits, '...' and commas; got "
@@ -82,13 +81,13 @@ class AssertShape(Layer):
         """The very inputs."""
         if not self._linked:
             self._sizes.clear()
-        given = xs if isinstance(xs, list | tuple) else (xs,)
-        wanted = _tensors(self._spec)
-        if len(given) != len(wanted):
-            raise self._mismatch(given)
-        for x, tensor in zip(given, wanted, strict=True):
+        arrays = xs if isinstance(xs, list | tuple) else (xs,)
+        tensors = _tensors(self._spec)
+        if len(arrays) != len(tensors):
+            raise self._mismatch(arrays)
+        for x, tensor in zip(arrays, tensors, strict=True):
             if not _fits(tensor, tuple(x.shape), self._sizes):
-                raise self._mismatch(given)
+                raise self._mismatch(arrays)
         return xs
 
     def _mismatch(self, given: Any) -> ShapeError:
@@ -101,13 +100,13 @@ class AssertShape(Layer):
 
 def _fits(tensor: _Tensor, shape: tuple[Any, ...], sizes: dict[str, Any]) -> bool:
     """True if a shape is as specified; notes the lengths that letters stand for."""
-    if _REST in tensor.after or "." in tensor.before + tensor.after:
+    if _ELLIPSIS in tensor.after or "." in tensor.before + tensor.after:
         raise ValueError("AssertShape: an ellipsis is '...', once at most in a tensor")
     n_before, n_after = len(tensor.before), len(tensor.after)
     end = len(shape) - n_after
     if n_before > end or (not tensor.is_open and n_before != end):
         return False
-    if tensor.is_open and not _same(sizes, _REST, shape[n_before:end]):
+    if tensor.is_open and not _same(sizes, _ELLIPSIS, shape[n_before:end]):
         return False
     for letter, length in zip(tensor.before + tensor.after, (*shape[:n_before], *shape[end:])):  # noqa: B905
         if letter.isdigit():
@@ -138,7 +137,7 @@ def _equal(a: Any, b: Any) -> bool:
 def _both(specification: Any) -> list[str]:
     """The parts of a specification on inputs and on outputs."""
     parts = specification.split("->") if isinstance(specification, str) else []
-    if len(parts) != 2 or not all(map(_ALLOWED.fullmatch, parts)):
+    if len(parts) != 2 or not all(map(_SPECIFICATION.fullmatch, parts)):
         raise noted(
             ValueError(
                 f"assert_shape: expected 'inputs->outputs', such as '...a->...b'; got "
@@ -167,6 +166,12 @@ def AssertFunction(specification: str, layer: Layer, message: str | None = None)
       layer: the layer.
       message: what the error says in the end; by default, where this was called.
     Returns: the layer, with weights `((), w, ())`.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.AssertFunction("...a->...b", tl.Dense(3))
+      >>> _ = layer.init(np.ones((2, 5)))
+      >>> layer(np.ones((2, 5))).shape
+      (2, 3)
     Source: Trax's `layers.assert_shape.AssertFunction`.
     """
     before, after = _linked(specification, message)

@@ -1,15 +1,17 @@
-"""Attention, from vectors and masks to vectors: the layers of Transformers.
+"""Attention, AttentionQKV, PureAttention, DotProductAttention, CausalAttention,
+DotProductCausalAttention and ConfigurableAttention; SplitIntoHeads, MergeHeads, ShiftRight,
+PaddingMask and EncoderDecoderMask.
 
-A set of vectors attends to another: each query takes the mean of all values, weighted by how well
-their keys fit it. The layers have modes:
+Vectors attend to vectors: each query gets the mean of all values, weighted by how well their keys
+match it. The layers have modes:
 
 - "train": dropout is active, and so are random shifts of positions;
 - "eval": neither is;
-- "predict": sequences come in pieces, one after the other; what later pieces need of earlier ones
-  is kept in the layer's state;
-- "viz": as "eval", and the weights of attention are the layer's state.
+- "predict": sequences arrive in pieces, one after another; the layer's state keeps what later
+  pieces need of earlier ones;
+- "viz": as "eval", and the attention weights are the layer's state.
 
-Heads are equal parts of the features that attend apart from each other.
+Heads are equal parts of the features that attend independently of each other.
 """
 
 import math
@@ -23,12 +25,11 @@ from . import combinators as cb
 from .assert_shape import assert_shape
 from .attention_weights import attend, causal_mask, merge_heads, split_heads
 from .base import Fn, Layer
-from .checked_options import checked_mode, checked_rate, divided
 from .convolution import CausalDepthwiseConv
-from .core import Dense
-from .options import whole_number
+from .dense import Dense
+from .option_checks import checked_mode, checked_rate, divided, whole_number
 from .positional_encoding import PositionalEncoding
-from .research.modular_dense import FactoredDense, LocallyConvDense
+from .research.sparse_dense import FactoredDense, LocallyConvDense
 
 __all__ = [
     "Attention",
@@ -103,6 +104,14 @@ def AttentionQKV(
       and the mask [batch, 1, 1 or queries, keys], and two outputs, floats [batch, queries,
       d_feature] and the mask.
     Raises: ValueError: as for `Attention`; an unknown sparsity.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.AttentionQKV(8, n_heads=2, mode="eval")
+      >>> queries, keys, mask = np.ones((1, 3, 8)), np.ones((1, 5, 8)), np.ones((1, 1, 1, 5), bool)
+      >>> _ = layer.init((queries, keys, keys, mask))
+      >>> vectors, mask = layer((queries, keys, keys, mask))
+      >>> vectors.shape, mask.shape
+      ((1, 3, 8), (1, 1, 1, 5))
     Source: Trax documentation, `layers.AttentionQKV`; sparsity: arXiv:2111.12763.
     """
     divided("AttentionQKV", "d_feature", d_feature, "n_heads", n_heads)
@@ -142,6 +151,13 @@ class PureAttention(Layer):
     Inputs: floats [batch, queries, d], [batch, keys, d], [batch, keys, d_v]; the mask [batch, 1, 1
       or queries, keys], nonzero where a key counts.
     Outputs: float32 [batch, queries, d_v], and the mask as it came.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.PureAttention(n_heads=2, mode="eval")
+      >>> queries, keys, mask = np.ones((1, 3, 8)), np.ones((1, 5, 8)), np.ones((1, 1, 1, 5), bool)
+      >>> vectors, _ = layer((queries, keys, keys, mask))
+      >>> vectors.shape
+      (1, 3, 8)
     Source: arXiv:1706.03762; Trax documentation, `layers.PureAttention`.
     """
 
@@ -173,6 +189,11 @@ class DotProductAttention(Layer):
     Inputs: floats [..., queries, d], [..., keys, d], [..., keys, d_v]; a mask that broadcasts to
       [..., queries, keys], nonzero where a key counts.
     Outputs: float32 [..., queries, d_v].
+    Example:
+      >>> from weft import layers as tl
+      >>> q, k, v = np.ones((1, 1, 2)), np.ones((1, 3, 2)), np.arange(3.0).reshape(1, 3, 1)
+      >>> tl.DotProductAttention(mode="eval")((q, k, v, np.array([[[True, True, False]]])))
+      Array([[[0.5]]], dtype=float32)
     Source: arXiv:1706.03762; Trax documentation, `layers.DotProductAttention`.
     """
 
@@ -201,6 +222,12 @@ def SplitIntoHeads(n_heads: int, merged_batch_and_head: bool = True) -> Layer:
       merged_batch_and_head: heads become elements of the batch, those of one element side by side.
     Returns: a layer from [batch, length, d] to [batch * n_heads, length, d / n_heads], or to
       [batch, n_heads, length, d / n_heads].
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.SplitIntoHeads(2)(np.ones((3, 5, 8))).shape
+      (6, 5, 4)
+      >>> tl.SplitIntoHeads(2, merged_batch_and_head=False)(np.ones((3, 5, 8))).shape
+      (3, 2, 5, 4)
     Source: Trax documentation, `layers.SplitIntoHeads`.
     """
     whole_number("SplitIntoHeads", "n_heads", n_heads)
@@ -221,6 +248,10 @@ def MergeHeads(n_heads: int, merged_batch_and_head: bool = True) -> Layer:
       merged_batch_and_head: heads come as elements of the batch.
     Returns: a layer from [batch * n_heads, length, d], or [batch, n_heads, length, d], to [batch,
       length, n_heads * d].
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.MergeHeads(2)(np.ones((6, 5, 4))).shape
+      (3, 5, 8)
     Source: Trax documentation, `layers.MergeHeads`.
     """
     whole_number("MergeHeads", "n_heads", n_heads)
@@ -261,6 +292,13 @@ def ConfigurableAttention(
         a head], to vectors of that shape: `DotProductCausalAttention`, for one.
       n_heads: the number of heads.
     Returns: a layer from [batch, length, d] to the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> attention = tl.DotProductCausalAttention(mode="eval")
+      >>> layer = tl.ConfigurableAttention(*(tl.Dense(8) for _ in range(4)), attention, n_heads=2)
+      >>> _ = layer.init(np.ones((1, 3, 8)))
+      >>> layer(np.ones((1, 3, 8))).shape
+      (1, 3, 8)
     Source: Trax documentation, `layers.ConfigurableAttention`.
     """
     whole_number("ConfigurableAttention", "n_heads", n_heads)
@@ -284,7 +322,7 @@ def CausalAttention(
     """Self-attention in which no position sees a later one: what language models are made of.
 
     In mode "predict" the sequence comes in pieces, of one token or more. Keys and values of all
-    tokens so far are the state; what comes out is, piece by piece, what "eval" gives for the whole.
+    tokens so far are the state; the outputs are, piece by piece, those of "eval" for the whole.
 
     Args:
       d_feature, n_heads, dropout, mode: as for `Attention`.
@@ -340,6 +378,13 @@ class DotProductCausalAttention(Layer):
         since how long a sequence is isn't known when a program is compiled.
     Inputs: queries, keys, values: floats [batch, length, features].
     Outputs: float32 of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> x = np.array([[[0.0], [1.0], [2.0]]])
+      >>> tl.DotProductCausalAttention(mode="eval")((np.zeros((1, 3, 1)), x, x))
+      Array([[[0. ],
+              [0.5],
+              [1. ]]], dtype=float32)
     Source: arXiv:1706.03762; Trax documentation, `layers.DotProductCausalAttention`.
     """
 
@@ -473,6 +518,12 @@ def EncoderDecoderMask() -> Layer:
     Returns: a layer of two inputs, the decoder's vectors [batch, queries, d] and the encoder's
       padding mask [batch, 1, 1, keys], and one output, float32 [batch, 1, queries, keys]: the mask,
       repeated for each query.
+    Example:
+      >>> from weft import layers as tl
+      >>> mask = np.array([[[[True, True, False]]]])
+      >>> tl.EncoderDecoderMask()((np.ones((1, 2, 8)), mask))
+      Array([[[[1., 1., 0.],
+               [1., 1., 0.]]]], dtype=float32)
     Source: Trax documentation, `layers.EncoderDecoderMask`.
     """
 

@@ -1,7 +1,4 @@
-"""Outputs and gradients of layers, computed at once: what reversible residuals need.
-
-Knows layers only as functions of inputs, weights, state and key.
-"""
+"""Outputs and gradients of a layer, computed together, for reversible residual layers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,8 +36,8 @@ def vjp_of_inexact(
     places = [i for i, y in enumerate(outputs) if is_inexact(y)]
 
     def pull_first(cts: tuple[Any, ...]) -> Any:
-        given = [cts[i] if i < len(cts) else None for i in places]
-        pairs = zip(given, values, strict=True)
+        cotangents = [cts[i] if i < len(cts) else None for i in places]
+        pairs = zip(cotangents, values, strict=True)
         return pull(tuple([c if is_gradient(c) else jnp.zeros_like(y) for c, y in pairs]))
 
     return outputs, pull_first, aux

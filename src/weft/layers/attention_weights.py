@@ -1,4 +1,4 @@
-"""The arithmetic of attention: heads, masks, and weighted means. Knows arrays, not layers."""
+"""The arithmetic of attention on arrays: heads, masks and weighted means."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ from .. import fastmath
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 
-MASKED = -1e9  # the score of a key that does not count
+MASKED_SCORE = -1e9  # the score of a key that does not count
 
 
 def attend(
@@ -61,7 +61,7 @@ def widened(x: Any) -> Any:
 
 def masked(scores: Any, mask: Any) -> Any:
     """The scores, with a very low one where the mask is zero or false."""
-    return jnp.where(mask.astype(jnp.bool_), scores, jnp.full((), MASKED, scores.dtype))
+    return jnp.where(mask.astype(jnp.bool_), scores, jnp.full((), MASKED_SCORE, scores.dtype))
 
 
 def softmax(scores: Any) -> Any:

@@ -1,6 +1,8 @@
-"""The layer: a function of inputs, weights, state and a random key, with what it holds of them.
+"""Layer: a function of inputs, weights, state and a random key, together with its own weights and
+state.
 
-Knows one layer and that it may have sublayers; nothing of how these are combined.
+PureLayer and Fn make layers of functions. shard and unshard cut nested arrays into parts, one for
+each device, and join them.
 """
 
 import random as python_random
@@ -11,12 +13,13 @@ from .. import fastmath
 from ..user_lines import note_user_line, noted
 from . import checkpoints
 from .array_files import np_from_file as np_from_file, np_to_file as np_to_file
-from .function_arguments import check_inputs, number_of_arguments
 from .layer_calls import (
+    check_inputs,
     checked_items,
     forward_abstract,
     held,
     init_abstract,
+    number_of_arguments,
     own_arrays,
     put_back,
     run_whole,
@@ -25,7 +28,7 @@ from .layer_calls import (
     text,
     tree,
 )
-from .layer_errors import LayerError, creation_site, described, told, way_out
+from .layer_errors import LayerError, cause_text, creation_site, described, likely_fix
 from .weight_shards import parts, unshard_in_pmap as unshard_in_pmap, wholes
 from .weight_trees import (
     EMPTY_STATE,
@@ -359,7 +362,7 @@ class Layer:
 
     @property
     def weights(self) -> Any:
-        """The weights: `()`, an array, or nested arrays; for sublayers, a tuple with those of each.
+        """The weights: `()`, an array, or nested arrays; with sublayers, a tuple of their weights.
 
         At the second and later places of a shared layer stands `GET_WEIGHTS_FROM_CACHE`.
         """
@@ -463,6 +466,8 @@ class Layer:
         """The signatures of outputs and new state, for the weights that the layer has."""
         try:
             return self._abstract(input_signature)
+        except LayerError:  # of this layer's `pure_fn`, which says all there is to say
+            raise
         except Exception as error:
             raise self._error("_forward_abstract", input_signature, error, False) from None
 
@@ -470,17 +475,17 @@ class Layer:
         return forward_abstract(self, input_signature)
 
     def _error(self, function: str, inputs: Any, error: Exception, outermost: bool) -> LayerError:
-        """The error of this layer that tells another one."""
+        """The error of this layer, with the error that it was caused by."""
         is_new = (
             self._init_signature is None
             and self._weights is EMPTY_WEIGHTS
             and type(self).init_weights_and_state is not Layer.init_weights_and_state
         )
-        traceback = told(error) + way_out(function, inputs, error, is_new)
-        found = LayerError(self._name, function, self._caller, described(inputs), traceback)
+        traceback = cause_text(error, likely_fix(function, inputs, error, is_new))
+        layer_error = LayerError(self._name, function, self._caller, described(inputs), traceback)
         if outermost:
-            note_user_line(found)
-        return found
+            note_user_line(layer_error)
+        return layer_error
 
 
 class PureLayer(Layer):
@@ -567,6 +572,10 @@ def shard(tensors: Any, n_shards: int | None = None) -> Any:
         along its last; by default `N_WEIGHTS_SHARDS`.
     Returns: the same nesting; each array has a new first axis, with part i % n_shards for device i.
     Raises: ValueError: the axis can't be cut in `n_shards` equal parts.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.shard(np.arange(6), n_shards=1)[0]
+      Array([0, 1, 2, 3, 4, 5], dtype=int32)
     Source: Trax documentation, `layers.base.shard`.
     """
     return parts(tensors, N_WEIGHTS_SHARDS if n_shards is None else n_shards)
@@ -579,6 +588,11 @@ def unshard(tensors: Any, n_shards: int | None = None) -> Any:
       tensors: what `shard` gives.
       n_shards: in how many parts each array was cut; by default `N_WEIGHTS_SHARDS`.
     Returns: the same nesting, without the first axis.
+    Example:
+      >>> from weft import layers as tl
+      >>> parts = tl.shard(np.arange(6), n_shards=1)
+      >>> tl.unshard(parts, n_shards=1)
+      array([0, 1, 2, 3, 4, 5], dtype=int32)
     Source: Trax documentation, `layers.base.unshard`.
     """
     return wholes(tensors, N_WEIGHTS_SHARDS if n_shards is None else n_shards)

@@ -1,6 +1,6 @@
-"""Checkpoints of layers: a gzipped pickle of a dictionary with flat lists of arrays.
+"""Checkpoints of layers: gzipped pickles of a dictionary with flat lists of arrays.
 
-Knows what a layer says of its weights and its state; pickles are read by `pickled_arrays.py`.
+`pickled_arrays.py` reads the pickles without running code from them.
 """
 
 import os
@@ -23,13 +23,13 @@ COMPRESSION = 2  # more takes much longer, and weights hardly shrink
 def save(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> None:
     """Writes the weights and the state of a layer: see `Layer.save_to_file`."""
     weights, state = flatten_weights_and_state(layer.weights, layer.state)
-    found: dict[str, Any] = {"flat_weights": [_on_host(w, path) for w in weights]}
+    content: dict[str, Any] = {"flat_weights": [_on_host(w, path) for w in weights]}
     if not weights_only:
-        found["flat_state"] = [_on_host(s, path) for s in state]
+        content["flat_state"] = [_on_host(s, path) for s in state]
     if input_signature is not None:
-        found["input_signature"] = nested_map(_plain, signature(input_signature))
+        content["input_signature"] = nested_map(_plain, signature(input_signature))
     with replaced(path, COMPRESSION) as stream:
-        pickle.dump(found, stream, protocol=pickle.HIGHEST_PROTOCOL)
+        pickle.dump(content, stream, protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def _on_host(leaf: Any, path: Any) -> Any:
@@ -54,8 +54,8 @@ def _plain(sig: Any) -> Any:
 def load(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> tuple[Any, Any]:
     """Gives a layer weights and state from a file: see `Layer.init_from_file`."""
     name = os.fspath(path)
-    found = _dictionary(name)
-    sig = found.get("input_signature") if input_signature is None else input_signature
+    dictionary = _dictionary(name)
+    sig = dictionary.get("input_signature") if input_signature is None else input_signature
     if sig is None:
         raise noted(
             ValueError(
@@ -63,10 +63,10 @@ def load(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> tup
                 "on\n  fix: init_from_file(…, input_signature=…)"
             )
         )
-    weights = found["flat_weights"]
+    weights = dictionary["flat_weights"]
     if isinstance(weights, int):
         weights = np_from_file(_weights_file(name), weights)
-    if not weights_only and "flat_state" not in found:
+    if not weights_only and "flat_state" not in dictionary:
         raise noted(
             ValueError(
                 f"init_from_file: {name} was saved without state\n"
@@ -76,9 +76,9 @@ def load(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> tup
     if weights_only:
         layer.init(sig)
     signatures = layer.weights_and_state_signature(sig)
-    given = weights, found.get("flat_state")
-    _check(name, layer, given, signatures, weights_only)
-    weights, state = unflatten_weights_and_state(*given, signatures, weights_only)
+    arrays = weights, dictionary.get("flat_state")
+    _check(name, layer, arrays, signatures, weights_only)
+    weights, state = unflatten_weights_and_state(*arrays, signatures, weights_only)
     if not weights_only:
         layer.state = state
     layer.weights = weights
@@ -112,8 +112,8 @@ def _weights_file(name: str) -> str:
 
 def _check(name: str, layer: Any, given: Any, signatures: Any, weights_only: bool) -> None:
     """Raises an error unless the arrays in the file are as many and as large as the layer's."""
-    wanted = flatten_weights_and_state(*signatures)
-    both = zip(("weights", "state"), given, wanted, strict=True)
+    expected = flatten_weights_and_state(*signatures)
+    both = zip(("weights", "state"), given, expected, strict=True)
     for what, have, want in list(both)[: 1 if weights_only else 2]:
         if len(have) != len(want):
             raise noted(

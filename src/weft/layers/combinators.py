@@ -1,7 +1,8 @@
 """Combinators: layers made of layers, and the small layers that move items on the data stack.
 
-Knows the stack; see `stacks.py` for layers in series and side by side, and `controlled.py` for
-loops and conditions.
+Branch, Residual, SerialWithSideOutputs, Bidirectional; Select, Drop, Dup, Swap, Split, Concatenate,
+FlattenList; Add, SubtractTop, Multiply, Gate. Serial, Parallel, Scan, Cond, Cache, Chunk and
+BatchLeadingAxes come from the files named after them.
 """
 
 import copy
@@ -11,26 +12,16 @@ from typing import Any
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp, tree_leaves
 from ..user_lines import noted
-from . import options
+from . import option_checks
 from .base import Fn, Layer, PureLayer
-from .controlled import (
-    BatchLeadingAxes,
-    Cache,
-    Chunk,
-    Cond,
-    Scan,
-    checked_layer,
-)
+from .cache import Cache
+from .chunk import BatchLeadingAxes, Chunk
+from .cond import Cond
 from .layer_calls import tree
-from .stack_drawing import arity, drawn
-from .stacks import (
-    Parallel,
-    Serial,
-    flat_layers,
-    inputs_from_stack,
-    one_layer,
-    outputs_onto_stack,
-)
+from .layer_errors import arity, drawn
+from .parallel import Parallel, one_layer
+from .scan import Scan
+from .serial import Serial, checked_layer, flat_layers, inputs_from_stack, outputs_onto_stack
 
 __all__ = [
     "Add",
@@ -80,8 +71,8 @@ class Concatenate(Layer):
     _needs_key = False
 
     def __init__(self, n_items: int = 2, axis: int = -1) -> None:
-        n_items = options.whole_number("Concatenate", "n_items", n_items)
-        axis = options.whole_number("Concatenate", "axis", axis, least=-64)
+        n_items = option_checks.whole_number("Concatenate", "n_items", n_items)
+        axis = option_checks.whole_number("Concatenate", "axis", axis, least=-64)
         super().__init__(n_items, name="Concatenate" if axis == -1 else f"Concatenate_axis{axis}")
         self._axis = axis
 
@@ -113,8 +104,8 @@ class Split(Layer):
     _needs_key = False
 
     def __init__(self, n_items: int = 2, axis: int = -1) -> None:
-        n_items = options.whole_number("Split", "n_items", n_items)
-        axis = options.whole_number("Split", "axis", axis, least=-64)
+        n_items = option_checks.whole_number("Split", "n_items", n_items)
+        axis = option_checks.whole_number("Split", "axis", axis, least=-64)
         super().__init__(n_out=n_items)
         self._axis = axis
 
@@ -142,13 +133,15 @@ def Select(indices: Any, n_in: int | None = None, name: str | None = None) -> La
       ('b', 'a', 'a')
     Source: Trax documentation, `layers.combinators.Select`.
     """
-    indices = options.lengths("Select", "indices", indices, least=0)
+    indices = option_checks.lengths("Select", "indices", indices, least=0)
     if n_in is None and not indices:
         raise noted(
             ValueError("Select: no indices, so n_in is needed\n  fix: Select([], n_in=2) drops two")
         )
     largest = max(indices, default=-1)
-    n_in = largest + 1 if n_in is None else options.whole_number("Select", "n_in", n_in, least=0)
+    n_in = (
+        largest + 1 if n_in is None else option_checks.whole_number("Select", "n_in", n_in, least=0)
+    )
     if largest >= n_in:
         stack = " ".join(f"x{i}" for i in range(n_in))
         raise noted(
@@ -171,6 +164,11 @@ def Select(indices: Any, n_in: int | None = None, name: str | None = None) -> La
 def Drop() -> Layer:
     """A layer that drops the top of the stack: 1 -> 0.
 
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Drop()(np.ones(3))
+      ()
+
     Source: Trax documentation, `layers.combinators.Drop`.
     """
     return Fn("Drop", lambda x: (), n_out=0)
@@ -179,6 +177,11 @@ def Drop() -> Layer:
 def Dup() -> Layer:
     """A layer that copies the top of the stack: 1 -> 2, (x, x).
 
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Dup()(np.array([1.0, 2.0]))
+      (Array([1., 2.], dtype=float32), Array([1., 2.], dtype=float32))
+
     Source: Trax documentation, `layers.combinators.Dup`.
     """
     return Fn("Dup", lambda x: (x, x), n_out=2)
@@ -186,6 +189,11 @@ def Dup() -> Layer:
 
 def Swap() -> Layer:
     """A layer that exchanges the two items on top of the stack: 2 -> 2.
+
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Swap()((np.array(1), np.array(2)))
+      (Array(2, dtype=int32, weak_type=True), Array(1, dtype=int32, weak_type=True))
 
     Source: Trax documentation, `layers.combinators.Swap`.
     """
@@ -210,6 +218,11 @@ def FlattenList() -> Layer:
 def Add() -> Layer:
     """A layer that adds two tensors: 2 -> 1, x0 + x1.
 
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Add()((np.array([1.0, 2.0]), np.array([10.0, 20.0])))
+      Array([11., 22.], dtype=float32)
+
     Source: Trax documentation, `layers.combinators.Add`.
     """
     return Fn("Add", lambda x0, x1: x0 + x1)
@@ -217,6 +230,11 @@ def Add() -> Layer:
 
 def SubtractTop() -> Layer:
     """A layer that subtracts the top of the stack from the item below: 2 -> 1, x1 - x0.
+
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.SubtractTop()((np.array([1.0, 2.0]), np.array([10.0, 20.0])))
+      Array([ 9., 18.], dtype=float32)
 
     Source: Trax documentation, `layers.combinators.SubtractTop`.
     """
@@ -226,6 +244,11 @@ def SubtractTop() -> Layer:
 def Multiply() -> Layer:
     """A layer that multiplies two tensors elementwise: 2 -> 1, x0 · x1.
 
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Multiply()((np.array([1.0, 2.0]), np.array([10.0, 20.0])))
+      Array([10., 40.], dtype=float32)
+
     Source: Trax documentation, `layers.combinators.Multiply`.
     """
     return Fn("Multiply", lambda x0, x1: x0 * x1)
@@ -233,6 +256,12 @@ def Multiply() -> Layer:
 
 def Gate() -> Layer:
     """A layer from (memory m, gate g, candidate c) to g · m + (1 - g) · c: 3 -> 1.
+
+    Example:
+      >>> from weft import layers as tl
+      >>> gate = np.array([1.0, 0.25])
+      >>> tl.Gate()((np.ones(2), gate, np.full(2, 5.0)))
+      Array([1., 4.], dtype=float32)
 
     Source: Srivastava, Greff, Schmidhuber, "Highway Networks", 2015; Trax documentation,
     `layers.combinators.Gate`.
@@ -298,7 +327,7 @@ def SerialWithSideOutputs(layers: Any, n_side_outputs: Any = 1) -> Layer:
       n_side_outputs: how many outputs of each layer are put aside: a number, or a list of them.
     Returns: a layer that gives the outputs of the last layer, and then all side outputs, those of
       the first layer first.
-    Raises: ValueError: there are not as many numbers as layers, or a layer hasn't as many outputs.
+    Raises: ValueError: there are not as many numbers as layers, or a layer has fewer outputs.
     Example:
       >>> from weft import layers as tl
       >>> both = tl.Fn("Both", lambda x: (x + 1, 10 * x), n_out=2)
@@ -309,9 +338,9 @@ def SerialWithSideOutputs(layers: Any, n_side_outputs: Any = 1) -> Layer:
     name = "SerialWithSideOutputs"
     layers = flat_layers(layers if isinstance(layers, list | tuple) else [layers])
     if isinstance(n_side_outputs, list | tuple):
-        sides = options.lengths(name, "n_side_outputs", n_side_outputs, least=0)
+        sides = option_checks.lengths(name, "n_side_outputs", n_side_outputs, least=0)
     else:
-        number = options.whole_number(name, "n_side_outputs", n_side_outputs, least=0)
+        number = option_checks.whole_number(name, "n_side_outputs", n_side_outputs, least=0)
         sides = (number,) * len(layers)
     if len(sides) != len(layers):
         raise noted(
@@ -349,12 +378,18 @@ def Bidirectional(forward_layer: Any, axis: int = 1, merge_layer: Any = None) ->
       merge_layer: a layer 2 -> 1; by default `Concatenate()`.
     Returns: the layer.
     Raises: TypeError, ValueError: an option is no layer, or one of other numbers of tensors.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.Bidirectional(tl.GRU(3))
+      >>> _ = layer.init(np.ones((2, 4, 3)))
+      >>> layer(np.ones((2, 4, 3))).shape
+      (2, 4, 6)
     Source: Schuster, Paliwal, "Bidirectional Recurrent Neural Networks", 1997; Trax's
     `layers.combinators.Bidirectional`.
     """
     name = "Bidirectional"
     forward_layer = checked_layer(name, "forward_layer", forward_layer)
-    axis = options.whole_number(name, "axis", axis, least=-64)
+    axis = option_checks.whole_number(name, "axis", axis, least=-64)
     merge_layer = Concatenate() if merge_layer is None else merge_layer
     merge_layer = checked_layer(name, "merge_layer", merge_layer)
     for layer, n in ((forward_layer, 1), (merge_layer, 2)):

@@ -1,18 +1,18 @@
-"""The layer of transposed convolutions. Knows fastmath's convolution; nothing of other layers."""
+"""ConvTranspose: transposed convolutions."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from .. import fastmath
 from ..user_lines import noted
-from . import options
-from .convolving import Convolving, Padding, window
+from . import option_checks
+from .convolution import Convolving, Padding, window
 from .initializers import Initializer, RandomNormalInitializer
 
 __all__ = ["ConvTranspose"]
 
 _SPECS = ("NHWC", "HWIO", "NHWC")
-_SMALL = RandomNormalInitializer(1e-6)
+_BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 
 
 class ConvTranspose(Convolving):
@@ -23,7 +23,7 @@ class ConvTranspose(Convolving):
 
     From an array of the input's spec to one of the output's. With k = (size - 1) · dilation + 1,
     spatial lengths are d · stride with padding 'SAME', and d · stride + max(k - stride, 0) with
-    'VALID'. Weights: (w, b), of the shapes of those of `Conv`.
+    'VALID'. Weights: (w, b), with the shapes of `Conv`'s.
 
     Args:
       filters: how many features come out.
@@ -61,7 +61,7 @@ class ConvTranspose(Convolving):
         rhs_dilation: Sequence[int] | None = None,
         dimension_numbers: Sequence[str] = _SPECS,
         kernel_initialzer: Initializer | None = None,
-        bias_initializer: Initializer = _SMALL,
+        bias_initializer: Initializer = _BIAS_INITIALIZER,
         kernel_initializer: Initializer | None = None,
     ) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class ConvTranspose(Convolving):
         self._window = window(name, filters, kernel_size, strides, padding, dimension_numbers)
         count = len(self._window.size)
         dilation = (1,) * count if rhs_dilation is None else rhs_dilation
-        self._dilation = options.lengths(name, "rhs_dilation", dilation, count)
+        self._dilation = option_checks.lengths(name, "rhs_dilation", dilation, count)
         if kernel_initialzer is not None and kernel_initializer is not None:
             raise noted(
                 ValueError(
@@ -77,13 +77,13 @@ class ConvTranspose(Convolving):
                     "option; give one of them"
                 )
             )
-        given = kernel_initialzer if kernel_initializer is None else kernel_initializer
+        initializer = kernel_initialzer if kernel_initializer is None else kernel_initializer
         self._kernel_initializer = (
             self._window.kernel_initializer
-            if given is None
-            else options.function(name, "kernel_initialzer", given, "(shape, rng)")
+            if initializer is None
+            else option_checks.function(name, "kernel_initialzer", initializer, "(shape, rng)")
         )
-        self._bias_initializer = options.function(
+        self._bias_initializer = option_checks.function(
             name, "bias_initializer", bias_initializer, "(shape, rng)"
         )
 

@@ -1,6 +1,7 @@
-"""Exact attention whose memory grows with the lengths, not with their product.
+"""FlashAttention: exact attention whose memory grows with the lengths, not with their product.
 
-Knows the attention by blocks of `nn`, and the plain one where another backend computes.
+On the backend `jax` it uses the block-wise attention of `weft.nn`, on other backends plain
+attention.
 """
 
 from typing import Any
@@ -9,7 +10,7 @@ from .. import fastmath, nn
 from ..fastmath import numpy as jnp
 from .attention_weights import attend
 from .base import Layer
-from .options import flag
+from .option_checks import flag
 
 __all__ = ["FlashAttention"]
 

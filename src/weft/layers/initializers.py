@@ -1,7 +1,12 @@
-"""Initial values of weights: functions `f(shape, rng)`, and functions that make them.
+"""Initializers of weights: functions `f(shape, rng)`, and functions that make them.
+
+RandomNormalInitializer, RandomUniformInitializer, ScaledInitializer, GlorotNormalInitializer,
+GlorotUniformInitializer, LeCunNormalInitializer, LeCunUniformInitializer, KaimingNormalInitializer,
+KaimingUniformInitializer, OrthogonalInitializer and InitializerFromFile make initializers;
+AtariConvInit is one; Initializer is their type.
 
 A shape has int lengths; `rng` is a key of `fastmath.random`. Values are float32. On the backend
-`jax` a key's values are the same for ever. Knows nothing of layers.
+`jax`, a key always gives the same values.
 """
 
 import math
@@ -14,7 +19,7 @@ from .. import fastmath
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..user_lines import noted
-from . import options
+from . import option_checks
 
 __all__ = [
     "AtariConvInit",
@@ -43,7 +48,18 @@ _DEVIATION_WITHIN_2 = 0.87962566103423978
 
 
 class Initializer(Protocol):
-    """The type of functions that make initial values."""
+    """The type of functions that make initial values.
+
+    Example:
+      >>> from weft import layers as tl
+      >>> initializer: tl.Initializer = lambda shape, rng: np.ones(shape)
+      >>> layer = tl.Dense(2, kernel_initializer=initializer)
+      >>> weights, _ = layer.init(np.ones((1, 3)))
+      >>> weights[0]
+      Array([[1., 1.],
+             [1., 1.],
+             [1., 1.]], dtype=float32)
+    """
 
     def __call__(self, shape: Sequence[int], rng: Any) -> Any:
         """Makes an array.
@@ -60,7 +76,7 @@ def _lengths(name: str, shape: Any) -> list[int]:
     """A shape as a list of Python's ints."""
     if not isinstance(shape, tuple | list | onp.ndarray):
         raise noted(TypeError(f"{name}: shape must be a tuple or list of ints; got {shape!r}"))
-    return list(options.lengths(name, "shape", list(shape), least=0))
+    return list(option_checks.lengths(name, "shape", list(shape), least=0))
 
 
 def InitializerFromFile(path: str) -> Initializer:
@@ -74,16 +90,23 @@ def InitializerFromFile(path: str) -> Initializer:
     Raises (the function):
       ShapeError: the file's array has another shape.
       OSError, ValueError: there is no such file, or it isn't an `.npy` file.
+    Example:
+      >>> from weft import layers as tl
+      >>> np.save("kernel.npy", np.ones((3, 2)))
+      >>> tl.InitializerFromFile("kernel.npy")((3, 2), None)
+      Array([[1., 1.],
+             [1., 1.],
+             [1., 1.]], dtype=float32)
     Source: Trax documentation, `layers.InitializerFromFile`.
     """
 
     def init(shape: Sequence[int], rng: Any) -> Any:
-        wanted = _lengths("InitializerFromFile", shape)
+        lengths = _lengths("InitializerFromFile", shape)
         parameter = onp.load(path, allow_pickle=False)
-        if list(parameter.shape) != wanted:
+        if list(parameter.shape) != lengths:
             raise noted(
                 ShapeError(
-                    f"InitializerFromFile: expected an array of shape {tuple(wanted)} in {path}; "
+                    f"InitializerFromFile: expected an array of shape {tuple(lengths)} in {path}; "
                     f"got one of shape {parameter.shape}"
                 )
             )
@@ -105,7 +128,7 @@ def RandomNormalInitializer(stddev: float = 1e-2) -> Initializer:
     Source: Trax documentation, `layers.RandomNormalInitializer`.
     """
     name = "RandomNormalInitializer"
-    options.number(name, "stddev", stddev, least=0.0)
+    option_checks.number(name, "stddev", stddev, least=0.0)
 
     def init(shape: Sequence[int], rng: Any) -> Any:
         return (stddev * fastmath.random.normal(rng, _lengths(name, shape))).astype(jnp.float32)
@@ -119,10 +142,16 @@ def RandomUniformInitializer(lim: float = 1.0) -> Initializer:
     Args:
       lim: the bound.
     Returns: a function of (shape, rng).
+    Example:
+      >>> from weft import layers as tl
+      >>> initializer = tl.RandomUniformInitializer(lim=0.1)
+      >>> w = initializer((100, 200), random.PRNGKey(0))
+      >>> round(float(w.min()), 3), round(float(w.max()), 3)
+      (-0.1, 0.1)
     Source: Trax documentation, `layers.RandomUniformInitializer`.
     """
     name = "RandomUniformInitializer"
-    options.number(name, "lim", lim, least=0.0)
+    option_checks.number(name, "lim", lim, least=0.0)
 
     def init(shape: Sequence[int], rng: Any) -> Any:
         return fastmath.random.uniform(rng, _lengths(name, shape), jnp.float32, -lim, lim)
@@ -165,11 +194,11 @@ def _scaled(
     name: str, out_dim: int, in_dim: int, scale: float, mode: str, distribution: str
 ) -> Initializer:
     """`ScaledInitializer`, whose errors carry the name of the function that was called."""
-    options.whole_number(name, "out_dim", out_dim, least=-99)
-    options.whole_number(name, "in_dim", in_dim, least=-99)
-    options.number(name, "scale", scale, above=0.0)
-    options.choice(name, "mode", mode, _MODES)
-    options.choice(name, "distribution", distribution, _DISTRIBUTIONS)
+    option_checks.whole_number(name, "out_dim", out_dim, least=-99)
+    option_checks.whole_number(name, "in_dim", in_dim, least=-99)
+    option_checks.number(name, "scale", scale, above=0.0)
+    option_checks.choice(name, "mode", mode, _MODES)
+    option_checks.choice(name, "distribution", distribution, _DISTRIBUTIONS)
 
     def init(shape: Sequence[int], rng: Any, nonreceptive_dims: Axes | None = None) -> Any:
         lengths = _lengths(name, shape)
@@ -212,6 +241,11 @@ def GlorotNormalInitializer(out_dim: int = -1, in_dim: int = -2, scale: float = 
 
     Args: as `ScaledInitializer`.
     Returns: a function of (shape, rng).
+    Example:
+      >>> from weft import layers as tl
+      >>> w = tl.GlorotNormalInitializer()((200, 100), random.PRNGKey(0))
+      >>> w.shape, round(float(w.std()), 2)
+      ((200, 100), 0.08)
     Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural
       networks (2010); Trax documentation, `layers.GlorotNormalInitializer`.
     """
@@ -225,6 +259,11 @@ def GlorotUniformInitializer(
 
     Args: as `ScaledInitializer`.
     Returns: a function of (shape, rng).
+    Example:
+      >>> from weft import layers as tl
+      >>> w = tl.GlorotUniformInitializer()((200, 100), random.PRNGKey(0))
+      >>> w.shape, round(float(w.max()), 2)
+      ((200, 100), 0.14)
     Source: Glorot and Bengio (2010), as for `GlorotNormalInitializer`; Trax documentation,
       `layers.GlorotUniformInitializer`.
     """
@@ -236,6 +275,11 @@ def LeCunNormalInitializer(out_dim: int = -1, in_dim: int = -2, scale: float = 1
 
     Args: as `ScaledInitializer`.
     Returns: a function of (shape, rng).
+    Example:
+      >>> from weft import layers as tl
+      >>> w = tl.LeCunNormalInitializer()((100, 200), random.PRNGKey(0))
+      >>> w.shape, round(float(w.std()), 2)
+      ((100, 200), 0.1)
     Source: LeCun et al., Efficient BackProp (1998); Trax documentation,
       `layers.LeCunNormalInitializer`.
     """
@@ -247,6 +291,11 @@ def LeCunUniformInitializer(out_dim: int = -1, in_dim: int = -2, scale: float = 
 
     Args: as `ScaledInitializer`.
     Returns: a function of (shape, rng).
+    Example:
+      >>> from weft import layers as tl
+      >>> w = tl.LeCunUniformInitializer()((100, 200), random.PRNGKey(0))
+      >>> w.shape, round(float(w.std()), 2)
+      ((100, 200), 0.1)
     Source: LeCun et al., Efficient BackProp (1998); Trax documentation,
       `layers.LeCunUniformInitializer`.
     """
@@ -264,6 +313,11 @@ def KaimingNormalInitializer(
       out_dim, in_dim: as `ScaledInitializer`.
       param: the slope for negative inputs of the leaky ReLU that follows.
     Returns: a function of (shape, rng).
+    Example:
+      >>> from weft import layers as tl
+      >>> w = tl.KaimingNormalInitializer()((100, 200), random.PRNGKey(0))
+      >>> w.shape, round(float(w.std()), 2)
+      ((100, 200), 0.14)
     Source: He et al., Delving deep into rectifiers (2015); Trax documentation,
       `layers.KaimingNormalInitializer`.
     """
@@ -278,6 +332,11 @@ def KaimingUniformInitializer(
 
     Args: as `KaimingNormalInitializer`.
     Returns: a function of (shape, rng).
+    Example:
+      >>> from weft import layers as tl
+      >>> w = tl.KaimingUniformInitializer()((100, 200), random.PRNGKey(0))
+      >>> w.shape, round(float(w.std()), 2)
+      ((100, 200), 0.14)
     Source: He et al., Delving deep into rectifiers (2015); Trax documentation,
       `layers.KaimingUniformInitializer`.
     """
@@ -286,7 +345,7 @@ def KaimingUniformInitializer(
 
 
 def _kaiming_scale(name: str, param: float) -> float:
-    return 2.0 / math.sqrt(1 + options.number(name, "param", param) ** 2)
+    return 2.0 / math.sqrt(1 + option_checks.number(name, "param", param) ** 2)
 
 
 def OrthogonalInitializer(stddev: float = 1.0) -> Initializer:
@@ -308,7 +367,7 @@ def OrthogonalInitializer(stddev: float = 1.0) -> Initializer:
       neural networks (2014); Trax documentation, `layers.OrthogonalInitializer`.
     """
     name = "OrthogonalInitializer"
-    options.number(name, "stddev", stddev)
+    option_checks.number(name, "stddev", stddev)
 
     def init(shape: Sequence[int], rng: Any) -> Any:
         lengths = _lengths(name, shape)
@@ -332,7 +391,12 @@ def AtariConvInit(kernel_shape: Sequence[int], rng: Any, dtype: Any = None) -> A
       rng: a key.
       dtype: a float dtype; by default float32.
     Returns: array of `kernel_shape`.
-    Raises: ShapeError: the shape hasn't four axes.
+    Raises: ShapeError: the shape does not have four axes.
+    Example:
+      >>> from weft import layers as tl
+      >>> w = tl.AtariConvInit((8, 8, 4, 16), random.PRNGKey(0))
+      >>> w.shape, round(float(w.max()), 3)
+      ((8, 8, 4, 16), 0.062)
     Source: Trax documentation, `layers.AtariConvInit`.
     """
     lengths = _lengths("AtariConvInit", kernel_shape)

@@ -1,15 +1,14 @@
-"""The work of a layer besides its own computation: abstract calls, gradients of its own, its text.
+"""The work of a layer besides its own computation: abstract calls, own gradients, its text."""
 
-Knows what a layer object holds; nothing of what layers compute.
-"""
-
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as onp
+import numpy as np
 
 from .. import fastmath
+from ..core.value import Value
 from ..user_lines import noted
 from .layer_errors import shortened
 from .weight_shards import unshard_in_pmap
@@ -62,7 +61,7 @@ def own_arrays(inputs: Any) -> Any:
         return {name: own_arrays(x) for name, x in inputs.items()}
     if not (hasattr(inputs, "__array__") and hasattr(inputs, "shape")):
         return inputs
-    if isinstance(inputs, (onp.ndarray, onp.generic, fastmath.numpy.ndarray)):
+    if isinstance(inputs, (np.ndarray, np.generic, fastmath.numpy.ndarray)):
         return inputs
     return fastmath.numpy.asarray(inputs)
 
@@ -78,8 +77,8 @@ def init_abstract(layer: Any, input_signature: Any, unsafe: bool) -> tuple[Any, 
         return made[-1]
 
     try:
-        found = fastmath.abstract_eval(init)(input_signature)
-        return _ordered(found, made[-1])
+        signatures = fastmath.abstract_eval(init)(input_signature)
+        return _ordered(signatures, made[-1])
     finally:
         for inner, key in zip(layers, keys, strict=True):
             inner.__dict__["_rng"] = key
@@ -100,8 +99,8 @@ def forward_abstract(layer: Any, input_signature: Any) -> tuple[Any, Any]:
     """The signatures of outputs and new state, for the weights that the layer has."""
     weights, state = signature_tree(layer.weights), signature_tree(layer.state)
     rng = signature_tree(fastmath.random.get_prng(0))
-    found = fastmath.abstract_eval(layer.pure_fn)(input_signature, weights, state, rng)
-    return found
+    signatures = fastmath.abstract_eval(layer.pure_fn)(input_signature, weights, state, rng)
+    return signatures
 
 
 def applied(layer: Any, inputs: Any, weights: Any, state: Any, rng: Any) -> tuple[Any, Any]:
@@ -135,8 +134,8 @@ def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
             raise layer._error("backward", inputs, error, True) from None
         return None, None, *gradients
 
-    whole = fastmath.custom_vjp(run, run_forward, run_backward)
-    return whole(layer.state, layer._rng, x, layer.weights)
+    differentiable = fastmath.custom_vjp(run, run_forward, run_backward)
+    return differentiable(layer.state, layer._rng, x, layer.weights)
 
 
 def run_whole(layer: Any, x: Any, n_shards: int) -> tuple[Any, Any]:
@@ -195,3 +194,58 @@ def text(layer: Any) -> str:
         return shown
     lines = [line for item in inside for line in str(item).splitlines()]
     return "\n".join([f"{shown}[", *(f"  {line}" for line in lines), "]"])
+
+
+def known_values(x: Any) -> Any:
+    """The NumPy array that a backend's array holds; `None` while a program is traced."""
+    if isinstance(x, Value):
+        x = x.concrete()
+    elif callable(getattr(x, "numpy", None)):  # TensorFlow's, of which symbolic ones have no such
+        x = x.numpy()
+    return None if x is None else np.asarray(x)
+
+
+# What functools.partial binds by keyword is keyword-only with a default: no call can take it for a
+# tensor.
+_REFUSED = (
+    ("default arguments", lambda p: p.default is not p.empty),
+    ("keyword arguments", lambda p: p.kind is p.VAR_KEYWORD),
+    ("variable args", lambda p: p.kind is p.VAR_POSITIONAL),
+    ("keyword-only arguments", lambda p: p.kind is p.KEYWORD_ONLY),
+)
+
+
+def number_of_arguments(name: str, f: Callable[..., Any]) -> int:
+    """Number of arguments that a function has, keyword-only ones with a default aside; an error if
+    they aren't all plain and positional."""
+    try:
+        parameters = [
+            p
+            for p in inspect.signature(f).parameters.values()
+            if p.kind is not p.KEYWORD_ONLY or p.default is p.empty
+        ]
+    except (TypeError, ValueError):
+        raise noted(
+            ValueError(f"{name}: f doesn't tell its arguments\n  fix: wrap it: lambda x: f(x)")
+        ) from None
+    for what, is_refused in _REFUSED:
+        refused = [p.name for p in parameters if is_refused(p)]
+        if refused:
+            raise noted(
+                ValueError(
+                    f"{name}: f has {what} ({', '.join(refused)}); each argument of f is to be one "
+                    "tensor of the data stack\n  fix: wrap it: lambda x: f(x, …)"
+                )
+            )
+    return len(parameters)
+
+
+def check_inputs(name: str, n_in: int, inputs: Any) -> None:
+    """Raises an error unless a layer is given as many inputs as it takes."""
+    if not isinstance(inputs, list | tuple):
+        raise TypeError(
+            f"{name}: expected a tuple or list of {n_in} tensors; got a single "
+            f"{type(inputs).__name__}"
+        )
+    if len(inputs) != n_in:
+        raise ValueError(f"{name}: expected {n_in} inputs; got {len(inputs)}")

@@ -1,11 +1,12 @@
-"""The error of layers: which one, what it was doing, where it was made, and what came in.
+"""LayerError: the cause, the layer it occurred in, where the layer was made, and its inputs.
 
-Knows frames and text; nothing of layers.
+Also `drawn`, the data stack as text, for errors of combinators.
 """
 
 import linecache
 import os
 import sys
+from collections.abc import Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -14,30 +15,34 @@ from ..shapes import ShapeDtype
 
 HERE = os.path.dirname(__file__) + os.sep
 WEFT = os.path.dirname(os.path.dirname(__file__)) + os.sep
-LONGEST = 500
-HIDDEN = tuple(HERE + name for name in ("base.py", "layer_calls.py", "layer_errors.py"))
+MAX_CHARACTERS = 500
 
 
 class LayerError(WeftError):
-    """An error in a layer, with the way to it through the layers around.
+    """An error inside a layer: the cause, then the layers that it passed, the innermost first.
 
     Args:
       layer_name: name of the layer.
       function_name: what it was doing: 'init', 'pure_fn', 'backward' or '_forward_abstract'.
       caller: where the layer was made, as a dict with 'filename' and 'lineno'.
-      input_signature: the shapes and dtypes that came in.
-      traceback_string: the frames down to the error, and the error itself.
-
-    `message`, which is what is printed, has these parts in this order. An error that passes several
-    layers is told once for each, the outermost first.
+      input_signature: the shapes and dtypes of its inputs.
+      traceback_string: the error, the lines of your own code that it passed inside the layer, and
+        the layers inside.
 
     Usual causes:
-      An input whose shape or dtype a layer doesn't take; a layer that was called before `init`;
+      An input whose shape or dtype a layer does not accept; a layer that was called before `init`;
       weights of another layer.
 
     Cures:
-      * Look for the innermost layer: the last "Exception passing through layer".
-      * `layer.output_signature(signature)` of the layers before it says what they give.
+      * The first line is the cause, and the first layer named below it is where it occurred.
+      * `layer.output_signature(signature)` of the layers before it returns what they pass on.
+
+    Example:
+      >>> try:
+      ...     tl.Serial(tl.Dense(2), tl.Relu())(np.ones((3, 4)))
+      ... except tl.LayerError as error:
+      ...     print(str(error).splitlines()[0])
+      ValueError: Dense_2: expected weights (w, b); got none
 
     Source: Trax documentation, `layers.base.LayerError`.
     """
@@ -50,18 +55,18 @@ class LayerError(WeftError):
         input_signature: Any,
         traceback_string: str,
     ) -> None:
-        input_signature = shortened(input_signature)  # text, so that the error can be pickled
+        if not isinstance(input_signature, str):  # text, so that the error can be pickled
+            input_signature = shortened(signature_text(input_signature))
         super().__init__(layer_name, function_name, caller, input_signature, traceback_string)
 
     @property
     def message(self) -> str:
         """The text of the error."""
         layer_name, function_name, caller, input_signature, traceback_string = self.args
+        place = f"{short_path(caller['filename'])}:{caller['lineno']}"
         return (
-            f"Exception passing through layer {layer_name} (in {function_name}):\n"
-            f"  layer created in file {short_path(caller['filename'])}, line {caller['lineno']}\n"
-            f"  layer input shapes: {input_signature}\n\n"
-            f"{traceback_string}"
+            f"{traceback_string}\n"
+            f"  in layer {layer_name} ({function_name}), made at {place}, for {input_signature}"
         )
 
     def __str__(self) -> str:
@@ -71,14 +76,14 @@ class LayerError(WeftError):
 def creation_site() -> tuple[str, int]:
     """File and line of the innermost frame that isn't of this package, nor of gin."""
     frame: FrameType | None = sys._getframe(1)
-    found = ("<unknown>", 0)
+    site = ("<unknown>", 0)
     while frame is not None:
         name = frame.f_code.co_filename
-        found = name, frame.f_lineno
+        site = name, frame.f_lineno
         if not name.startswith(HERE) and os.path.basename(os.path.dirname(name)) != "gin":
             break
         frame = frame.f_back
-    return found
+    return site
 
 
 def short_path(path: str) -> str:
@@ -88,10 +93,14 @@ def short_path(path: str) -> str:
 
 
 def shortened(inputs: Any) -> str:
-    """The text of something; of more than a screen's, its beginning. A list of lists of numbers,
-    taken for as many inputs, came to thirty thousand characters."""
+    """The text of an object, cut off after `MAX_CHARACTERS`: a long list of numbers would fill
+    screens."""
     text = str(inputs)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text)} characters)"
+    return (
+        text
+        if len(text) <= MAX_CHARACTERS
+        else f"{text[:MAX_CHARACTERS]} … ({len(text)} characters)"
+    )
 
 
 def described(inputs: Any) -> Any:
@@ -106,47 +115,97 @@ def described(inputs: Any) -> Any:
         return inputs if inputs is None else type(inputs).__name__
 
 
+def signature_text(signature: Any) -> str:
+    """Nested signatures as text: `(float32[2,3], int32[2])`."""
+    if isinstance(signature, ShapeDtype):
+        dtype = getattr(signature.dtype, "__name__", None) or str(signature.dtype)
+        return f"{dtype}[{','.join(map(str, signature.shape))}]"
+    if isinstance(signature, tuple):
+        inside = ", ".join(map(signature_text, signature))
+        return f"({inside},)" if len(signature) == 1 else f"({inside})"
+    if isinstance(signature, list):
+        return f"[{', '.join(map(signature_text, signature))}]"
+    if isinstance(signature, dict):
+        return f"{{{', '.join(f'{k!r}: {signature_text(v)}' for k, v in signature.items())}}}"
+    return str(signature)
+
+
 def no_array(inputs: Any) -> str | None:
-    """The type of the first of some inputs that is neither an array nor a signature, if there is
-    one: an input with a mistake of the caller's."""
+    """The type of the first input that is neither an array nor a signature, if there is one."""
     if isinstance(inputs, tuple):
         return next(filter(None, map(no_array, inputs)), None)
     is_array = hasattr(inputs, "shape") and hasattr(inputs, "dtype")
     return None if is_array else type(inputs).__name__
 
 
-def way_out(function: str, inputs: Any, error: BaseException, is_new: bool) -> str:
-    """A line for two mistakes that show in errors of all kinds: a layer that `init` hasn't given
-    weights (`is_new`), and inputs that aren't arrays. Empty if it is neither."""
-    if isinstance(error, LayerError) or "\n  fix: " in str(error):  # told already
+def likely_fix(function: str, inputs: Any, error: BaseException, is_new: bool) -> str:
+    """A `fix:` line for two mistakes that raise errors of many kinds: a layer without weights
+    (`is_new`), and inputs that are not arrays. Empty for other mistakes."""
+    if isinstance(error, LayerError) or "\n  fix: " in str(error):  # it is there already
         return ""
     kind = no_array(inputs)
     if kind is not None and isinstance(error, AttributeError | TypeError):
         if function == "pure_fn":
-            return f"\n  fix: the layer takes arrays, and got {kind}: np.asarray(x)"
+            return f"  fix: the layer takes arrays, and got {kind}: np.asarray(x)"
         return (
-            f"\n  fix: the layer takes signatures, and got {kind}: shapes.ShapeDtype((2, 3)), or "
+            f"  fix: the layer takes signatures, and got {kind}: shapes.ShapeDtype((2, 3)), or "
             "shapes.signature(x) of an array"
         )
     if is_new and function != "init":
-        return "\n  fix: the layer has no weights yet: layer.init(shapes.signature(x)) makes them"
+        return "  fix: the layer has no weights yet: layer.init(shapes.signature(x)) makes them"
     return ""
 
 
-def told(error: BaseException) -> str:
-    """The frames between a layer and an error, and the error: what `traceback_string` is."""
-    lines = []
+def cause_text(error: BaseException, fix: str) -> str:
+    """An error, its `fix:` line, and the lines of the user's code between it and the layer: what
+    `traceback_string` is."""
+    if isinstance(error, LayerError):
+        cause = [str(error)]
+    else:
+        notes = [n for n in getattr(error, "__notes__", ()) if not n.startswith("  at ")]
+        cause = [f"{type(error).__name__}: {error}", *notes]
     trace: TracebackType | None = error.__traceback__
+    frames = []
     while trace is not None:
         name, number = trace.tb_frame.f_code.co_filename, trace.tb_lineno
-        inside = name.startswith(WEFT) and not name.startswith(HERE)
-        if name not in HIDDEN and not inside:
+        if not name.startswith(WEFT):
             code = linecache.getline(name, number).strip()
-            place = f"File {short_path(name)}, line {number}, in {trace.tb_frame.f_code.co_name}"
-            lines += [f"  {place}", *([f"    {code}"] if code else []), ""]
+            frames.append(f"  at {short_path(name)}:{number}: {code}".removesuffix(": "))
         trace = trace.tb_next
-    has_line = isinstance(
-        error, LayerError
-    )  # that of the layer; the outermost one has the caller's
-    notes = [] if has_line else [f"\n{note}" for note in getattr(error, "__notes__", ())]
-    return "\n".join([*lines, f"{type(error).__name__}: {error}{''.join(notes)}"])
+    return "\n".join([*cause, *([fix] if fix else []), *reversed(frames)])
+
+
+def arity(layers: Sequence[Any]) -> tuple[int, int]:
+    """(n_in, n_out) of layers that work one after the other on a stack."""
+    depth = needed = 0
+    for layer in layers:
+        depth += layer.n_in
+        needed = max(needed, depth)
+        depth -= layer.n_out
+    return needed, needed - depth
+
+
+def drawn(layers: Sequence[Any], n_items: int) -> str:
+    """A line for each layer: the stack before it, with what it takes in brackets.
+
+    The stack's top is on the left. `x0` is the first input of all; `a0` is the first output of the
+    first layer, `b0` that of the second. The last line is the first layer that takes more items
+    than there are, if there is one, or the stack at the end.
+    """
+    stack = [f"x{i}" for i in range(n_items)]
+    rows = []
+    for number, layer in enumerate(layers):
+        taken, rest = stack[: layer.n_in], stack[layer.n_in :]
+        shown = " ".join([f"[{' '.join(taken)}]", *rest])
+        what = str(layer).partition("\n")[0].rstrip("[")
+        if len(taken) < layer.n_in:
+            rows.append((shown, f"{what} takes {layer.n_in} items, and there are {len(taken)}"))
+            break
+        rows.append((shown, f"{what}: {layer.n_in} -> {layer.n_out}"))
+        letter = chr(ord("a") + number) if number < 26 else f"y{number}."
+        stack = [f"{letter}{i}" for i in range(layer.n_out)] + rest
+    else:
+        rows.append((" ".join(stack) or "(nothing)", "at the end"))
+    width = min(max(len(shown) for shown, _ in rows), 48)
+    lines = [f"    {shown:{width}}  {what}" for shown, what in rows]
+    return "\n".join(["  the stack, its top on the left:", *lines])

@@ -1,4 +1,4 @@
-"""A convolution whose weights differ from place to place. Knows one axis of places."""
+"""LocallyConnected1d: a one-dimensional convolution with different weights at each position."""
 
 from typing import Any
 
@@ -7,11 +7,12 @@ from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..shapes import ShapeDtype
 from ..user_lines import noted
-from . import options
+from . import option_checks
 from .base import Layer
 from .initializers import GlorotUniformInitializer, RandomNormalInitializer
+from .option_checks import INITIALIZER_SIGNATURE
 
-_GLOROT, _SMALL = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
+_KERNEL_INITIALIZER, _BIAS_INITIALIZER = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
 
 
 class LocallyConnected1d(Layer):
@@ -49,23 +50,23 @@ class LocallyConnected1d(Layer):
         self,
         filters: int,
         kernel_size: int,
-        kernel_initializer: Any = _GLOROT,
-        bias_initializer: Any = _SMALL,
+        kernel_initializer: Any = _KERNEL_INITIALIZER,
+        bias_initializer: Any = _BIAS_INITIALIZER,
         use_bias: bool = True,
         padding: str = "VALID",
     ) -> None:
         name = "LocallyConnected1d"
-        self._filters = options.whole_number(name, "filters", filters)
-        self._size = options.whole_number(name, "kernel_size", kernel_size)
+        self._filters = option_checks.whole_number(name, "filters", filters)
+        self._size = option_checks.whole_number(name, "kernel_size", kernel_size)
         if self._size % 2 == 0:
             raise noted(AssertionError(f"{name}: kernel_size must be odd; got {kernel_size}"))
-        self._padding = options.choice(name, "padding", padding, ("VALID", "SAME", "WRAP"))
-        self._use_bias = options.flag(name, "use_bias", use_bias)
-        self._kernel_initializer = options.function(
-            name, "kernel_initializer", kernel_initializer, "of (shape, rng)"
+        self._padding = option_checks.choice(name, "padding", padding, ("VALID", "SAME", "WRAP"))
+        self._use_bias = option_checks.flag(name, "use_bias", use_bias)
+        self._kernel_initializer = option_checks.function(
+            name, "kernel_initializer", kernel_initializer, INITIALIZER_SIGNATURE
         )
-        self._bias_initializer = options.function(
-            name, "bias_initializer", bias_initializer, "of (shape, rng)"
+        self._bias_initializer = option_checks.function(
+            name, "bias_initializer", bias_initializer, INITIALIZER_SIGNATURE
         )
         super().__init__(name=f"{name}_{filters}_{kernel_size}")
 

@@ -1,4 +1,4 @@
-"""Layers that normalize activations."""
+"""BatchNorm, LayerNorm and FilterResponseNorm: layers that normalize activations."""
 
 import warnings
 from collections.abc import Sequence
@@ -7,23 +7,23 @@ from typing import Any
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..user_lines import levels_to_user
-from . import options
+from . import option_checks
 from .base import Layer
-from .checked_options import MODES, checked_mode
-from .known_values import known_values
+from .layer_calls import known_values
+from .option_checks import MODES, checked_mode
 
 __all__ = ["BatchNorm", "FilterResponseNorm", "LayerNorm"]
 
 _HALF_PRECISION = ("bfloat16", "float16")
-_MOST_LEFT = 0.1  # of the first running statistics, in evaluation
+_MAX_INITIAL_SHARE = 0.1  # of the first running statistics, in evaluation
 
 
 class BatchNorm(Layer):
     """Normalizes each feature over the batch: γ · (x - mean) / √(variance + ε) + β.
 
-    In mode 'train' mean and variance are those of the batch, over `axis`; with them the running
+    In mode 'train' mean and variance are computed over `axis` of the batch; with them the running
     ones of the state are updated: momentum · old + (1 - momentum) · new. In the other modes the
-    running ones are used, and the state stays. The variance is that of the population, computed as
+    running ones are used, and the state stays. The variance is the population variance, computed as
     mean(x²) - mean(x)², in float32 for 16-bit floats.
 
     The running mean begins at 0 and the running variance at 1, of which momentumⁿ is left after n
@@ -77,21 +77,21 @@ class BatchNorm(Layer):
         super().__init__()
         name = self.name
         axes = axis if isinstance(axis, tuple | list) else (axis,)
-        self._axis = tuple(options.whole_number(name, "axis", a, least=-99) for a in axes)
-        self._epsilon = options.number(name, "epsilon", epsilon, least=0.0)
-        self._center = options.flag(name, "center", center)
-        self._scale = options.flag(name, "scale", scale)
-        self._momentum = options.number(name, "momentum", momentum, least=0.0, most=1.0)
+        self._axis = tuple(option_checks.whole_number(name, "axis", a, least=-99) for a in axes)
+        self._epsilon = option_checks.number(name, "epsilon", epsilon, least=0.0)
+        self._center = option_checks.flag(name, "center", center)
+        self._scale = option_checks.flag(name, "scale", scale)
+        self._momentum = option_checks.number(name, "momentum", momentum, least=0.0, most=1.0)
         self._mode = checked_mode(name, mode)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """Sets β to 0, γ to 1, the running mean to 0, the running variance to 1, the count to 0."""
         axes = self._axes(input_signature)
         lengths = tuple(input_signature.shape)
-        kept = tuple(n for i, n in enumerate(lengths) if i not in axes)
+        parameter_shape = tuple(n for i, n in enumerate(lengths) if i not in axes)
         running = tuple(1 if i in axes else n for i, n in enumerate(lengths))
-        beta = jnp.zeros(kept, dtype=jnp.float32) if self._center else ()
-        gamma = jnp.ones(kept, dtype=jnp.float32) if self._scale else ()
+        beta = jnp.zeros(parameter_shape, dtype=jnp.float32) if self._center else ()
+        gamma = jnp.ones(parameter_shape, dtype=jnp.float32) if self._scale else ()
         self.weights = (beta, gamma)
         self.state = (
             jnp.zeros(running, dtype=jnp.float32),
@@ -131,7 +131,7 @@ class BatchNorm(Layer):
     def _warn_after_few(self, batches: Any) -> None:
         """Warns if much of the running statistics is what they began with, once trained at all."""
         count = known_values(batches)
-        if count is None or not count or self._momentum ** int(count) <= _MOST_LEFT:
+        if count is None or not count or self._momentum ** int(count) <= _MAX_INITIAL_SHARE:
             return
         left = self._momentum ** int(count)
         warnings.warn(
@@ -145,13 +145,13 @@ class BatchNorm(Layer):
     def _axes(self, x: Any) -> tuple[int, ...]:
         """The reduced axes, counted from 0."""
         rank = len(x.shape)
-        found = {a + rank if a < 0 else a for a in self._axis if -rank <= a < rank}
-        if len(found) < len(self._axis):
+        axes = {a + rank if a < 0 else a for a in self._axis if -rank <= a < rank}
+        if len(axes) < len(self._axis):
             raise ShapeError(
                 f"BatchNorm: axis={self._axis} must be different axes of the input; got an input "
                 f"of shape {tuple(x.shape)}"
             )
-        return tuple(sorted(found))
+        return tuple(sorted(axes))
 
 
 def _moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
@@ -190,8 +190,8 @@ class LayerNorm(Layer):
 
     def __init__(self, center: bool = True, epsilon: float = 1e-6) -> None:
         super().__init__()
-        self._center = options.flag(self.name, "center", center)
-        self._epsilon = options.number(self.name, "epsilon", epsilon, least=0.0)
+        self._center = option_checks.flag(self.name, "center", center)
+        self._epsilon = option_checks.number(self.name, "epsilon", epsilon, least=0.0)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """Sets the scale to 1 and the bias to 0."""
@@ -228,6 +228,13 @@ class FilterResponseNorm(Layer):
     Raises:
       TypeError, ValueError: an option has another form.
       ShapeError: the array has fewer than two axes.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer, x = tl.FilterResponseNorm(), np.array([[[3.0], [4.0]]])
+      >>> _ = layer.init(x)
+      >>> layer(x)
+      Array([[[0.8485281],
+              [1.1313708]]], dtype=float32)
     Source: Singh and Krishnan, Filter response normalization layer (2020); Trax documentation,
       `layers.FilterResponseNorm`.
     """
@@ -243,10 +250,10 @@ class FilterResponseNorm(Layer):
     ) -> None:
         super().__init__()
         name = self.name
-        options.choice(name, "mode", mode, (None, *MODES))
-        self._learn_epsilon = options.flag(name, "learn_epsilon", learn_epsilon)
-        self._epsilon = options.number(name, "init_epsilon", init_epsilon, above=0.0)
-        self._learnt_epsilon = options.number(
+        option_checks.choice(name, "mode", mode, (None, *MODES))
+        self._learn_epsilon = option_checks.flag(name, "learn_epsilon", learn_epsilon)
+        self._epsilon = option_checks.number(name, "init_epsilon", init_epsilon, above=0.0)
+        self._learnt_epsilon = option_checks.number(
             name, "init_learnt_epsilon", init_learnt_epsilon, above=0.0
         )
 

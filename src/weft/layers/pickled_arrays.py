@@ -1,9 +1,9 @@
-"""Reads pickles that hold nothing but arrays and containers; no code of theirs is ever called.
+"""Reads pickles of arrays and containers without running any code from them.
 
-A pickle is a program for a small stack machine, which may name any function and have it called.
-Here its instructions are interpreted by a table that makes numbers, text, lists, tuples, dicts,
-NumPy arrays and signatures. The few functions that pickles of arrays name are not called either:
-they are recognized, and the array is made of the bytes. All else is refused. Knows no layers.
+A pickle is a program for a small stack machine; it can name any function and have it called. Here a
+table interprets its instructions and makes numbers, text, lists, tuples, dicts, NumPy arrays and
+signatures only. The few functions that pickles of arrays name are recognized, not called: the array
+is made from its bytes. Everything else is refused.
 """
 
 import codecs
@@ -52,7 +52,7 @@ ARRAY, DTYPE, SCALAR, BUFFER, JAX_ARRAY, SIGNATURE, ENCODE, NDARRAY, NUMBER, BYT
     "number",
     "bytes",
 )
-KNOWN = {
+KIND_OF_FUNCTION = {
     Name("numpy", "ndarray"): NDARRAY,
     Name("numpy", "dtype"): DTYPE,
     Name("_codecs", "encode"): ENCODE,
@@ -64,19 +64,19 @@ KNOWN = {
     Name("weft.shapes", "ShapeDtype"): SIGNATURE,
 }
 for core in ("numpy.core", "numpy._core"):
-    KNOWN[Name(f"{core}.multiarray", "_reconstruct")] = ARRAY
-    KNOWN[Name(f"{core}.multiarray", "scalar")] = SCALAR
-    KNOWN[Name(f"{core}.numeric", "_frombuffer")] = BUFFER
+    KIND_OF_FUNCTION[Name(f"{core}.multiarray", "_reconstruct")] = ARRAY
+    KIND_OF_FUNCTION[Name(f"{core}.multiarray", "scalar")] = SCALAR
+    KIND_OF_FUNCTION[Name(f"{core}.numeric", "_frombuffer")] = BUFFER
 
-NUMBERS = (
+DTYPE_NAMES = (
     "bool_ bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 "
     "complex64 complex128"
 )
 TYPES_OF_NUMBERS = {
-    "numpy": NUMBERS.split(),
+    "numpy": DTYPE_NAMES.split(),
     "ml_dtypes": ["bfloat16", "float8_e4m3fn", "float8_e5m2"],
 }
-CODE = re.compile(r"[<>=|]?([iufcb]\d{1,2}|[?bBhHiIlLqQefdFD])")
+DTYPE_CODE = re.compile(r"[<>=|]?([iufcb]\d{1,2}|[?bBhHiIlLqQefdFD])")
 
 
 def read(data: bytes) -> Any:
@@ -128,18 +128,18 @@ class _Machine:
 
     def name(self, module: Any, name: Any) -> None:
         """Pushes a name that pickles of arrays have; others are refused."""
-        found = Name(module, name)
-        kind = KNOWN.get(found)
+        function = Name(module, name)
+        kind = KIND_OF_FUNCTION.get(function)
         if name in TYPES_OF_NUMBERS.get(module, ()):
             kind = NUMBER
         if kind is None:
             raise RefusedPickle(f"the pickle names {module}.{name}")
-        self.push(_type_of_numbers(found) if kind is NUMBER else found)
+        self.push(_type_of_numbers(function) if kind is NUMBER else function)
 
     def reduce(self) -> None:
         """Pushes what a function, of those that are known, makes of arguments."""
         arguments, function = self.pop(), self.pop()
-        make = MAKERS.get(KNOWN.get(function, "") if isinstance(function, Name) else "")
+        make = MAKERS.get(KIND_OF_FUNCTION.get(function, "") if isinstance(function, Name) else "")
         if make is None or not isinstance(arguments, tuple):
             raise RefusedPickle(f"the pickle has {function!r} called")
         self.push(make(*arguments))
@@ -154,7 +154,7 @@ class _Machine:
     def new(self) -> None:
         """Pushes an object of a class, which `build` is to fill."""
         arguments, kind = self.pop(), self.pop()
-        if not isinstance(kind, Name) or KNOWN.get(kind) != SIGNATURE or arguments != ():
+        if not isinstance(kind, Name) or KIND_OF_FUNCTION.get(kind) != SIGNATURE or arguments != ():
             raise RefusedPickle(f"the pickle makes an object of {kind!r}")
         self.push(Empty(SIGNATURE))
 
@@ -199,7 +199,7 @@ def _dtype(code: Any, *_: Any) -> Empty:
     """`numpy.dtype`, of a code of numbers or of a class of ml_dtypes; of nothing else."""
     if isinstance(code, Empty):
         code = code.value
-    allowed = isinstance(code, type) or (isinstance(code, str) and CODE.fullmatch(code))
+    allowed = isinstance(code, type) or (isinstance(code, str) and DTYPE_CODE.fullmatch(code))
     if not allowed:
         raise RefusedPickle(f"the pickle has arrays of dtype {code!r}")
     made = Empty(DTYPE)
@@ -250,7 +250,7 @@ def _scalar(dtype: Any, data: Any) -> Any:
 
 
 def _jax_array(function: Any, arguments: Any, state: Any, *_: Any) -> Any:
-    if not isinstance(function, Name) or KNOWN[function] != ARRAY:
+    if not isinstance(function, Name) or KIND_OF_FUNCTION[function] != ARRAY:
         raise RefusedPickle(f"the pickle has {function!r} called")
     made = _array(*arguments)
     _elements(made, state)
@@ -303,7 +303,7 @@ def _stack_global(machine: _Machine, _: Any) -> None:
     machine.name(module, name)
 
 
-PUSHED = (
+PUSH_OPCODES = (
     "BININT BININT1 BININT2 LONG1 LONG4 BINFLOAT BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINBYTES "
     "SHORT_BINBYTES BINBYTES8 BYTEARRAY8 INT LONG FLOAT UNICODE"
 )
@@ -311,7 +311,7 @@ PUSHED = (
 
 STEPS: dict[str, Callable[[_Machine, Any], Any]] = {
     **dict.fromkeys(("PROTO", "FRAME", "STOP"), lambda machine, _: None),
-    **dict.fromkeys(PUSHED.split(), _pushes(lambda _, argument: argument)),
+    **dict.fromkeys(PUSH_OPCODES.split(), _pushes(lambda _, argument: argument)),
     "NONE": _pushes(lambda *_: None),
     "NEWTRUE": _pushes(lambda *_: True),
     "NEWFALSE": _pushes(lambda *_: False),

@@ -1,11 +1,11 @@
-"""Layers that reduce windows of arrays. Know nothing of other layers."""
+"""MaxPool, AvgPool and SumPool: reductions of windows of arrays."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from .. import fastmath
 from ..errors import ShapeError
-from . import options
+from . import option_checks
 from .base import Fn, Layer
 
 __all__ = ["AvgPool", "MaxPool", "SumPool"]
@@ -53,6 +53,10 @@ def SumPool(
     Args: as `MaxPool`.
     Returns: a layer of the shapes of `MaxPool`.
     Raises: as `MaxPool`.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.SumPool((2, 2))(np.ones((1, 2, 2, 1)))
+      Array([[[[4.]]]], dtype=float32)
     Source: Trax documentation, `layers.SumPool`.
     """
     return _pool("SumPool", "sum_pool", pool_size, strides, padding)
@@ -68,6 +72,11 @@ def AvgPool(
     Args: as `MaxPool`.
     Returns: a layer of the shapes of `MaxPool`; floats, for integers too.
     Raises: as `MaxPool`.
+    Example:
+      >>> from weft import layers as tl
+      >>> image = np.arange(4.0).reshape(1, 2, 2, 1)
+      >>> tl.AvgPool((2, 2))(image)
+      Array([[[[1.5]]]], dtype=float32)
     Source: Trax documentation, `layers.AvgPool`.
     """
     return _pool("AvgPool", "avg_pool", pool_size, strides, padding)
@@ -81,11 +90,11 @@ def _pool(
     padding: str,
 ) -> Layer:
     """A layer of the operation of fastmath."""
-    size = options.lengths(name, "pool_size", pool_size)
+    size = option_checks.lengths(name, "pool_size", pool_size)
     if strides is None:
         strides = (1,) * len(size)
-    steps = options.lengths(name, "strides", strides, count=len(size))
-    options.choice(name, "padding", padding, PADDINGS)
+    steps = option_checks.lengths(name, "strides", strides, count=len(size))
+    option_checks.choice(name, "padding", padding, PADDINGS)
 
     def f(x: Any) -> Any:
         if len(x.shape) != len(size) + 2:

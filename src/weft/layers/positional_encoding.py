@@ -11,9 +11,8 @@ from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from .assert_shape import assert_shape
 from .base import Layer
-from .checked_options import checked_mode, checked_rate
 from .initializers import GlorotUniformInitializer
-from .options import number, whole_number
+from .option_checks import checked_mode, checked_rate, number, whole_number
 
 WAVELENGTHS = 10000.0  # the longest over the shortest
 

@@ -1,9 +1,10 @@
-"""Reversible layers: the backward pass makes their inputs anew from their outputs, so that a deep
-network need not keep what its layers were given.
+"""Reversible layers: the backward pass recomputes a layer's inputs from its outputs, so a deep
+network does not store them.
 
-Knows combinators and the stack; of attention only that a layer may compute its output and its
-gradients at once. Sources: Gomez, Ren, Urtasun, Grosse (2017), The Reversible Residual Network;
-Kitaev, Kaiser, Levskaya (2020), Reformer.
+ReversibleLayer is the base; ReversibleHalfResidual and ReversibleSerial make networks;
+ReversibleConcatenatePair, ReversibleSelect, ReversibleSwap, ReversibleReshape and
+ReversiblePrintShape move tensors. Sources: Gomez, Ren, Urtasun, Grosse (2017), The Reversible
+Residual Network; Kitaev, Kaiser, Levskaya (2020), Reformer.
 """
 
 import inspect
@@ -17,12 +18,12 @@ from .. import fastmath
 from ..fastmath import numpy as jnp
 from ..shapes import signature
 from ..user_lines import noted
-from . import base, options
+from . import base, option_checks
 from .attention_gradients import forward_and_or_backward_of, is_gradient, vjp_of_inexact
 from .base import Layer
 from .layer_calls import applied
-from .stack_drawing import arity
-from .stacks import Combinator, Serial, as_tuple, inputs_from_stack, outputs_onto_stack, packed
+from .layer_errors import arity
+from .serial import Combinator, Serial, as_tuple, inputs_from_stack, outputs_onto_stack, packed
 
 __all__ = [
     "ReversibleConcatenatePair",
@@ -184,7 +185,7 @@ class ReversibleSelect(ReversibleLayer):
     _needs_key = False
 
     def __init__(self, indices: Any, n_in: int | None = None, name: str | None = None) -> None:
-        indices = options.lengths("ReversibleSelect", "indices", indices, least=0)
+        indices = option_checks.lengths("ReversibleSelect", "indices", indices, least=0)
         n_in = max(indices, default=-1) + 1 if n_in is None else n_in
         missing = sorted(set(range(n_in)).symmetric_difference(indices))
         if missing:
@@ -245,8 +246,8 @@ class ReversibleReshape(ReversibleLayer):
     _needs_key = False
 
     def __init__(self, shape1: Any, shape2: Any, n_in: int = 1) -> None:
-        shape1 = options.lengths("ReversibleReshape", "shape1", shape1, least=0)
-        shape2 = options.lengths("ReversibleReshape", "shape2", shape2, least=0)
+        shape1 = option_checks.lengths("ReversibleReshape", "shape1", shape1, least=0)
+        shape2 = option_checks.lengths("ReversibleReshape", "shape2", shape2, least=0)
         if math.prod(shape1) != math.prod(shape2):
             raise noted(
                 ValueError(
@@ -449,7 +450,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
     def reverse(
         self, output: Any, weights: Any = (), state: Any = (), new_state: Any = (), rng: Any = None
     ) -> Any:
-        """Not there: what is subtracted is computed together with its gradient."""
+        """Not defined: the subtracted part is computed together with its gradient."""
         raise NotImplementedError(
             f"{self._name}: use reverse_and_grad, which computes the residual and its gradient "
             "at once"

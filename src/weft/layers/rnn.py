@@ -1,9 +1,10 @@
-"""Recurrent layers: cells, and their scans along a sequence.
+"""Recurrent layers: LSTM, GRU and SRU along a sequence, and their cells LSTMCell, GRUCell,
+ConvGRUCell, GeneralGRUCell, InnerSRUCell and ScanSRUCell; MakeZeroState for the first state.
 
 A cell maps an input and a state to an output and the next state. `LSTM`, `GRU` and `SRU` run one
-along axis 1, [batch, length, features], as a loop in the compiled program: how long it takes to
-compile doesn't depend on the length. In mode "predict" the sequence comes in pieces, and the state
-after a piece is kept for the next one.
+along axis 1, [batch, length, features], as a loop in the compiled program, so compilation time does
+not depend on the length. In mode "predict" the sequence arrives in pieces, and the state after a
+piece is kept for the next one.
 """
 
 import math
@@ -18,15 +19,15 @@ from . import combinators as cb
 from .activation_fns import Sigmoid, Tanh
 from .attention_weights import wide_dtype
 from .base import Fn, Layer
-from .checked_options import checked_mode, checked_rate
 from .convolution import Conv
-from .core import Dense, Dropout
+from .dense import Dense
+from .dropout import Dropout
 from .initializers import (
     GlorotUniformInitializer,
     RandomNormalInitializer,
     RandomUniformInitializer,
 )
-from .options import function, lengths, whole_number
+from .option_checks import checked_mode, checked_rate, function, lengths, whole_number
 
 __all__ = [
     "GRU",
@@ -43,8 +44,11 @@ __all__ = [
 
 Initializer = Callable[[Any, Any], Any]
 
-GLOROT, SMALL = GlorotUniformInitializer(), RandomUniformInitializer(0.01)
-NEAR_ZERO = RandomNormalInitializer(1e-6)
+LSTM_KERNEL_INITIALIZER, GRU_KERNEL_INITIALIZER = (
+    GlorotUniformInitializer(),
+    RandomUniformInitializer(0.01),
+)
+BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 
 
 class LSTMCell(Layer):
@@ -75,8 +79,8 @@ class LSTMCell(Layer):
         self,
         n_units: int,
         forget_bias: float = 1.0,
-        kernel_initializer: Initializer = GLOROT,
-        bias_initializer: Initializer = NEAR_ZERO,
+        kernel_initializer: Initializer = LSTM_KERNEL_INITIALIZER,
+        bias_initializer: Initializer = BIAS_INITIALIZER,
     ):
         super().__init__(n_in=2, n_out=2)
         self._n_units = whole_number("LSTMCell", "n_units", n_units)
@@ -107,6 +111,11 @@ class LSTMCell(Layer):
 def MakeZeroState(depth_multiplier: int = 1) -> Layer:
     """A layer from a sequence [batch, length, d] to zeros, float32 [batch, depth_multiplier * d].
 
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.MakeZeroState(depth_multiplier=2)(np.ones((1, 4, 2)))
+      Array([[0., 0., 0., 0.]], dtype=float32)
+
     Source: Trax documentation, `layers.MakeZeroState`.
     """
     whole_number("MakeZeroState", "depth_multiplier", depth_multiplier)
@@ -128,6 +137,12 @@ def LSTM(
       return_state: also give the last state, [batch, 2 n_units]; the outputs are two.
       initial_state: the state to begin with is the second input; else it is zeros.
     Returns: a layer from floats [batch, length, d] to [batch, length, n_units].
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.LSTM(3)
+      >>> _ = layer.init(np.ones((2, 4, 5)))
+      >>> layer(np.ones((2, 4, 5))).shape
+      (2, 4, 3)
     Source: Trax documentation, `layers.LSTM`. There d has to be n_units.
     """
     whole_number("LSTM", "n_units", n_units)
@@ -151,6 +166,12 @@ class GRUCell(Layer):
     Inputs: floats [batch, d] and [batch, n_units].
     Outputs: [batch, n_units], twice.
     Weights: w1 [d + n_units, 2 n_units], b1, w2 [d + n_units, n_units], b2.
+    Example:
+      >>> from weft import layers as tl
+      >>> cell, x = tl.GRUCell(3), (np.ones((2, 5)), np.zeros((2, 3)))
+      >>> _ = cell.init(x)
+      >>> [y.shape for y in cell(x)]
+      [(2, 3), (2, 3)]
     Source: arXiv:1406.1078; Trax documentation, `layers.GRUCell`.
     """
 
@@ -160,8 +181,8 @@ class GRUCell(Layer):
         self,
         n_units: int,
         forget_bias: float = 0.0,
-        kernel_initializer: Initializer = SMALL,
-        bias_initializer: Initializer = NEAR_ZERO,
+        kernel_initializer: Initializer = GRU_KERNEL_INITIALIZER,
+        bias_initializer: Initializer = BIAS_INITIALIZER,
     ):
         super().__init__(n_in=2, n_out=2)
         self._n_units = whole_number("GRUCell", "n_units", n_units)
@@ -224,6 +245,12 @@ def ConvGRUCell(n_units: int, kernel_size: tuple[int, int] = (3, 3)) -> Layer:
       n_units: channels of the state.
       kernel_size: of the convolutions, which keep the size of the image.
     Returns: a layer from floats [batch, height, width, n_units] to the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> cell, state = tl.ConvGRUCell(3), np.zeros((1, 8, 8, 3))
+      >>> _ = cell.init(state)
+      >>> cell(state).shape
+      (1, 8, 8, 3)
     Source: arXiv:1511.06432; Trax documentation, `layers.ConvGRUCell`.
     """
     whole_number("ConvGRUCell", "n_units", n_units)
@@ -253,6 +280,12 @@ def GeneralGRUCell(
       sigmoid_bias: a constant added to what σ gets, so that a state is kept at first.
       mode: dropout is active in "train" only.
     Returns: a layer from a state to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> cell, state = tl.GeneralGRUCell(lambda: tl.Dense(3), mode="eval"), np.zeros((2, 3))
+      >>> _ = cell.init(state)
+      >>> cell(state).shape
+      (2, 3)
     Source: arXiv:1406.1078; dropout: arXiv:1603.05118; Trax documentation, `layers.GeneralGRUCell`.
     """
     name = "GeneralGRUCell"
@@ -292,6 +325,12 @@ def InnerSRUCell() -> Layer:
 
     c' = f c + (1 - f) y, all of one shape.
 
+    Example:
+      >>> from weft import layers as tl
+      >>> rest, forget, cell = np.array([1.0]), np.array([0.5]), np.array([8.0])
+      >>> tl.InnerSRUCell()((rest, forget, cell))
+      (Array([5.], dtype=float32), Array([5.], dtype=float32))
+
     Source: arXiv:1709.02755; Trax documentation, `layers.InnerSRUCell`.
     """
 
@@ -312,6 +351,14 @@ def ScanSRUCell(mode: str, monkey_patched_mask: Any = None) -> Layer:
         zero leave the state as it is. In mode "predict" only.
     Returns: a layer of three inputs, (1 - f) y and f, [batch, length, d], and the state to begin
       with, [batch, d]; and two outputs, all states and the last one.
+    Example:
+      >>> from weft import layers as tl
+      >>> rest, forget = np.ones((1, 3, 1)), np.full((1, 3, 1), 0.5)
+      >>> states, last = tl.ScanSRUCell("eval")((rest, forget, np.zeros((1, 1))))
+      >>> states
+      Array([[[1.  ],
+              [1.5 ],
+              [1.75]]], dtype=float32)
     Source: Trax, `layers.ScanSRUCell`.
     """
     checked_mode("ScanSRUCell", mode)
@@ -357,6 +404,12 @@ def SRU(n_units: int, activation: Layer | None = None, mode: str = "train") -> L
       activation: a layer; none by default.
       mode: in "predict" the state is kept from call to call.
     Returns: a layer from floats [batch, length, n_units] to the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.SRU(3)
+      >>> _ = layer.init(np.ones((2, 4, 3)))
+      >>> layer(np.ones((2, 4, 3))).shape
+      (2, 4, 3)
     Source: arXiv:1709.02755, with its scaling correction √3; Trax documentation, `layers.SRU`.
     """
     whole_number("SRU", "n_units", n_units)

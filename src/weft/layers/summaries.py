@@ -1,7 +1,6 @@
-"""Tables of layers: what each gives, how many weights it has, how much it computes.
+"""summary and summary_rows: tables of layers with output shapes, numbers of weights and operations.
 
-Nothing is computed: everything follows from signatures. Knows any layer, and nothing of how layers
-look when they are drawn.
+Everything follows from signatures; nothing is computed. SummaryRow is one line of the table.
 """
 
 import sys
@@ -13,10 +12,10 @@ import numpy as onp
 from .. import fastmath
 from ..fastmath import Backend, tree_leaves, use_backend
 from ..transforms.tracing import make_jaxpr
-from . import options
+from . import option_checks
 from .base import Layer
+from .flops import flops
 from .layer_calls import kept
-from .operation_counts import flops
 from .weight_trees import signature_tree
 
 __all__ = ["SummaryRow", "summary", "summary_rows"]
@@ -30,11 +29,19 @@ class SummaryRow(NamedTuple):
       layer: the layer.
       inputs: the signature of its inputs.
       outputs: the signature of its outputs.
-      n_weights: how many numbers its weights are, with those of its sublayers.
+      n_weights: how many numbers its weights have, including its sublayers'.
       n_bytes: how much memory they take.
       flops: how many floating-point operations its forward pass takes; multiplications and
         additions count one each, and functions such as exp one too.
       is_shared: whether the layer stands further up too. Its weights are counted there.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.Serial(tl.Dense(4), tl.Relu())
+      >>> for row in tl.summary_rows(layer, np.ones((2, 3))):
+      ...     print(row.depth, row.layer.name, row.n_weights, row.flops)
+      0 Serial 16 64
+      1 Dense_4 16 56
+      1 Relu 0 8
     """
 
     depth: int
@@ -75,7 +82,7 @@ def summary(layer: Layer, input_signature: Any, file: TextIO | None = None) -> N
     for row in summary_rows(layer, input_signature):
         name = "  " * row.depth + row.layer.name + " (shared)" * row.is_shared
         counts = row.n_weights, row.n_bytes, row.flops
-        lines.append([name, told(row.outputs), *(f"{n:,}" for n in counts)])
+        lines.append([name, signature_line(row.outputs), *(f"{n:,}" for n in counts)])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = [text.ljust(width) for text, width in zip(line[:2], widths[:2], strict=True)]
@@ -98,15 +105,15 @@ def summary_rows(layer: Layer, input_signature: Any) -> list[SummaryRow]:
       [(0, 'Serial', 32), (1, 'Dense_8', 32)]
     """
     if not isinstance(layer, Layer):
-        raise options.wrong_type("summary", "layer", "a layer", layer)
+        raise option_checks.wrong_type("summary", "layer", "a layer", layer)
     with use_backend(Backend.JAX):  # signatures are the same on all backends
         return _measured(layer, input_signature)
 
 
-def told(signature: Any) -> str:
+def signature_line(signature: Any) -> str:
     """A signature in short: `float32[4,2]`, `(float32[4,2], int32[4])`."""
     if isinstance(signature, tuple | list):
-        return "(" + ", ".join(map(told, signature)) + ")"
+        return "(" + ", ".join(map(signature_line, signature)) + ")"
     lengths = ",".join(map(str, signature.shape))
     return f"{onp.dtype(signature.dtype).name}[{lengths}]"
 

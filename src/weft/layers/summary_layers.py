@@ -1,20 +1,21 @@
-"""Layers that pass tensors on and keep what a TensorBoard is to show of them, as state.
+"""SummaryScalar and SummaryImage: layers that return their inputs and record values for
+TensorBoard.
 
-The state is a dict whose keys begin with `summary_`; a training loop looks for these in the state
-of a model. Knows no writer of such logs.
+The records are the layer's state, a dict whose keys begin with `summary_`; a training loop looks
+for them in the state of a model.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from ..fastmath import numpy as jnp
-from . import options
+from . import option_checks
 from .base import Layer
 
 
 def _checked_name(layer: str, name: Any) -> str:
     if not isinstance(name, str) or not name:
-        raise options.wrong_type(layer, "name", "a text that isn't empty", name)
+        raise option_checks.wrong_type(layer, "name", "a text that isn't empty", name)
     return f"summary_{name}"
 
 
@@ -42,7 +43,9 @@ class SummaryScalar(Layer):
     def __init__(self, name: str, aggregation_fun: Callable[[Any], Any] | None = None) -> None:
         super().__init__(name=_checked_name("SummaryScalar", name))
         if aggregation_fun is not None:
-            options.function("SummaryScalar", "aggregation_fun", aggregation_fun, "of a tensor")
+            option_checks.function(
+                "SummaryScalar", "aggregation_fun", aggregation_fun, "of a tensor"
+            )
         self._aggregation_fun = aggregation_fun
 
     def forward(self, x: Any) -> Any:
@@ -63,10 +66,17 @@ class SummaryImage(Layer):
       name: name of the images.
       n_in: number of inputs, which an image shows one above the other.
       num_summaries: for how many elements of the batch there is an image.
-      recover_fn: function that makes of one element of an input what is shown.
+      recover_fn: function that makes an image from one element of an input.
 
     After a call the state is {'summary_' + name + '0': image, …}; image s has what `recover_fn`
     makes of element s of each input, concatenated along the first axis.
+
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.SummaryImage("input", n_in=1, num_summaries=2)
+      >>> _ = layer(np.ones((5, 8, 8, 3)))
+      >>> {name: image.shape for name, image in layer.state.items()}
+      {'summary_input0': (8, 8, 3), 'summary_input1': (8, 8, 3)}
 
     Source: Trax documentation, `layers.core.SummaryImage`.
     """
@@ -80,11 +90,13 @@ class SummaryImage(Layer):
         num_summaries: int = 5,
         recover_fn: Callable[[Any], Any] | None = None,
     ) -> None:
-        n_in = options.whole_number("SummaryImage", "n_in", n_in)
+        n_in = option_checks.whole_number("SummaryImage", "n_in", n_in)
         super().__init__(n_in, n_in, _checked_name("SummaryImage", name))
-        self._num = options.whole_number("SummaryImage", "num_summaries", num_summaries, least=0)
+        self._num = option_checks.whole_number(
+            "SummaryImage", "num_summaries", num_summaries, least=0
+        )
         if recover_fn is not None:
-            options.function("SummaryImage", "recover_fn", recover_fn, "of a tensor")
+            option_checks.function("SummaryImage", "recover_fn", recover_fn, "of a tensor")
         self._recover_fn = recover_fn
 
     def forward(self, x: Any) -> Any:

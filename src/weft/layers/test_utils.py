@@ -1,6 +1,8 @@
-"""For tests of models: whether modes agree, and a model that answers by a function.
+"""Helpers for tests of models: do their modes agree?
 
-Knows layers by their methods; models are made by functions of a mode.
+test_eval_is_deterministic, test_eval_equals_predict, test_eval_equals_predict_configs and
+test_eval_equals_predict_discrete take functions that make a model for a mode. MockTransformerLM is
+a model whose answers a function gives.
 """
 
 # ruff: noqa: PT028 (the functions are for tests, and none themselves)
@@ -16,9 +18,9 @@ import numpy as np
 from .. import fastmath
 from ..fastmath import numpy as jnp
 from ..shapes import signature
-from . import options
+from . import option_checks
 from .base import Layer
-from .stacks import as_tuple
+from .serial import as_tuple
 
 __all__ = [
     "MockTransformerLM",
@@ -53,6 +55,10 @@ def test_eval_is_deterministic(inp: Any, model_fn: Callable[..., Layer], message
       model_fn: function that makes the model, of the keyword `mode`.
       message: text for the error.
     Raises: AssertionError: they don't.
+    Example:
+      >>> def model(mode):
+      ...     return tl.Serial(tl.Dense(3), tl.Dropout(0.5, mode=mode))
+      >>> test_eval_is_deterministic(np.ones((2, 4), np.float32), model)
     Source: Trax's `layers.test_utils`.
     """
     first, second = model_fn(mode="eval"), model_fn(mode="eval")
@@ -79,6 +85,10 @@ def test_eval_equals_predict(
       init_tokens: how many elements the first step has; the others have one.
       message: text for the error.
     Raises: AssertionError: they differ, or the sequence is shorter than init_tokens + 2.
+    Example:
+      >>> def model(mode):
+      ...     return tl.Serial(tl.Dense(3), tl.Dropout(0.5, mode=mode))
+      >>> test_eval_equals_predict(np.ones((2, 6, 3), np.float32), model)
     Source: Trax's `layers.test_utils`.
     """
     eval_model, predict_model = model_fn(mode="eval"), model_fn(mode="predict")
@@ -96,10 +106,10 @@ def test_eval_equals_predict(
     start = 0
     for end in range(init_tokens, length + 1):
         part = _cut(sequence, seq_axis, start, end)
-        given = part if seq_tensor is None else (*inp[:seq_tensor], part, *inp[seq_tensor + 1 :])
-        found = predict_model(given, rng=key)
-        wanted = _cut(as_tuple(outputs)[0], seq_axis, start, end)
-        _assert_close(as_tuple(found)[0], wanted, f"{message} positions {start} to {end}")
+        piece = part if seq_tensor is None else (*inp[:seq_tensor], part, *inp[seq_tensor + 1 :])
+        predicted = predict_model(piece, rng=key)
+        expected = _cut(as_tuple(outputs)[0], seq_axis, start, end)
+        _assert_close(as_tuple(predicted)[0], expected, f"{message} positions {start} to {end}")
         start = end
 
 
@@ -124,6 +134,11 @@ def test_eval_equals_predict_configs(
       seq_axis: the axis of the sequence.
       seq_tensor: which of several inputs is the sequence.
       message: text for the error.
+    Example:
+      >>> def model(n_units, mode):
+      ...     return tl.Dense(n_units)
+      >>> inputs = np.ones((2, 6, 3), np.float32)
+      >>> test_eval_equals_predict_configs(inputs, model, [{"n_units": 2}, {"n_units": 5}])
     Source: Trax's `layers.test_utils`.
     """
     for config in configs:
@@ -131,8 +146,8 @@ def test_eval_equals_predict_configs(
         def make(mode: str, config: dict[str, Any] = config) -> Layer:
             return model_fn(mode=mode, **config)
 
-        told = f"{message} with {config}"
-        test_eval_equals_predict(inp, make, seq_axis, seq_tensor, message=told)
+        case = f"{message} with {config}"
+        test_eval_equals_predict(inp, make, seq_axis, seq_tensor, message=case)
 
 
 def test_eval_equals_predict_discrete(
@@ -147,6 +162,11 @@ def test_eval_equals_predict_discrete(
       length: the length of the sequences.
       batch_size: the number of sequences.
     Raises: AssertionError: they differ.
+    Example:
+      >>> def model(vocab_size, mode):
+      ...     embedding, dense = tl.Embedding(vocab_size, 4), tl.Dense(vocab_size)
+      ...     return tl.Serial(tl.ShiftRight(mode=mode), embedding, dense)
+      >>> test_eval_equals_predict_discrete(model)
     Source: Trax's `layers.test_utils`.
     """
     key = fastmath.random.get_prng(0)
@@ -185,9 +205,9 @@ class MockTransformerLM(Layer):
         name = "MockTransformerLM"
         self._buffers: Any = None
         super().__init__()
-        self._sequence_fn = options.function(name, "sequence_fn", sequence_fn, "of tokens")
-        self._mode = options.choice(name, "mode", mode, ("train", "eval", "predict"))
-        self._vocab_size = options.whole_number(name, "vocab_size", vocab_size)
+        self._sequence_fn = option_checks.function(name, "sequence_fn", sequence_fn, "of tokens")
+        self._mode = option_checks.choice(name, "mode", mode, ("train", "eval", "predict"))
+        self._vocab_size = option_checks.whole_number(name, "vocab_size", vocab_size)
 
     @property
     def state(self) -> Any:

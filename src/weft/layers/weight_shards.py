@@ -1,4 +1,4 @@
-"""Arrays spread over devices, a part on each, and gathered. Knows arrays; nothing of layers."""
+"""Arrays that are spread over devices, one part on each, and gathered again (unshard_in_pmap)."""
 
 from typing import Any
 
@@ -45,6 +45,10 @@ def unshard_in_pmap(tensors: Any, n_shards: int) -> tuple[Any, bool]:
       tensors: nested arrays, the parts of one device.
       n_shards: in how many parts each array was cut.
     Returns: (whole arrays, True); outside of a `pmap`, where nothing is spread, (tensors, False).
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.unshard_in_pmap(np.arange(3), n_shards=1)
+      (Array([0, 1, 2], dtype=int32), False)
     Source: Trax documentation, `layers.base.unshard_in_pmap`.
     """
     n = n_shards

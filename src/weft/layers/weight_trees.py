@@ -1,7 +1,4 @@
-"""Weights and state as trees: the marks of shared layers, and flat lists of the arrays.
-
-Knows nested lists, tuples and dicts; nothing of layers.
-"""
+"""Weights and state as trees: the marks of shared layers, and flat lists of the arrays."""
 
 from typing import Any
 
@@ -63,11 +60,20 @@ def unflatten_weights_and_state(
     Args:
       flat_weights: the arrays of the weights, in the order of `flatten_weights_and_state`; further
         ones are ignored.
-      flat_state: those of the state; not used with `weights_only`.
+      flat_state: the arrays of the state; not used with `weights_only`.
       weights_and_state_signature: what `layer.weights_and_state_signature` gives.
       weights_only: whether the state is left out.
     Returns: (weights, state), nested as in the signature; state is None with `weights_only`.
     Raises: ValueError: there are fewer arrays than the signature has.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.Dense(2)
+      >>> weights, state = layer.init(np.ones((1, 3)))
+      >>> flat_weights, flat_state = tl.flatten_weights_and_state(weights, state)
+      >>> signature = layer.weights_and_state_signature(np.ones((1, 3)))
+      >>> w, _ = tl.unflatten_weights_and_state(flat_weights, flat_state, signature)
+      >>> [array.shape for array in w]
+      [(3, 2), (2,)]
     Source: Trax documentation, `layers.base.unflatten_weights_and_state`.
     """
 
@@ -76,7 +82,7 @@ def unflatten_weights_and_state(
         if len(flat) < needed:
             raise ValueError(
                 f"unflatten_weights_and_state: the layer has {needed} arrays of {what}, and "
-                f"{len(flat)} were given\n  fix: give those of the same layer"
+                f"{len(flat)} were given\n  fix: give the arrays of the same layer"
             )
         return tree_unflatten(flat, sig, copy_from_tree=[(), marker])[0]
 

@@ -1,12 +1,12 @@
-"""Perceptrons of several layers."""
+"""MLP: a perceptron of several layers."""
 
 from collections.abc import Callable, Sequence
 
 from .. import layers as tl
-from ..layers import options
+from ..layers import option_checks
 from ..layers.activation_fns import Relu
 from ..layers.base import Layer
-from ..layers.checked_options import checked_mode
+from ..layers.option_checks import checked_mode
 
 __all__ = ["MLP"]
 
@@ -35,11 +35,11 @@ def MLP(
       (2, 3)
     Source: Trax documentation, `models.MLP`.
     """
-    widths = options.lengths("MLP", "layer_widths", layer_widths)
-    options.function("MLP", "activation_fn", activation_fn, "that makes a layer")
+    widths = option_checks.lengths("MLP", "layer_widths", layer_widths)
+    option_checks.function("MLP", "activation_fn", activation_fn, "that makes a layer")
     checked_mode("MLP", mode)
-    layers: list[Layer] = [tl.Flatten()] if options.flag("MLP", "flatten", flatten) else []
-    options.flag("MLP", "out_activation", out_activation)
+    layers: list[Layer] = [tl.Flatten()] if option_checks.flag("MLP", "flatten", flatten) else []
+    option_checks.flag("MLP", "out_activation", out_activation)
     for i, width in enumerate(widths):
         layers.append(tl.Dense(width))
         if out_activation or i < len(widths) - 1:

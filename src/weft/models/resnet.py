@@ -1,15 +1,15 @@
-"""Residual networks of convolutions, from images to the logits of classes.
+"""Resnet50 and WideResnet: residual networks of convolutions, from images to the logits of classes.
 
-Images are [batch, height, width, channels], numbers of any dtype; nothing scales them.
+They are made of ConvBlock and IdentityBlock, and of WideResnetBlock and WideResnetGroup.
 """
 
 from collections.abc import Callable, Sequence
 
 from .. import layers as tl
-from ..layers import options
+from ..layers import option_checks
 from ..layers.activation_fns import Relu
 from ..layers.base import Layer
-from ..layers.checked_options import checked_mode
+from ..layers.option_checks import checked_mode
 
 __all__ = [
     "ConvBlock",
@@ -100,8 +100,8 @@ def Resnet50(
       25585641
     Source: He et al. (2015), arXiv:1512.03385; Trax documentation, `models.Resnet50`.
     """
-    width = options.whole_number("Resnet50", "d_hidden", d_hidden)
-    classes = options.whole_number("Resnet50", "n_output_classes", n_output_classes)
+    width = option_checks.whole_number("Resnet50", "d_hidden", d_hidden)
+    classes = option_checks.whole_number("Resnet50", "n_output_classes", n_output_classes)
     _, norm, non_linearity = _checked("Resnet50", (1, 1, 1), norm, non_linearity, mode)
     layers = [
         tl.ToFloat(),
@@ -159,13 +159,13 @@ def WideResnetGroup(
     Raises: TypeError, ValueError: an option has another form.
     Source: Zagoruyko and Komodakis (2016), arXiv:1605.07146; Trax's module `models.resnet`.
     """
-    n = options.whole_number("WideResnetGroup", "n", n)
+    n = option_checks.whole_number("WideResnetGroup", "n", n)
     first = tl.Residual(
         WideResnetBlock(channels, strides, bn_momentum, mode),
         shortcut=tl.Conv(channels, (3, 3), strides, padding="SAME"),
     )
-    rest = [WideResnetBlock(channels, (1, 1), bn_momentum, mode) for _ in range(n - 1)]
-    return tl.Serial(first, tl.Residual(*rest)) if rest else tl.Serial(first)
+    further_blocks = [WideResnetBlock(channels, (1, 1), bn_momentum, mode) for _ in range(n - 1)]
+    return tl.Serial(first, tl.Residual(*further_blocks)) if further_blocks else tl.Serial(first)
 
 
 def WideResnet(
@@ -197,9 +197,9 @@ def WideResnet(
     Source: Zagoruyko and Komodakis (2016), arXiv:1605.07146; Trax documentation,
       `models.WideResnet`.
     """
-    n_blocks = options.whole_number("WideResnet", "n_blocks", n_blocks)
-    width = 16 * options.whole_number("WideResnet", "widen_factor", widen_factor)
-    classes = options.whole_number("WideResnet", "n_output_classes", n_output_classes)
+    n_blocks = option_checks.whole_number("WideResnet", "n_blocks", n_blocks)
+    width = 16 * option_checks.whole_number("WideResnet", "widen_factor", widen_factor)
+    classes = option_checks.whole_number("WideResnet", "n_output_classes", n_output_classes)
     checked_mode("WideResnet", mode)
     return tl.Serial(
         tl.ToFloat(),
@@ -240,6 +240,6 @@ def _checked(
     name: str, filters: Sequence[int], norm: Maker, non_linearity: Callable[[], Layer], mode: str
 ) -> tuple[tuple[int, ...], Maker, Callable[[], Layer]]:
     checked_mode(name, mode)
-    options.function(name, "norm", norm, "norm(mode=...) that makes a layer")
-    options.function(name, "non_linearity", non_linearity, "that makes a layer")
-    return options.lengths(name, "filters", filters, count=3), norm, non_linearity
+    option_checks.function(name, "norm", norm, "norm(mode=...) that makes a layer")
+    option_checks.function(name, "non_linearity", non_linearity, "that makes a layer")
+    return option_checks.lengths(name, "filters", filters, count=3), norm, non_linearity

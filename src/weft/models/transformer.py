@@ -1,17 +1,12 @@
-"""Transformers: encoders, decoders, both, and language models.
-
-Residual blocks with the normalization first. Tokens are integers [batch, length], in which 0 is
-padding. Modes: "train" has dropout; "eval" has none; in "predict" a decoder takes its sequence in
-pieces, one token after the other, and keeps what it needs of earlier ones in its state.
-"""
+"""TransformerEncoder, TransformerDecoder, TransformerLM and Transformer (encoder and decoder)."""
 
 from collections.abc import Callable, Sequence
 
 from .. import layers as tl
-from ..layers import options
+from ..layers import option_checks
 from ..layers.activation_fns import Relu
 from ..layers.base import Layer
-from ..layers.checked_options import checked_mode, checked_rate, divided
+from ..layers.option_checks import checked_mode, checked_rate, divided
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerEncoder", "TransformerLM"]
 
@@ -72,7 +67,7 @@ def TransformerEncoder(
     parts = _Parts(
         name, d_model, d_ff, n_heads, max_len, dropout, dropout_shared_axes, mode, ff_activation
     )
-    n_classes = options.whole_number(name, "n_classes", n_classes)
+    n_classes = option_checks.whole_number(name, "n_classes", n_classes)
     return tl.Serial(
         tl.Branch([], tl.PaddingMask()),
         parts.embedded(tl.Embedding(_vocabulary(name, vocab_size), d_model)),
@@ -264,12 +259,12 @@ class _Parts:
     ) -> None:
         divided(name, "d_model", d_model, "n_heads", n_heads)
         self.d_model, self.n_heads = d_model, n_heads
-        self.d_ff = options.whole_number(name, "d_ff", d_ff)
-        self.max_len = options.whole_number(name, "max_len", max_len)
+        self.d_ff = option_checks.whole_number(name, "d_ff", d_ff)
+        self.max_len = option_checks.whole_number(name, "max_len", max_len)
         self.rate = checked_rate(name, dropout)
         self.mode = checked_mode(name, mode)
         self.shared_axes = dropout_shared_axes
-        self.activation = options.function(
+        self.activation = option_checks.function(
             name, "ff_activation", ff_activation, "that makes a layer"
         )
 
@@ -340,8 +335,8 @@ def _mode_of_encoder(mode: str) -> str:
 
 
 def _vocabulary(name: str, size: int, option: str = "vocab_size") -> int:
-    return options.whole_number(name, option, size)
+    return option_checks.whole_number(name, option, size)
 
 
 def _blocks(name: str, option: str, number: int) -> int:
-    return options.whole_number(name, option, number, least=0)
+    return option_checks.whole_number(name, option, number, least=0)

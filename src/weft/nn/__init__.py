@@ -11,10 +11,10 @@ __all__, __getattr__, __dir__ = exports(
             sparse_sigmoid squareplus swish tanh
         """,
         "attention": "dot_product_attention",
-        "block_scaling": "get_scaled_dot_general_config scaled_dot_general",
-        "encodings": "one_hot",
-        "normalization": "log_softmax logmeanexp logsumexp normalize softmax standardize",
-        "scaled_products": "scaled_matmul",
+        "normalization": "normalize standardize",
+        "one_hot_encoding": "one_hot",
+        "scaled_products": "get_scaled_dot_general_config scaled_dot_general scaled_matmul",
+        "softmax_functions": "log_softmax logmeanexp logsumexp softmax",
     },
     modules="initializers",
 )

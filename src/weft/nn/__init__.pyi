@@ -28,17 +28,16 @@ from .activations import (
     tanh as tanh,
 )
 from .attention import dot_product_attention as dot_product_attention
-from .block_scaling import (
+from .normalization import normalize as normalize, standardize as standardize
+from .one_hot_encoding import one_hot as one_hot
+from .scaled_products import (
     get_scaled_dot_general_config as get_scaled_dot_general_config,
     scaled_dot_general as scaled_dot_general,
+    scaled_matmul as scaled_matmul,
 )
-from .encodings import one_hot as one_hot
-from .normalization import (
+from .softmax_functions import (
     log_softmax as log_softmax,
     logmeanexp as logmeanexp,
     logsumexp as logsumexp,
-    normalize as normalize,
     softmax as softmax,
-    standardize as standardize,
 )
-from .scaled_products import scaled_matmul as scaled_matmul

@@ -1,6 +1,8 @@
-"""Activations: functions of one array, element by element.
+"""Activations, element by element: relu, relu6, leaky_relu, elu, celu, selu, gelu, silu (swish),
+mish, glu, sigmoid, log_sigmoid, softplus, soft_sign, squareplus, identity, hard_sigmoid,
+hard_silu (hard_swish), hard_tanh, sparse_plus, sparse_sigmoid and log1mexp.
 
-Integers become floats, but for `relu`. Knows nothing of reductions.
+Integers become floats, except in `relu`.
 """
 
 import math
@@ -11,10 +13,17 @@ from ..core.array import Array
 from ..errors import ShapeError
 from ..numpy.axes import one_axis
 from ..numpy.promotion import noted, value
-from ..numpy.transcendental import tanh
-from ..primitives import activations as p, arithmetic, comparison, selection, slicing, special
+from ..numpy.trigonometric import tanh
+from ..primitives import (
+    activations as p,
+    arithmetic,
+    comparison,
+    error_functions,
+    selection,
+    slicing,
+)
 from ..primitives.activations import softplus as _softplus
-from ..primitives.transcendental import expm1, logistic
+from ..primitives.exponential import expm1, logistic
 from ..typing import ArrayLike
 from .operands import activation, no_complex, number, real_number, with_parameter
 
@@ -342,7 +351,7 @@ _gelu_by_tanh = activation(p.gelu_by_tanh)
 
 @activation
 def _gelu(x: Any) -> Any:
-    return x * (special.erfc(-math.sqrt(0.5) * x) / 2)
+    return x * (error_functions.erfc(-math.sqrt(0.5) * x) / 2)
 
 
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:

@@ -1,4 +1,6 @@
-"""Attention: weighted means of values, by how queries fit keys."""
+"""dot_product_attention: weighted means of values, with weights from the products of queries and
+keys.
+"""
 
 import math
 from collections.abc import Sequence
@@ -11,8 +13,8 @@ from ..errors import ShapeError
 from ..numpy.axes import whole_number
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, value
-from ..primitives import arithmetic, comparison, reduction, selection, structural
-from ..primitives.transcendental import exp, log
+from ..primitives import arithmetic, comparison, creation, reductions, selection, structural
+from ..primitives.exponential import exp, log
 from ..typing import ArrayLike
 from .attention_masks import Block, Masking, scores, times
 from .blockwise_attention import blockwise
@@ -20,7 +22,7 @@ from .blockwise_attention import blockwise
 __all__ = ["dot_product_attention"]
 
 NAME = "dot_product_attention"
-LARGE = 1 << 20
+MIN_BLOCKWISE_PAIRS = 1 << 20
 """Pairs of a query and a key from which on their scores are never all in memory."""
 
 like, where = arithmetic.like, selection.where
@@ -148,15 +150,15 @@ def _operand(x: Any, argument: str) -> Any:
 
 def _check_operands(q: Any, k: Any, v: Any) -> None:
     for x, argument in ((k, "key"), (v, "value")):
-        wanted = (q.shape[0], k.shape[1], k.shape[2], q.shape[3])
-        if x.shape != wanted or x.dtype != q.dtype or x.ndim != q.ndim:
+        expected = (q.shape[0], k.shape[1], k.shape[2], q.shape[3])
+        if x.shape != expected or x.dtype != q.dtype or x.ndim != q.ndim:
             raise ShapeError(
-                f"{NAME}: {argument} must be {q.dtype}{list(wanted)}, for query {q.aval} and key "
+                f"{NAME}: {argument} must be {q.dtype}{list(expected)}, for query {q.aval} and key "
                 f"{k.aval}; got {x.aval}"
             )
     if not k.shape[2] or q.shape[2] % k.shape[2]:
         raise ShapeError(
-            f"{NAME}: the number of heads must be a multiple of that of key heads; got query "
+            f"{NAME}: the number of heads must be a multiple of the number of key heads; got query "
             f"{q.aval} and key {k.aval}"
         )
 
@@ -229,11 +231,9 @@ def _attention(q: Any, k: Any, v: Any, *extras: Any, masking: Masking) -> tuple[
         *extras,
     )
     if not masking.keys:
-        logs = structural.full(
-            q.aval.update(shape=operands[0].shape[:4], weak_type=False), -math.inf
-        )
-        out = structural.full(operands[0].aval.strong(), 0)
-    elif masking.queries * masking.keys < LARGE:
+        logs = creation.full(q.aval.update(shape=operands[0].shape[:4], weak_type=False), -math.inf)
+        out = creation.full(operands[0].aval.strong(), 0)
+    elif masking.queries * masking.keys < MIN_BLOCKWISE_PAIRS:
         out, logs = _direct(operands, masking)
     else:
         out, logs = blockwise(masking, operands)
@@ -252,13 +252,13 @@ def _direct(operands: tuple[Any, ...], masking: Masking) -> tuple[Any, Any]:
     s = scores(q, k, dict(zip(masking.extras, extras, strict=True)), masking, block)
     rows = (*s.shape[:4], 1)
     top = structural.reshape(
-        reduction.reduce_max(selection.stop_gradient(s), axes=(4,)), shape=rows
+        reductions.reduce_max(selection.stop_gradient(s), axes=(4,)), shape=rows
     )
     top = where(comparison.eq(top, like(top, -math.inf)), like(top, 0), top)
     terms = exp(s - top)
     total = structural.reshape(structural.reduce_sum(terms, axes=(4,)), shape=rows)
     none = comparison.eq(total, like(total, 0))
-    rest = where(none, like(total, 1), total)
-    out = times(cast(terms / rest, v.aval.dtype), v, (4, 2))
-    logs = where(none, like(total, -math.inf), top + log(rest))
+    divisor = where(none, like(total, 1), total)
+    out = times(cast(terms / divisor, v.aval.dtype), v, (4, 2))
+    logs = where(none, like(total, -math.inf), top + log(divisor))
     return out, structural.reshape(logs, shape=rows[:4])

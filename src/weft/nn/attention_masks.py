@@ -1,8 +1,8 @@
 """The scores of attention: products of queries and keys, with bias and masks, for all of them or
-for a block. Knows nothing of how a softmax over them is computed.
+for one block.
 
-Queries are [batch, key heads, heads of a group, queries, features], keys and values
-[batch, key heads, keys, features], scores [batch, key heads, heads of a group, queries, keys].
+Queries are [batch, key heads, heads of a group, queries, features], keys and values [batch, key
+heads, keys, features], scores [batch, key heads, heads of a group, queries, keys].
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
-from ..lax.contraction import dot_general
+from ..lax.products import dot_general
 from ..numpy.promotion import cast
 from ..primitives import arithmetic, comparison, selection, structural
 from ..primitives.creation import iota
@@ -58,8 +58,8 @@ def wide_dtype(dtype: Any) -> Any:
 
 def times(x: Any, y: Any, contracting: tuple[int, int]) -> Any:
     """Products of matrices with two batch axes, summed in at least 32 bits."""
-    numbers = (((contracting[0],), (contracting[1],)), ((0, 1), (0, 1)))
-    return dot_general(x, y, numbers, preferred_element_type=wide_dtype(x.aval.dtype))
+    dimension_numbers = (((contracting[0],), (contracting[1],)), ((0, 1), (0, 1)))
+    return dot_general(x, y, dimension_numbers, preferred_element_type=wide_dtype(x.aval.dtype))
 
 
 def products(q: Any, k: Any, masking: Masking) -> Any:
@@ -101,10 +101,10 @@ def counted(given: Mapping[str, Any], masking: Masking, block: Block) -> Any:
         conditions.append(comparison.le(columns, rows + after))
     if masking.keys % block.columns:  # of the last block a part is padding
         conditions.append(comparison.lt(columns, arithmetic.like(columns, masking.keys)))
-    found = None
+    mask = None
     for condition in conditions:
-        found = condition if found is None else found & condition
-    return found
+        mask = condition if mask is None else mask & condition
+    return mask
 
 
 def places(block: Block) -> tuple[Any, Any]:
@@ -126,7 +126,7 @@ def has_any(masking: Masking, block: Block) -> Any:
         before, after = masking.window
         conditions.append(comparison.ge(last_column, block.row - before))
         conditions.append(comparison.le(block.column, last_row + after))
-    found = None
+    has_key = None
     for condition in conditions:
-        found = condition if found is None else found & condition
-    return found
+        has_key = condition if has_key is None else has_key & condition
+    return has_key

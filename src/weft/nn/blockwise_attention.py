@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 
 from ..core.array import literal
-from ..lax.control_flow import choose
+from ..lax.conditionals import choose
 from ..lax.loops import scan
 from ..numpy.promotion import cast
-from ..primitives import arithmetic, comparison, reduction, selection, slicing, structural
+from ..primitives import arithmetic, comparison, reductions, selection, slicing, structural
 from ..primitives.creation import iota
-from ..primitives.transcendental import exp, log
+from ..primitives.exponential import exp, log
 from ..transforms.checkpointing import checkpoint
 from ..transforms.custom_derivatives import custom_jvp
 from ..transforms.symbolic_zeros import SymbolicZero
 from .attention_masks import Block, Masking, has_any, products, scores, times, wide_dtype
 
-ROWS, COLUMNS = 512, 512
+BLOCK_QUERIES, BLOCK_KEYS = 512, 512
 """Queries and keys of a block."""
 
 AXES: dict[str, tuple[int | None, int | None]] = {
@@ -41,8 +41,8 @@ AXES: dict[str, tuple[int | None, int | None]] = {
 }
 """The axes of queries and of keys of each operand. A bias and a mask may broadcast along them."""
 
-TANGENT = "tangent of "
-ROW, COLUMN, NEEDED = "first query", "first key", "needed"
+TANGENT_PREFIX = "tangent of "
+FIRST_QUERY, FIRST_KEY, IS_NEEDED = "first query", "first key", "needed"
 
 INT32 = np.dtype(np.int32)
 
@@ -53,15 +53,15 @@ Named = dict[str, Any]
 
 def axes_of(name: str, x: Any) -> tuple[int | None, int | None]:
     """The axes of an operand that are cut into blocks."""
-    row, column = AXES.get(name.removeprefix(TANGENT), (None, None))
-    if name.removeprefix(TANGENT) in ("bias", "mask"):
+    row, column = AXES.get(name.removeprefix(TANGENT_PREFIX), (None, None))
+    if name.removeprefix(TANGENT_PREFIX) in ("bias", "mask"):
         return (None if x.shape[3] == 1 else row, None if x.shape[4] == 1 else column)
     return row, column
 
 
 def sizes(masking: Masking) -> tuple[int, int]:
     """The queries and the keys of a block."""
-    return min(ROWS, masking.queries), min(COLUMNS, masking.keys)
+    return min(BLOCK_QUERIES, masking.queries), min(BLOCK_KEYS, masking.keys)
 
 
 def blocks(x: Any, axis: int, size: int) -> Any:
@@ -110,20 +110,20 @@ def _of_rows(
     results in one array, without the padding."""
     rows, columns = sizes(masking)
     row, column, needed = _grid(masking)
-    by_rows = {**_over(operands, 0, rows), ROW: row}
+    by_rows = {**_over(operands, 0, rows), FIRST_QUERY: row}
     shared = {name: x for name, x in operands.items() if name not in by_rows}
-    by_columns = {**_over(shared, 1, columns), COLUMN: column}
-    whole = {name: x for name, x in shared.items() if name not in by_columns}
+    by_columns = {**_over(shared, 1, columns), FIRST_KEY: column}
+    unsliced = {name: x for name, x in shared.items() if name not in by_columns}
     if needed is not None:
-        by_rows[NEEDED] = needed
+        by_rows[IS_NEEDED] = needed
 
     def body(_: None, mine: Named) -> Any:
         both = _over(mine, 1, columns)
         cut = {**by_columns, **both}
-        if NEEDED in mine:
-            cut[NEEDED] = mine[NEEDED]
-        rest = {name: v for name, v in mine.items() if name not in cut}
-        return None, function(cut, {**whole, **rest})
+        if IS_NEEDED in mine:
+            cut[IS_NEEDED] = mine[IS_NEEDED]
+        others = {name: v for name, v in mine.items() if name not in cut}
+        return None, function(cut, {**unsliced, **others})
 
     _, outs = scan(body, None, by_rows)
     count = row.shape[0]
@@ -141,10 +141,10 @@ def _each(step: Callable[[Any, Named], Any], start: Any, cut: Named) -> Any:
     """The carry after the steps over the blocks of keys that count for a block of queries."""
 
     def body(carry: Any, mine: Named) -> tuple[Any, None]:
-        if NEEDED not in mine:
+        if IS_NEEDED not in mine:
             return step(carry, mine), None
-        operands = carry, {name: x for name, x in mine.items() if name != NEEDED}
-        return switched(mine[NEEDED], lambda carry, _: carry, step, operands), None
+        operands = carry, {name: x for name, x in mine.items() if name != IS_NEEDED}
+        return switched(mine[IS_NEEDED], lambda carry, _: carry, step, operands), None
 
     return scan(body, start, cut)[0]
 
@@ -183,21 +183,21 @@ def _blockwise(masking: Masking, operands: tuple[Any, ...]) -> tuple[Any, Any]:
 
     def of_rows(cut: Named, rest: Named) -> tuple[Any, Any]:
         q = rest["q"]
-        wide = wide_dtype(q.aval.dtype)
+        sum_dtype = wide_dtype(q.aval.dtype)
 
         def step(carry: Any, mine: Named) -> Any:
             out, top, total = carry
-            block = Block(rest[ROW], mine[COLUMN], *sizes(masking))
+            block = Block(rest[FIRST_QUERY], mine[FIRST_KEY], *sizes(masking))
             s = scores(q, mine["k"], {**rest, **mine}, masking, block)
-            new = arithmetic.max_(top, reduction.reduce_max(s, axes=(4,)))
+            new = arithmetic.max_(top, reductions.reduce_max(s, axes=(4,)))
             p = exp(s - _last(_finite(new)))
             shrunk = exp(top - _finite(new))
             share = times(cast(p, q.aval.dtype), mine["v"], (4, 2))
             total = total * shrunk + structural.reduce_sum(p, axes=(4,))
             return out * _last(shrunk) + share, new, total
 
-        zeros = _zeros(q.shape[:4], wide)
-        start = _zeros(q.shape, wide), zeros - _INFINITY, zeros
+        zeros = _zeros(q.shape[:4], sum_dtype)
+        start = _zeros(q.shape, sum_dtype), zeros - _INFINITY, zeros
         out, top, total = _each(step, start, cut)
         none = comparison.eq(total, like(total, 0))
         total = where(none, like(total, 1), total)
@@ -216,7 +216,7 @@ def _rule(masking: Masking, primals: Any, tangents: Any) -> tuple[Any, Any]:
     named = {**_named(operands, masking), "out": out, "logs": _finite(logs), "nowhere": nowhere}
     for name, t in _named(moving, masking).items():
         if not isinstance(t, SymbolicZero):
-            named[TANGENT + name] = t
+            named[TANGENT_PREFIX + name] = t
     return (out, logs), _tangents(named, masking)
 
 
@@ -229,7 +229,7 @@ def _tangents(operands: Named, masking: Masking) -> tuple[Any, Any]:
     def of_rows(cut: Named, rest: Named) -> tuple[Any, Any]:
         @checkpoint
         def shares(mine: Named, rest: Named) -> tuple[Any, Any]:
-            block = Block(rest[ROW], mine[COLUMN], *sizes(masking))
+            block = Block(rest[FIRST_QUERY], mine[FIRST_KEY], *sizes(masking))
             return _shares({**rest, **mine}, masking, block)
 
         def step(carry: Any, mine: Named) -> Any:
@@ -250,7 +250,7 @@ def _shares(given: Named, masking: Masking, block: Block) -> tuple[Any, Any]:
     q, k, v = given["q"], given["k"], given["v"]
     s = scores(q, k, given, masking, block)
     p = exp(s - _last(given["logs"]))
-    dq, dk, dv, dbias = (given.get(TANGENT + name) for name in ("q", "k", "v", "bias"))
+    dq, dk, dv, dbias = (given.get(TANGENT_PREFIX + name) for name in ("q", "k", "v", "bias"))
     changes = []
     if dq is not None:
         changes.append(products(dq, k, masking))

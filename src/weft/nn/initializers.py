@@ -1,6 +1,11 @@
 """Initial values of weights: functions `init(key, shape, dtype)`, and functions that make them.
 
-The same key, shape and dtype give the same values as in JAX. Knows nothing of layers.
+zeros and ones are initializers; constant, uniform, normal, truncated_normal, orthogonal,
+delta_orthogonal and variance_scaling make one, and so do glorot_normal (xavier_normal),
+glorot_uniform (xavier_uniform), lecun_normal, lecun_uniform, he_normal (kaiming_normal) and
+he_uniform (kaiming_uniform). Initializer is their type.
+
+The same key, shape and dtype give the same values as in JAX.
 """
 
 import math
@@ -36,7 +41,7 @@ from ..random import (
     uniform as _uniform,
 )
 from ..sharding import Sharding, is_unstated
-from ..transforms.devices.placing import device_put
+from ..transforms.devices.device_put import device_put
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 
 __all__ = [
@@ -82,7 +87,7 @@ class Initializer(Protocol):
         Args:
           key: a key of `weft.random`.
           shape: the shape of the result.
-          dtype: a float or complex dtype; by default that of the initializer, float32.
+          dtype: a float or complex dtype; by default the initializer's, float32.
           out_sharding: where to put the result; by default it may be anywhere.
         Returns: array of `shape`.
         """
@@ -91,8 +96,8 @@ class Initializer(Protocol):
 
 def _wanted(name: str, dtype: Any, default: Any) -> Any:
     """The dtype of an initializer's values."""
-    found = wanted_dtype(name, default if dtype is None else dtype)
-    return dtypes.default_float() if found is None else found
+    result_dtype = wanted_dtype(name, default if dtype is None else dtype)
+    return dtypes.default_float() if result_dtype is None else result_dtype
 
 
 def _placed(x: Any, sharding: Any) -> Any:
@@ -110,10 +115,10 @@ def _initializer(name: str, default: Any, make: Any, inexact: bool = True) -> In
         dtype: DTypeLike | None = None,
         out_sharding: Sharding | None = None,
     ) -> Array:
-        found = _wanted(name, dtype, default)
-        if inexact and not dtypes.is_inexact(found):
-            raise ShapeError(f"{name}: dtype must be a float or complex dtype; got {found}")
-        x = make(key, shape_tuple(name, shape), found)
+        result_dtype = _wanted(name, dtype, default)
+        if inexact and not dtypes.is_inexact(result_dtype):
+            raise ShapeError(f"{name}: dtype must be a float or complex dtype; got {result_dtype}")
+        x = make(key, shape_tuple(name, shape), result_dtype)
         return _placed(x, out_sharding)
 
     init.__name__ = init.__qualname__ = name
@@ -426,7 +431,7 @@ def orthogonal(
 
     Args:
       scale: a factor.
-      column_axis: the axis of columns; all others together are that of rows.
+      column_axis: the axis of columns; the other axes together are the rows.
       dtype: a float or complex dtype, of values for which the initializer's call names none.
     Returns: function `init(key, shape, dtype)`, for shapes of at least two axes.
     Raises: ValueError: fewer axes.
@@ -448,16 +453,16 @@ def orthogonal(
         q = _orthonormal(key, max(rows, columns), min(rows, columns), dtype)
         if rows <= columns:
             q = q.T
-        rest = (*shape[:at], *shape[at + 1 :])
-        return _scaled(moveaxis(q.reshape((rows, *rest)), 0, at), scale)
+        row_shape = (*shape[:at], *shape[at + 1 :])
+        return _scaled(moveaxis(q.reshape((rows, *row_shape)), 0, at), scale)
 
     return _initializer(name, dtype, make)
 
 
 def _orthonormal(key: Any, rows: int, columns: int, dtype: Any) -> Any:
     """Orthonormal columns, all rotations alike likely: those of a normal matrix."""
-    wide = dtype if dtypes.is_complex(dtype) or dtype.itemsize > 2 else dtypes.float32
-    q, r = qr(cast(_normal(key, (rows, columns), dtype), wide), full_matrices=False)
+    compute_dtype = dtype if dtypes.is_complex(dtype) or dtype.itemsize > 2 else dtypes.float32
+    q, r = qr(cast(_normal(key, (rows, columns), dtype), compute_dtype), full_matrices=False)
     return cast(q * sign(diagonal(r)), dtype)
 
 

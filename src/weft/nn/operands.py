@@ -9,9 +9,11 @@ from typing import Any
 
 from .. import dtypes
 from ..errors import ShapeError
+from ..numpy.creation import broadcast
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, inexact, noted, promote_values, strong, value
-from ..numpy.reductions import wide_of
+from ..numpy.reductions import keep_axes, truth, wide_of
+from ..primitives import structural
 
 
 def number(name: str, x: Any, argument: str = "x") -> Any:
@@ -57,3 +59,16 @@ def activation(function: Callable[..., Any]) -> Callable[..., Any]:
         return cast(function(*xs, **options), dtype, x.aval.weak_type)
 
     return composite(rounded)
+
+
+def sum_over(x: Any, axes: tuple[int, ...]) -> Any:
+    return keep_axes(structural.reduce_sum(x, axes=axes), x, axes, True)
+
+
+def with_mask(name: str, x: Any, where: Any) -> list[Any]:
+    """The mask among the operands, if there is one."""
+    if where is None:
+        return []
+    mask = truth(name, where, "where")
+    broadcast(name, mask, x.shape)
+    return [mask]

@@ -1,11 +1,37 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
 from . import fft as fft, linalg as linalg
+from .arithmetic import (
+    abs as abs,
+    absolute as absolute,
+    add as add,
+    cbrt as cbrt,
+    divide as divide,
+    divmod as divmod,
+    fabs as fabs,
+    float_power as float_power,
+    floor_divide as floor_divide,
+    fmod as fmod,
+    heaviside as heaviside,
+    mod as mod,
+    multiply as multiply,
+    negative as negative,
+    positive as positive,
+    pow as pow,
+    power as power,
+    reciprocal as reciprocal,
+    remainder as remainder,
+    sign as sign,
+    sqrt as sqrt,
+    square as square,
+    subtract as subtract,
+    true_divide as true_divide,
+)
 from .array_api import (
     __array_api_version__ as __array_api_version__,
     __array_namespace_info__ as __array_namespace_info__,
     bool as bool,
 )
-from .bits import (
+from .bitwise import (
     bitwise_and as bitwise_and,
     bitwise_count as bitwise_count,
     bitwise_invert as bitwise_invert,
@@ -20,16 +46,67 @@ from .bits import (
     right_shift as right_shift,
     unpackbits as unpackbits,
 )
-from .buffers import (
-    from_dlpack as from_dlpack,
-    frombuffer as frombuffer,
-    fromfile as fromfile,
-    fromfunction as fromfunction,
-    fromiter as fromiter,
-    fromstring as fromstring,
+from .calculus import (
+    diff as diff,
+    ediff1d as ediff1d,
+    gradient as gradient,
+    trapezoid as trapezoid,
+    trapz as trapz,
+    unwrap as unwrap,
 )
-from .choosing import piecewise as piecewise, select as select, where as where
+from .comparison import (
+    allclose as allclose,
+    array_equal as array_equal,
+    array_equiv as array_equiv,
+    equal as equal,
+    greater as greater,
+    greater_equal as greater_equal,
+    isclose as isclose,
+    less as less,
+    less_equal as less_equal,
+    not_equal as not_equal,
+)
+from .complex_numbers import (
+    angle as angle,
+    conj as conj,
+    conjugate as conjugate,
+    imag as imag,
+    real as real,
+)
 from .constants import (
+    e as e,
+    euler_gamma as euler_gamma,
+    inf as inf,
+    nan as nan,
+    newaxis as newaxis,
+    pi as pi,
+)
+from .convolution import convolve as convolve, correlate as correlate
+from .creation import (
+    array as array,
+    asanyarray as asanyarray,
+    asarray as asarray,
+    ascontiguousarray as ascontiguousarray,
+    astype as astype,
+    copy as copy,
+    empty as empty,
+    empty_like as empty_like,
+    full as full,
+    full_like as full_like,
+    ones as ones,
+    ones_like as ones_like,
+    zeros as zeros,
+    zeros_like as zeros_like,
+)
+from .cumulative import (
+    cumprod as cumprod,
+    cumproduct as cumproduct,
+    cumsum as cumsum,
+    cumulative_prod as cumulative_prod,
+    cumulative_sum as cumulative_sum,
+)
+from .divisors import gcd as gcd, lcm as lcm
+from .dtypes import (
     ComplexWarning as ComplexWarning,
     bfloat16 as bfloat16,
     bool_ as bool_,
@@ -43,8 +120,6 @@ from .constants import (
     csingle as csingle,
     double as double,
     dtype as dtype,
-    e as e,
-    euler_gamma as euler_gamma,
     finfo as finfo,
     flexible as flexible,
     float4_e2m1fn as float4_e2m1fn,
@@ -63,9 +138,7 @@ from .constants import (
     floating as floating,
     generic as generic,
     iinfo as iinfo,
-    index_exp as index_exp,
     inexact as inexact,
-    inf as inf,
     int2 as int2,
     int4 as int4,
     int8 as int8,
@@ -77,15 +150,11 @@ from .constants import (
     isdtype as isdtype,
     issubdtype as issubdtype,
     issubsctype as issubsctype,
-    nan as nan,
     ndarray as ndarray,
-    newaxis as newaxis,
     number as number,
     object_ as object_,
-    pi as pi,
     promote_types as promote_types,
     result_type as result_type,
-    s_ as s_,
     signedinteger as signedinteger,
     single as single,
     uint as uint,
@@ -97,105 +166,95 @@ from .constants import (
     uint64 as uint64,
     unsignedinteger as unsignedinteger,
 )
-from .creation import (
-    array as array,
-    asanyarray as asanyarray,
-    asarray as asarray,
-    ascontiguousarray as ascontiguousarray,
-    astype as astype,
-    copy as copy,
-    empty as empty,
-    empty_like as empty_like,
-    full as full,
-    full_like as full_like,
-    ones as ones,
-    ones_like as ones_like,
-    zeros as zeros,
-    zeros_like as zeros_like,
-)
-from .divisors import gcd as gcd, lcm as lcm
-from .editing import delete as delete, insert as insert
 from .einsums import einsum as einsum, einsum_path as einsum_path
-from .elementwise import (
-    abs as abs,
-    absolute as absolute,
-    add as add,
-    cbrt as cbrt,
-    conj as conj,
-    conjugate as conjugate,
-    divide as divide,
-    divmod as divmod,
-    fabs as fabs,
-    float_power as float_power,
-    floor_divide as floor_divide,
-    fmod as fmod,
-    hypot as hypot,
-    imag as imag,
+from .exponential import (
+    exp as exp,
+    exp2 as exp2,
+    expm1 as expm1,
+    log as log,
+    log1p as log1p,
+    log2 as log2,
+    log10 as log10,
+    logaddexp as logaddexp,
+    logaddexp2 as logaddexp2,
+)
+from .extrema import (
+    clip as clip,
+    fmax as fmax,
+    fmin as fmin,
     maximum as maximum,
     minimum as minimum,
-    mod as mod,
-    multiply as multiply,
-    negative as negative,
-    positive as positive,
-    pow as pow,
-    power as power,
-    real as real,
-    reciprocal as reciprocal,
-    remainder as remainder,
-    sign as sign,
-    sqrt as sqrt,
-    square as square,
-    subtract as subtract,
-    true_divide as true_divide,
 )
 from .files import load as load, save as save, savez as savez
-from .fitting import poly as poly, polyfit as polyfit, roots as roots
-from .flat_indices import ravel_multi_index as ravel_multi_index, unravel_index as unravel_index
+from .floating_point import (
+    copysign as copysign,
+    frexp as frexp,
+    ldexp as ldexp,
+    modf as modf,
+    nan_to_num as nan_to_num,
+    nextafter as nextafter,
+    signbit as signbit,
+    spacing as spacing,
+)
+from .from_data import (
+    from_dlpack as from_dlpack,
+    frombuffer as frombuffer,
+    fromfile as fromfile,
+    fromfunction as fromfunction,
+    fromiter as fromiter,
+    fromstring as fromstring,
+)
 from .functional import (
     apply_along_axis as apply_along_axis,
     apply_over_axes as apply_over_axes,
-    convolve as convolve,
-    correlate as correlate,
-    diff as diff,
-    ediff1d as ediff1d,
-    gradient as gradient,
-    trapezoid as trapezoid,
-    trapz as trapz,
-    unwrap as unwrap,
     vectorize as vectorize,
 )
-from .indexing import (
-    argwhere as argwhere,
-    flatnonzero as flatnonzero,
-    nonzero as nonzero,
-    unstack as unstack,
+from .grids import (
+    c_ as c_,
+    index_exp as index_exp,
+    meshgrid as meshgrid,
+    mgrid as mgrid,
+    ogrid as ogrid,
+    r_ as r_,
+    s_ as s_,
 )
+from .histograms import (
+    bincount as bincount,
+    digitize as digitize,
+    histogram as histogram,
+    histogram2d as histogram2d,
+    histogram_bin_edges as histogram_bin_edges,
+    histogramdd as histogramdd,
+)
+from .index_arrays import (
+    diag_indices as diag_indices,
+    diag_indices_from as diag_indices_from,
+    indices as indices,
+    ix_ as ix_,
+    mask_indices as mask_indices,
+    ravel_multi_index as ravel_multi_index,
+    tril_indices as tril_indices,
+    tril_indices_from as tril_indices_from,
+    triu_indices as triu_indices,
+    triu_indices_from as triu_indices_from,
+    unravel_index as unravel_index,
+)
+from .indexing import argwhere as argwhere, flatnonzero as flatnonzero, nonzero as nonzero
+from .insertion import delete as delete, insert as insert
 from .interpolation import interp as interp
 from .joining import (
     append as append,
-    array_split as array_split,
     block as block,
     column_stack as column_stack,
     concat as concat,
     concatenate as concatenate,
-    dsplit as dsplit,
     dstack as dstack,
-    hsplit as hsplit,
     hstack as hstack,
     row_stack as row_stack,
-    split as split,
     stack as stack,
-    vsplit as vsplit,
     vstack as vstack,
 )
 from .logic import (
-    allclose as allclose,
-    array_equal as array_equal,
-    array_equiv as array_equiv,
-    equal as equal,
-    greater as greater,
-    greater_equal as greater_equal,
-    isclose as isclose,
     iscomplex as iscomplex,
     iscomplexobj as iscomplexobj,
     isfinite as isfinite,
@@ -206,34 +265,22 @@ from .logic import (
     isreal as isreal,
     isrealobj as isrealobj,
     isscalar as isscalar,
-    less as less,
-    less_equal as less_equal,
     logical_and as logical_and,
     logical_not as logical_not,
     logical_or as logical_or,
     logical_xor as logical_xor,
-    not_equal as not_equal,
 )
 from .matrices import (
     diag as diag,
-    diag_indices as diag_indices,
-    diag_indices_from as diag_indices_from,
     diagflat as diagflat,
     diagonal as diagonal,
     eye as eye,
-    fill_diagonal as fill_diagonal,
     identity as identity,
-    mask_indices as mask_indices,
     trace as trace,
     tri as tri,
     tril as tril,
-    tril_indices as tril_indices,
-    tril_indices_from as tril_indices_from,
     triu as triu,
-    triu_indices as triu_indices,
-    triu_indices_from as triu_indices_from,
 )
-from .means import mean as mean, std as std, var as var
 from .nan_reductions import (
     nanargmax as nanargmax,
     nanargmin as nanargmin,
@@ -249,13 +296,16 @@ from .nan_reductions import (
 )
 from .padding import pad as pad
 from .polynomials import (
+    poly as poly,
     polyadd as polyadd,
     polyder as polyder,
     polydiv as polydiv,
+    polyfit as polyfit,
     polyint as polyint,
     polymul as polymul,
     polysub as polysub,
     polyval as polyval,
+    roots as roots,
     trim_zeros as trim_zeros,
     vander as vander,
 )
@@ -279,6 +329,12 @@ from .products import (
     vecdot as vecdot,
     vecmat as vecmat,
 )
+from .putting import (
+    fill_diagonal as fill_diagonal,
+    place as place,
+    put as put,
+    put_along_axis as put_along_axis,
+)
 from .quantiles import (
     median as median,
     nanmedian as nanmedian,
@@ -289,16 +345,16 @@ from .quantiles import (
 )
 from .ranges import (
     arange as arange,
-    c_ as c_,
     geomspace as geomspace,
-    indices as indices,
-    ix_ as ix_,
     linspace as linspace,
     logspace as logspace,
-    meshgrid as meshgrid,
-    mgrid as mgrid,
-    ogrid as ogrid,
-    r_ as r_,
+)
+from .rearranging import (
+    flip as flip,
+    fliplr as fliplr,
+    flipud as flipud,
+    roll as roll,
+    rot90 as rot90,
 )
 from .reductions import (
     all as all,
@@ -306,6 +362,8 @@ from .reductions import (
     amax as amax,
     amin as amin,
     any as any,
+    argmax as argmax,
+    argmin as argmin,
     count_nonzero as count_nonzero,
     max as max,
     min as min,
@@ -315,38 +373,17 @@ from .reductions import (
     sometrue as sometrue,
     sum as sum,
 )
-from .repeating import repeat as repeat, roll as roll, tile as tile
 from .rounding import (
     around as around,
     ceil as ceil,
-    clip as clip,
-    copysign as copysign,
     fix as fix,
     floor as floor,
-    fmax as fmax,
-    fmin as fmin,
-    frexp as frexp,
-    heaviside as heaviside,
-    ldexp as ldexp,
-    modf as modf,
-    nan_to_num as nan_to_num,
-    nextafter as nextafter,
     rint as rint,
     round as round,
     round_ as round_,
-    signbit as signbit,
-    spacing as spacing,
     trunc as trunc,
 )
-from .running import (
-    argmax as argmax,
-    argmin as argmin,
-    cumprod as cumprod,
-    cumproduct as cumproduct,
-    cumsum as cumsum,
-    cumulative_prod as cumulative_prod,
-    cumulative_sum as cumulative_sum,
-)
+from .selection import choose as choose, piecewise as piecewise, select as select, where as where
 from .sets import (
     in1d as in1d,
     intersect1d as intersect1d,
@@ -368,9 +405,6 @@ from .shapes import (
     broadcast_shapes as broadcast_shapes,
     broadcast_to as broadcast_to,
     expand_dims as expand_dims,
-    flip as flip,
-    fliplr as fliplr,
-    flipud as flipud,
     iterable as iterable,
     matrix_transpose as matrix_transpose,
     moveaxis as moveaxis,
@@ -380,7 +414,6 @@ from .shapes import (
     reshape as reshape,
     resize as resize,
     rollaxis as rollaxis,
-    rot90 as rot90,
     shape as shape,
     size as size,
     squeeze as squeeze,
@@ -397,31 +430,33 @@ from .sorting import (
     sort as sort,
     sort_complex as sort_complex,
 )
+from .special import i0 as i0, sinc as sinc
+from .splitting import (
+    array_split as array_split,
+    dsplit as dsplit,
+    hsplit as hsplit,
+    split as split,
+    unstack as unstack,
+    vsplit as vsplit,
+)
 from .statistics import (
     average as average,
-    bincount as bincount,
     corrcoef as corrcoef,
     cov as cov,
-    digitize as digitize,
-    histogram as histogram,
-    histogram2d as histogram2d,
-    histogram_bin_edges as histogram_bin_edges,
-    histogramdd as histogramdd,
+    mean as mean,
+    std as std,
+    var as var,
 )
 from .taking import (
-    choose as choose,
     compress as compress,
     extract as extract,
-    place as place,
-    put as put,
-    put_along_axis as put_along_axis,
     take as take,
     take_along_axis as take_along_axis,
 )
-from .transcendental import (
+from .tiling import repeat as repeat, tile as tile
+from .trigonometric import (
     acos as acos,
     acosh as acosh,
-    angle as angle,
     arccos as arccos,
     arccosh as arccosh,
     arcsin as arcsin,
@@ -438,20 +473,10 @@ from .transcendental import (
     cosh as cosh,
     deg2rad as deg2rad,
     degrees as degrees,
-    exp as exp,
-    exp2 as exp2,
-    expm1 as expm1,
-    i0 as i0,
-    log as log,
-    log1p as log1p,
-    log2 as log2,
-    log10 as log10,
-    logaddexp as logaddexp,
-    logaddexp2 as logaddexp2,
+    hypot as hypot,
     rad2deg as rad2deg,
     radians as radians,
     sin as sin,
-    sinc as sinc,
     sinh as sinh,
     tan as tan,
     tanh as tanh,

@@ -1,25 +1,26 @@
-"""Attributes that the array API standard asks of a namespace: version, inspection, `bool`."""
+"""Names that the array API standard asks for: `bool`, __array_api_version__ and
+__array_namespace_info__."""
 
 from typing import Any
 
 from .. import dtypes
 from ..runtime.client import Device
-from ..transforms.devices.placing import devices as all_devices
-from .constants import bool_, isdtype
+from ..transforms.devices.devices import devices as all_devices
+from .dtypes import bool_, isdtype
 from .plans import computing
 
 __all__ = ["__array_api_version__", "__array_namespace_info__", "bool"]
 
 __array_api_version__ = "2024.12"
 
-_NAMES = (
+_DTYPE_NAMES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
 
 
 class __array_namespace_info__:
-    """The devices, dtypes and capabilities of `weft.numpy`, in the words of the array API standard.
+    """The devices, dtypes and capabilities of `weft.numpy`, for the array API standard.
 
     Example:
       >>> info = np.__array_namespace_info__()
@@ -31,18 +32,18 @@ class __array_namespace_info__:
     __slots__ = ()
 
     def capabilities(self) -> dict[str, Any]:
-        """The features that programs may or may not have.
+        """The optional features that are supported.
 
-        Where operations are carried out at once, shapes may depend on values, as those of
-        `x[x > 0]` do; in a traced function they may not.
+        In eager calls shapes may depend on values, as the shape of `x[x > 0]` does; in a traced
+        function they may not.
         """
-        now = computing()
-        return {"boolean indexing": now, "data-dependent shapes": now, "max dimensions": 64}
+        eager = computing()
+        return {"boolean indexing": eager, "data-dependent shapes": eager, "max dimensions": 64}
 
     def default_device(self) -> Device:
-        """The device on which new arrays are."""
-        found: Device = self.devices()[0]
-        return found
+        """The device of new arrays."""
+        device: Device = self.devices()[0]
+        return device
 
     def devices(self) -> list[Device]:
         """The devices of the default backend."""
@@ -60,18 +61,18 @@ class __array_namespace_info__:
     def dtypes(
         self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, Any]:
-        """The standard's dtypes that arrays can have now, by name.
+        """The dtypes of the standard that arrays can have now, by name.
 
         Args:
-          device: on all devices they are the same.
-          kind: those of one kind, or of several, as in `isdtype`; all of them if `None`.
+          device: ignored: the dtypes are the same on all devices.
+          kind: one kind or several, as in `isdtype`; all of them for `None`.
         """
-        found = {name: dtypes.named_dtype(name) for name in _NAMES}
+        named = {name: dtypes.named_dtype(name) for name in _DTYPE_NAMES}
         return {
             name: dtype
-            for name, dtype in found.items()
+            for name, dtype in named.items()
             if dtypes.canonicalize_dtype(dtype) == dtype and (kind is None or isdtype(dtype, kind))
         }
 
 
-bool = bool_  # last: above it is Python's
+bool = bool_  # at the end: code above uses Python's bool

@@ -1,6 +1,6 @@
-"""`x.at[index].set(y)` and its like: a new array with some elements changed.
+"""`x.at[index].set(y)`, add, multiply, …: copies of an array with some elements updated.
 
-Knows the methods and their options; `updates` carries them out.
+`updates.py` carries the updates out.
 """
 
 from collections.abc import Callable
@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.quiet import run_quietly
-from ..core.source import located, note_user_line
+from ..core.kernels import run_kernel
+from ..core.source import located
 from ..core.trace import current
-from ..primitives import structural
-from ..primitives.dimension_numbers import GatherScatterMode
+from ..lax.sharding_constraint import constrained
+from ..primitives import creation
+from ..primitives.gather_dimension_numbers import GatherScatterMode
 from ..typing import ArrayLike
+from ..user_lines import note_user_line
 from .indexing import host_of, read
 from .updates import (
     ADD,
@@ -36,7 +38,7 @@ _base = current.base
 
 
 class At:
-    """The property `x.at`: index it to say which elements are to be changed or read.
+    """The property `x.at`: `x.at[index]` selects elements to update or read.
 
     Example:
       >>> x = np.arange(4)
@@ -62,7 +64,7 @@ class At:
     @located
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
-            f"at: elements of {self.array.aval} can't be assigned to: arrays are immutable\n"
+            f"at: elements of {self.array.aval} cannot be assigned to: arrays are immutable\n"
             "  fix: y = x.at[index].set(value), or .add(value) instead of +="
         )
 
@@ -74,18 +76,19 @@ at = At
 
 
 class Update:
-    """`x.at[index]`: elements to be changed or read. Each method returns a new array.
+    """`x.at[index]`: elements to update or read. Each method returns a new array.
 
     Options of all methods:
-      indices_are_sorted, unique_indices: promises about arrays of indices, that make it faster on
-        accelerators; what happens if they don't hold is not specified.
-      mode: what becomes of places out of range: "drop" (or `None`) leaves the array alone there,
-        "clip" moves them inside, "promise_in_bounds" says that there are none.
-      wrap_negative_indices: whether negative places count from the end.
+      indices_are_sorted, unique_indices: promises about arrays of indices that make updates faster
+        on accelerators; if one does not hold, the result is undefined.
+      mode: for indices out of range: "drop" (or `None`) ignores their updates, "clip" clamps
+        them, "promise_in_bounds" promises that there are none.
+      wrap_negative_indices: whether negative indices count from the end.
+      out_sharding: a constraint on the result, as `lax.with_sharding_constraint` takes it.
 
-    Values take the array's dtype. If that may lose something (a float into integers), a
-    FutureWarning says so. Of several values for one element the last is set, on the CPU; elsewhere
-    one of them.
+    Values are converted to the dtype of the array; a FutureWarning is issued if that may lose
+    information (a float into integers). If `set` gets several values for one element, the CPU keeps
+    the last one, other devices any of them.
     """
 
     __slots__ = ("array", "index")
@@ -96,8 +99,8 @@ class Update:
     @located
     def _no_operator(self, other: object) -> Any:
         raise TypeError(
-            f"at: x.at[{self.index!r}] says where {self.array.aval} is to be changed, and is no "
-            "array itself\n  fix: x = x.at[index].add(value) for +=, .multiply(value) for *=; "
+            f"at: x.at[{self.index!r}] selects elements of {self.array.aval} to update, and is "
+            "not an array\n  fix: x = x.at[index].add(value) for +=, .multiply(value) for *=; "
             "x[index] reads"
         )
 
@@ -110,7 +113,7 @@ class Update:
     @located
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(
-            f"at: x.at[{self.index!r}] is not a function: a method of it says what becomes of the "
+            f"at: x.at[{self.index!r}] is not a function: call one of its methods to update "
             f"elements of {self.array.aval}\n"
             "  fix: x.at[index].set(value), .add(value), .multiply(value), .get(), …"
         )
@@ -122,6 +125,7 @@ class Update:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Mode = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
         """`x` with `x[index] = values`.
@@ -131,7 +135,14 @@ class Update:
           [0.0, 0.0, 7.0]
         """
         return change(
-            self, values, SET, indices_are_sorted, unique_indices, mode, wrap_negative_indices
+            self,
+            values,
+            SET,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+            out_sharding,
         )
 
     def add(
@@ -141,16 +152,24 @@ class Update:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Mode = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with `x[index] += values`; elements indexed several times get all of them.
+        """`x` with `x[index] += values`; an element indexed several times gets all of them.
 
         Example:
           >>> np.zeros(3).at[np.array([0, 0, 2])].add(1).tolist()
           [2.0, 0.0, 1.0]
         """
         return change(
-            self, values, ADD, indices_are_sorted, unique_indices, mode, wrap_negative_indices
+            self,
+            values,
+            ADD,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+            out_sharding,
         )
 
     def subtract(
@@ -160,11 +179,19 @@ class Update:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Mode = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with `x[index] -= values`; all values for one element count."""
+        """`x` with `x[index] -= values`; an element indexed several times gets all of them."""
         return change(
-            self, values, SUBTRACT, indices_are_sorted, unique_indices, mode, wrap_negative_indices
+            self,
+            values,
+            SUBTRACT,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+            out_sharding,
         )
 
     def multiply(
@@ -174,11 +201,19 @@ class Update:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Mode = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with `x[index] *= values`; all values for one element count."""
+        """`x` with `x[index] *= values`; an element indexed several times gets all of them."""
         return change(
-            self, values, MULTIPLY, indices_are_sorted, unique_indices, mode, wrap_negative_indices
+            self,
+            values,
+            MULTIPLY,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+            out_sharding,
         )
 
     mul = multiply
@@ -190,17 +225,18 @@ class Update:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Mode = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with `x[index] /= values`; integers become floats, everywhere."""
-        factors = Update(structural.full(self.array.aval.strong(), 1), self.index).multiply(
+        """`x` with `x[index] /= values`; an array of integers becomes one of floats."""
+        factors = Update(creation.full(self.array.aval.strong(), 1), self.index).multiply(
             values,
             indices_are_sorted=indices_are_sorted,
             unique_indices=unique_indices,
             mode=mode,
             wrap_negative_indices=wrap_negative_indices,
         )
-        return self.array / factors
+        return constrained(self.array / factors, out_sharding)
 
     def power(
         self,
@@ -209,17 +245,18 @@ class Update:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Mode = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
         """`x` with `x[index] **= values`."""
-        exponents = Update(structural.full(self.array.aval.strong(), 1), self.index).multiply(
+        exponents = Update(creation.full(self.array.aval.strong(), 1), self.index).multiply(
             values,
             indices_are_sorted=indices_are_sorted,
             unique_indices=unique_indices,
             mode=mode,
             wrap_negative_indices=wrap_negative_indices,
         )
-        return self.array**exponents
+        return constrained(self.array**exponents, out_sharding)
 
     def min(
         self,
@@ -228,11 +265,19 @@ class Update:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Mode = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with the minimum of `x[index]` and all values there."""
+        """`x` with `x[index] = minimum(x[index], values)`."""
         return change(
-            self, values, MIN, indices_are_sorted, unique_indices, mode, wrap_negative_indices
+            self,
+            values,
+            MIN,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+            out_sharding,
         )
 
     def max(
@@ -242,11 +287,19 @@ class Update:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Mode = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with the maximum of `x[index]` and all values there."""
+        """`x` with `x[index] = maximum(x[index], values)`."""
         return change(
-            self, values, MAX, indices_are_sorted, unique_indices, mode, wrap_negative_indices
+            self,
+            values,
+            MAX,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+            out_sharding,
         )
 
     def apply(
@@ -285,12 +338,13 @@ class Update:
         unique_indices: bool = False,
         mode: Mode = None,
         fill_value: Any = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x[index]`, with a say in what is read out of range.
+        """`x[index]`, with options for indices out of range.
 
         Args:
-          mode: "fill" (or "drop") gives `fill_value` there; "clip" (or `None`) the nearest element.
+          mode: "fill" (or "drop") reads `fill_value`; "clip" (or `None`) reads the nearest element.
           fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True if left
             out.
         Example:
@@ -298,7 +352,7 @@ class Update:
           [1, -1]
         """
         try:
-            return read(
+            found = read(
                 "at[…].get",
                 self.array,
                 self.index,
@@ -308,6 +362,7 @@ class Update:
                 unique_indices=bool(unique_indices),
                 wrap=wrap_negative_indices,
             )
+            return constrained(found, out_sharding)
         except (TypeError, ValueError, IndexError) as error:
             note_user_line(error)
             raise
@@ -321,21 +376,29 @@ def change(
     unique_indices: bool,
     mode: Mode,
     wrap: bool,
+    out_sharding: Any,
 ) -> Any:
-    """A copy of `ref.array` with elements changed."""
+    """A copy of `ref.array` with elements updated."""
     x = ref.array
-    if x.type is x.aval and mode is None and wrap and current.trace is _base:
+    if (
+        x.type is x.aval
+        and mode is None
+        and wrap
+        and current.trace is _base
+        and out_sharding is None
+    ):
         host = x._host
         if host is None:
             host = host_of(x)
         if host.__class__ is np.ndarray:
-            new = run_quietly(changed_copy, host, ref.index, values, operation.ufunc)
+            new = run_kernel(changed_copy, host, ref.index, values, operation.ufunc)
             if new is not None:
                 return Array(new, x.aval)
     try:
-        return changed(
+        new = changed(
             x, ref.index, values, operation, indices_are_sorted, unique_indices, mode, wrap
         )
+        return constrained(new, out_sharding)
     except (TypeError, ValueError, IndexError) as error:
         note_user_line(error)
         raise

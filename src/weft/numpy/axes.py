@@ -1,4 +1,4 @@
-"""Axes, shapes and static integers as users write them."""
+"""Checks of axes, shapes and static integers in the arguments of public functions."""
 
 import operator
 from collections.abc import Iterable
@@ -11,12 +11,12 @@ from ..core.value import Value
 from .promotion import noted
 
 
-def one_axis(name: str, axis: Any, of: Any, argument: str = "axis") -> int:
-    """An axis of an array (or of so many axes) counted from the front."""
+def one_axis(name: str, axis: Any, array: Any, argument: str = "axis") -> int:
+    """An axis counted from the front. `array` may also be the number of axes."""
     i = axis if axis.__class__ is int else no_bool(name, axis, argument)
-    ndim = of if of.__class__ is int else of.ndim
+    ndim = array if array.__class__ is int else array.ndim
     if not -ndim <= i < ndim:
-        what = f"{of.aval}, which has" if isinstance(of, Value) else "an array with"
+        what = f"{array.aval}, which has" if isinstance(array, Value) else "an array with"
         raise noted(
             errors.AxisError(
                 f"{name}: {argument} {i} is out of range for {what} {ndim} "
@@ -29,17 +29,17 @@ def one_axis(name: str, axis: Any, of: Any, argument: str = "axis") -> int:
     return i + ndim if i < 0 else i
 
 
-def all_axes(name: str, axis: Any, of: Any, argument: str = "axis") -> tuple[int, ...]:
-    """Several axes counted from the front: one, a sequence of them, or all for `None`."""
+def all_axes(name: str, axis: Any, array: Any, argument: str = "axis") -> tuple[int, ...]:
+    """Axes counted from the front: one, a sequence of them, or all of them for `None`."""
     if axis is None:
-        return tuple(range(of if of.__class__ is int else of.ndim))
+        return tuple(range(array if array.__class__ is int else array.ndim))
     axis = as_listed(axis)
     if isinstance(axis, SEQUENCES):
-        axes = tuple([one_axis(name, a, of, argument) for a in axis])
+        axes = tuple([one_axis(name, a, array, argument) for a in axis])
         if len(set(axes)) != len(axes):
             raise noted(errors.ShapeError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
         return axes
-    return (one_axis(name, axis, of, argument),)
+    return (one_axis(name, axis, array, argument),)
 
 
 def axes_of(axis: Any) -> Any:
@@ -54,18 +54,18 @@ def as_listed(axis: Any) -> Any:
 
 
 SEQUENCES = (tuple, list, range)
-"""Several axes, as they are given."""
+"""The types in which users give several axes."""
 
 
 def no_bool(name: str, x: Any, argument: str) -> int:
-    """As `whole_number`; refuses True and False, which are neither axes nor lengths."""
+    """As `whole_number`, but refuses True and False, which are neither axes nor lengths."""
     if isinstance(x, (bool, np.bool_)):
         raise noted(TypeError(f"{name}: {argument} must be an int; got the boolean {x}"))
     return whole_number(name, x, argument)
 
 
 def whole_number(name: str, x: Any, argument: str) -> int:
-    """A Python int; an error that says that it has to be known for what isn't one."""
+    """A Python int. The error for a traced value says that it must be known at tracing time."""
     if x.__class__ is int:
         return x
     try:

@@ -1,4 +1,9 @@
-"""Arrays from Python data, NumPy arrays, buffers and constants. Knows nothing of operators."""
+"""Creation of arrays: array, asarray, copy, astype, zeros, ones, empty, full, and zeros_like,
+ones_like, empty_like, full_like.
+
+Python data and NumPy arrays become arrays on the host; they move to a device when they are first
+used there. Functions that read buffers, files and iterators are in `from_data.py`.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,11 +14,10 @@ import numpy as np
 from .. import dtypes
 from ..compiler.placing import with_default_device
 from ..config import caches, thread
-from ..core.array import Array, as_value, from_host, own, refuse_masked
+from ..core.array import Array, as_value, from_host, integer_overflow, refuse_masked, unshared
 from ..core.aval import aval as aval_of
 from ..core.caching import remember_under
-from ..core.number_ranges import not_fitting
-from ..core.quiet import quietly_cast, run_quietly
+from ..core.kernels import cast_on_host, run_kernel
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
@@ -21,8 +25,8 @@ from ..extended_dtypes import is_extended, no_numbers
 from ..interpreters.eager_tiers import made_on_device
 from ..lax.creation import place_like
 from ..lax.operands import uncommitted
-from ..primitives import comparison, selection, slicing, structural
-from ..transforms.devices.placing import device_put
+from ..primitives import comparison, creation, selection, slicing, structural
+from ..transforms.devices.device_put import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_tuple
 from .plans import plan_table
@@ -46,28 +50,28 @@ __all__ = [
 ]
 
 _base = current.base
-_wanted = plan_table()  # what a user wrote -> dtype
+_requested_dtypes = plan_table()  # dtype argument -> canonical dtype
 
 
 def wanted_dtype(name: str, dtype: Any) -> Any:
-    """The canonical dtype for what a user wrote; `None` for `None`."""
+    """The canonical dtype of a dtype argument; `None` for `None`."""
     if dtype is None:
         return None
     try:
-        return caches.now[_wanted][dtype]
+        return caches.now[_requested_dtypes][dtype]
     except (KeyError, TypeError):
         pass
     try:
-        state, found = thread.switches, dtypes.requested_dtype(dtype, name)
-        if dtype in (int, float, complex) or dtypes.named_dtype(dtype) == found:  # no warning
-            remember_under(state, _wanted, dtype, found)
-        return found
+        state, canonical = thread.switches, dtypes.requested_dtype(dtype, name)
+        if dtype in (int, float, complex) or dtypes.named_dtype(dtype) == canonical:  # no warning
+            remember_under(state, _requested_dtypes, dtype, canonical)
+        return canonical
     except TypeError as error:
         raise noted(TypeError(f"{name}: {error}")) from None
 
 
 def on_device(x: Any, device: Any) -> Any:
-    """A value on a device, if one is asked for."""
+    """A value moved to a device; the value itself for `None`."""
     return x if device is None else device_put(x, device)
 
 
@@ -83,40 +87,40 @@ def array(
     *,
     device: Any = None,
 ) -> Array:
-    """An array with a copy of data.
+    """An array with a copy of the data.
 
     Args:
-      object: an array, a scalar, nested lists or tuples of those, or anything that NumPy makes an
-        array of.
-      dtype: that of the result; found from the data by default, where 64-bit types become 32-bit
-        ones unless x64 is on. A Python scalar alone gives a weakly typed array.
-      copy: False permits to share memory.
-      order: for NumPy's sake; arrays have no memory order.
-      ndmin: axes of length one are put in front up to this number.
-      device: where to put it.
+      object: an array, a scalar, nested lists or tuples of those, or another object that NumPy
+        converts to an array.
+      dtype: dtype of the result; by default the dtype of the data, with 64-bit types narrowed to
+        32 bits unless x64 is on. A Python scalar alone gives a weakly typed array.
+      copy: False allows the array to share memory with `object`.
+      order: ignored: arrays have no memory order.
+      ndmin: the minimal number of axes; axes of length one are added in front.
+      device: the device of the result.
     Returns: array.
-    Raises: TypeError: no array can be made of it. ValueError: nested lists of unequal lengths.
-      OverflowError: an integer doesn't fit the dtype.
+    Raises: TypeError: the data cannot be converted. ValueError: nested lists of unequal lengths.
+      OverflowError: an integer is out of range for the dtype.
     Example:
       >>> np.array([[1, 2], [3, 4]])
       Array([[1, 2],
              [3, 4]], dtype=int32)
     """
-    wanted = None if dtype is None else wanted_dtype("array", dtype)
-    kind = object.__class__
+    out_dtype = None if dtype is None else wanted_dtype("array", dtype)
+    data_type = object.__class__
     result: Any
-    if kind is np.ndarray:
-        result = from_numpy_array(object, wanted, copy)
+    if data_type is np.ndarray:
+        result = from_numpy_array(object, out_dtype, copy)
     elif isinstance(object, Value):
-        result = object if wanted is None else cast(object, wanted)
+        result = object if out_dtype is None else cast(object, out_dtype)
         if copy and result is object:
             result = copied(object)
-    elif kind in SCALARS:
-        result = own(as_value(object)) if wanted is None else _as_dtype(object, wanted)
-    elif kind is list or kind is tuple or isinstance(object, (list, tuple)):
-        result = _from_nested(object, wanted)
+    elif data_type in SCALARS:
+        result = unshared(as_value(object)) if out_dtype is None else _as_dtype(object, out_dtype)
+    elif data_type is list or data_type is tuple or isinstance(object, (list, tuple)):
+        result = _from_nested(object, out_dtype)
     else:
-        result = _from_other(object, wanted, copy)
+        result = _from_other(object, out_dtype, copy)
     if result.aval.ndim < ndmin:
         result = structural.reshape(
             result, shape=(1,) * (ndmin - result.aval.ndim) + result.aval.shape
@@ -127,20 +131,20 @@ def array(
 
 
 def _as_dtype(x: Any, dtype: Any) -> Array:
-    """A NumPy-made array of a known dtype."""
+    """An array of a given dtype, converted by NumPy."""
     if dtypes.is_integer(dtype):
         try:
             host = np.asarray(x)
             if host.dtype.kind == "c":
                 raise _no_complex(dtype)
-            # asarray refuses integers that don't fit
+            # asarray refuses integers that are out of range
             host = np.asarray(x, dtype) if host.dtype.kind in "iuO" else host_as(host, dtype)
         except OverflowError:
-            raise noted(not_fitting("array", x, dtype)) from None
+            raise noted(integer_overflow("array", x, dtype)) from None
     elif dtypes.is_float(dtype) and dtypes.is_complex(np.asarray(x).dtype):
         raise _no_complex(dtype)
     else:
-        host = run_quietly(np.asarray, x, dtype)
+        host = run_kernel(np.asarray, x, dtype)
     return Array(host, aval_of(host.shape, dtype))
 
 
@@ -154,11 +158,11 @@ def _no_complex(dtype: Any) -> Exception:
 
 
 def host_as(x: np.ndarray, dtype: Any) -> np.ndarray:
-    """A NumPy array in another dtype, as XLA converts it: NumPy leaves it to the processor what
-    NaN, and floats out of range, are as integers."""
+    """A NumPy array converted to another dtype as XLA does. (With NumPy, the integers for NaN and
+    for floats out of range depend on the processor.)"""
     if dtypes.is_integer(dtype) and dtypes.is_float(x.dtype):
-        return run_quietly(structural.converted, x, dtype)
-    return quietly_cast(x, dtype)
+        return run_kernel(structural.converted, x, dtype)
+    return cast_on_host(x, dtype)
 
 
 def from_numpy_array(x: np.ndarray, dtype: Any, copy: bool) -> Array:
@@ -179,16 +183,16 @@ def from_numpy_array(x: np.ndarray, dtype: Any, copy: bool) -> Array:
 def _from_nested(x: Any, dtype: Any) -> Any:
     leaves: list[Any] = []
     _collect(x, leaves)
-    kinds = {leaf.__class__ for leaf in leaves}
-    if kinds <= SCALARS:
+    types = {leaf.__class__ for leaf in leaves}
+    if types <= SCALARS:
         if dtype is None:
-            if not kinds:
+            if not types:
                 dtype = dtypes.default_float()
-            elif complex in kinds:
+            elif complex in types:
                 dtype = dtypes.default_complex()
-            elif float in kinds:
+            elif float in types:
                 dtype = dtypes.default_float()
-            elif int in kinds:
+            elif int in types:
                 dtype = dtypes.default_int()
             else:
                 dtype = dtypes.bool_
@@ -222,11 +226,11 @@ def _hosts(x: Any) -> Any:
 
 
 def _regular(x: Any, dtype: Any) -> Array:
-    """An array of nested lists of concrete data."""
+    """An array from nested lists of concrete data."""
     try:
         if dtypes.is_integer(dtype) or dtypes.is_bool(dtype):
             return _as_dtype(x, dtype)
-        host = run_quietly(np.array, x, dtype)
+        host = run_kernel(np.array, x, dtype)
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise noted(
@@ -247,7 +251,7 @@ def _shortened(x: Any) -> str:
 
 
 def _stacked(x: Any, dtype: Any) -> Any:
-    """An array of nested lists with traced values in them."""
+    """An array from nested lists that contain traced values."""
     if not isinstance(x, (list, tuple)):
         x = as_value(x) if x.__class__ in SCALARS else value("array", x, "an element")
         return cast(x, dtype)
@@ -266,7 +270,7 @@ def _stacked(x: Any, dtype: Any) -> Any:
 
 
 def structural_stack(parts: Sequence[Any]) -> Any:
-    """Values of one shape and dtype side by side along a new first axis."""
+    """Values of one shape and dtype stacked along a new first axis."""
     rows = [structural.reshape(p, shape=(1, *p.shape)) for p in parts]
     return rows[0] if len(rows) == 1 else slicing.concatenate(*rows, dimension=0)
 
@@ -288,7 +292,7 @@ def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
 
 def _no_array(got: str) -> Exception:
     text = f"array: expected an array, a scalar, or nested lists of those; got {got}"
-    return noted(TypeError(f"{text}\n  fix: numbers only; numpy.nan stands for what is missing"))
+    return noted(TypeError(f"{text}\n  fix: numbers only; use numpy.nan for missing values"))
 
 
 def asarray(
@@ -299,14 +303,14 @@ def asarray(
     copy: bool | None = None,
     device: Any = None,
 ) -> Array:
-    """An array of data; the same array if it is one already.
+    """Converts data to an array; an array is returned as it is.
 
     Args:
       a, dtype, device: as in `array`.
-      copy: True copies always; False shares the memory of a NumPy array, which must not be written
-        to afterwards, and is an error where that can't be; None copies what isn't an array of ours.
+      copy: True always copies. False shares the memory of a NumPy array, which must not be written
+        to afterwards; it is an error if the data must be copied. None copies if needed.
     Returns: array.
-    Raises: as `array`. ValueError: `copy` is False, and the data has to be copied.
+    Raises: as `array`. ValueError: `copy` is False, and the data must be copied.
     Example:
       >>> np.asarray([1.5, 2])
       Array([1.5, 2. ], dtype=float32)
@@ -315,16 +319,16 @@ def asarray(
         return a  # type: ignore[return-value]
     if copy is False and not isinstance(a, Value):
         host = np.asarray(a)
-        wanted = wanted_dtype("asarray", dtype) or dtypes.canonicalize_dtype(host.dtype)
-        if host is not a or host.dtype != wanted:
+        out_dtype = wanted_dtype("asarray", dtype) or dtypes.canonicalize_dtype(host.dtype)
+        if host is not a or host.dtype != out_dtype:
             raise noted(
                 ShapeError(
-                    f"asarray: copy=False needs a NumPy array of dtype {wanted}; got "
+                    f"asarray: copy=False needs a NumPy array of dtype {out_dtype}; got "
                     f"{type(a).__name__} of dtype {host.dtype}\n"
                     "  fix: copy=None copies where needed"
                 )
             )
-        return array(a, wanted, copy=False, device=device)
+        return array(a, out_dtype, copy=False, device=device)
     return array(
         a, dtype, copy=copy is not False and (copy or not isinstance(a, Value)), device=device
     )
@@ -335,7 +339,7 @@ ascontiguousarray = asarray
 
 
 def copy(a: ArrayLike, order: str | None = None) -> Array:
-    """A copy of an array, in memory of its own.
+    """A copy of an array.
 
     Example:
       >>> np.copy(np.arange(3))
@@ -351,9 +355,9 @@ def copied(x: Any) -> Any:
 def astype(
     x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: Any = None
 ) -> Array:
-    """The elements converted to another dtype.
+    """The array converted to another dtype.
 
-    Floats become integers by rounding towards zero; complex numbers lose their imaginary part.
+    Floats are rounded towards zero to integers; the imaginary part of complex numbers is dropped.
 
     Args:
       x: array of any shape.
@@ -364,12 +368,12 @@ def astype(
       Array([ 1, -1], dtype=int32)
     """
     v = value("astype", x)
-    wanted = wanted_dtype("astype", float if dtype is None else dtype)
-    if wanted == dtypes.bool_ and v.aval.dtype != wanted:
-        zero = structural.zeros(v.aval.update(shape=(), weak_type=True))
+    out_dtype = wanted_dtype("astype", float if dtype is None else dtype)
+    if out_dtype == dtypes.bool_ and v.aval.dtype != out_dtype:
+        zero = creation.zeros(v.aval.update(shape=(), weak_type=True))
         result = comparison.ne(v, zero)
     else:
-        result = cast(v, wanted)
+        result = cast(v, out_dtype)
     if copy and result is v:
         result = copied(v)
     return on_device(result, device)
@@ -383,8 +387,8 @@ def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> 
 
     Args:
       shape: an int or a sequence of ints.
-      dtype: the default float if left out.
-      device: where to put it.
+      dtype: by default the default float.
+      device: the device of the result.
     Returns: array of shape `shape`.
     Example:
       >>> np.zeros((2, 2))
@@ -399,8 +403,8 @@ def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> A
 
     Args:
       shape: an int or a sequence of ints.
-      dtype: the default float if left out.
-      device: where to put it.
+      dtype: by default the default float.
+      device: the device of the result.
     Returns: array of shape `shape`.
     Example:
       >>> np.ones(3, dtype=int)
@@ -410,12 +414,12 @@ def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> A
 
 
 def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
-    """An array of zeros: memory is never left uninitialised.
+    """An array of zeros: memory is never uninitialised.
 
     Args:
       shape: an int or a sequence of ints.
-      dtype: the default float if left out.
-      device: where to put it.
+      dtype: by default the default float.
+      device: the device of the result.
     Returns: array of shape `shape`.
     Example:
       >>> np.empty(2)
@@ -426,15 +430,15 @@ def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> 
 
 def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> Any:
     lengths = shape_tuple(name, shape)
-    found = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
-    known = aval_of(lengths, found)
-    if current.trace is not _base or is_extended(found) or made_on_device(known.size):
-        return on_device(structural.full(known, number), device)
+    out_dtype = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
+    aval = aval_of(lengths, out_dtype)
+    if current.trace is not _base or is_extended(out_dtype) or made_on_device(aval.size):
+        return on_device(creation.full(aval, number), device)
     try:
-        host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
+        host = np.zeros(lengths, out_dtype) if not number else np.full(lengths, number, out_dtype)
     except MemoryError as error:
         raise noted(error)  # noqa: B904
-    return on_device(Array(host, known), device)
+    return on_device(Array(host, aval), device)
 
 
 def full(
@@ -445,8 +449,8 @@ def full(
     Args:
       shape: an int or a sequence of ints.
       fill_value: a scalar, or an array that broadcasts to `shape`.
-      dtype: that of `fill_value` if left out (weak if it is a Python scalar).
-      device: where to put it.
+      dtype: by default the dtype of `fill_value` (weak if it is a Python scalar).
+      device: the device of the result.
     Returns: array of shape `shape`.
     Example:
       >>> np.full((2,), 7)
@@ -492,33 +496,33 @@ def broadcast(name: str, x: Any, shape: Shape) -> Any:
 
 
 def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Shape, Any, bool]:
-    """Shape, dtype and weak type of an array like another."""
+    """Shape, dtype and weak type of an array like `a`."""
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = value(name, a, "a")
-    wanted = wanted_dtype(name, dtype)
+    requested = wanted_dtype(name, dtype)
     lengths = tuple(a.shape) if shape is None else shape_tuple(name, shape)
-    weak = wanted is None and bool(getattr(a, "weak_type", False))
-    return lengths, dtypes.canonicalize_dtype(a.dtype) if wanted is None else wanted, weak
+    weak = requested is None and bool(getattr(a, "weak_type", False))
+    return lengths, dtypes.canonicalize_dtype(a.dtype) if requested is None else requested, weak
 
 
 def _constant_like(name: str, number: int, a: Any, dtype: Any, shape: Any, device: Any) -> Any:
     if uncommitted(a) and dtype is None and shape is None and not a.aval.weak_type:
         return _constant(name, number, a.aval.shape, a.aval.dtype, device)
-    lengths, found, weak = _like(name, a, dtype, shape)
+    lengths, out_dtype, weak = _like(name, a, dtype, shape)
     device = place_like(a, shape) if device is None else device
     if not weak:
-        return _constant(name, number, lengths, found, device)
-    return on_device(structural.full(aval_of(lengths, found, True), number), device)
+        return _constant(name, number, lengths, out_dtype, device)
+    return on_device(creation.full(aval_of(lengths, out_dtype, True), number), device)
 
 
 def zeros_like(
     a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
 ) -> Array:
-    """An array of zeros with the shape and dtype of another.
+    """An array of zeros with the shape and dtype of another array.
 
     Args:
       a: an array, or anything with a shape and a dtype.
-      dtype, shape: to replace those of `a`.
+      dtype, shape: by default those of `a`.
     Example:
       >>> np.zeros_like(np.arange(3))
       Array([0, 0, 0], dtype=int32)
@@ -529,11 +533,11 @@ def zeros_like(
 def ones_like(
     a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
 ) -> Array:
-    """An array of ones with the shape and dtype of another.
+    """An array of ones with the shape and dtype of another array.
 
     Args:
       a: an array, or anything with a shape and a dtype.
-      dtype, shape: to replace those of `a`.
+      dtype, shape: by default those of `a`.
     Example:
       >>> np.ones_like(np.arange(3.0))
       Array([1., 1., 1.], dtype=float32)
@@ -544,11 +548,11 @@ def ones_like(
 def empty_like(
     prototype: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
 ) -> Array:
-    """An array of zeros with the shape and dtype of another.
+    """An array of zeros with the shape and dtype of another array.
 
     Args:
       prototype: an array, or anything with a shape and a dtype.
-      dtype, shape: to replace those of `prototype`.
+      dtype, shape: by default those of `prototype`.
     Example:
       >>> np.empty_like(np.arange(2))
       Array([0, 0], dtype=int32)
@@ -564,22 +568,22 @@ def full_like(
     *,
     device: Any = None,
 ) -> Array:
-    """An array filled with one value, with the shape and dtype of another.
+    """An array filled with one value, with the shape and dtype of another array.
 
     Args:
       a: an array, or anything with a shape and a dtype.
       fill_value: a scalar, or an array that broadcasts to the shape.
-      dtype, shape: to replace those of `a`.
+      dtype, shape: by default those of `a`.
     Example:
       >>> np.full_like(np.arange(3.0), 2)
       Array([2., 2., 2.], dtype=float32)
     """
-    lengths, found, weak = _like("full_like", a, dtype, shape)
+    lengths, out_dtype, weak = _like("full_like", a, dtype, shape)
     device = place_like(a, shape) if device is None else device
-    return on_device(_filled("full_like", lengths, fill_value, found, weak), device)
+    return on_device(_filled("full_like", lengths, fill_value, out_dtype, weak), device)
 
 
 def from_numpy(x: Any) -> Array:
-    """An `Array` of NumPy data of our own making, whose memory is shared."""
+    """An array that shares the memory of a NumPy array, which must not be written to afterwards."""
     array = from_host(x, copy=False)
     return array if thread.default_device is None else with_default_device(array)

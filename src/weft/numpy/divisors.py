@@ -1,4 +1,4 @@
-"""Greatest common divisors and least common multiples."""
+"""Greatest common divisors and least common multiples, by Euclid's algorithm: gcd, lcm."""
 
 from typing import Any
 
@@ -12,23 +12,23 @@ from ..lax.loops import while_loop
 from ..primitives import arithmetic, comparison, selection, structural
 from ..typing import ArrayLike
 from .creation import broadcast
+from .floating_point import UNSIGNED
 from .plans import are_few, composite, is_native
 from .promotion import cast, check_ranks, promote_values, strong
-from .rounding import UNSIGNED
 from .ufunc_options import takes_options
 
 __all__ = ["gcd", "lcm"]
 
 
-def _whole_pair(name: str, x1: Any, x2: Any) -> Any:
+def _integer_pair(name: str, x1: Any, x2: Any) -> Any:
     x, y = map(strong, promote_values(name, x1, x2))
     if not dtypes.is_integer(x.dtype):
         raise ShapeError(f"{name}: expected integer operands; got {x.aval} and {y.aval}")
     return x, y
 
 
-def _sizes(name: str, *xs: Any) -> Any:
-    """The sizes of two values, as unsigned numbers of one shape: the least number has one too."""
+def _magnitudes(name: str, *xs: Any) -> Any:
+    """Absolute values as unsigned integers, which represent that of the smallest integer too."""
     shape = structural.broadcast_shape(name, [x.aval for x in xs])
     dtype = xs[0].dtype
     if dtypes.is_signed(dtype):
@@ -46,22 +46,22 @@ def _euclid(x: Any, y: Any) -> Any:
 
     def step(pair: Any) -> Any:
         x, y = pair
-        done = comparison.eq(y, zero)
-        rest = arithmetic.rem(x, selection.select_n(done, y, one))
-        return selection.select_n(done, y, x), selection.select_n(done, rest, zero)
+        is_zero = comparison.eq(y, zero)
+        remainder = arithmetic.rem(x, selection.select_n(is_zero, y, one))
+        return selection.select_n(is_zero, y, x), selection.select_n(is_zero, remainder, zero)
 
     return while_loop(going, step, (x, y))[0]
 
 
 def _gcd(x: Any, y: Any) -> Any:
-    return cast(_euclid(*_sizes("gcd", x, y)), x.dtype)
+    return cast(_euclid(*_magnitudes("gcd", x, y)), x.dtype)
 
 
 def _lcm(x: Any, y: Any) -> Any:
-    m, n = _sizes("lcm", x, y)
+    m, n = _magnitudes("lcm", x, y)
     divisor = _euclid(m, n)
-    none = comparison.eq(divisor, literal(0, m.dtype))
-    safe = selection.select_n(none, divisor, literal(1, m.dtype))
+    is_zero = comparison.eq(divisor, literal(0, m.dtype))
+    safe = selection.select_n(is_zero, divisor, literal(1, m.dtype))
     return cast(arithmetic.mul(m, arithmetic.div(n, safe)), x.dtype)
 
 
@@ -79,7 +79,7 @@ _multiple = composite(_lcm, evaluate=_by_numpy(np.lcm))
 @takes_options
 @located
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Greatest common divisor, by Euclid's algorithm.
+    """Greatest common divisor, element by element, by Euclid's algorithm.
 
     Args:
       x1, x2: integer arrays that broadcast together.
@@ -89,13 +89,13 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
       Array([4, 1], dtype=int32)
     """
     check_ranks("gcd", x1, x2)
-    return _divisor(*_whole_pair("gcd", x1, x2))
+    return _divisor(*_integer_pair("gcd", x1, x2))
 
 
 @takes_options
 @located
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Least common multiple.
+    """Least common multiple, element by element.
 
     Args:
       x1, x2: integer arrays that broadcast together.
@@ -105,4 +105,4 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
       Array([12,  6], dtype=int32)
     """
     check_ranks("lcm", x1, x2)
-    return _multiple(*_whole_pair("lcm", x1, x2))
+    return _multiple(*_integer_pair("lcm", x1, x2))

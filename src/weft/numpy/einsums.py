@@ -1,4 +1,8 @@
-"""einsum: letters to axes, and the order of pairwise products. Each product is one dot_general."""
+"""Einstein summation: einsum, einsum_path.
+
+The subscripts are parsed into axes, a greedy search orders the pairwise products, and each product
+is one dot_general.
+"""
 
 import functools
 import itertools
@@ -12,9 +16,9 @@ from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
 from ..errors import ShapeError
-from ..lax.contraction import dot_general
+from ..lax.products import dot_general
 from ..primitives import arithmetic, structural
-from ..primitives.contraction import narrower
+from ..primitives.products import narrower
 from ..typing import DTypeLike
 from .axes import SEQUENCES, whole_number
 from .creation import wanted_dtype
@@ -27,12 +31,12 @@ from .reductions import any as some, sum
 __all__ = ["einsum", "einsum_path"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in the order of the output
-_MORE = 0x4E00  # further letters, in order too
+_FIRST_EXTRA_LETTER = 0x4E00  # code point of the letters after those, in order too
 Terms = list[str]
 
 
 def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]:
-    """(the letters of each operand, those of the output, the operands); without ellipses."""
+    """(the letters of each operand, the letters of the output, the operands), without ellipses."""
     if not operands:
         raise ShapeError(f"{name}: needs subscripts and operands; got nothing")
     if isinstance(operands[0], str):
@@ -46,13 +50,14 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
             f"{name}: subscripts {text!r} are for {len(terms)} operands; got {len(arrays)}\n"
             "  fix: the letters of each operand, with commas between: 'ij,jk->ik'"
         )
+    arrays = [a.__jax_array__() if hasattr(a, "__jax_array__") else a for a in arrays]
     ranks = [np.ndim(a) if not hasattr(a, "ndim") else a.ndim for a in arrays]
     dots = 0
     for term, rank in zip(terms, ranks, strict=True):
         if "..." in term:
             dots = max(dots, rank - len(term.replace("...", "")))
-    spelled = "".join(itertools.islice((c for c in _letters() if c not in text), dots))
-    full = []
+    dot_letters = "".join(itertools.islice((c for c in _letters() if c not in text), dots))
+    full_terms = []
     for i, (term, rank) in enumerate(zip(terms, ranks, strict=True)):
         if "..." in term:
             count = rank - len(term.replace("...", ""))
@@ -61,7 +66,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
                     f"{name}: subscripts {term!r} have more letters than operand {i} has axes "
                     f"({rank})"
                 )
-            term = term.replace("...", spelled[dots - count :] if count else "")
+            term = term.replace("...", dot_letters[dots - count :] if count else "")
         if term and not term.isalpha():
             raise ValueError(
                 f"{name}: subscripts are letters, commas, '...' and '->'; got {text!r}"
@@ -71,21 +76,21 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
                 f"{name}: subscripts {term!r} name {len(term)} axes; operand {i} has {rank}\n"
                 "  fix: a letter for each axis; '...' stands for axes in front"
             )
-        full.append(term)
+        full_terms.append(term)
     if arrow:
-        output = right.replace("...", spelled)
+        output = right.replace("...", dot_letters)
     else:
-        counts = {c: "".join(full).count(c) for c in "".join(full)}
-        output = spelled + "".join(
-            sorted(c for c, n in counts.items() if n == 1 and c not in spelled)
+        counts = {c: "".join(full_terms).count(c) for c in "".join(full_terms)}
+        output = dot_letters + "".join(
+            sorted(c for c, n in counts.items() if n == 1 and c not in dot_letters)
         )
-    if len(set(output)) != len(output) or any(c not in "".join(full) for c in output):
+    if len(set(output)) != len(output) or any(c not in "".join(full_terms) for c in output):
+        letters = "".join(sorted(set("".join(full_terms))))
         raise ShapeError(
             f"{name}: the output {output!r} must name letters of the operands, once each\n"
-            f"  fix: some of {''.join(sorted(set(''.join(full))))!r}; a letter that isn't there is "
-            "summed over"
+            f"  fix: some of {letters!r}; letters that are not in the output are summed over"
         )
-    return full, output, arrays
+    return full_terms, output, arrays
 
 
 def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
@@ -104,17 +109,20 @@ def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
         [n if n is Ellipsis else whole_number(name, n, "a label") for n in labels]
         for labels in [*lists, () if output is None else output]
     ]
-    distinct = sorted({n for row in rows for n in row if n is not Ellipsis})
-    names = dict(zip(distinct, _letters(), strict=False))
-    spelled = ["".join(["..." if n is Ellipsis else names[n] for n in row]) for row in rows]
-    text = ",".join(spelled[:-1])
-    return (text if output is None else f"{text}->{spelled[-1]}"), arrays
+    distinct = sorted({n for axis_labels in rows for n in axis_labels if n is not Ellipsis})
+    letters = dict(zip(distinct, _letters(), strict=False))
+    terms = [
+        "".join(["..." if n is Ellipsis else letters[n] for n in axis_labels])
+        for axis_labels in rows
+    ]
+    text = ",".join(terms[:-1])
+    return (text if output is None else f"{text}->{terms[-1]}"), arrays
 
 
 def _letters() -> Iterator[str]:
-    """As many letters as there are, in order."""
+    """All letters, in the order in which they come in an implicit output."""
     yield from _LETTERS
-    yield from map(chr, itertools.count(_MORE))
+    yield from map(chr, itertools.count(_FIRST_EXTRA_LETTER))
 
 
 def sizes_of(name: str, terms: Terms, shapes: Sequence[Any]) -> dict[str, int]:
@@ -122,20 +130,20 @@ def sizes_of(name: str, terms: Terms, shapes: Sequence[Any]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
         for c, n in zip(term, shape, strict=True):
-            known = sizes.get(c, 1)
-            if known != 1 and n not in (1, known):
+            size = sizes.get(c, 1)
+            if size != 1 and n not in (1, size):
                 raise ShapeError(
-                    f"{name}: axis {c!r} has length {known}, and length {n} in operand {i}: "
+                    f"{name}: axis {c!r} has length {size}, and length {n} in operand {i}: "
                     f"{', '.join(map(str, shapes))} for {','.join(terms)}\n"
                     "  fix: another letter for one of them, or an operand with its axes in "
                     "another order (.T)"
                 )
-            sizes[c] = n if known == 1 else known
+            sizes[c] = n if size == 1 else size
     return sizes
 
 
 def greedy(terms: Terms, output: str, sizes: dict[str, int]) -> list[tuple[int, ...]]:
-    """An order of pairwise products: each time the pair whose result saves the most memory."""
+    """An order of pairwise products: each step takes the pair that saves the most memory."""
     path: list[tuple[int, ...]] = []
     terms = list(terms)
 
@@ -146,16 +154,18 @@ def greedy(terms: Terms, output: str, sizes: dict[str, int]) -> list[tuple[int, 
         best: Any = None
         for i in range(len(terms)):
             for j in range(i + 1, len(terms)):
-                rest = set(output).union(*(t for k, t in enumerate(terms) if k not in (i, j)))
+                needed_later = set(output).union(
+                    *(t for k, t in enumerate(terms) if k not in (i, j))
+                )
                 both = set(terms[i]) | set(terms[j])
-                kept = both & rest
+                needed = both & needed_later
                 outer = not (set(terms[i]) & set(terms[j]))
-                cost = (outer, volume(kept) - volume(terms[i]) - volume(terms[j]), volume(both))
+                cost = (outer, volume(needed) - volume(terms[i]) - volume(terms[j]), volume(both))
                 if best is None or cost < best[0]:
-                    best = (cost, i, j, kept)
-        _, i, j, kept = best
+                    best = (cost, i, j, needed)
+        _, i, j, needed = best
         path.append((i, j))
-        joint = "".join(dict.fromkeys(c for c in terms[i] + terms[j] if c in kept))
+        joint = "".join(dict.fromkeys(c for c in terms[i] + terms[j] if c in needed))
         terms = [t for k, t in enumerate(terms) if k not in (i, j)] + [joint]
     path.append(tuple(range(len(terms))))
     return path
@@ -186,7 +196,7 @@ def _path(name: str, optimize: Any, terms: Terms, output: str, sizes: Any) -> li
 
 
 def _checked(name: str, path: Any, count: int) -> list[tuple[int, ...]]:
-    """A path that was given: each step is of different operands that are still there."""
+    """A user's path: each step must name distinct operands that are left."""
     checked: list[tuple[int, ...]] = []
     for step in path:
         if not isinstance(step, (list, tuple)):
@@ -194,7 +204,7 @@ def _checked(name: str, path: Any, count: int) -> list[tuple[int, ...]]:
         step = tuple([whole_number(name, k, "an operand in a path") for k in step])
         if not step or len(set(step)) < len(step) or not all(0 <= k < count for k in step):
             raise ValueError(
-                f"{name}: step {step} of the path must name different ones of the {count} "
+                f"{name}: step {step} of the path must name distinct ones of the {count} "
                 f"operands that are left; got {path!r}"
             )
         checked.append(step)
@@ -208,10 +218,10 @@ def _checked(name: str, path: Any, count: int) -> list[tuple[int, ...]]:
 def einsum_path(
     subscripts: Any, /, *operands: Any, optimize: Any = "auto"
 ) -> tuple[list[Any], Any]:
-    """The order in which `einsum` multiplies.
+    """The order in which `einsum` contracts its operands.
 
     Args: as in `einsum`.
-    Returns: (path, a text about it); the path can be given to `einsum` as `optimize`.
+    Returns: (path, a description); `einsum` takes the path as `optimize`.
     Example:
       >>> a = np.ones((2, 3))
       >>> np.einsum_path("ij,jk,kl->il", a, np.ones((3, 4)), np.ones((4, 5)))[0]
@@ -223,19 +233,21 @@ def einsum_path(
     )
     path = _path("einsum_path", optimize, terms, output, sizes)
     text = [f"  {','.join(terms)}->{output}"]
-    left = list(terms)
+    remaining = list(terms)
     for step in path:
-        chosen = [left[k] for k in step]
-        left = [t for k, t in enumerate(left) if k not in step]
-        kept = set(output).union(*left)
+        factors = [remaining[k] for k in step]
+        remaining = [t for k, t in enumerate(remaining) if k not in step]
+        needed = set(output).union(*remaining)
         joint = (
-            output if not left else "".join(dict.fromkeys(c for c in "".join(chosen) if c in kept))
+            output
+            if not remaining
+            else "".join(dict.fromkeys(c for c in "".join(factors) if c in needed))
         )
         text.append(
-            f"  {','.join(chosen)}->{joint}: {math.prod(sizes[c] for c in set(''.join(chosen)))} "
+            f"  {','.join(factors)}->{joint}: {math.prod(sizes[c] for c in set(''.join(factors)))} "
             "products"
         )
-        left.append(joint)
+        remaining.append(joint)
     return path, "\n".join(text)
 
 
@@ -250,21 +262,22 @@ def einsum(
     preferred_element_type: DTypeLike | None = None,
     _dot_general: Callable[..., Array] = dot_general,
 ) -> Array:
-    """Sums of products over axes named by letters.
+    """Einstein summation: sums of products over axes that are named by letters.
 
     Args:
-      subscripts: letters for the axes of each operand, with commas, and after '->' those of the
-        result; letters that aren't in the result are summed over. '...' stands for further axes.
-        Without '->' the letters that occur once, in alphabetical order, are the result's. In the
-        place of text, each operand may be followed by a list of numbers.
-      operands: arrays; they are promoted to one dtype. Of booleans, products are "and" and sums
+      subscripts: letters for the axes of each operand, separated by commas, and after '->' the
+        letters of the result; letters that are not in the result are summed over. '...' stands for
+        further axes. Without '->' the result has the letters that occur once, in alphabetical
+        order. Instead of text, each operand may be followed by a list of numbers.
+      operands: arrays; they are promoted to one dtype. For booleans, products are "and" and sums
         "or".
       out: not supported.
-      optimize: the order of products: found by size by default; False is from the left; or a path.
+      optimize: the order of products: by default a greedy search; False is from the left; or a
+        path.
       precision, preferred_element_type: as in `dot`.
-      _dot_general: what multiplies two operands, in the place of `lax.dot_general`.
+      _dot_general: a function that multiplies two operands instead of `lax.dot_general`.
     Returns: array with the axes of the result.
-    Raises: ValueError: letters and axes don't fit.
+    Raises: ValueError: letters and axes do not match.
     Example:
       >>> np.einsum("ij,jk->ik", np.ones((2, 3)), np.ones((3, 4))).shape
       (2, 4)
@@ -276,25 +289,25 @@ def einsum(
     )
     sizes = sizes_of("einsum", terms, [v.shape for v in values])
     path = tuple(_path("einsum", optimize, terms, output, sizes))
-    wanted = wanted_dtype("einsum", preferred_element_type)
-    if wanted is not None and dtypes.is_bool(values[0].dtype):
-        values = [cast(v, wanted) for v in values]
+    dtype = wanted_dtype("einsum", preferred_element_type)
+    if dtype is not None and dtypes.is_bool(values[0].dtype):
+        values = [cast(v, dtype) for v in values]
     if _dot_general is dot_general:
         return _contracted(
-            *values, terms=tuple(terms), output=output, path=path, precision=precision, dtype=wanted
+            *values, terms=tuple(terms), output=output, path=path, precision=precision, dtype=dtype
         )
-    product = functools.partial(_products_by, _dot_general, precision, wanted)
-    return _combined(*values, terms=terms, output=output, path=path, dtype=wanted, product=product)
+    product = functools.partial(_products_by, _dot_general, precision, dtype)
+    return _combined(*values, terms=terms, output=output, path=path, dtype=dtype, product=product)
 
 
 @composite
 def _contracted(
     *values: Any, terms: Any, output: str, path: Any, precision: Any, dtype: Any
 ) -> Any:
-    sums = None if dtype is None or narrower(values[0].dtype, dtype) else dtype
+    sum_dtype = None if dtype is None or narrower(values[0].dtype, dtype) else dtype
 
-    def product(x: Any, p: str, y: Any, q: str, kept: set[str]) -> Any:
-        return _product(x, p, y, q, kept, precision, sums)
+    def product(x: Any, p: str, y: Any, q: str, needed: set[str]) -> Any:
+        return _product(x, p, y, q, needed, precision, sum_dtype)
 
     return _combined(*values, terms=terms, output=output, path=path, dtype=dtype, product=product)
 
@@ -304,15 +317,15 @@ def _combined(*values: Any, terms: Any, output: str, path: Any, dtype: Any, prod
     sizes = sizes_of("einsum", terms, [v.shape for v in values])
     pairs = list(zip(values, terms, strict=True))
     for step in path:
-        chosen: list[Any] = [pairs[k] for k in step]
+        operands: list[Any] = [pairs[k] for k in step]
         pairs = [p for k, p in enumerate(pairs) if k not in step]
-        kept = set(output).union(*(t for _, t in pairs))
-        while len(chosen) > 1:
-            later = kept.union(*(t for _, t in chosen[2:]))
-            (x, p), (y, q) = chosen[:2]
-            chosen[:2] = [product(x, p, y, q, later)]
-        x, p = chosen[0]
-        pairs.append(_reduced(x, p, kept))
+        needed = set(output).union(*(t for _, t in pairs))
+        while len(operands) > 1:
+            later = needed.union(*(t for _, t in operands[2:]))
+            (x, p), (y, q) = operands[:2]
+            operands[:2] = [product(x, p, y, q, later)]
+        x, p = operands[0]
+        pairs.append(_reduced(x, p, needed))
     x, term = pairs[0]
     x, term = _reduced(x, term, set(output))
     if term != output:
@@ -322,8 +335,8 @@ def _combined(*values: Any, terms: Any, output: str, path: Any, dtype: Any, prod
     return x if dtype is None else cast(x, dtype)
 
 
-def _reduced(x: Any, term: str, kept: set[str]) -> tuple[Any, str]:
-    """Diagonals taken of letters that are repeated, sums over those that nothing else needs."""
+def _reduced(x: Any, term: str, needed: set[str]) -> tuple[Any, str]:
+    """Takes the diagonals of repeated letters, and sums over letters that are not needed."""
     for c in dict.fromkeys(term):
         while term.count(c) > 1:
             i = term.index(c)
@@ -335,68 +348,77 @@ def _reduced(x: Any, term: str, kept: set[str]) -> tuple[Any, str]:
                 x = structural.widen(x, (*x.shape[:-2], max(n, m), max(n, m)))
             x = _diagonal(x, offset=0)
             term = "".join(term[k] for k in order[:-2]) + c
-    axes = tuple(i for i, c in enumerate(term) if c not in kept)
+    axes = tuple(i for i, c in enumerate(term) if c not in needed)
     if axes:
         x = some(x, axes) if dtypes.is_bool(x.dtype) else sum(x, axes, promote_integers=False)
-        term = "".join(c for c in term if c in kept)
+        term = "".join(c for c in term if c in needed)
     return x, term
 
 
 def _product(
     x: Any,
-    p: str,
+    term_x: str,
     y: Any,
-    q: str,
-    kept: set[str],
+    term_y: str,
+    needed: set[str],
     precision: Any,
     dtype: Any,
 ) -> tuple[Any, str]:
-    """The product of two operands, summed over what they alone share."""
-    x, p, y, q, term, dims = _matched(x, p, y, q, kept)
+    """The product of two operands, summed over the letters that only these two share."""
+    x, term_x, y, term_y, term, dims = _matched(x, term_x, y, term_y, needed)
     if dims is None:
-        return _multiplied(x, p, y, q, term), term
+        return _multiplied(x, term_x, y, term_y, term), term
     return contracted("einsum", x, y, dims, precision, dtype), term
 
 
 def _products_by(
-    multiply: Any, precision: Any, dtype: Any, x: Any, p: str, y: Any, q: str, kept: set[str]
+    multiply: Any,
+    precision: Any,
+    dtype: Any,
+    x: Any,
+    term_x: str,
+    y: Any,
+    term_y: str,
+    needed: set[str],
 ) -> tuple[Any, str]:
-    """As `_product`, by a user's function."""
-    x, p, y, q, term, dims = _matched(x, p, y, q, kept)
+    """As `_product`, with a user's function in place of dot_general."""
+    x, term_x, y, term_y, term, dims = _matched(x, term_x, y, term_y, needed)
     if dims is None:
-        return _multiplied(x, p, y, q, term), term
+        return _multiplied(x, term_x, y, term_y, term), term
     return multiply(x, y, dims, precision=precision, preferred_element_type=dtype), term
 
 
-def _matched(x: Any, p: str, y: Any, q: str, kept: set[str]) -> tuple[Any, str, Any, str, str, Any]:
+def _matched(
+    x: Any, term_x: str, y: Any, term_y: str, needed: set[str]
+) -> tuple[Any, str, Any, str, str, Any]:
     """Two operands whose common axes fit, with their letters, the letters of their product, and
     the dimension numbers of a dot_general; `None` if the product is elementwise."""
-    if x.dtype != y.dtype:  # one is a product already, of the dtype wished for
+    if x.dtype != y.dtype:  # one is a product already, in the preferred dtype
         common = dtypes.promote_types(x.dtype, y.dtype)
         x, y = cast(x, common), cast(y, common)
-    x, p = _reduced(x, p, kept | set(q))
-    y, q = _reduced(y, q, kept | set(p))
-    for c in p:  # a length of one against a longer one is broadcast: no real pair of axes
-        if c in q and x.shape[p.index(c)] != y.shape[q.index(c)]:
-            if x.shape[p.index(c)] == 1:
-                x, p = _squeezed(x, p, c)
+    x, term_x = _reduced(x, term_x, needed | set(term_y))
+    y, term_y = _reduced(y, term_y, needed | set(term_x))
+    for c in term_x:  # a length of one against a longer one is broadcast: no real pair of axes
+        if c in term_y and x.shape[term_x.index(c)] != y.shape[term_y.index(c)]:
+            if x.shape[term_x.index(c)] == 1:
+                x, term_x = _squeezed(x, term_x, c)
             else:
-                y, q = _squeezed(y, q, c)
-    x, p = _reduced(x, p, kept | set(q))
-    y, q = _reduced(y, q, kept | set(p))
-    shared = [c for c in p if c in q]
-    summed = [c for c in shared if c not in kept]
-    batch = [c for c in shared if c in kept]
-    rest_p = [c for c in p if c not in shared]
-    rest_q = [c for c in q if c not in shared]
-    term = "".join((*batch, *rest_p, *rest_q))
-    if not summed and (not rest_p or not rest_q):  # elementwise: no product of matrices
-        return x, p, y, q, term, None
+                y, term_y = _squeezed(y, term_y, c)
+    x, term_x = _reduced(x, term_x, needed | set(term_y))
+    y, term_y = _reduced(y, term_y, needed | set(term_x))
+    shared = [c for c in term_x if c in term_y]
+    summed = [c for c in shared if c not in needed]
+    batch = [c for c in shared if c in needed]
+    rest_x = [c for c in term_x if c not in shared]
+    rest_y = [c for c in term_y if c not in shared]
+    term = "".join((*batch, *rest_x, *rest_y))
+    if not summed and (not rest_x or not rest_y):  # elementwise: no product of matrices
+        return x, term_x, y, term_y, term, None
     dims = (
-        (tuple(p.index(c) for c in summed), tuple(q.index(c) for c in summed)),
-        (tuple(p.index(c) for c in batch), tuple(q.index(c) for c in batch)),
+        (tuple(term_x.index(c) for c in summed), tuple(term_y.index(c) for c in summed)),
+        (tuple(term_x.index(c) for c in batch), tuple(term_y.index(c) for c in batch)),
     )
-    return x, p, y, q, term, dims
+    return x, term_x, y, term_y, term, dims
 
 
 def _squeezed(x: Any, term: str, c: str) -> tuple[Any, str]:
@@ -404,12 +426,12 @@ def _squeezed(x: Any, term: str, c: str) -> tuple[Any, str]:
     return structural.reshape(x, shape=(*x.shape[:i], *x.shape[i + 1 :])), term[:i] + term[i + 1 :]
 
 
-def _multiplied(x: Any, p: str, y: Any, q: str, term: str) -> Any:
-    def aligned(v: Any, own: str) -> Any:
-        order = tuple(own.index(c) for c in term if c in own)
+def _multiplied(x: Any, term_x: str, y: Any, term_y: str, term: str) -> Any:
+    def aligned(v: Any, term_v: str) -> Any:
+        order = tuple(term_v.index(c) for c in term if c in term_v)
         v = structural.transpose(v, permutation=order) if order != tuple(range(v.ndim)) else v
         lengths = iter(v.shape)
-        shape = tuple(next(lengths) if c in own else 1 for c in term)
+        shape = tuple(next(lengths) if c in term_v else 1 for c in term)
         return structural.reshape(v, shape=shape) if shape != v.shape else v
 
-    return arithmetic.mul(aligned(x, p), aligned(y, q))
+    return arithmetic.mul(aligned(x, term_x), aligned(y, term_y))

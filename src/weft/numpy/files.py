@@ -1,4 +1,4 @@
-"""Arrays in NumPy's files. Nothing in a file is ever executed."""
+"""Arrays in NumPy's files: save, savez, load. Pickles are refused, so loading never runs code."""
 
 import os
 from typing import IO, Any
@@ -15,21 +15,23 @@ __all__ = ["load", "save", "savez"]
 
 File = str | os.PathLike[str] | IO[bytes]
 
-# NumPy's format has no names for these: their bits are written, and the name goes into the dtype.
-_BITS = {d.name: d for d in (*dtypes.SMALL_FLOATS, *dtypes.SMALL_INTS, np.dtype(dtypes.bfloat16))}
+# NumPy's format cannot name these dtypes: a field of raw bytes has the dtype's name.
+_UNNAMED_DTYPES = {
+    d.name: d for d in (*dtypes.SMALL_FLOATS, *dtypes.SMALL_INTS, np.dtype(dtypes.bfloat16))
+}
 
 
-def _plain(x: Any) -> np.ndarray:
+def _storable(x: Any) -> np.ndarray:
     host = np.asarray(x)
-    if host.dtype.name in _BITS:
+    if host.dtype.name in _UNNAMED_DTYPES:
         return host.view(np.dtype([(host.dtype.name, f"V{host.dtype.itemsize}")]))
     return host
 
 
 def _restored(host: Any) -> Array:
     names = host.dtype.names
-    if names and len(names) == 1 and names[0] in _BITS:
-        host = host.view(_BITS[names[0]])
+    if names and len(names) == 1 and names[0] in _UNNAMED_DTYPES:
+        host = host.view(_UNNAMED_DTYPES[names[0]])
     return array(host)
 
 
@@ -40,12 +42,12 @@ def save(file: File, arr: Any, allow_pickle: bool = False) -> None:
     Args:
       file: a path, or a file open for writing bytes.
       arr: an array.
-      allow_pickle: for NumPy's sake; nothing is pickled.
+      allow_pickle: ignored; nothing is pickled.
     Example:
       >>> import io; f = io.BytesIO(); np.save(f, np.arange(3)); _ = f.seek(0); np.load(f)
       Array([0, 1, 2], dtype=int32)
     """
-    np.save(file, _plain(value("save", arr, "arr")), allow_pickle=False)
+    np.save(file, _storable(value("save", arr, "arr")), allow_pickle=False)
 
 
 @located
@@ -57,21 +59,21 @@ def savez(file: File, *args: Any, **kwds: Any) -> None:
       args: arrays, which are named arr_0, arr_1, ….
       kwds: arrays by name.
     """
-    named: Any = {k: _plain(value("savez", v, k)) for k, v in kwds.items()}
+    named: Any = {k: _storable(value("savez", v, k)) for k, v in kwds.items()}
     np.savez(  # type: ignore[misc]
-        file, *(_plain(value("savez", v, f"argument {i}")) for i, v in enumerate(args)), **named
+        file, *(_storable(value("savez", v, f"argument {i}")) for i, v in enumerate(args)), **named
     )
 
 
 @located
 def load(file: File, *args: Any, **kwargs: Any) -> Any:
-    """Reads an array, or several, from a file in NumPy's format.
+    """Reads one or several arrays from a file in NumPy's format.
 
     Args:
       file: a path, or a file open for reading bytes.
       args, kwargs: as in `numpy.load`; files with pickled objects are refused.
-    Returns: array; for an .npz file NumPy's mapping of names to NumPy arrays.
-    Raises: ValueError: not such a file, or one with pickled objects.
+    Returns: array; for an .npz file NumPy's mapping from names to NumPy arrays.
+    Raises: ValueError: the file has another format, or contains pickled objects.
     """
     if kwargs.pop("allow_pickle", False) or (len(args) > 1 and args[1]):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""A function between points that it is known at."""
+"""Linear interpolation between points: interp."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from ..core.source import located
 from ..errors import ShapeError
 from ..primitives import arithmetic, comparison, selection, sorting as sorting_primitive
 from ..typing import ArrayLike
-from .axis_choices import gather_along
+from .axis_gathers import gather_along
+from .extrema import clip
 from .joining import concatenate
 from .plans import composite
 from .promotion import cast, inexact, promote_values, value
-from .rounding import clip
 from .sorting import searchsorted
 
 __all__ = ["interp"]
@@ -26,15 +26,15 @@ def interp(
     right: ArrayLike | str | None = None,
     period: ArrayLike | None = None,
 ) -> Array:
-    """A function given by points, with straight lines between them.
+    """One-dimensional linear interpolation.
 
     Args:
-      x: where to evaluate: array of any shape.
-      xp: array [n] of coordinates that rise.
-      fp: array [n] of values.
-      left, right: the values outside; by default those of the first and last point; 'extrapolate'
+      x: array of any shape: the points at which to interpolate.
+      xp: array [n] of increasing coordinates.
+      fp: array [n] of the values at `xp`.
+      left, right: the values outside `xp`; by default the first and last value; 'extrapolate'
         continues the lines.
-      period: the coordinates are taken modulo this; `left` and `right` don't count then.
+      period: the period of the coordinates; `left` and `right` are then ignored.
     Returns: array of the shape of `x`.
     Example:
       >>> np.interp(0.5, np.array([0.0, 1.0]), np.array([10.0, 20.0]))
@@ -44,7 +44,7 @@ def interp(
     values = inexact("interp", fp)
     if coordinates.ndim != 1 or coordinates.shape != values.shape:
         raise ShapeError(
-            f"interp: xp and fp must be arrays of one length; got {coordinates.aval} and "
+            f"interp: xp and fp must be arrays of equal length; got {coordinates.aval} and "
             f"{values.aval}"
         )
     for name, edge in (("left", left), ("right", right)):
@@ -59,40 +59,40 @@ def interp(
         coordinates = concatenate([coordinates[-1:] - span, coordinates, coordinates[:1] + span])
         values = concatenate([values[-1:], values, values[:1]])
         left = right = "extrapolate"
-    places: Any = searchsorted(coordinates, points, side="right")
+    positions: Any = searchsorted(coordinates, points, side="right")
     sides = [e if e is None or isinstance(e, str) else "given" for e in (left, right)]
-    given = [
+    edges = [
         value("interp", edge, "left or right")
         for edge, side in zip((left, right), sides, strict=True)
         if side == "given"
     ]
-    return _between(points, coordinates, values, places, *given, left=sides[0], right=sides[1])
+    return _between(points, coordinates, values, positions, *edges, left=sides[0], right=sides[1])
 
 
 @composite
 def _between(
-    points: Any, coordinates: Any, values: Any, places: Any, *given: Any, left: Any, right: Any
+    points: Any, coordinates: Any, values: Any, positions: Any, *edges: Any, left: Any, right: Any
 ) -> Any:
-    """Straight lines at points, of which the places among the coordinates are known.
+    """Linear interpolation at points whose positions among the coordinates are known.
 
     Args:
-      given: the values outside on the left and on the right, as far as they were given.
+      edges: the values outside on the left and on the right, as far as they are given.
       left, right: 'given', 'extrapolate', or None for the value at the first or last point.
     """
     n = coordinates.size
-    i = clip(places, 1, max(n - 1, 1))
+    i = clip(positions, 1, max(n - 1, 1))
     before = i - 1
     x0, f0 = gather_along(coordinates, before), gather_along(values, before)
     dx = gather_along(coordinates, i) - x0
     df = gather_along(values, i) - f0
-    flat = comparison.eq(dx, literal(0.0, dx.dtype))
-    safe = selection.select_n(flat, dx, literal(1.0, dx.dtype))
-    result = selection.select_n(flat, f0 + (points - x0) / safe * df, f0 + 0 * points)
+    is_vertical = comparison.eq(dx, literal(0.0, dx.dtype))
+    safe = selection.select_n(is_vertical, dx, literal(1.0, dx.dtype))
+    result = selection.select_n(is_vertical, f0 + (points - x0) / safe * df, f0 + 0 * points)
     if left != "extrapolate":
-        edge = given[0] if left else values[0]
+        edge = edges[0] if left else values[0]
         result = _outside(comparison.lt(points, coordinates[0]), result, edge)
     if right != "extrapolate":
-        edge = given[-1] if right else values[-1]
+        edge = edges[-1] if right else values[-1]
         result = _outside(comparison.gt(points, coordinates[n - 1]), result, edge)
     return result
 
@@ -102,5 +102,5 @@ def _outside(flag: Any, result: Any, edge: Any) -> Any:
 
 
 def sorted_pairs(keys: Any, values: Any) -> tuple[Any, Any]:
-    """Two arrays of one axis, sorted by the first."""
+    """Two vectors, sorted by the first."""
     return tuple(sorting_primitive.sort(keys, values, dimension=0, is_stable=True, num_keys=1))  # type: ignore[return-value]

@@ -10,10 +10,10 @@ from ..config import caches, thread
 from ..core.array import Array, as_value, literal, literals_of
 from ..core.caching import remember_under
 from ..core.primitive import Primitive
-from ..core.source import note_user_line
 from ..core.trace import Params, current
 from ..core.value import Value
 from ..typing import ArrayLike
+from ..user_lines import note_user_line
 from .plans import composite, computing, operation_plan, plan_of, plan_table
 from .promotion import SCALARS, check_ranks, fits, is_operand, promote_values, strong, value
 from .ufunc_options import check_options
@@ -33,17 +33,17 @@ def binary(
     of_complex: Callable[[Value, Value], Value] | None = None,
     beyond: Callable[[str, Any, Any], Value | None] | None = None,
 ) -> BinaryFunction:
-    """A function of two operands with promotion, applying one primitive.
+    """Makes a public function of two operands, which promotes them and applies one primitive.
 
     Args:
       to_inexact, to_number: as in `promote_values`.
-      operator: return `NotImplemented` for an operand that is no array, as Python's operators do.
-      of_complex: does the work for complex numbers, if the primitive can't.
-      beyond: the result where a Python integer doesn't fit the other operand's dtype, if there is
-        one: (name, operands).
+      operator: return `NotImplemented` for other operands, as Python's operators do.
+      of_complex: the function for complex numbers, if the primitive does not support them.
+      beyond: (name, operands) -> the result for a Python integer that is out of range for the dtype
+        of the other operand, or `None`.
     """
-    # (aval, aval) -> plan. A Python scalar is known by its class: then with the plan are the dtype
-    # that the scalar takes and the literals of that dtype.
+    # (aval, aval) -> plan. A Python scalar is keyed by its class; the entry then also has the dtype
+    # of the scalar and the cached literals of that dtype.
     table = plan_table()
 
     def function(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
@@ -103,7 +103,7 @@ def planned_pair(
     x: Any,
     y: Any,
 ) -> Any:
-    """The result of a function that `binary` made, in the general way, which leaves a plan."""
+    """The result of a function from `binary` for new types; keeps a plan for them."""
     state = thread.switches
     x = x if x.__class__ in SCALARS else value(name, x, "x1")
     y = y if y.__class__ in SCALARS else value(name, y, "x2")
@@ -146,7 +146,7 @@ def unary(
     to_inexact: bool = False,
     params: Params = (),
 ) -> UnaryFunction:
-    """A function of one operand applying one primitive, as `binary`."""
+    """Makes a public function of one operand, which applies one primitive; as `binary`."""
     table = plan_table()
 
     def function(x: Any, /, out: Any = None, **options: Any) -> Any:
@@ -190,7 +190,7 @@ def derived(
     operator: bool = False,
     evaluate: Callable[..., Any] | None = None,
 ) -> BinaryFunction:
-    """A function of two operands with promotion, made of several primitives; as `binary`.
+    """Makes a public function of two operands from several primitives; as `binary`.
 
     Args:
       evaluate: as in `composite`.
@@ -206,7 +206,9 @@ def derived(
             if thread.numpy_rank_promotion != "allow":
                 check_ranks(name, x1, x2)
             x, y = promote_values(name, x1, x2, to_inexact=to_inexact, to_number=to_number)
-            if x.aval.weak_type is not y.aval.weak_type:  # else a weak operand may decide
+            if (
+                x.aval.weak_type is not y.aval.weak_type
+            ):  # otherwise a weak operand decides the dtype
                 x, y = strong(x), strong(y)
             return call(x, y)
         except (TypeError, ValueError) as error:
@@ -216,7 +218,7 @@ def derived(
     return described(public, name, doc)
 
 
-_OF_OPERANDS = {
+_SIGNATURES = {
     (names, named): inspect.Signature(
         [
             inspect.Parameter(
@@ -232,16 +234,43 @@ _OF_OPERANDS = {
     )
     for names, named in ((("x",), False), (("x1", "x2"), False), (("x1", "x2"), True))
 }
-"""The signatures that are shown, of operands only: they are what a rule for derivatives gets."""
+"""The visible signatures: operands only, as derivative rules receive them."""
 
 
 def described(function: Any, name: str, doc: str) -> Any:
-    """A made function with its name, docstring and module."""
+    """Gives a function its name, docstring and module."""
     function.__name__ = function.__qualname__ = name
     code = function.__code__
     operands = code.co_varnames[: code.co_varnames.index("out")]
-    function.__signature__ = _OF_OPERANDS[operands, not code.co_posonlyargcount]
-    function.__module__ = sys._getframe(2).f_globals["__name__"]  # that of the maker's caller
+    function.__signature__ = _SIGNATURES[operands, not code.co_posonlyargcount]
+    function.__module__ = sys._getframe(2).f_globals["__name__"]  # the module that calls the maker
     if doc:
         function.__doc__ = doc
     return function
+
+
+def one(summary: str, example: str, result: str, *, note: str = "") -> str:
+    """The docstring of a public function of one operand."""
+    about = note or "integers and booleans become float32."
+    return f"""{summary}
+
+    Args:
+      x: array of any shape; {about}
+    Returns: array of the shape of `x`.
+    Example:
+      >>> {example}
+      {result}
+    """
+
+
+def two(summary: str, example: str, result: str, *, note: str = "") -> str:
+    """The docstring of a public function of two operands."""
+    return f"""{summary}
+
+    Args:
+      x1, x2: arrays that broadcast together; they are promoted to one dtype.{note}
+    Returns: array of the broadcast shape.
+    Example:
+      >>> {example}
+      {result}
+    """

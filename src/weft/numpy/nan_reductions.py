@@ -1,4 +1,8 @@
-"""Reductions that leave NaNs out."""
+"""Reductions that ignore NaNs: nansum, nanprod, nanmax, nanmin, nanargmax, nanargmin, nanmean,
+nanvar, nanstd, nancumsum, nancumprod.
+
+NaNs are replaced by the identity of the reduction, or left out of the count.
+"""
 
 import math
 from typing import Any
@@ -7,11 +11,11 @@ from ..core.array import Array, literal
 from ..core.source import located
 from ..primitives import bitwise, comparison, cumulative, selection
 from ..typing import ArrayLike, Axes, Axis, DTypeLike
-from .means import mean, std, var
+from .cumulative import accumulate
 from .promotion import no_out, value
-from .reductions import all, max, min, prod, sum
+from .reductions import all, argmax, argmin, max, min, prod, sum
 from .rounding import is_whole
-from .running import argmax, argmin, running
+from .statistics import mean, std, var
 
 __all__ = [
     "nanargmax",
@@ -28,13 +32,13 @@ __all__ = [
 ]
 
 
-def replaced(name: str, a: Any, number: Any) -> tuple[Any, Any]:
-    """(the array with a number in the place of NaNs, where these are or `None` if it has none)."""
+def replaced(name: str, a: Any, replacement: Any) -> tuple[Any, Any]:
+    """The array with NaNs replaced by a number, and the mask of NaNs (`None` for integers)."""
     x = value(name, a, "a")
     if is_whole(x):
         return x, None
     nans = comparison.ne(x, x)
-    return selection.select_n(nans, x, literal(number, x.aval.dtype)), nans
+    return selection.select_n(nans, x, literal(replacement, x.aval.dtype)), nans
 
 
 @located
@@ -47,7 +51,7 @@ def nansum(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Sum over axes, NaNs left out.
+    """Sum over axes that ignores NaNs.
 
     Args: as in `sum`.
     Example:
@@ -67,7 +71,7 @@ def nanprod(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Product over axes, NaNs left out.
+    """Product over axes that ignores NaNs.
 
     Args: as in `prod`.
     Example:
@@ -105,7 +109,7 @@ def nanmax(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Maximum over axes, NaNs left out; NaN where there is nothing else.
+    """Maximum over axes that ignores NaNs; NaN where all elements are NaN.
 
     Args: as in `max`.
     Example:
@@ -124,7 +128,7 @@ def nanmin(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Minimum over axes, NaNs left out; NaN where there is nothing else.
+    """Minimum over axes that ignores NaNs; NaN where all elements are NaN.
 
     Args: as in `max`.
     Example:
@@ -134,7 +138,7 @@ def nanmin(
     return _extreme("nanmin", min, math.inf, a, axis, out, keepdims, initial, where)
 
 
-def _place(
+def _index_of_extreme(
     name: str, function: Any, number: float, a: Any, axis: Any, out: Any, keepdims: Any
 ) -> Any:
     no_out(name, out)
@@ -150,38 +154,38 @@ def _place(
 def nanargmax(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Index of the first maximum, NaNs left out; -1 where there is nothing else.
+    """Index of the first maximum, ignoring NaNs; -1 where all elements are NaN.
 
     Args: as in `argmax`.
     Example:
       >>> np.nanargmax(np.array([np.nan, 1.0]))
       Array(1, dtype=int32)
     """
-    return _place("nanargmax", argmax, -math.inf, a, axis, out, keepdims)
+    return _index_of_extreme("nanargmax", argmax, -math.inf, a, axis, out, keepdims)
 
 
 @located
 def nanargmin(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Index of the first minimum, NaNs left out; -1 where there is nothing else.
+    """Index of the first minimum, ignoring NaNs; -1 where all elements are NaN.
 
     Args: as in `argmax`.
     Example:
       >>> np.nanargmin(np.array([np.nan, 1.0]))
       Array(1, dtype=int32)
     """
-    return _place("nanargmin", argmin, math.inf, a, axis, out, keepdims)
+    return _index_of_extreme("nanargmin", argmin, math.inf, a, axis, out, keepdims)
 
 
 def _mask(name: str, a: Any, where: Any) -> tuple[Any, Any]:
-    """The array without NaNs, and which elements count."""
+    """The array with NaNs replaced by 0, and the mask of the elements to include."""
     x, nans = replaced(name, a, 0)
     if nans is None:
         return x, where
-    numbers = bitwise.bitwise_not(nans)
-    return x, numbers if where is None else bitwise.bitwise_and(
-        numbers, value(name, where, "where")
+    not_nan = bitwise.bitwise_not(nans)
+    return x, not_nan if where is None else bitwise.bitwise_and(
+        not_nan, value(name, where, "where")
     )
 
 
@@ -194,7 +198,7 @@ def nanmean(
     keepdims: bool = False,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Mean over axes, NaNs left out.
+    """Arithmetic mean over axes that ignores NaNs.
 
     Args: as in `mean`.
     Example:
@@ -218,7 +222,7 @@ def nanvar(
     *,
     correction: float | None = None,
 ) -> Array:
-    """Variance over axes, NaNs left out.
+    """Variance over axes that ignores NaNs.
 
     Args: as in `var`.
     Example:
@@ -242,7 +246,7 @@ def nanstd(
     *,
     correction: float | None = None,
 ) -> Array:
-    """Standard deviation over axes, NaNs left out.
+    """Standard deviation over axes that ignores NaNs.
 
     Args: as in `var`.
     Example:
@@ -257,7 +261,7 @@ def nanstd(
 def nancumsum(
     a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Running sum, NaNs counted as 0.
+    """Cumulative sum that treats NaNs as 0.
 
     Args: as in `cumsum`.
     Example:
@@ -265,14 +269,14 @@ def nancumsum(
       Array([1., 1., 3.], dtype=float32)
     """
     no_out("nancumsum", out)
-    return running("nancumsum", cumulative.cumsum, replaced("nancumsum", a, 0)[0], axis, dtype)
+    return accumulate("nancumsum", cumulative.cumsum, replaced("nancumsum", a, 0)[0], axis, dtype)
 
 
 @located
 def nancumprod(
     a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Running product, NaNs counted as 1.
+    """Cumulative product that treats NaNs as 1.
 
     Args: as in `cumsum`.
     Example:
@@ -280,4 +284,6 @@ def nancumprod(
       Array([2., 2., 6.], dtype=float32)
     """
     no_out("nancumprod", out)
-    return running("nancumprod", cumulative.cumprod, replaced("nancumprod", a, 1)[0], axis, dtype)
+    return accumulate(
+        "nancumprod", cumulative.cumprod, replaced("nancumprod", a, 1)[0], axis, dtype
+    )

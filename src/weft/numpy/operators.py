@@ -1,8 +1,8 @@
-"""The operators and methods of arrays. Fills the second hook: `Value.operators`.
+"""The operators and methods of arrays, `Value.operators`.
 
-Operators give way (`NotImplemented`) to operands that are no arrays, as Python's should; the
-functions of the same names in other modules refuse them. The operators are here; methods are found
-in the modules of the functions they are, when first used.
+Operators return `NotImplemented` for operands that are not arrays, as Python's should; the
+functions of the same names in other modules raise an error. Operators are defined here; methods are
+functions of other modules, which are imported when a method is first used.
 """
 
 import sys
@@ -11,10 +11,7 @@ from typing import Any
 from ..core.value import Value, fill_operators
 from ..lazy import Deferred, exports
 from ..primitives import arithmetic, bitwise, comparison, structural
-from . import logic
-from .beyond import compared
-from .bits import _right_shift
-from .elementwise import (
+from .arithmetic import (
     _divmod,
     _floor_divide,
     _host_floor_divide,
@@ -26,6 +23,8 @@ from .elementwise import (
     negative as negative,
     positive as positive,
 )
+from .bitwise import _right_shift
+from .comparison import compared, in_order
 from .makers import binary, derived
 from .promotion import is_operand
 
@@ -47,10 +46,10 @@ left_shift = binary(bitwise.shift_left, "left_shift", to_number=True, operator=T
 right_shift = derived(_right_shift, "right_shift", to_number=True, operator=True)
 equal = binary(comparison.eq, "equal", operator=True, beyond=compared)
 not_equal = binary(comparison.ne, "not_equal", operator=True, beyond=compared)
-less = logic.in_order("less", comparison.lt, comparison.lt, "", operator=True)
-less_equal = logic.in_order("less_equal", comparison.le, comparison.lt, "", operator=True)
-greater = logic.in_order("greater", comparison.gt, comparison.gt, "", operator=True)
-greater_equal = logic.in_order("greater_equal", comparison.ge, comparison.gt, "", operator=True)
+less = in_order("less", comparison.lt, comparison.lt, "", operator=True)
+less_equal = in_order("less_equal", comparison.le, comparison.lt, "", operator=True)
+greater = in_order("greater", comparison.gt, comparison.gt, "", operator=True)
+greater_equal = in_order("greater_equal", comparison.ge, comparison.gt, "", operator=True)
 
 
 def power(x: Any, y: Any) -> Any:
@@ -77,24 +76,26 @@ def namespace(api_version: str | None = None) -> Any:
 _, __getattr__, __dir__ = exports(
     "weft.numpy",
     {
-        "array_methods": "byteswap to_device",
+        "array_methods": "byteswap to_device view",
         "at": "at",
-        "bits": "invert",
+        "bitwise": "invert",
+        "complex_numbers": "conjugate imag real",
         "creation": "astype copy",
-        "elementwise": "conjugate imag real",
-        "indexing": "getitem nonzero unstack",
+        "cumulative": "cumprod cumsum",
+        "extrema": "clip",
+        "indexing": "getitem nonzero",
         "matrices": "diagonal trace",
-        "means": "mean std var",
         "printing": "array_repr array_str",
         "products": "dot multiply_matrices",
-        "reductions": "all any max min prod ptp sum",
-        "repeating": "repeat",
-        "rounding": "clip round",
-        "running": "argmax argmin cumprod cumsum",
+        "reductions": "all any argmax argmin max min prod ptp sum",
+        "rounding": "round",
+        "selection": "choose",
         "shapes": "matrix_transpose ravel reshape squeeze swapaxes transpose",
         "sorting": "argpartition argsort searchsorted sort",
-        "taking": "choose compress take",
-        "views": "view",
+        "splitting": "unstack",
+        "statistics": "mean std var",
+        "taking": "compress take",
+        "tiling": "repeat",
     },
     into=__name__,
 )

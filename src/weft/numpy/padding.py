@@ -1,4 +1,4 @@
-"""pad, in all of NumPy's modes."""
+"""Padding of arrays: pad, in all of NumPy's modes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,17 +9,17 @@ from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
 from ..errors import ShapeError
-from ..lax.axis_slices import slice_along
+from ..lax.axes import slice_along
 from ..primitives import arithmetic, slicing, structural
 from ..typing import ArrayLike
 from .axes import one_axis, whole_number
-from .axis_choices import take_known
-from .means import mean
+from .axis_gathers import take_known
 from .promotion import cast, value
 from .ranges import linspace
 from .reductions import max, min
 from .rounding import rint
 from .sorting import sort
+from .statistics import mean
 
 __all__ = ["pad"]
 
@@ -42,15 +42,16 @@ _OPTIONS = {
 def pad(
     array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any
 ) -> Array:
-    """The array with more elements around it.
+    """Pads an array.
 
     Args:
       array: array of any shape.
-      pad_width: how many: an int, (before, after) for all axes, or a pair for each axis.
+      pad_width: the number of elements to add: an int, (before, after) for all axes, or such a pair
+        for each axis.
       mode: 'constant' (constant_values=0), 'empty' (zeros), 'edge', 'reflect' and 'symmetric'
         (reflect_type='even' or 'odd'), 'wrap', 'linear_ramp' (end_values=0), 'maximum', 'minimum',
-        'mean', 'median' (stat_length=None); or a function `(row, (before, after), axis, kwargs)`
-        that returns the padded row.
+        'mean', 'median' (stat_length=None); or a function `(vector, (before, after), axis,
+        kwargs)` that returns the padded vector.
       kwargs: the option of the mode: a number, a pair, or a pair for each axis.
     Returns: array with longer axes.
     Example:
@@ -73,16 +74,18 @@ def pad(
         return _constant(x, widths, kwargs.get("constant_values", 0))
     for axis, (before, after) in enumerate(widths):
         if not x.shape[axis] and (before or after):
-            raise ShapeError(
-                f"pad: mode {mode!r} can't make elements for the empty axis {axis} of {x.aval}"
-            )
+            raise ShapeError(f"pad: mode {mode!r} cannot pad the empty axis {axis} of {x.aval}")
     if mode in ("edge", "wrap", "reflect", "symmetric"):
-        kind = kwargs.get("reflect_type", "even")
-        if kind not in ("even", "odd"):
-            raise ValueError(f"pad: reflect_type must be 'even' or 'odd'; got {kind!r}")
+        reflect_type = kwargs.get("reflect_type", "even")
+        if reflect_type not in ("even", "odd"):
+            raise ValueError(f"pad: reflect_type must be 'even' or 'odd'; got {reflect_type!r}")
         for axis, pair in enumerate(widths):
             if any(pair):
-                x = _odd(x, axis, pair, mode) if kind == "odd" else _by_index(x, axis, pair, mode)
+                x = (
+                    _odd(x, axis, pair, mode)
+                    if reflect_type == "odd"
+                    else _by_index(x, axis, pair, mode)
+                )
         return x
     if mode == "linear_ramp":
         ends = _pairs("end_values", kwargs.get("end_values", 0), x.ndim)
@@ -96,23 +99,23 @@ def pad(
     return x
 
 
-def _pairs(name: str, given: Any, ndim: int) -> list[Any]:
-    """A pair for each axis, from a number, a pair, or pairs."""
-    if isinstance(given, dict):
+def _pairs(name: str, argument: Any, ndim: int) -> list[Any]:
+    """A pair for each axis, from a number, a pair, or several pairs."""
+    if isinstance(argument, dict):
         pairs: list[Any] = [(0, 0)] * ndim
-        for axis, pair in given.items():
+        for axis, pair in argument.items():
             pairs[one_axis("pad", axis, ndim)] = (
                 (pair, pair) if not isinstance(pair, (tuple, list)) else tuple(pair)
             )
         return pairs
-    if isinstance(given, np.ndarray):
-        given = given.tolist()
-    if not isinstance(given, (tuple, list)):
-        if getattr(given, "ndim", 0):
-            given = [list(row) if row.ndim else row for row in given]
+    if isinstance(argument, np.ndarray):
+        argument = argument.tolist()
+    if not isinstance(argument, (tuple, list)):
+        if getattr(argument, "ndim", 0):
+            argument = [list(row) if row.ndim else row for row in argument]
         else:
-            return [(given, given)] * ndim
-    items = list(given)
+            return [(argument, argument)] * ndim
+    items = list(argument)
     if items and not isinstance(items[0], (tuple, list)):
         if len(items) == 1:
             return [(items[0], items[0])] * ndim
@@ -123,15 +126,15 @@ def _pairs(name: str, given: Any, ndim: int) -> list[Any]:
         if len(pairs) == len(items):
             return pairs * ndim if len(pairs) == 1 else pairs
     raise ShapeError(
-        f"pad: {name} must be a number, a pair, or a pair for each of {ndim} axes; got {given!r}"
+        f"pad: {name} must be a number, a pair, or a pair for each of {ndim} axes; got {argument!r}"
     )
 
 
 def _constant(x: Any, widths: Any, constants: Any) -> Any:
     pairs = _pairs("constant_values", constants, x.ndim)
     first = pairs[0] if pairs else (0, 0)
-    numbers = [n for pair in pairs for n in pair]
-    if all(n is first[0] or (isinstance(n, (int, float)) and n == first[0]) for n in numbers):
+    constants_ = [n for pair in pairs for n in pair]
+    if all(n is first[0] or (isinstance(n, (int, float)) and n == first[0]) for n in constants_):
         scalar = _scalar(first[0], x)
         if any(any(w) for w in widths):
             x = slicing.pad(x, scalar, padding=tuple((b, a, 0) for b, a in widths))
@@ -193,17 +196,17 @@ def _ramp(x: Any, axis: int, pair: Any, ends: Any) -> Any:
         if not count:
             continue
         edge = slice_along(x, axis, 0, 1) if at_start else slice_along(x, axis, n - 1, n)
-        flat = structural.reshape(
+        edge_values = structural.reshape(
             edge, shape=tuple(m for i, m in enumerate(edge.shape) if i != axis)
         )
-        line = linspace(_scalar(end, x), flat, count, endpoint=False, axis=axis)
+        ramp = linspace(_scalar(end, x), edge_values, count, endpoint=False, axis=axis)
         if not dtypes.is_inexact(x.dtype):
-            whole = not dtypes.is_inexact(line.dtype) or dtypes.is_bool(x.dtype)
-            line = line if whole else arithmetic.floor(line)
-        line = cast(line, x.dtype)
+            is_exact = not dtypes.is_inexact(ramp.dtype) or dtypes.is_bool(x.dtype)
+            ramp = ramp if is_exact else arithmetic.floor(ramp)
+        ramp = cast(ramp, x.dtype)
         if not at_start:
-            line = slicing.rev(line, dimensions=(axis,))
-        parts.insert(0, line) if at_start else parts.append(line)
+            ramp = slicing.rev(ramp, dimensions=(axis,))
+        parts.insert(0, ramp) if at_start else parts.append(ramp)
     return slicing.concatenate(*parts, dimension=axis) if len(parts) > 1 else x
 
 
@@ -217,19 +220,23 @@ def _statistic(x: Any, axis: int, pair: Any, counts: Any, mode: str) -> Any:
         if count < 1:
             raise ShapeError(f"pad: stat_length must be at least 1; got {count}")
         count = builtin_min(count, n)
-        part = slice_along(x, axis, 0, count) if at_start else slice_along(x, axis, n - count, n)
+        edge_part = (
+            slice_along(x, axis, 0, count) if at_start else slice_along(x, axis, n - count, n)
+        )
         if mode == "maximum":
-            edge = max(part, axis, keepdims=True)
+            edge = max(edge_part, axis, keepdims=True)
         elif mode == "minimum":
-            edge = min(part, axis, keepdims=True)
+            edge = min(edge_part, axis, keepdims=True)
         else:
-            edge = mean(part, axis, keepdims=True) if mode == "mean" else _median(part, axis)
+            edge = (
+                mean(edge_part, axis, keepdims=True) if mode == "mean" else _median(edge_part, axis)
+            )
             if dtypes.is_integer(x.dtype):
                 edge = rint(edge)
             edge = cast(edge, x.dtype)
         shape = tuple(width if i == axis else m for i, m in enumerate(edge.shape))
-        line = structural.broadcast_in_dim(edge, shape=shape, dims=tuple(range(x.ndim)))
-        parts.insert(0, line) if at_start else parts.append(line)
+        padding = structural.broadcast_in_dim(edge, shape=shape, dims=tuple(range(x.ndim)))
+        parts.insert(0, padding) if at_start else parts.append(padding)
     return slicing.concatenate(*parts, dimension=axis) if len(parts) > 1 else x
 
 
@@ -247,7 +254,7 @@ def _by_function(x: Any, widths: Any, function: Any, kwargs: Any) -> Any:
         flat = structural.reshape(
             rows, shape=(-1 if not rows.size else rows.size // rows.shape[-1], rows.shape[-1])
         )
-        results = [function(row, pair, axis, kwargs) for row in flat]
+        results = [function(vector, pair, axis, kwargs) for vector in flat]
         parts = [structural.reshape(value("pad", r), shape=(1, rows.shape[-1])) for r in results]
         rows = structural.reshape(slicing.concatenate(*parts, dimension=0), shape=rows.shape)
         x = structural.move_axis(rows, x.ndim - 1, axis)

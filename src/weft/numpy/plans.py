@@ -1,4 +1,4 @@
-"""Plans of NumPy functions: what an eager call of one signature runs, found once and kept.
+"""Plans of NumPy functions: what an eager call with given types runs, made once and kept.
 
 Functions of one primitive promote their operands and run the plan of the operation; functions of
 several, which `composite` and `planned` decorate, are staged at the first call of a signature, and
@@ -36,7 +36,7 @@ def plan_table() -> int:
 
 
 def computing() -> bool:
-    """True if operations are carried out at once here: nothing is traced, nothing watched."""
+    """True if operations run eagerly here: nothing is traced and no interpreter watches."""
     return current.trace is _base
 
 
@@ -52,10 +52,10 @@ def operation_plan(primitive: Primitive, args: Any, params: Params = ()) -> Oper
 def kept_plan(table: int, a: Any, b: Any) -> OperationPlan | None:
     """The plan kept for two operands, or `None`."""
     try:
-        found: OperationPlan | None = caches.now[table].get((a.aval, b.aval))
+        plan: OperationPlan | None = caches.now[table].get((a.aval, b.aval))
     except AttributeError:  # no values
         return None
-    return found
+    return plan
 
 
 def keep_plan(table: int, x: Any, y: Any, primitive: Primitive, params: Params) -> None:
@@ -71,7 +71,7 @@ def rearranged(
 
     Args:
       target: returns the primitive's parameters for a value and the argument; `None` if the value
-        is as wanted.
+        stays as it is.
     """
     table = plan_table()
 
@@ -108,8 +108,8 @@ def composite(
     The function returns a value or a tuple of values.
 
     Args:
-      evaluate: (*avals, **options) -> NumPy's own function for all of the work, exactly the same to
-        the bit, or `None`: what a primitive's `evaluate` rule is, where primitives need many steps.
+      evaluate: (*avals, **options) -> a NumPy function that computes the same bits in one call, or
+        `None`: the counterpart of a primitive's `evaluate` rule.
     """
     table = plan_table()
 
@@ -141,7 +141,7 @@ def planned(name: str, function: Callable[..., Array], argument: str = "a") -> C
     """`function(x, *options)` for an array of any kind, as `composite`.
 
     The first option is an axis, a tuple of axes, an exponent, or `None`; the classes of the others,
-    which are flags and numbers, don't matter.
+    which are flags and numbers, do not matter.
     """
     table = plan_table()
 
@@ -187,7 +187,7 @@ def plan_of(
 
 
 def are_few(*avals: Aval) -> bool:
-    """True for arrays that NumPy is the faster one for, of a function that takes it long."""
+    """True for arrays so small that a slow NumPy function is faster than a compiled program."""
     return max([a.size for a in avals]) <= LIMITS["other"]
 
 
@@ -195,8 +195,8 @@ def are_few(*avals: Aval) -> bool:
 
 
 def hosts_of(x: Any, y: Any) -> tuple[Any, Any] | None:
-    """The elements of two uncommitted arrays, if operations are carried out at once and the
-    elements of both are on the host already; `None` otherwise.
+    """The elements of two uncommitted arrays, if operations run eagerly and the elements of both
+    are on the host already; `None` otherwise.
     """
     if current.trace is _base and uncommitted(x) and uncommitted(y):
         hx, hy = x._host, y._host
@@ -206,8 +206,8 @@ def hosts_of(x: Any, y: Any) -> tuple[Any, Any] | None:
 
 
 def host_elements(x: Any) -> Any:
-    """The elements of an array that is anywhere, in NumPy, if it may move them now: nothing is
-    traced or watched, and no accelerator is in use. `None` otherwise."""
+    """The elements of an array as a NumPy array, if operations run eagerly and no accelerator is in
+    use; `None` otherwise."""
     if current.trace is _base and uncommitted(x) and numpy_may_compute():
         return None if is_extended(x.aval.dtype) else np.asarray(x.host())
     return None
@@ -216,7 +216,7 @@ def host_elements(x: Any) -> Any:
 def native_elements(*xs: Any) -> list[Any] | None:
     """The elements as NumPy arrays, if NumPy may compute with them now; `None` otherwise.
 
-    They are those of strong, real arrays of dtypes that are NumPy's own.
+    NumPy may compute with strong, real arrays of its own dtypes.
     """
     if any([x.aval.weak_type or not is_native(x.aval) for x in xs]):
         return None

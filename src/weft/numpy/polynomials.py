@@ -1,4 +1,5 @@
-"""Polynomials as arrays of coefficients, the highest power first."""
+"""Polynomials as arrays of coefficients, the highest power first: polyval, polyadd, polysub,
+polymul, polydiv, polyder, polyint, polyfit, poly, roots, vander, trim_zeros."""
 
 from typing import Any
 
@@ -8,26 +9,36 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
 from ..errors import ShapeError
-from ..lax.axis_slices import slice_along
-from ..primitives import arithmetic, structural
+from ..lax.axes import slice_along
+from ..primitives import arithmetic, creation, structural
+from ..primitives.selection import where
 from ..typing import ArrayLike, Axes
 from .axes import all_axes, whole_number
+from .convolution import convolve
 from .creation import array, from_numpy, zeros
-from .functional import convolve
+from .indexing import getitem
 from .joining import concatenate
+from .linalg import eigvals, inv, lstsq
 from .plans import composite
+from .products import outer
 from .promotion import cast, inexact, promote_values, value
-from .ranges import known
+from .ranges import concrete_argument
+from .rearranging import roll
+from .reductions import argmax
 from .shapes import atleast_1d, joint_shape, reshape
+from .sorting import argsort
 
 __all__ = [
+    "poly",
     "polyadd",
     "polyder",
     "polydiv",
+    "polyfit",
     "polyint",
     "polymul",
     "polysub",
     "polyval",
+    "roots",
     "trim_zeros",
     "vander",
 ]
@@ -42,36 +53,36 @@ def _coefficients(name: str, p: Any, argument: str = "p") -> Any:
 
 @located
 def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
-    """A polynomial's values, by Horner's rule.
+    """Evaluates a polynomial, by Horner's rule.
 
     Args:
-      p: array [n, …] of coefficients, the highest power first; further axes are of several
-        polynomials, and broadcast against `x`.
+      p: array [n, …] of coefficients, the highest power first; further axes are for several
+        polynomials, and broadcast with `x`.
       x: array of any shape.
-      unroll: for jax's sake: all steps are written out.
-    Returns: array of the shape of `x`, or of the broadcast one.
+      unroll: ignored: all steps are unrolled.
+    Returns: array of the broadcast shape.
     Example:
       >>> np.polyval(np.array([1, 0, 2]), 3)
       Array(11, dtype=int32)
     """
     coefficients, points = promote_values("polyval", p, x)
     coefficients = atleast_1d(coefficients)
-    small = coefficients.shape[0] <= _FEW and points.size <= _LARGE
+    small = coefficients.shape[0] <= _MAX_UNROLLED_TERMS and points.size <= _MAX_UNROLLED_SIZE
     return (_planned_horner if small else _horner)(coefficients, points)
 
 
-_FEW = 32
-"""The most coefficients, or columns, for which a plan is made: it has as many steps."""
-_LARGE = 100_000
-"""The most points for which one is made: the results of all its steps are kept to its end."""
+_MAX_UNROLLED_TERMS = 32
+"""The largest number of coefficients, or columns, for which one program has all steps."""
+_MAX_UNROLLED_SIZE = 100_000
+"""The largest number of points for it: a program keeps the results of all its steps to its end."""
 
 
 def _horner(coefficients: Any, points: Any) -> Any:
-    n, *rest = coefficients.shape
-    terms = [reshape(slice_along(coefficients, 0, i, i + 1), rest) for i in range(n)]
-    shape = joint_shape("polyval", [tuple(rest), points.shape])
+    n, *lengths = coefficients.shape
+    terms = [reshape(slice_along(coefficients, 0, i, i + 1), lengths) for i in range(n)]
+    shape = joint_shape("polyval", [tuple(lengths), points.shape])
     if not n:
-        return structural.zeros(points.aval.update(shape=shape))
+        return creation.zeros(points.aval.update(shape=shape))
     result = structural.widen(terms[0], shape)
     for c in terms[1:]:
         result = structural.add(arithmetic.mul(result, points), c)
@@ -114,7 +125,8 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     """The product of two polynomials.
 
     Args:
-      trim_leading_zeros: drop zeros of the highest powers first; not for traced arrays.
+      trim_leading_zeros: first remove zero coefficients of the highest powers; not for traced
+        arrays.
     Example:
       >>> np.polymul(np.array([1, 1]), np.array([1, -1]))
       Array([ 1.,  0., -1.], dtype=float32)
@@ -133,7 +145,8 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
 
     Args:
       u, v: the dividend and the divisor.
-      trim_leading_zeros: drop zeros of the remainder's highest powers; not for traced arrays.
+      trim_leading_zeros: remove zero coefficients of the highest powers of the remainder; not for
+        traced arrays.
     Returns: (quotient, remainder).
     Example:
       >>> np.polydiv(np.array([1.0, 0.0, -1.0]), np.array([1.0, 1.0]))[0]
@@ -150,7 +163,7 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
         quotient.append(c)
         x = concatenate(
             [
-                zeros(k + 1, x.dtype),  # these cancel, but for rounding
+                zeros(k + 1, x.dtype),  # these cancel, except for rounding
                 slice_along(x, 0, k + 1, k + n) - c * slice_along(y, 0, 1, n),
                 slice_along(x, 0, k + n, m),
             ]
@@ -163,7 +176,7 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
 
 @located
 def polyder(p: ArrayLike, m: int = 1) -> Array:
-    """The derivative of a polynomial, `m` times.
+    """The derivative of order `m` of a polynomial.
 
     Example:
       >>> np.polyder(np.array([1.0, 2.0, 3.0]))
@@ -184,10 +197,10 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
 
 @located
 def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
-    """The integral of a polynomial, `m` times.
+    """The antiderivative of order `m` of a polynomial.
 
     Args:
-      k: the constants of integration, in order; zeros by default.
+      k: the constants of integration, in order; by default zeros.
     Example:
       >>> np.polyint(np.array([2.0, 2.0]))
       Array([1., 2., 0.], dtype=float32)
@@ -213,12 +226,12 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
 
 @located
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
-    """Powers of numbers, as columns.
+    """Vandermonde matrix: its columns are the powers of a vector.
 
     Args:
       x: array [n].
-      N: how many columns; n by default.
-      increasing: the power 0 first, not last.
+      N: the number of columns; by default n.
+      increasing: whether the powers increase from left to right.
     Returns: array [n, N].
     Example:
       >>> np.vander(np.array([1, 2, 3]), 2)
@@ -234,12 +247,12 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
         raise ValueError(f"vander: N must not be negative; got {count}")
     if dtypes.is_bool(v.dtype):
         v = cast(v, dtypes.default_int())
-    run = _planned_powers if count <= _FEW else _powers
-    return run(v, count=count, increasing=bool(increasing))
+    compute = _planned_powers if count <= _MAX_UNROLLED_TERMS else _powers
+    return compute(v, count=count, increasing=bool(increasing))
 
 
 def _powers(v: Any, *, count: int, increasing: bool) -> Any:
-    """The powers of numbers, as columns."""
+    """The powers of a vector as columns."""
     column = reshape(v, (v.size, 1))
     powers = [structural.widen(literal(1, v.dtype), (v.size, 1))]
     for _ in range(1, count):
@@ -255,27 +268,204 @@ _planned_powers = composite(_powers)
 
 @located
 def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Array:
-    """An array without the zeros around it; not for traced arrays.
+    """Trims leading and trailing zeros; not for traced arrays.
 
     Args:
-      filt: array of any shape; along each axis, slices of zeros at the ends go.
+      filt: array of any shape; slices of zeros at the ends of each axis are removed.
       trim: 'f' trims the front, 'b' the back, 'fb' both.
-      axis: an axis or several that are trimmed; all of them by default.
+      axis: the axis or axes to trim; by default all of them.
     Returns: array with as many axes as `filt`.
-    Raises: ValueError: `trim` is something else.
+    Raises: ValueError: `trim` has another value.
     Example:
       >>> np.trim_zeros(np.array([0, 1, 0, 2, 0]))
       Array([1, 0, 2], dtype=int32)
     """
-    name, sides = "trim_zeros", trim.lower()
-    if sides not in ("fb", "bf", "f", "b"):
+    name, ends = "trim_zeros", trim.lower()
+    if ends not in ("fb", "bf", "f", "b"):
         raise ValueError(f"{name}: trim must be 'f', 'b' or 'fb'; got {trim!r}")
     x = array(filt) if isinstance(filt, (list, tuple)) else value(name, filt, "filt")
     axes = all_axes(name, axis, x)
-    places = np.nonzero(known(name, x, "filt")) if axes else ()
+    nonzero_indices = np.nonzero(concrete_argument(name, x, "filt")) if axes else ()
     for i in axes:
-        at, n = places[i], x.shape[i]
-        start = int(at.min(initial=n)) if "f" in sides else 0
-        stop = int(at.max(initial=-1)) + 1 if "b" in sides else n
-        x = slice_along(x, i, start, stop) if at.size else slice_along(x, i, 0, 0)
+        positions, n = nonzero_indices[i], x.shape[i]
+        start = int(positions.min(initial=n)) if "f" in ends else 0
+        stop = int(positions.max(initial=-1)) + 1 if "b" in ends else n
+        x = slice_along(x, i, start, stop) if positions.size else slice_along(x, i, 0, 0)
     return x
+
+
+@located
+def poly(seq_of_zeros: ArrayLike) -> Array:
+    """The coefficients of the polynomial with given roots.
+
+    Args:
+      seq_of_zeros: array [n] of roots, or a matrix [n, n] whose eigenvalues are the roots.
+    Returns: coefficients [n + 1], the highest power first, whose coefficient is 1; the scalar 1 if
+      there are no roots. They are real for a real matrix.
+    Raises: ShapeError: another shape.
+    Example:
+      >>> np.poly(np.array([1.0, 2.0]))
+      Array([ 1., -3.,  2.], dtype=float32)
+    Source: NumPy documentation, `numpy.poly`.
+    """
+    x = atleast_1d(inexact("poly", value("poly", seq_of_zeros, "seq_of_zeros")))
+    is_real = not dtypes.is_complex(x.dtype)
+    roots = x
+    if x.ndim == 2 and x.shape[0] == x.shape[1] and x.shape[0]:
+        roots = eigvals(x)
+    elif x.ndim != 1:
+        raise ShapeError(f"poly: expected a vector or a square matrix; got {x.aval}")
+    if not roots.size:
+        return creation.full(roots.aval.update(shape=(), weak_type=False), 1)
+    result = (_planned_from_roots if roots.size <= _MAX_UNROLLED_ROOTS else _from_roots)(roots)
+    return result.real if x.ndim == 2 and is_real else result
+
+
+_MAX_UNROLLED_ROOTS = 32
+"""The largest number of roots for which one program has all steps."""
+
+
+def _from_roots(roots: Any) -> Any:
+    """The coefficients of the product of x - root over all roots."""
+    result = creation.full(roots.aval.update(shape=(1,), weak_type=False), 1)
+    zero = creation.zeros(result.aval)
+    for k in range(roots.size):
+        root = slice_along(roots, 0, k, k + 1)
+        result = concatenate([result, zero]) - concatenate([zero, result]) * root
+    return result
+
+
+_planned_from_roots = composite(_from_roots)
+
+
+@located
+def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
+    """The roots of a polynomial: the eigenvalues of its companion matrix.
+
+    Args:
+      p: coefficients [n], the highest power first.
+      strip_zeros: remove leading zeros, so that the length of the result depends on them; not for
+        traced arrays. Otherwise there are n - 1 results, padded with NaN.
+    Returns: complex array; roots that are 0 come last.
+    Raises: ShapeError: another shape.
+    Example:
+      >>> np.sort(np.roots(np.array([1.0, -3.0, 2.0])).real)
+      Array([1., 2.], dtype=float32)
+    Source: NumPy documentation, `numpy.roots`.
+    """
+    x = atleast_1d(inexact("roots", value("roots", p, "p")))
+    if x.ndim != 1:
+        raise ShapeError(f"roots: expected a vector of coefficients; got {x.aval}")
+    if not strip_zeros:
+        return _all_roots(x)
+    indices = np.nonzero(concrete_argument("roots", x, "p"))[0]
+    dtype = dtypes.complex_of(x.dtype)
+    if not indices.size:
+        return zeros(0, dtype)
+    first, last = int(indices[0]), int(indices[-1])
+    nonzero_roots = _eigenvalues(slice_along(x, 0, first, last + 1))
+    return concatenate([nonzero_roots, zeros(x.size - 1 - last, dtype)])
+
+
+def _all_roots(x: Any) -> Any:
+    """n - 1 roots for n coefficients; NaN in place of roots that leading zeros remove."""
+    n = x.size - 1
+    if n < 1:
+        return zeros(0, dtypes.complex_of(x.dtype))
+    is_nonzero = x != 0
+    leading_zeros = argmax(is_nonzero)
+    values = _eigenvalues(
+        roll(x, -leading_zeros)
+    )  # leading zeros become trailing zeros: roots at 0
+    values = getitem(values, argsort(-arithmetic.abs_(values)))
+    is_root = from_numpy(np.arange(n)) < n - leading_zeros
+    return where(is_root & is_nonzero.any(), values, literal(complex("nan"), values.dtype))
+
+
+def _eigenvalues(p: Any) -> Any:
+    """The eigenvalues of the companion matrix of coefficients; the first one is not zero."""
+    n = p.size - 1
+    if n < 1:
+        return zeros(0, dtypes.complex_of(p.dtype))
+    line = slice_along(p, 0, 1, n + 1) / slice_along(p, 0, 0, 1)
+    top = structural.reshape(-line, shape=(1, n))
+    return eigvals(concatenate([top, from_numpy(np.eye(n - 1, n, dtype=p.dtype))], 0))
+
+
+@located
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: ArrayLike | None = None,
+    cov: bool | str = False,
+) -> Any:
+    """Least-squares fit of a polynomial to points.
+
+    Args:
+      x: coordinates of the points, [m].
+      y: values at the points, [m] or [m, k].
+      deg: the degree.
+      rcond: singular values up to `rcond` times the largest one count as zero; by default eps · m.
+      full: return (coefficients, residuals, rank, singular values, rcond).
+      w: weights [m] of the residuals.
+      cov: return (coefficients, covariance); 'unscaled' if 1 / w is the standard deviation.
+    Returns: coefficients [deg + 1] or [deg + 1, k], the highest power first.
+    Raises: ShapeError: the shapes do not match. ValueError: a negative degree; too few points for
+      `cov`.
+    Example:
+      >>> np.round(np.polyfit(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), 1), 4)
+      Array([2., 1.], dtype=float32)
+    Source: NumPy documentation, `numpy.polyfit`.
+    """
+    order = whole_number("polyfit", deg, "deg") + 1
+    if order < 1:
+        raise ValueError(f"polyfit: deg must not be negative; got {deg}")
+    if isinstance(cov, str) and cov != "unscaled":
+        raise ValueError(f"polyfit: cov must be a boolean or 'unscaled'; got {cov!r:.60}")
+    points, values = promote_values("polyfit", x, y, to_inexact=True)
+    if points.ndim != 1 or not points.size or values.ndim not in (1, 2):
+        raise ShapeError(
+            f"polyfit: expected x [m] and y [m] or [m, k]; got {points.aval} and {values.aval}"
+        )
+    m = points.size
+    if values.shape[0] != m:
+        raise ShapeError(
+            f"polyfit: x and y must have equal lengths; got {points.aval} and {values.aval}"
+        )
+    if rcond is None:
+        rcond = m * float(dtypes.finfo(points.dtype).eps)
+    matrix = vander(points, order)
+    if w is not None:
+        weights = cast(value("polyfit", w, "w"), matrix.dtype)
+        if weights.shape != (m,):
+            raise ShapeError(f"polyfit: w must be [{m}], as x; got {weights.aval}")
+        column = structural.reshape(weights, shape=(m, 1))
+        matrix = matrix * column
+        values = values * (column if values.ndim == 2 else weights)
+    scale = arithmetic.sqrt((matrix * matrix.conj()).real.sum(0))
+    scale = where(scale == 0, creation.full(scale.aval, 1), scale)
+    matrix = matrix / scale
+    solution, residuals, rank, s = lstsq(matrix, values, rcond)
+    solution = solution / (
+        structural.reshape(scale, shape=(order, 1)) if values.ndim == 2 else scale
+    )
+    if full:
+        return solution, residuals, rank, s, from_numpy(np.asarray(rcond, s.dtype))
+    if not cov:
+        return solution
+    covariance = inv(matrix.conj().T @ matrix) / outer(scale, scale)
+    if cov == "unscaled":
+        factor: Any = literal(1, covariance.dtype)
+    elif m <= order:
+        raise ValueError(
+            f"polyfit: cov needs more points than coefficients; got {m} and {order}\n"
+            "  fix: cov='unscaled'"
+        )
+    else:
+        factor = residuals / (m - order)
+    if values.ndim == 1:
+        return solution, covariance * factor
+    return solution, structural.reshape(covariance, shape=(order, order, 1)) * factor

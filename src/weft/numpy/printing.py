@@ -1,11 +1,12 @@
-"""The texts of arrays: as NumPy's, with the dtype. Knows nothing of tracing."""
+"""Arrays as text: array_repr, array_str, and NumPy's print options. The text is NumPy's, with the
+dtype."""
 
 from typing import Any
 
 import numpy as np
 
 from ..extended_dtypes import is_extended
-from ..primitives.keys import random_unwrap
+from ..primitives.prng_keys import random_unwrap
 from .promotion import value
 
 __all__ = ["array_repr", "array_str", "get_printoptions", "printoptions", "set_printoptions"]
@@ -21,7 +22,7 @@ def array_repr(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """The array as text that shows its dtype; NumPy's print options hold.
+    """The string representation of an array, with its dtype; NumPy's print options apply.
 
     Example:
       >>> np.array_repr(np.arange(3.0))
@@ -34,7 +35,7 @@ def array_repr(
     if array.is_deleted():
         return f"Array(deleted, shape={x.shape}, dtype={x.dtype.name})"
     kind = f"dtype={x.dtype.name}" + (", weak_type=True" if x.aval.weak_type else "")
-    if not _is_here(array):
+    if not _is_local(array):
         return f"Array(shape={x.shape}, {kind})"
     if is_extended(x.dtype):
         return f"Array({x.shape}, {kind}) overlaying:\n{_words(array)}"
@@ -53,7 +54,7 @@ def array_str(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """The array's elements as text.
+    """The elements of an array as a string.
 
     Example:
       >>> np.array_str(np.arange(3.0))
@@ -65,7 +66,7 @@ def array_str(
         return str(x)
     if array.is_deleted():
         return "deleted"
-    if not _is_here(array):
+    if not _is_local(array):
         return array_repr(array)
     if is_extended(x.dtype):
         return array_repr(array)
@@ -75,12 +76,12 @@ def array_str(
 
 
 def _words(keys: Any) -> str:
-    """The words of keys as text."""
+    """The words of random keys as a string."""
     return str(np.asarray(random_unwrap(keys).host()))
 
 
-def _is_here(array: Any) -> bool:
-    """True if this process has all elements: of an array over several it may have a part."""
+def _is_local(array: Any) -> bool:
+    """True if this process has all elements; of a distributed array it may have a part only."""
     return bool(array.is_fully_addressable or array.is_fully_replicated)
 
 

@@ -1,17 +1,21 @@
-"""Products of vectors, matrices and arrays: one dot_general each. Knows which axes to contract."""
+"""Products of vectors, matrices and arrays, each one dot_general.
+
+dot, vdot, vecdot, matvec, vecmat, matmul, inner, outer, tensordot, kron, cross.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
 from ..core.array import Array
-from ..core.source import located, note_user_line
+from ..core.source import located
 from ..core.trace import current
 from ..errors import ShapeError
 from ..primitives import arithmetic, complex_numbers, structural
-from ..primitives.contraction import canonical_precision, dot_general, narrower
+from ..primitives.products import canonical_precision, dot_general, narrower
 from ..primitives.slicing import concatenate, split
 from ..typing import ArrayLike, DTypeLike
+from ..user_lines import note_user_line
 from .axes import SEQUENCES, all_axes, as_listed, one_axis, whole_number
 from .creation import wanted_dtype
 from .plans import composite, keep_plan, kept_plan, plan_table
@@ -36,7 +40,7 @@ _dots, _matmuls = plan_table(), plan_table()
 
 
 def _plain_parameters(name: str, dims: Any) -> tuple[tuple[str, Any], ...]:
-    """The parameters of a dot_general that takes its operands as they are."""
+    """The parameters of a dot_general with the default precision and dtype."""
     return ("dims", dims), ("dtype", None), ("precision", canonical_precision(name, None))
 
 
@@ -44,15 +48,15 @@ def contracted(
     name: str, x: Any, y: Any, dims: Any, precision: Any = None, dtype: Any = None
 ) -> Any:
     """One dot_general of values of one dtype."""
-    wanted = None if dtype is None else wanted_dtype(name, dtype)
-    lesser = wanted is not None and narrower(x.aval.dtype, wanted)
+    sum_dtype = None if dtype is None else wanted_dtype(name, dtype)
+    rounds = sum_dtype is not None and narrower(x.aval.dtype, sum_dtype)
     params = (
         ("dims", dims),
-        ("dtype", None if lesser else wanted),
+        ("dtype", None if rounds else sum_dtype),
         ("precision", canonical_precision(name, precision)),
     )
     out = current.trace.bind(dot_general, (x, y), params)
-    return cast(out, wanted) if lesser else out
+    return cast(out, sum_dtype) if rounds else out
 
 
 def _mismatch(name: str, x: Any, y: Any, i: int, j: int) -> Exception:
@@ -78,21 +82,21 @@ def dot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The product of vectors or matrices: over the last axis of `a` and the last but one of `b`.
+    """The dot product: sums over the last axis of `a` and the last but one of `b`.
 
     Args:
       a: array [] or […, k].
       b: array [], [k] or […, k, n].
-      precision: how exactly an accelerator multiplies; see `lax.Precision`.
-      preferred_element_type: dtype of the sums and the result.
-    Returns: array with the other axes of `a`, then those of `b`.
+      precision: the precision of products on accelerators; see `lax.Precision`.
+      preferred_element_type: dtype of the accumulation and of the result.
+    Returns: array with the other axes of `a`, then the other axes of `b`.
     Raises: TypeError: the lengths differ.
     Example:
       >>> np.dot(np.array([[1, 2], [3, 4]]), np.array([1, 1]))
       Array([3, 7], dtype=int32)
     """
-    plain = precision is None and preferred_element_type is None
-    if plain:
+    defaults = precision is None and preferred_element_type is None
+    if defaults:
         plan = kept_plan(_dots, a, b)
         if plan is not None:
             return current.trace.run(plan, (a, b))
@@ -100,13 +104,13 @@ def dot(
         x, y = promote_values("dot", a, b)
         if not x.aval.ndim or not y.aval.ndim:
             result = arithmetic.mul(x, y)
-            wanted = wanted_dtype("dot", preferred_element_type)
-            return result if wanted is None else cast(result, wanted)
+            dtype = wanted_dtype("dot", preferred_element_type)
+            return result if dtype is None else cast(result, dtype)
         i, j = x.aval.ndim - 1, max(y.aval.ndim - 2, 0)
         if x.aval.shape[i] != y.aval.shape[j]:
             raise _mismatch("dot", x, y, i, j)
         dims = (((i,), (j,)), ((), ()))
-        if plain and x is a and y is b:  # nothing was cast
+        if defaults and x is a and y is b:  # nothing was cast
             keep_plan(_dots, x, y, dot_general, _plain_parameters("dot", dims))
         return contracted("dot", x, y, dims, precision, preferred_element_type)
     except (TypeError, ValueError) as error:
@@ -123,35 +127,35 @@ def matmul(
     preferred_element_type: DTypeLike | None = None,
     **options: Any,
 ) -> Array:
-    """The product of matrices; further axes in front are broadcast.
+    """Matrix product; axes in front of the last two are broadcast.
 
     Args:
       a: array [k] or [batch…, m, k].
       b: array [k] or [batch…, k, n].
       precision, preferred_element_type: as in `dot`.
-      out, options: NumPy's, `casting`, `order`, `dtype`, `subok` and so on, at their defaults only.
-    Returns: array [batch…, m, n], without the axes that a vector doesn't have.
+      out, options: those of NumPy (`casting`, `order`, `dtype`, …), at their defaults only.
+    Returns: array [batch…, m, n]; an axis that a vector lacks is left out.
     Raises: TypeError: the lengths differ. ValueError: an operand has no axes. NotImplementedError:
-      an option that isn't at its default.
+      an option is not at its default.
     Example:
       >>> np.matmul(np.ones((5, 2, 3)), np.ones((3, 4))).shape
       (5, 2, 4)
     """
     if options or out is not None:
         check_options("matmul", out, options)
-    plain = precision is None and preferred_element_type is None
-    if plain:
+    defaults = precision is None and preferred_element_type is None
+    if defaults:
         plan = kept_plan(_matmuls, a, b)
         if plan is not None:
             return current.trace.run(plan, (a, b))
     try:
-        return _matmul("matmul", a, b, precision, preferred_element_type, plain)
+        return _matmul("matmul", a, b, precision, preferred_element_type, defaults)
     except (TypeError, ValueError) as error:
         note_user_line(error)
         raise
 
 
-def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) -> Any:
+def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, defaults: bool) -> Any:
     x, y = promote_values(name, a, b)
     n, m = x.aval.ndim, y.aval.ndim
     if not n or not m:
@@ -161,7 +165,7 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
         raise _mismatch(name, x, y, i, j)
     if n <= 2 and m <= 2:
         dims: Any = (((i,), (j,)), ((), ()))
-        if plain and x is a and y is b:
+        if defaults and x is a and y is b:
             keep_plan(_matmuls, x, y, dot_general, _plain_parameters(name, dims))
         return contracted(name, x, y, dims, precision, dtype)
     front_x, front_y = x.aval.shape[:-2], y.aval.shape[:-2]
@@ -169,7 +173,7 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
         return contracted(name, x, y, (((i,), (j,)), ((), ())), precision, dtype)
     shape = _joint(name, x, y, front_x, front_y)
     rank = len(shape)
-    # axes that both have are batch axes; those that one has alone are free ones of it
+    # axes of both operands are batch axes; an axis of one operand is a free axis of it
     front_x = (1,) * (rank - len(front_x)) + front_x
     front_y = (1,) * (rank - len(front_y)) + front_y
     shared = [k for k in range(rank) if front_x[k] == front_y[k] == shape[k]]
@@ -177,30 +181,30 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
     only_y = [k for k in range(rank) if k not in shared and front_y[k] != 1]
     x = _shaped(x, [shape[k] for k in range(rank) if k in shared or k in only_x], min(n, 2))
     y = _shaped(y, [shape[k] for k in range(rank) if k in shared or k in only_y], 2)
-    places_x = [k for k in range(rank) if k in shared or k in only_x]
-    places_y = [k for k in range(rank) if k in shared or k in only_y]
+    axes_x = [k for k in range(rank) if k in shared or k in only_x]
+    axes_y = [k for k in range(rank) if k in shared or k in only_y]
     batch = (
-        tuple(places_x.index(k) for k in shared),
-        tuple(places_y.index(k) for k in shared),
+        tuple(axes_x.index(k) for k in shared),
+        tuple(axes_y.index(k) for k in shared),
     )
     dims = (((x.ndim - 1,), (y.ndim - 2,)), batch)
     out = contracted(name, x, y, dims, precision, dtype)
     # out: shared, only_x, (rows), only_y, columns -> front axes in order, rows, columns
     rows = 1 if n > 1 else 0
-    made = [*shared, *only_x, *["row"] * rows, *only_y, "column"]
+    labels = [*shared, *only_x, *["row"] * rows, *only_y, "column"]
     order = [
-        made.index(k)
-        for k in [*sorted(k for k in made if isinstance(k, int)), *["row"] * rows, "column"]
+        labels.index(k)
+        for k in [*sorted(k for k in labels if isinstance(k, int)), *["row"] * rows, "column"]
     ]
     if order != list(range(len(order))):
         out = structural.transpose(out, permutation=tuple(order))
-    final = (*shape, *out.aval.shape[len(out.aval.shape) - 1 - rows :])
-    return structural.reshape(out, shape=final) if out.aval.shape != final else out
+    final_shape = (*shape, *out.aval.shape[len(out.aval.shape) - 1 - rows :])
+    return structural.reshape(out, shape=final_shape) if out.aval.shape != final_shape else out
 
 
-def _shaped(x: Any, front: list[int], kept: int) -> Any:
-    """A value with other axes in front of its last ones."""
-    shape = (*front, *x.aval.shape[x.aval.ndim - kept :])
+def _shaped(x: Any, front: list[int], ndim: int) -> Any:
+    """A value whose axes in front of its last `ndim` are reshaped to `front`."""
+    shape = (*front, *x.aval.shape[x.aval.ndim - ndim :])
     return x if shape == x.aval.shape else structural.reshape(x, shape=shape)
 
 
@@ -231,7 +235,7 @@ def vdot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The sum of products of all elements, those of `a` conjugated.
+    """The dot product of two arrays as vectors; the elements of `a` are conjugated.
 
     Args:
       a, b: arrays with the same number of elements.
@@ -261,7 +265,7 @@ def vecdot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The sum of products along an axis, the elements of `x1` conjugated.
+    """The dot product of vectors along an axis; the elements of `x1` are conjugated.
 
     Args:
       x1, x2: arrays that broadcast together.
@@ -291,7 +295,7 @@ def _vecdot(x: Any, y: Any, *, axes: tuple[int, int], **options: Any) -> Any:
 @takes_options
 @located
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of matrices and vectors.
+    """Matrix-vector products.
 
     Args:
       x1: array [batch…, m, k].
@@ -315,7 +319,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 @takes_options
 @located
 def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of vectors, conjugated, and matrices.
+    """Vector-matrix products; the vectors are conjugated.
 
     Args:
       x1: array [batch…, k].
@@ -345,12 +349,12 @@ def inner(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The sum of products over the last axes.
+    """The inner product over the last axes.
 
     Args:
       a, b: arrays […, k], or scalars.
       precision, preferred_element_type: as in `dot`.
-    Returns: array with the other axes of `a`, then those of `b`.
+    Returns: array with the other axes of `a`, then the other axes of `b`.
     Example:
       >>> np.inner(np.ones((2, 3)), np.arange(3))
       Array([3., 3.], dtype=float32)
@@ -366,7 +370,7 @@ def inner(
 
 @located
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
-    """All products of an element of `a` and one of `b`, both flattened.
+    """The outer product of two vectors; other arrays are flattened.
 
     Returns: array [size of `a`, size of `b`].
     Example:
@@ -390,14 +394,14 @@ def tensordot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The sum of products over pairs of axes.
+    """The tensor contraction over pairs of axes.
 
     Args:
       a, b: arrays.
-      axes: how many of the last axes of `a` meet the first of `b`; or the axes of `a` and those
-        of `b`, in pairs.
+      axes: the number of last axes of `a` and first axes of `b` to sum over; or a pair of
+        sequences, the axes of `a` and the axes of `b`.
       precision, preferred_element_type: as in `dot`.
-    Returns: array with the other axes of `a`, then those of `b`.
+    Returns: array with the other axes of `a`, then the other axes of `b`.
     Example:
       >>> np.tensordot(np.ones((2, 3)), np.ones((3, 4)), 1).shape
       (2, 4)
@@ -429,7 +433,7 @@ def tensordot(
 
 @located
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """The Kronecker product: `b` times each element of `a`, in the place of the element.
+    """The Kronecker product: each element of `a` is replaced by its product with `b`.
 
     Returns: array whose lengths are products of those of `a` and `b`.
     Example:
@@ -450,11 +454,11 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
 def _cross(x: Any, y: Any) -> Any:
     def parts(v: Any) -> list[Any]:
         n = v.shape[-1]
-        found = split(v, sizes=(1,) * n, axis=v.ndim - 1)
-        return [*[structural.reshape(p, shape=v.shape[:-1]) for p in found], *[None] * (3 - n)]
+        columns = split(v, sizes=(1,) * n, axis=v.ndim - 1)
+        return [*[structural.reshape(p, shape=v.shape[:-1]) for p in columns], *[None] * (3 - n)]
 
-    def times(p: Any, q: Any) -> Any:
-        return None if p is None or q is None else p * q
+    def times(a: Any, b: Any) -> Any:
+        return None if a is None or b is None else a * b
 
     u, v = parts(x), parts(y)
     if x.shape[-1] == y.shape[-1] == 2:
@@ -480,9 +484,9 @@ def cross(
     """The cross product of vectors of length 3 (or 2, in the plane).
 
     Args:
-      a, b: arrays that broadcast together but for the axis of the vectors.
-      axisa, axisb, axisc: that axis in `a`, `b` and the result.
-      axis: all three at once.
+      a, b: arrays whose axes except for that of the vectors broadcast together.
+      axisa, axisb, axisc: the axis of the vectors in `a`, `b` and the result.
+      axis: the same axis for all three.
     Returns: array with vectors of length 3; without the axis, if both have length 2.
     Example:
       >>> np.cross(np.array([1, 0, 0]), np.array([0, 1, 0]))
@@ -501,4 +505,4 @@ def cross(
     return structural.move_axis(out, out.ndim - 1, one_axis("cross", axisc, out.ndim, "axisc"))
 
 
-multiply_matrices = matmul  # what `x @ y` is, once its operands are known to be arrays
+multiply_matrices = matmul  # `x @ y`, once its operands are known to be arrays

@@ -1,7 +1,4 @@
-"""Promotion: operands of any kind to values of one dtype.
-
-Knows the lattice of dtypes; knows nothing of operators, nor of plans.
-"""
+"""Type promotion: operands of any kind become values of one dtype, by the lattice of `dtypes`."""
 
 import os
 import sys
@@ -15,7 +12,6 @@ from .. import dtypes
 from ..config import thread
 from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal
 from ..core.aval import Aval, aval
-from ..core.source import HERE, noted
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import TypePromotionError
@@ -23,37 +19,15 @@ from ..extended_dtypes import is_extended, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives.structural import convert_element_type
 from ..typing import SupportsShape
-from ..user_lines import levels_to_user
+from ..user_lines import HERE, levels_to_user, noted
 
 SCALARS = frozenset(_SCALAR_TYPES)
-_PLAIN = frozenset({*SCALARS, list, tuple, set, dict})
+_PYTHON_TYPES = frozenset({*SCALARS, list, tuple, set, dict})
 
 
 def value(name: str, x: Any, argument: str = "x") -> Any:
-    """A value for the argument of a function; an error that names both for what can't be one."""
-    if isinstance(x, Value):
-        return x
-    try:
-        return as_value(x)
-    except TypeError as error:
-        if isinstance(x, (list, tuple)):
-            raise noted(
-                TypeError(
-                    f"{name}: expected an array or a scalar for {argument}; got a "
-                    f"{type(x).__name__}\n  fix: {name}(np.array({argument})): lists are never "
-                    "made "
-                    "into arrays silently, as that is slow"
-                )
-            ) from None
-        if x is None or isinstance(x, (str, dict, set)):
-            raise noted(
-                TypeError(
-                    f"{name}: expected an array or a scalar for {argument}; got "
-                    f"{'None' if x is None else f'a {type(x).__name__}'}\n"
-                    f"  fix: pass an array or a number for {argument}"
-                )
-            ) from None
-        raise noted(TypeError(f"{name}: {argument}: {error}")) from None
+    """A value for the argument of a function; the error for another object names both."""
+    return x if isinstance(x, Value) else as_value(x, name, argument)
 
 
 def no_out(name: str, out: Any) -> None:
@@ -68,7 +42,7 @@ def no_out(name: str, out: Any) -> None:
 
 
 def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
-    """A value in another dtype; itself if it is in it already."""
+    """A value converted to a dtype; itself if it has that dtype."""
     aval = x.aval
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
@@ -97,8 +71,7 @@ def operand_type(x: Any) -> tuple[Any, bool]:
 
 
 def fits(x: Any) -> bool:
-    """False for a Python integer that the default integer dtype can't hold, so that it is an array
-    beside others only."""
+    """False for a Python integer that the default integer dtype cannot represent."""
     if x.__class__ is not int:
         return True
     info = dtypes.iinfo(dtypes.default_int())
@@ -115,7 +88,7 @@ def promote_values(
       to_number: booleans become the default integer.
     """
     if len(xs) == 2 and isinstance(xs[0], Value) and isinstance(xs[1], Value):
-        first = xs[0].aval  # the way of nearly every call while tracing
+        first = xs[0].aval  # nearly every call while tracing
         if first.dtype is xs[1].aval.dtype and (first.inexact or not (to_inexact or to_number)):
             return [*xs]
     xs = tuple(
@@ -137,15 +110,17 @@ def promote_values(
 
 
 def to_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
-    """An operand as a value of a dtype. Python scalars and weak values stay weak; `weak` makes
-    others so that are converted: an int32 array plus 2.5 is a weak float32 one.
+    """An operand as a value of a dtype. Python scalars and weak values stay weak.
+
+    Args:
+      weak: other values become weak too when they are converted: an int32 array plus 2.5 is weak.
     """
     if x.__class__ in SCALARS:
         return literal(x, dtype)
     if x.aval.dtype == dtype:
         return x
     if uncommitted(x) and x.aval.weak_type and not x.aval.ndim and x._host is not None:
-        return literal(x._host.item(), dtype)  # a Python scalar that was made a value
+        return literal(x._host.item(), dtype)  # made from a Python scalar
     return cast(x, dtype, weak or (x.aval.weak_type and x.aval.dtype != dtypes.bool_))
 
 
@@ -155,7 +130,7 @@ def strong(x: Any) -> Any:
     if not aval.weak_type:
         return x
     if uncommitted(x):
-        # a number's buffer stays with the array that is kept for it
+        # the buffer of a cached scalar stays with its array
         return Array(x._host, aval.strong(), x._buffer if aval.ndim else None)
     return cast(x, aval.dtype)
 
@@ -166,20 +141,21 @@ def inexact(name: str, x: Any) -> Any:
 
 
 def is_operand(x: Any) -> bool:
-    """True if weft's operators handle `x`, be it with an error."""
+    """True if weft's operators handle `x`, perhaps by raising an error."""
     return (
-        x.__class__ in _PLAIN
+        x.__class__ in _PYTHON_TYPES
         or isinstance(x, Value)
-        or (hasattr(x, "__array__") and not _goes_first(x.__class__))
+        or hasattr(x, "__jax_array__")
+        or (hasattr(x, "__array__") and not _takes_precedence(x.__class__))
     )
 
 
-def _goes_first(kind: type) -> bool:
-    """True for a class of another library that says its operators go before those of arrays:
-    a Series of pandas, or what has `__array_ufunc__ = None`.
+def _takes_precedence(kind: type) -> bool:
+    """True for a class of another library whose operators take precedence over those of arrays: a
+    pandas Series, or a class with `__array_ufunc__ = None`.
 
-    Of equal priorities the other library's counts: it knows what it makes of an array. PyTorch's
-    tensors say so too, but their operators take NumPy's arrays only.
+    With equal priorities the other library goes first, since it decides how to treat an array.
+    PyTorch's tensors claim precedence too, but their operators accept NumPy arrays only.
     """
     if kind is np.ndarray or issubclass(kind, np.generic):
         return False
@@ -200,10 +176,10 @@ def known_aval(name: str, x: Any, argument: str = "a") -> Aval:
 
 
 def check_ranks(name: str, *xs: Any) -> None:
-    """The switch numpy_rank_promotion, for the operands of the function that calls this.
+    """Applies the switch numpy_rank_promotion to the operands of the calling function.
 
-    It is about operands that users write: what weft's own functions and rules combine isn't
-    looked at.
+    Only operands that users write are checked, not those that weft's own functions and rules
+    combine.
     """
     mode = thread.numpy_rank_promotion
     if mode == "allow":
@@ -220,16 +196,16 @@ def check_ranks(name: str, *xs: Any) -> None:
         warnings.warn(message, stacklevel=levels_to_user())
 
 
-# what stands between a function and who calls it: wrappers, plans, operators
-_BETWEEN = (
+# files of the wrappers between a function and its caller: plans, operators
+_WRAPPER_FILES = (
     os.path.join(HERE, "core", ""),
     *[
         os.path.join(HERE, "numpy", f"{module}.py")
         for module in ("operators", "plans", "ufunc_options")
     ],
 )
-# where users' functions are called from: what these apply, a user has written
-_CALLERS = tuple(
+# folders of the transformations, which call users' functions
+_TRANSFORMATION_FOLDERS = tuple(
     [
         os.path.join(HERE, folder, "")
         for folder in ("higher_order", "interpreters", "programs", "transforms")
@@ -238,15 +214,15 @@ _CALLERS = tuple(
 
 
 def called_by_user() -> bool:
-    """True if the function that asks, one of weft's, wasn't called by another of weft's.
+    """True if the function that asks was called by a user's function, not by one of weft's.
 
-    It looks at who calls: that costs nothing until ranks differ, and needs no mark on rules.
+    The stack decides, which costs nothing until ranks differ and needs no marks on rules.
     """
     frame: FrameType | None = sys._getframe(2)
-    passed = (frame.f_code.co_filename, *_BETWEEN) if frame is not None else _BETWEEN
-    while frame is not None and frame.f_code.co_filename.startswith(passed):
+    wrappers = (frame.f_code.co_filename, *_WRAPPER_FILES) if frame is not None else _WRAPPER_FILES
+    while frame is not None and frame.f_code.co_filename.startswith(wrappers):
         frame = frame.f_back
     if frame is None:
         return True
     file = frame.f_code.co_filename
-    return not file.startswith(HERE) or file.startswith(_CALLERS)
+    return not file.startswith(HERE) or file.startswith(_TRANSFORMATION_FOLDERS)

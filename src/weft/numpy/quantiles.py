@@ -1,30 +1,35 @@
-"""Order statistics: quantiles, percentiles, medians. Knows methods and sorting."""
+"""Order statistics: median, quantile, percentile, and nanmedian, nanquantile, nanpercentile.
+
+The elements are sorted along the axes, and the result is interpolated between neighbours by one of
+NumPy's methods; with weights, at the steps of the cumulative weight.
+"""
 
 import math
 from typing import Any
 
 from .. import dtypes
 from ..core.array import Array, literal
-from ..core.source import located, noted
+from ..core.source import located
 from ..errors import ShapeError
-from ..lax.axis_slices import slice_along
+from ..lax.axes import slice_along
 from ..primitives import (
     arithmetic,
     comparison,
-    creation as made,
+    creation,
     cumulative,
     selection,
     sorting as primitive,
     structural,
 )
 from ..typing import ArrayLike, Axes
+from ..user_lines import noted
+from .arithmetic import EVEN
 from .axes import all_axes
-from .axis_choices import gather_along
-from .means import weights_along
+from .axis_gathers import gather_along
 from .plans import composite
 from .promotion import cast, inexact, no_out, value
 from .reductions import any, sum, wide_of
-from .rounding import EVEN
+from .statistics import weights_along
 
 __all__ = [
     "median",
@@ -38,8 +43,8 @@ __all__ = [
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 
-def _rows(x: Any, axes: tuple[int, ...]) -> Any:
-    """The matrix whose rows lie along axes."""
+def _as_rows(x: Any, axes: tuple[int, ...]) -> Any:
+    """A matrix whose rows are the elements along `axes`."""
     order = (*[i for i in range(x.ndim) if i not in axes], *axes)
     n = math.prod([x.shape[i] for i in axes])
     if order != tuple(range(x.ndim)):
@@ -47,108 +52,120 @@ def _rows(x: Any, axes: tuple[int, ...]) -> Any:
     return structural.reshape(x, shape=(x.size // n if n else 0, n))
 
 
-def _unfolded(result: Any, q: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """[rows, quantiles] as [*shape of q, *axes of x that are kept]."""
-    kept = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
+def _restore_axes(result: Any, q: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Reshapes [rows, quantiles] to [*shape of q, *remaining axes of x]."""
+    lengths = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
     return structural.reshape(
-        structural.transpose(result, permutation=(1, 0)), shape=(*q.shape, *kept)
+        structural.transpose(result, permutation=(1, 0)), shape=(*q.shape, *lengths)
     )
 
 
 @composite
 def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_nan: bool) -> Any:
-    """Rows are sorted; each quantile is between two of their elements."""
+    """Sorts the elements, and interpolates each quantile between two of them."""
     dtype = x.aval.dtype
-    wide = wide_of(dtype)
-    whole, q = x, cast(q, wide)
-    (x,) = primitive.sort(_rows(cast(x, wide), axes), dimension=1, is_stable=False, num_keys=1)
+    sum_dtype = wide_of(dtype)
+    array, q = x, cast(q, sum_dtype)
+    (x,) = primitive.sort(
+        _as_rows(cast(x, sum_dtype), axes), dimension=1, is_stable=False, num_keys=1
+    )
     rows, n = x.shape
-    flat = structural.reshape(x, shape=(rows * n,))
+    elements = structural.reshape(x, shape=(rows * n,))
     index = dtypes.int32
-    first = arithmetic.mul(made.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index))
-    qs = structural.reshape(q, shape=(1, q.size))
+    first = arithmetic.mul(
+        creation.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index)
+    )
+    q_row = structural.reshape(q, shape=(1, q.size))
     if ignore_nan:
-        numbers = sum(comparison.eq(x, x), 1, dtype=index, keepdims=True)
-        last = arithmetic.max_(arithmetic.sub(numbers, literal(1, index)), literal(0, index))
-        empty = comparison.eq(numbers, literal(0, index))
+        not_nan_counts = sum(comparison.eq(x, x), 1, dtype=index, keepdims=True)
+        last = arithmetic.max_(arithmetic.sub(not_nan_counts, literal(1, index)), literal(0, index))
+        empty = comparison.eq(not_nan_counts, literal(0, index))
     else:
         last = literal(n - 1, index)
-        end = gather_along(flat, structural.add(first, last))
+        end = gather_along(elements, structural.add(first, last))
         empty = comparison.ne(end, end)  # NaNs are sorted to the end
     if method == "inverted_cdf":
-        count = cast(structural.add(last, literal(1, index)), wide)
-        place = arithmetic.sub(arithmetic.ceil(arithmetic.mul(qs, count)), literal(1.0, wide))
+        count = cast(structural.add(last, literal(1, index)), sum_dtype)
+        position = arithmetic.sub(
+            arithmetic.ceil(arithmetic.mul(q_row, count)), literal(1.0, sum_dtype)
+        )
     else:
-        place = arithmetic.mul(qs, cast(last, wide))
-    low, high = arithmetic.floor(place), arithmetic.ceil(place)
+        position = arithmetic.mul(q_row, cast(last, sum_dtype))
+    low, high = arithmetic.floor(position), arithmetic.ceil(position)
     if method == "nearest":
-        low = high = arithmetic.round_(place, rounding_method=EVEN)
+        low = high = arithmetic.round_(position, rounding_method=EVEN)
     elif method == "lower":
         high = low
     elif method == "higher":
         low = high
-    a = gather_along(flat, structural.add(first, _inside(low, last)))
+    a = gather_along(elements, structural.add(first, _clamped(low, last)))
     if method in ("linear", "midpoint"):
-        b = gather_along(flat, structural.add(first, _inside(high, last)))
+        b = gather_along(elements, structural.add(first, _clamped(high, last)))
         if method == "linear":
-            share = arithmetic.sub(place, low)
+            fraction = arithmetic.sub(position, low)
             result = structural.add(
-                arithmetic.mul(a, arithmetic.sub(literal(1.0, wide), share)),
-                arithmetic.mul(b, share),
+                arithmetic.mul(a, arithmetic.sub(literal(1.0, sum_dtype), fraction)),
+                arithmetic.mul(b, fraction),
             )
         else:
-            result = arithmetic.mul(structural.add(a, b), literal(0.5, wide))
+            result = arithmetic.mul(structural.add(a, b), literal(0.5, sum_dtype))
     else:
         result = structural.widen(a, (rows, q.size))
-    result = selection.select_n(empty, result, literal(float("nan"), wide))
-    return cast(_unfolded(result, q, whole, axes, keepdims), dtype)
+    result = selection.select_n(empty, result, literal(float("nan"), sum_dtype))
+    return cast(_restore_axes(result, q, array, axes, keepdims), dtype)
 
 
-def _inside(place: Any, last: Any) -> Any:
-    index = cast(place, dtypes.int32)
+def _clamped(position: Any, last: Any) -> Any:
+    index = cast(position, dtypes.int32)
     return arithmetic.min_(arithmetic.max_(index, literal(0, dtypes.int32)), last)
 
 
 @composite
 def _weighted(x: Any, q: Any, weights: Any, *, axes: Any, keepdims: bool, ignore_nan: bool) -> Any:
-    """(quantiles over axes of elements that have weights, for which rows the weights allow none).
+    """Weighted quantiles over axes, and a mask of the rows whose weights are invalid.
 
-    A row is sorted; the quantile is its first element up to which the weights are a share `q` of
-    their sum.
+    The quantile is the first of the sorted elements at which the cumulative weight reaches the
+    fraction `q` of the total.
     """
-    whole, kind = x, weights.dtype
-    zero = literal(0.0, kind)
-    x, weights = _rows(x, axes), _rows(weights, axes)
+    array, weight_dtype = x, weights.dtype
+    zero = literal(0.0, weight_dtype)
+    x, weights = _as_rows(x, axes), _as_rows(weights, axes)
     nans = comparison.ne(x, x)
     if ignore_nan:
         weights = selection.select_n(nans, weights, zero)
     x, weights = primitive.sort(x, weights, dimension=1, is_stable=True, num_keys=1)
     rows, n = x.shape
-    running = cumulative.cumsum(weights, axis=1, reverse=False)
-    total = slice_along(running, 1, n - 1, n)
-    shares = arithmetic.div(running, total)
-    before = comparison.eq(shares, zero)  # q = 0 is the first element that has a weight
+    cumulative_weights = cumulative.cumsum(weights, axis=1, reverse=False)
+    total = slice_along(cumulative_weights, 1, n - 1, n)
+    shares = arithmetic.div(cumulative_weights, total)
+    is_zero = comparison.eq(shares, zero)  # q = 0 is the first element with a weight
     shares = cast(shares, q.dtype)
-    behind = comparison.lt(
+    is_before = comparison.lt(
         structural.reshape(shares, shape=(rows, 1, n)),
         structural.reshape(q, shape=(1, q.size, 1)),
-    ) | structural.reshape(before, shape=(rows, 1, n))
+    ) | structural.reshape(is_zero, shape=(rows, 1, n))
     index = dtypes.int32
-    place = arithmetic.min_(
-        sum(cast(behind, index), 2, promote_integers=False), literal(n - 1, index)
+    positions = arithmetic.min_(
+        sum(cast(is_before, index), 2, promote_integers=False), literal(n - 1, index)
     )
-    first = arithmetic.mul(made.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index))
-    found = gather_along(structural.reshape(x, shape=(rows * n,)), structural.add(first, place))
+    first = arithmetic.mul(
+        creation.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index)
+    )
+    quantiles = gather_along(
+        structural.reshape(x, shape=(rows * n,)), structural.add(first, positions)
+    )
     negative = any(comparison.lt(weights, zero), 1, keepdims=True)
-    unfit = negative | ~(comparison.gt(total, zero) & comparison.lt(total, literal(math.inf, kind)))
+    is_invalid = negative | ~(
+        comparison.gt(total, zero) & comparison.lt(total, literal(math.inf, weight_dtype))
+    )
     if ignore_nan:
         empty = ~any(~nans, 1, keepdims=True)
-        unfit = negative | (unfit & ~empty)
+        is_invalid = negative | (is_invalid & ~empty)
     else:
         empty = any(nans, 1, keepdims=True)
     nan = literal(math.nan, x.dtype)
-    result = selection.select_n(empty | unfit, found, nan)
-    return _unfolded(result, q, whole, axes, keepdims), unfit
+    result = selection.select_n(empty | is_invalid, quantiles, nan)
+    return _restore_axes(result, q, array, axes, keepdims), is_invalid
 
 
 def _with_weights(
@@ -157,15 +174,16 @@ def _with_weights(
     w = inexact(name, value(name, weights, "weights"))
     if dtypes.is_complex(w.dtype):
         raise noted(ShapeError(f"{name}: weights must be real numbers; got {w.aval}"))
-    kind = dtypes.promote_types(dtypes.promote_types(w.dtype, qs.dtype), dtypes.float32)
-    w = weights_along(name, cast(w, kind), x, axis)
-    result, unfit = _weighted(x, qs, w, axes=axes, keepdims=bool(keepdims), ignore_nan=ignore_nan)
-    known = unfit.concrete()
-    if known is not None and known.host().any():
+    weight_dtype = dtypes.promote_types(dtypes.promote_types(w.dtype, qs.dtype), dtypes.float32)
+    w = weights_along(name, cast(w, weight_dtype), x, axis)
+    result, is_invalid = _weighted(
+        x, qs, w, axes=axes, keepdims=bool(keepdims), ignore_nan=ignore_nan
+    )
+    concrete = is_invalid.concrete()
+    if concrete is not None and concrete.host().any():
         raise noted(
             ValueError(
-                f"{name}: weights must be finite and not negative, and not all of them 0; got "
-                f"others in {w.aval}"
+                f"{name}: weights must be finite and not negative, and not all 0; got {w.aval}"
             )
         )
     return result
@@ -204,9 +222,11 @@ def _quantiles(
         qs = arithmetic.div(qs, literal(100.0, qs.aval.dtype))
     axes = all_axes(name, axis, x)
     if not x.size:
-        rest = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
-        empty = x.aval.update(shape=(*qs.shape, *rest), weak_type=False)
-        return structural.full(empty, math.nan)
+        lengths = [
+            1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes
+        ]
+        empty = x.aval.update(shape=(*qs.shape, *lengths), weak_type=False)
+        return creation.full(empty, math.nan)
     if weights is not None:
         return _with_weights(name, x, qs, weights, axis, axes, keepdims, ignore_nan)
     return _quantile(
@@ -226,23 +246,24 @@ def quantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Quantiles over axes: numbers that a share `q` of the elements is below.
+    """Quantiles over axes: values below which the fraction `q` of the elements lies.
 
     Args:
       a: real array of any shape; integers become float32.
-      q: shares from 0 to 1: a scalar, or an array of one axis.
-      axis: an axis or several; all of them by default.
+      q: fractions from 0 to 1: a scalar, or an array of one axis.
+      axis: one axis or several; by default all of them.
       out: not supported.
-      overwrite_input: for NumPy's sake.
-      method: between two elements: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'; or
-        'inverted_cdf', the first element up to which there is a share `q` of them.
-      keepdims: keep the reduced axes with length one.
-      weights: how much each element counts, with the method 'inverted_cdf' only: array of the shape
-        of `a`, or of its reduced axes.
-    Returns: array with the axis of `q` in front; NaN where there is one among the elements, or no
-      element, or where traced weights are negative, not finite or all 0.
-    Raises: ValueError: the method is unknown, or another one with weights; weights that are known
-      are negative, not finite or all 0. TypeError: weights of another shape.
+      overwrite_input: ignored.
+      method: the interpolation between two elements: 'linear', 'lower', 'higher', 'midpoint' or
+        'nearest'; or 'inverted_cdf', the first element at which the cumulative fraction reaches
+        `q`.
+      keepdims: keep the reduced axes, with length one.
+      weights: weights of the elements, for the method 'inverted_cdf' only: array of the shape of
+        `a`, or with the lengths of its reduced axes.
+    Returns: array with the axis of `q` in front; NaN where an element is NaN, where there are no
+      elements, or where traced weights are negative, not finite or all 0.
+    Raises: ValueError: the method is unknown or does not support weights; known weights are
+      negative, not finite or all 0. TypeError: weights of another shape.
     Example:
       >>> np.quantile(np.arange(5), 0.25)
       Array(1., dtype=float32)
@@ -265,7 +286,7 @@ def nanquantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Quantiles over axes, NaNs left out.
+    """Quantiles over axes that ignore NaNs.
 
     Args: as in `quantile`.
     Example:
@@ -309,7 +330,7 @@ def nanpercentile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Percentiles over axes, NaNs left out.
+    """Percentiles over axes that ignore NaNs.
 
     Args: as in `quantile`.
     Example:
@@ -327,7 +348,7 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """The middle element over axes, or the mean of the two in the middle.
+    """Median over axes: the middle element, or the mean of the two middle elements.
 
     Args: as in `quantile`.
     Example:
@@ -345,7 +366,7 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """The median over axes, NaNs left out.
+    """Median over axes that ignores NaNs.
 
     Args: as in `quantile`.
     Example:

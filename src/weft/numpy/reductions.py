@@ -1,7 +1,5 @@
-"""Reductions over axes: sums, products, extremes, logic.
-
-Knows identities, masks and which dtype to compute in; knows nothing of order statistics.
-"""
+"""Reductions over axes: sum, prod, max, min, ptp, all, any, count_nonzero, and the index of an
+extreme: argmax, argmin."""
 
 import functools
 import math
@@ -14,9 +12,9 @@ from ..core.array import Array, literal
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..errors import ShapeError
-from ..primitives import arithmetic, comparison, extremes, reduction, selection, structural
-from ..typing import ArrayLike, Axes, DTypeLike
-from .axes import all_axes
+from ..primitives import arithmetic, comparison, monoids, reductions, selection, structural
+from ..typing import ArrayLike, Axes, Axis, DTypeLike
+from .axes import all_axes, one_axis
 from .creation import wanted_dtype
 from .makers import binary
 from .plans import planned
@@ -28,6 +26,8 @@ __all__ = [
     "amax",
     "amin",
     "any",
+    "argmax",
+    "argmin",
     "count_nonzero",
     "max",
     "min",
@@ -38,11 +38,12 @@ __all__ = [
     "sum",
 ]
 
-# --- what all of them do ---
+
+# --- shared steps ---
 
 
 def keep_axes(x: Any, source: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
-    """A reduced value, with the reduced axes put back with length one if wished."""
+    """A reduced value, with the reduced axes restored with length one if `keepdims`."""
     if not keepdims or not axes:
         return x
     shape = tuple([1 if i in axes else n for i, n in enumerate(source.aval.shape)])
@@ -50,14 +51,14 @@ def keep_axes(x: Any, source: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
 
 
 def masked(name: str, x: Any, where: Any, identity: Any) -> Any:
-    """`x` where the condition holds, the identity of the reduction elsewhere."""
+    """`x` where a mask is true, the identity of the reduction elsewhere."""
     if where is None:
         return x
     return selection.select_n(truth(name, where, "where"), constant(identity, x.aval.dtype), x)
 
 
 def truth(name: str, x: Any, argument: str = "a") -> Any:
-    """True where elements aren't zero."""
+    """True where elements are not zero."""
     x = value(name, x, argument)
     if x.aval.dtype == dtypes.bool_:
         return x
@@ -73,7 +74,7 @@ def constant(number: Any, dtype: Any) -> Any:
 
 
 def wide_of(dtype: Any) -> Any:
-    """The dtype to compute sums in: float32 for 16-bit and 8-bit floats."""
+    """The dtype to accumulate sums in: float32 for 16-bit and 8-bit floats."""
     if dtype.itemsize < 4 and dtypes.is_float(dtype):
         return dtypes.float32
     return dtype
@@ -94,7 +95,7 @@ def summed_dtype(dtype: Any, promote_integers: bool) -> Any:
     return dtype
 
 
-def folded(
+def reduce_elements(
     name: str,
     primitive: Any,
     combine: Any,
@@ -107,28 +108,28 @@ def folded(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Array:
-    """A sum or a product."""
+    """A sum or a product over axes."""
     weak = x.aval.weak_type and dtype is None
-    found = summed_dtype(x.aval.dtype, promote_integers) if dtype is None else dtype
-    wide = wide_of(found)
-    if primitive is reduction.reduce_prod and dtypes.is_bool(wide):
-        primitive = reduction.reduce_and
-    if x.aval.dtype != wide:
-        x = cast(x, wide, weak)
+    out_dtype = summed_dtype(x.aval.dtype, promote_integers) if dtype is None else dtype
+    sum_dtype = wide_of(out_dtype)
+    if primitive is reductions.reduce_prod and dtypes.is_bool(sum_dtype):
+        primitive = reductions.reduce_and
+    if x.aval.dtype != sum_dtype:
+        x = cast(x, sum_dtype, weak)
     x = masked(name, x, where, identity)
     axes = tuple(range(x.aval.ndim)) if axis is None else all_axes(name, axis, x)
     result: Any = primitive(x, axes=axes) if axes else x
     result = keep_axes(result, x, axes, keepdims)
     if initial is not None:
-        start = cast(value(name, initial, "initial"), wide, weak)
-        result = combine(scalar_only(name, start, "initial"), result)
-    if result.aval.dtype != found or result.aval.weak_type != weak:
-        result = cast(result, found, weak)
+        initial_value = cast(value(name, initial, "initial"), sum_dtype, weak)
+        result = combine(scalar_only(name, initial_value, "initial"), result)
+    if result.aval.dtype != out_dtype or result.aval.weak_type != weak:
+        result = cast(result, out_dtype, weak)
     return result
 
 
 def scalar_only(name: str, x: Any, argument: str) -> Any:
-    """Refuses what has axes."""
+    """Raises an error for a value with axes."""
     if x.aval.ndim:
         raise noted(ShapeError(f"{name}: {argument} must be a scalar; got {x.aval}"))
     return x
@@ -137,7 +138,7 @@ def scalar_only(name: str, x: Any, argument: str) -> Any:
 # --- sums and products ---
 
 
-_sum_of = functools.partial(folded, "sum", structural.reduce_sum, structural.add, 0)
+_sum_of = functools.partial(reduce_elements, "sum", structural.reduce_sum, structural.add, 0)
 _sum = planned("sum", _sum_of)
 
 
@@ -151,17 +152,18 @@ def sum(
     where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """Sum over axes.
+    """Sum of elements over axes.
 
     Args:
-      a: array of any shape. Sums of 16-bit floats are kept in float32.
-      axis: an axis or several; all of them by default.
-      dtype: that of the sum; by default that of `a`, with booleans and small integers promoted.
+      a: array of any shape. 16-bit floats are accumulated in float32.
+      axis: one axis or several; by default all of them.
+      dtype: dtype of the result and of the accumulation; by default the dtype of `a`, with booleans
+        and small integers promoted.
       out: not supported.
-      keepdims: keep the reduced axes with length one.
-      initial: a scalar to begin with.
-      where: booleans that broadcast to `a`: which elements to sum.
-      promote_integers: False keeps small integers as they are.
+      keepdims: keep the reduced axes, with length one.
+      initial: a scalar that is added to the sum.
+      where: boolean mask that broadcasts to `a`: the elements to sum.
+      promote_integers: whether small integers are promoted to the default integer.
     Returns: array without the reduced axes.
     Raises: ValueError: an axis is out of range. TypeError: `a` is a list.
     Example:
@@ -171,11 +173,11 @@ def sum(
     if dtype is None and out is None and initial is None and where is None and promote_integers:
         return _sum(a, axis, keepdims)
     no_out("sum", out)
-    x, wanted = value("sum", a, "a"), wanted_dtype("sum", dtype)
-    return _sum_of(x, axis, keepdims, wanted, initial, where, promote_integers)
+    x, out_dtype = value("sum", a, "a"), wanted_dtype("sum", dtype)
+    return _sum_of(x, axis, keepdims, out_dtype, initial, where, promote_integers)
 
 
-_prod_of = functools.partial(folded, "prod", reduction.reduce_prod, arithmetic.mul, 1)
+_prod_of = functools.partial(reduce_elements, "prod", reductions.reduce_prod, arithmetic.mul, 1)
 _prod = planned("prod", _prod_of)
 
 
@@ -189,7 +191,7 @@ def prod(
     where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """Product over axes.
+    """Product of elements over axes.
 
     Args: as in `sum`.
     Returns: array without the reduced axes.
@@ -200,8 +202,8 @@ def prod(
     if dtype is None and out is None and initial is None and where is None and promote_integers:
         return _prod(a, axis, keepdims)
     no_out("prod", out)
-    x, wanted = value("prod", a, "a"), wanted_dtype("prod", dtype)
-    return _prod_of(x, axis, keepdims, wanted, initial, where, promote_integers)
+    x, out_dtype = value("prod", a, "a"), wanted_dtype("prod", dtype)
+    return _prod_of(x, axis, keepdims, out_dtype, initial, where, promote_integers)
 
 
 product = prod
@@ -221,7 +223,7 @@ def _extreme(
     if where is not None and initial is None:
         raise noted(
             ValueError(
-                f"{name}: where needs an initial value, for there may be no element left\n"
+                f"{name}: where needs an initial value, since the mask may leave no element\n"
                 f"  fix: {name}(x, where=mask, initial={'-np.inf' if largest else 'np.inf'})"
             )
         )
@@ -233,15 +235,15 @@ def _extreme(
                 "  fix: pass initial="
             )
         )
-    primitive = reduction.reduce_max if largest else reduction.reduce_min
-    identity = extremes.lowest(x.aval.dtype) if largest else extremes.highest(x.aval.dtype)
+    primitive = reductions.reduce_max if largest else reductions.reduce_min
+    identity = monoids.lowest(x.aval.dtype) if largest else monoids.highest(x.aval.dtype)
     x = masked(name, x, where, identity)
     result: Any = primitive(x, axes=axes) if axes else x
     result = keep_axes(result, x, axes, keepdims)
     if initial is not None:
-        start = cast(value(name, initial, "initial"), x.aval.dtype, x.aval.weak_type)
+        initial_value = cast(value(name, initial, "initial"), x.aval.dtype, x.aval.weak_type)
         combine = arithmetic.max_ if largest else arithmetic.min_
-        result = combine(scalar_only(name, start, "initial"), result)
+        result = combine(scalar_only(name, initial_value, "initial"), result)
     return result
 
 
@@ -257,17 +259,17 @@ def max(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Maximum over axes; NaN if there is one among the elements.
+    """Maximum over axes; NaN if an element is NaN.
 
     Args:
       a: array of any shape.
-      axis: an axis or several; all of them by default.
+      axis: one axis or several; by default all of them.
       out: not supported.
-      keepdims: keep the reduced axes with length one.
-      initial: a scalar that the result is not below.
-      where: booleans that broadcast to `a`: which elements count; needs `initial`.
+      keepdims: keep the reduced axes, with length one.
+      initial: a lower bound of the result.
+      where: boolean mask that broadcasts to `a`: the elements to compare; it needs `initial`.
     Returns: array without the reduced axes.
-    Raises: ValueError: there is no element, and no `initial`.
+    Raises: ValueError: there are no elements, and no `initial`.
     Example:
       >>> np.max(np.array([3, 1, 2]))
       Array(3, dtype=int32)
@@ -290,11 +292,11 @@ def min(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Minimum over axes; NaN if there is one among the elements.
+    """Minimum over axes; NaN if an element is NaN.
 
     Args: as in `max`.
     Returns: array without the reduced axes.
-    Raises: ValueError: there is no element, and no `initial`.
+    Raises: ValueError: there are no elements, and no `initial`.
     Example:
       >>> np.min(np.array([3, 1, 2]))
       Array(1, dtype=int32)
@@ -309,7 +311,7 @@ amax, amin = max, min
 
 
 def ptp(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool = False) -> Array:
-    """Maximum minus minimum over axes.
+    """Range of values (maximum minus minimum) over axes.
 
     Args: as in `max`.
     Example:
@@ -327,14 +329,14 @@ def ptp(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool = Fals
 def _logic(
     name: str, primitive: Primitive, x: Value, axis: Any, keepdims: Any, where: Any = None
 ) -> Array:
-    flags = masked(name, truth(name, x), where, name == "all")
-    axes = all_axes(name, axis, flags)
-    result: Array = primitive(flags, axes=axes) if axes else flags
-    return keep_axes(result, flags, axes, keepdims)
+    condition = masked(name, truth(name, x), where, name == "all")
+    axes = all_axes(name, axis, condition)
+    result: Array = primitive(condition, axes=axes) if axes else condition
+    return keep_axes(result, condition, axes, keepdims)
 
 
-_all_of = functools.partial(_logic, "all", reduction.reduce_and)
-_any_of = functools.partial(_logic, "any", reduction.reduce_or)
+_all_of = functools.partial(_logic, "all", reductions.reduce_and)
+_any_of = functools.partial(_logic, "any", reductions.reduce_or)
 _all, _any = planned("all", _all_of), planned("any", _any_of)
 
 
@@ -346,14 +348,14 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """True if all elements are true (not zero), over axes.
+    """Tests whether all elements are true (not zero), over axes.
 
     Args:
       a: array of any shape.
-      axis: an axis or several; all of them by default.
+      axis: one axis or several; by default all of them.
       out: not supported.
-      keepdims: keep the reduced axes with length one.
-      where: booleans that broadcast to `a`: which elements count.
+      keepdims: keep the reduced axes, with length one.
+      where: boolean mask that broadcasts to `a`: the elements to test.
     Returns: boolean array without the reduced axes.
     Example:
       >>> np.all(np.array([True, False]))
@@ -373,7 +375,7 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """True if any element is true (not zero), over axes.
+    """Tests whether any element is true (not zero), over axes.
 
     Args: as in `all`.
     Returns: boolean array without the reduced axes.
@@ -391,12 +393,12 @@ alltrue, sometrue = all, any
 
 
 def count_nonzero(a: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Array:
-    """The number of elements that aren't zero, over axes.
+    """Counts the nonzero elements over axes.
 
     Args:
       a: array of any shape.
-      axis: an axis or several; all of them by default.
-      keepdims: keep the reduced axes with length one.
+      axis: one axis or several; by default all of them.
+      keepdims: keep the reduced axes, with length one.
     Returns: int32 array without the reduced axes.
     Example:
       >>> np.count_nonzero(np.array([1, 0, 2]))
@@ -404,3 +406,62 @@ def count_nonzero(a: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Ar
     """
     nonzero = truth("count_nonzero", a)
     return sum(nonzero, all_axes("count_nonzero", axis, nonzero), None, None, keepdims)
+
+
+# --- indices of extremes ---
+
+
+def _index_of(name: str, primitive: Primitive, x: Value, axis: Any, keepdims: Any) -> Array:
+    ndim = x.aval.ndim
+    i = 0 if axis is None else one_axis(name, axis, ndim)
+    if not (x.aval.size if axis is None else x.aval.shape[i]):
+        raise noted(
+            ShapeError(
+                f"{name}: an empty {x.aval} has no element to point to"
+                + ("" if axis is None else f" along axis {i}")
+            )
+        )
+    if axis is None:
+        flat = structural.reshape(x, shape=(x.aval.size,)) if ndim != 1 else x
+        result = primitive(flat, axis=0, dtype=dtypes.default_int())
+        return structural.reshape(result, shape=(1,) * ndim) if keepdims else result
+    result = primitive(x, axis=i, dtype=dtypes.default_int())
+    return keep_axes(result, x, (i,), keepdims)
+
+
+_argmax = planned("argmax", functools.partial(_index_of, "argmax", reductions.argmax))
+_argmin = planned("argmin", functools.partial(_index_of, "argmin", reductions.argmin))
+
+
+def argmax(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Index of the first maximum along an axis, or in the flattened array; NaN counts as maximum.
+
+    Args:
+      a: array of any shape.
+      axis: one axis; None flattens the array.
+      out: not supported.
+      keepdims: keep the reduced axes, with length one.
+    Returns: int32 array without the axis.
+    Example:
+      >>> np.argmax(np.array([1, 3, 2]))
+      Array(1, dtype=int32)
+    """
+    no_out("argmax", out)
+    return _argmax(a, axis, keepdims)
+
+
+def argmin(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Index of the first minimum along an axis, or in the flattened array; NaN counts as minimum.
+
+    Args: as in `argmax`.
+    Returns: int32 array without the axis.
+    Example:
+      >>> np.argmin(np.array([3, 1, 2]))
+      Array(1, dtype=int32)
+    """
+    no_out("argmin", out)
+    return _argmin(a, axis, keepdims)

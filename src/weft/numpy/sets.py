@@ -1,6 +1,8 @@
-"""Arrays as sets: unique elements, membership, unions and differences.
+"""Arrays as sets: unique, unique_all, unique_counts, unique_inverse, unique_values; isin (in1d),
+union1d, intersect1d, setdiff1d, setxor1d.
 
-Results whose length depends on the elements need `size=` where arrays are traced.
+The elements are sorted, and neighbours are compared. Results whose length depends on the elements
+need `size=` where arrays are traced.
 """
 
 from typing import Any, NamedTuple
@@ -10,14 +12,14 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import aval
-from ..core.quiet import run_quietly
+from ..core.kernels import run_kernel
 from ..core.source import located
 from ..errors import ConcretizationTypeError, ShapeError
-from ..lax.axis_slices import slice_along
+from ..lax.axes import slice_along
 from ..primitives import (
     arithmetic,
     comparison,
-    creation as made,
+    creation,
     cumulative,
     selection,
     slicing,
@@ -27,8 +29,8 @@ from ..primitives import (
 from ..typing import ArrayLike, Axis
 from . import host_sets
 from .axes import one_axis, result_length
-from .axis_choices import gather_along
-from .beyond import is_beyond
+from .axis_gathers import gather_along
+from .comparison import is_beyond
 from .creation import from_numpy, zeros
 from .joining import concatenate
 from .plans import composite, is_native, native_elements
@@ -36,7 +38,7 @@ from .promotion import cast, noted, promote_values, strong, value
 from .reductions import any, min
 from .rounding import is_whole
 from .shapes import ravel, reshape
-from .sorting import FEW_QUERIES, searchsorted, sort
+from .sorting import MAX_HOST_QUERIES, searchsorted, sort
 
 __all__ = [
     "in1d",
@@ -54,50 +56,50 @@ __all__ = [
 
 
 def _run(kernel: Any, *xs: Any, options: tuple[Any, ...] = ()) -> Any:
-    """The results of a kernel of `host_sets` for flattened values; `None` where NumPy may not
-    compute now. Indices are of the default integer dtype."""
+    """The results of a function of `host_sets` for flattened values, with indices of the default
+    integer dtype; `None` where NumPy may not compute."""
     hosts = native_elements(*xs)
     if hosts is None:
         return None
-    found = run_quietly(kernel, *[np.ravel(h) for h in hosts], *options)
-    if found.__class__ is not np.ndarray:
-        return [None if row is None else from_numpy(row) for row in found]
-    return from_numpy(found)
+    result = run_kernel(kernel, *[np.ravel(h) for h in hosts], *options)
+    if result.__class__ is not np.ndarray:
+        return [None if array is None else from_numpy(array) for array in result]
+    return from_numpy(result)
 
 
-def _number(name: str, x: Any, mask: Any) -> int:
-    """The number of elements where a mask of `x` holds, which is the length of a result."""
-    known = mask.concrete()
-    if known is None:
+def _count_true(name: str, x: Any, mask: Any) -> int:
+    """The number of elements where a mask of `x` is true: the length of the result."""
+    concrete = mask.concrete()
+    if concrete is None:
         raise noted(
             ConcretizationTypeError(
                 f"{name}: the length of the result depends on the elements of a traced {x.aval}\n"
                 f"  fix: {name}(…, size=n, fill_value=…) gives a result of length n"
             )
         )
-    return int(np.count_nonzero(known.host()))
+    return int(np.count_nonzero(concrete.host()))
 
 
 # --- unique ---
 
 
 def _unique_sorted(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
-    """For the rows of [n, m]: (the order that sorts them, those in that order, which of these are
-    the first of their kind)."""
+    """For the rows of an [n, m] array: the indices that sort them, the sorted rows, and a mask of
+    the first of each group of equal rows."""
     n, m = rows.shape
-    index = dtypes.int32
-    places = made.iota(dtype=index, shape=(n,), dimension=0)
+    index_dtype = dtypes.int32
+    indices = creation.iota(dtype=index_dtype, shape=(n,), dimension=0)
     if n < 1:
-        return places, rows, zeros((0,), bool)
+        return indices, rows, zeros((0,), bool)
     keys = rows
     if dtypes.is_complex(rows.dtype):  # NaN in either part comes last, as in NumPy
         undefined = comparison.ne(rows, rows)
         keys = selection.select_n(undefined, rows, literal(complex(np.nan, np.nan), rows.dtype))
     columns = [reshape(slice_along(keys, 1, k, k + 1), (n,)) for k in range(m)]
     *_, order = (
-        primitive.sort(*columns, places, dimension=0, is_stable=True, num_keys=max(m, 1))
+        primitive.sort(*columns, indices, dimension=0, is_stable=True, num_keys=max(m, 1))
         if m
-        else (places,)
+        else (indices,)
     )
     ordered = gather_along(rows, order)
     before, after = slice_along(ordered, 0, 0, n - 1), slice_along(ordered, 0, 1, n)
@@ -109,49 +111,49 @@ def _unique_sorted(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
     return order, ordered, slicing.concatenate(first, any(differs, 1), dimension=0)
 
 
-class _Found(NamedTuple):
+class _Unique(NamedTuple):
     values: Any
     index: Any
     inverse: Any
     counts: Any
 
 
-def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _Found:
-    """Unique rows, as many as told."""
+def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _Unique:
+    """The unique rows of an array, padded or truncated to `size`."""
     n = rows.shape[0]
     index = dtypes.default_int()
     order, ordered, first = _unique_sorted(rows, equal_nan)
     order = cast(order, index)
-    number = cumulative.cumsum(cast(first, index), axis=0, reverse=False)
-    total = gather_along(number, literal(n - 1, index)) if n else literal(0, index)
-    slot = number - literal(1, index)  # the place of each in the result
+    group = cumulative.cumsum(cast(first, index), axis=0, reverse=False)
+    count = gather_along(group, literal(n - 1, index)) if n else literal(0, index)
+    slot = group - literal(1, index)  # its index in the result
     inverse = zeros(n, index).at[order].set(slot)
     counts = zeros(size, index).at[slot].add(1, mode="drop")
     starts = (
-        structural.full(counts.aval, max(n - 1, 0))
+        creation.full(counts.aval, max(n - 1, 0))
         .at[slot]
-        .min(made.iota(dtype=index, shape=(n,), dimension=0), mode="drop")
+        .min(creation.iota(dtype=index, shape=(n,), dimension=0), mode="drop")
     )
-    found = gather_along(ordered, starts) if n else zeros((size, rows.shape[1]), rows.dtype)
-    where_from = gather_along(order, starts) if n else zeros(size, index)
-    line = made.iota(dtype=index, shape=(size,), dimension=0)
-    beyond = comparison.ge(line, total)
+    values = gather_along(ordered, starts) if n else zeros((size, rows.shape[1]), rows.dtype)
+    sources = gather_along(order, starts) if n else zeros(size, index)
+    positions = creation.iota(dtype=index, shape=(size,), dimension=0)
+    is_padding = comparison.ge(positions, count)
     if fill_value is None:
-        fill: Any = slice_along(found, 0, 0, 1) if size and n else literal(0, rows.dtype)
+        padding: Any = slice_along(values, 0, 0, 1) if size and n else literal(0, rows.dtype)
     else:
-        fill = cast(value("unique", fill_value, "fill_value"), rows.dtype)
-        if fill.ndim == 1 and fill.size not in (1, rows.shape[1]):
+        padding = cast(value("unique", fill_value, "fill_value"), rows.dtype)
+        if padding.ndim == 1 and padding.size not in (1, rows.shape[1]):
             raise noted(
-                ShapeError(f"unique: fill_value {fill.aval} does not fit rows of {rows.aval}")
+                ShapeError(f"unique: fill_value {padding.aval} does not fit rows of {rows.aval}")
             )
-    found = selection.select_n(
-        reshape(beyond, (size, 1)), found, structural.widen(fill, found.shape)
+    values = selection.select_n(
+        reshape(is_padding, (size, 1)), values, structural.widen(padding, values.shape)
     )
     if size and n:
-        where_from = selection.select_n(
-            beyond, where_from, structural.widen(slice_along(where_from, 0, 0, 1), (size,))
+        sources = selection.select_n(
+            is_padding, sources, structural.widen(slice_along(sources, 0, 0, 1), (size,))
         )
-    return _Found(found, where_from, inverse, counts)
+    return _Unique(values, sources, inverse, counts)
 
 
 @located
@@ -167,20 +169,21 @@ def unique(
     fill_value: Any = None,
     sorted: bool = True,
 ) -> Any:
-    """The different elements, sorted.
+    """The sorted unique elements of an array.
 
     Args:
       ar: array of any shape.
-      return_index: return the index of the first of each too.
-      return_inverse: return for each element its place in the result too.
-      return_counts: return how often each occurs too.
-      axis: compare the slices along this axis; None flattens the array.
+      return_index: also return the index of the first occurrence of each.
+      return_inverse: also return the indices in the result that reconstruct `ar`.
+      return_counts: also return the number of occurrences of each.
+      axis: compare slices along this axis; None flattens the array.
       equal_nan: whether NaN equals NaN.
-      size: the length of the result, needed where `ar` is traced; what is too much is cut off.
-      fill_value: what fills up the rest; the least element by default.
-      sorted: for the array API's sake: they always are.
-    Returns: array, or a tuple with the further arrays that were asked for.
-    Raises: ConcretizationTypeError: `ar` is traced, and there is no size.
+      size: the length of the result, required when `ar` is traced; the result is padded with
+        `fill_value`, or truncated.
+      fill_value: the padding; by default the smallest element.
+      sorted: ignored: the elements are always sorted.
+    Returns: array, or a tuple with the further arrays that are requested.
+    Raises: ConcretizationTypeError: `ar` is traced, and `size` is missing.
     Example:
       >>> np.unique(np.array([3, 1, 3]))
       Array([1, 3], dtype=int32)
@@ -189,8 +192,10 @@ def unique(
     """
     further = bool(return_index), bool(return_inverse), bool(return_counts)
     x = value("unique", ar, "ar")
-    found = _unique("unique", x, axis, bool(equal_nan), size, fill_value, further)
-    results = [r for r, want in zip(found, (True, *further), strict=True) if want]
+    unique_arrays = _unique("unique", x, axis, bool(equal_nan), size, fill_value, further)
+    results = [
+        r for r, is_requested in zip(unique_arrays, (True, *further), strict=True) if is_requested
+    ]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -202,31 +207,31 @@ def _unique(
     size: Any,
     fill_value: Any,
     further: tuple[bool, bool, bool] = (False, False, False),
-) -> _Found:
-    """The unique elements; `further`: whether index, inverse and counts are asked for."""
+) -> _Unique:
+    """The unique elements; `further`: whether index, inverse and counts are requested."""
     if size is not None:
         size = result_length(name, size, "size")
     elif axis is None and fill_value is None:
-        found = _run(host_sets.unique, x, options=(equal_nan, *further))
-        if found is not None:
-            values, index, inverse, counts = found
+        result = _run(host_sets.unique, x, options=(equal_nan, *further))
+        if result is not None:
+            values, index, inverse, counts = result
             if inverse is not None and x.ndim != 1:
                 inverse = reshape(inverse, x.shape)
-            return _Found(values, index, inverse, counts)
+            return _Unique(values, index, inverse, counts)
     shape = x.shape
     if axis is None:
         rows, i = reshape(x, (x.size, 1)), None
     else:
         i = one_axis(name, axis, x)
-        moved = structural.move_axis(x, i, 0)
-        rows = reshape(moved, (shape[i], x.size // shape[i] if shape[i] else 0))
+        slices_first = structural.move_axis(x, i, 0)
+        rows = reshape(slices_first, (shape[i], x.size // shape[i] if shape[i] else 0))
     if size is None:
-        size = _number(name, x, _unique_sorted(rows, equal_nan)[2])
-    found = _unique_traced(rows, size, fill_value, equal_nan)
+        size = _count_true(name, x, _unique_sorted(rows, equal_nan)[2])
+    result = _unique_traced(rows, size, fill_value, equal_nan)
     if i is None:
-        return found._replace(values=ravel(found.values), inverse=reshape(found.inverse, shape))
-    back = reshape(found.values, (size, *moved.shape[1:]))
-    return found._replace(values=structural.move_axis(back, 0, i))
+        return result._replace(values=ravel(result.values), inverse=reshape(result.inverse, shape))
+    unstacked = reshape(result.values, (size, *slices_first.shape[1:]))
+    return result._replace(values=structural.move_axis(unstacked, 0, i))
 
 
 class UniqueAll(NamedTuple):
@@ -254,7 +259,7 @@ class UniqueInverse(NamedTuple):
 
 @located
 def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
-    """(values, indices, inverse_indices, counts) of `unique`, NaNs being different.
+    """(values, indices, inverse_indices, counts) of `unique`, where NaN does not equal NaN.
 
     Example:
       >>> np.unique_all(np.array([3, 1, 3])).counts
@@ -266,35 +271,35 @@ def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: Any = None)
 
 @located
 def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
-    """(values, counts) of `unique`, NaNs being different.
+    """(values, counts) of `unique`, where NaN does not equal NaN.
 
     Example:
       >>> np.unique_counts(np.array([3, 1, 3])).values
       Array([1, 3], dtype=int32)
     """
     v, further = value("unique_counts", x), (False, False, True)
-    found = _unique("unique_counts", v, None, False, size, fill_value, further)
-    return UniqueCounts(found.values, found.counts)
+    result = _unique("unique_counts", v, None, False, size, fill_value, further)
+    return UniqueCounts(result.values, result.counts)
 
 
 @located
 def unique_inverse(
     x: ArrayLike, *, size: int | None = None, fill_value: Any = None
 ) -> UniqueInverse:
-    """(values, inverse_indices) of `unique`, NaNs being different.
+    """(values, inverse_indices) of `unique`, where NaN does not equal NaN.
 
     Example:
       >>> np.unique_inverse(np.array([3, 1, 3])).inverse_indices
       Array([1, 0, 1], dtype=int32)
     """
     v, further = value("unique_inverse", x), (False, True, False)
-    found = _unique("unique_inverse", v, None, False, size, fill_value, further)
-    return UniqueInverse(found.values, found.inverse)
+    result = _unique("unique_inverse", v, None, False, size, fill_value, further)
+    return UniqueInverse(result.values, result.inverse)
 
 
 @located
 def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
-    """The values of `unique`, NaNs being different.
+    """The values of `unique`, where NaN does not equal NaN.
 
     Example:
       >>> np.unique_values(np.array([3, 1, 3]))
@@ -305,7 +310,7 @@ def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: Any = No
 
 # --- membership ---
 
-_FEW = 32  # test elements that each element is compared with at once
+_MAX_COMPARED = 32  # for more test elements a search is faster than comparing with each
 
 
 @located
@@ -317,14 +322,14 @@ def isin(
     *,
     method: str = "auto",
 ) -> Array:
-    """True for each element that is among others.
+    """Tests whether each element of an array is in a second array.
 
     Args:
       element: array of any shape.
-      test_elements: the others: array of any shape. A Python integer, here or above, may be beyond
-        the other's dtype.
-      assume_unique: for NumPy's sake.
-      invert: whether it is not among them.
+      test_elements: the second array, of any shape. Either may be a Python integer that the dtype
+        of the other cannot represent.
+      assume_unique: ignored.
+      invert: test whether it is not in the second array.
       method: 'auto', 'compare_all', 'binary_search' or 'sort'.
     Returns: boolean array of the shape of `element`.
     Example:
@@ -336,30 +341,30 @@ def isin(
             f"isin: method must be 'auto', 'compare_all', 'binary_search' or 'sort'; got {method!r}"
         )
     if is_beyond(element, test_elements) or is_beyond(test_elements, element):
-        return structural.full(aval(np.shape(element), dtypes.bool_), invert)  # type: ignore[arg-type]
+        return creation.full(aval(np.shape(element), dtypes.bool_), invert)  # type: ignore[arg-type]
     x, others = promote_values("isin", element, test_elements)
     n = others.size
-    at_once = method == "compare_all" or (method == "auto" and n <= _FEW)
+    at_once = method == "compare_all" or (method == "auto" and n <= _MAX_COMPARED)
     if at_once or not n or dtypes.is_complex(x.dtype):
         return _compared(x, others, invert=bool(invert))
-    run = _searched if x.size <= FEW_QUERIES else _search
+    run = _searched if x.size <= MAX_HOST_QUERIES else _search
     return run(x, others, invert=bool(invert))
 
 
 @composite
-def _compared(x: Any, others: Any, *, invert: bool) -> Any:
-    """Membership, by comparing with all."""
-    found = any(comparison.eq(reshape(x, (*x.shape, 1)), ravel(others)), -1)
-    return ~found if invert else found
+def _compared(x: Any, test_elements: Any, *, invert: bool) -> Any:
+    """Membership by comparing with all elements."""
+    is_member = any(comparison.eq(reshape(x, (*x.shape, 1)), ravel(test_elements)), -1)
+    return ~is_member if invert else is_member
 
 
 def _search(x: Any, others: Any, *, invert: bool) -> Any:
-    """Membership, by search."""
-    line = sort(ravel(others))
-    place = searchsorted(line, x)
-    last = literal(line.size - 1, place.dtype)
-    found = comparison.eq(gather_along(line, arithmetic.min_(place, last)), x)
-    return ~found if invert else found
+    """Membership by binary search."""
+    ordered = sort(ravel(others))
+    position = searchsorted(ordered, x)
+    last = literal(ordered.size - 1, position.dtype)
+    is_member = comparison.eq(gather_along(ordered, arithmetic.min_(position, last)), x)
+    return ~is_member if invert else is_member
 
 
 def _search_by_numpy(x: Any, others: Any, *, invert: bool) -> Any:
@@ -368,8 +373,8 @@ def _search_by_numpy(x: Any, others: Any, *, invert: bool) -> Any:
         return None
 
     def kernel(x: Any, others: Any) -> Any:
-        found = host_sets.members(x, np.sort(others, axis=None))
-        return ~found if invert else found
+        is_member = host_sets.members(x, np.sort(others, axis=None))
+        return ~is_member if invert else is_member
 
     return kernel
 
@@ -380,7 +385,7 @@ _searched = composite(_search, evaluate=_search_by_numpy)
 def in1d(
     ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False
 ) -> Array:
-    """True for each element of the flattened `ar1` that is in `ar2`.
+    """Tests whether each element of the flattened `ar1` is in `ar2`.
 
     Example:
       >>> np.in1d(np.arange(3), np.array([0, 2]))
@@ -395,38 +400,40 @@ def in1d(
 def _flat_pair(name: str, ar1: Any, ar2: Any) -> Any:
     x, y = value(name, ar1, "ar1"), value(name, ar2, "ar2")
     if is_beyond(ar1, y):
-        x = _joining(x, y)
+        x = _in_common_dtype(x, y)
     elif is_beyond(ar2, x):
-        y = _joining(y, x)
+        y = _in_common_dtype(y, x)
     x, y = promote_values(name, x, y)
     return ravel(x), ravel(y)
 
 
-def _joining(number: Any, other: Any) -> Any:
-    """An integer beyond an array's dtype as one of the default dtype, if that holds both."""
-    whole, dtype = dtypes.default_int(), other.aval.dtype
-    wide = dtypes.is_integer(dtype) and dtypes.iinfo(whole).max >= dtypes.iinfo(dtype).max
-    return strong(number) if wide else number
+def _in_common_dtype(number: Any, other: Any) -> Any:
+    """An integer out of range for an array, in the default dtype if that represents both."""
+    int_dtype, dtype = dtypes.default_int(), other.aval.dtype
+    holds_both = dtypes.is_integer(dtype) and dtypes.iinfo(int_dtype).max >= dtypes.iinfo(dtype).max
+    return strong(number) if holds_both else number
 
 
-def _chosen(name: str, x: Any, mask: Any, size: Any, fill_value: Any, default: Any) -> Any:
-    """The elements where a mask holds, in order; as many as told."""
+def _masked(name: str, x: Any, mask: Any, size: Any, fill_value: Any, default: Any) -> Any:
+    """The elements where a mask is true, in order, padded or truncated to `size`."""
     if size is None:
-        size = _number(name, x, mask)
+        size = _count_true(name, x, mask)
     size = result_length(name, size, "size")
     index = dtypes.default_int()
-    slot = cumulative.cumsum(cast(mask, index), axis=0, reverse=False) - literal(1, index)
-    slot = selection.select_n(mask, literal(size, index), slot)
-    fill = default if fill_value is None else cast(value(name, fill_value, "fill_value"), x.dtype)
-    start = structural.widen(fill, (size,)) if fill.ndim == 0 else fill
-    return start.at[slot].set(x, mode="drop")
+    target = cumulative.cumsum(cast(mask, index), axis=0, reverse=False) - literal(1, index)
+    target = selection.select_n(mask, literal(size, index), target)
+    padding = (
+        default if fill_value is None else cast(value(name, fill_value, "fill_value"), x.dtype)
+    )
+    initial = structural.widen(padding, (size,)) if padding.ndim == 0 else padding
+    return initial.at[target].set(x, mode="drop")
 
 
 @located
 def union1d(
     ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None
 ) -> Array:
-    """The different elements of two arrays together, sorted.
+    """The sorted unique elements that are in either of two arrays.
 
     Args:
       size, fill_value: as in `unique`.
@@ -447,29 +454,31 @@ def setdiff1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Array:
-    """The different elements of `ar1` that aren't in `ar2`, sorted.
+    """The sorted unique elements of `ar1` that are not in `ar2`.
 
     Args:
-      assume_unique: the elements of `ar1` are known to be different, and are left in their order.
-      size, fill_value: as in `unique`; the rest is filled with zeros by default.
+      assume_unique: the elements of `ar1` are unique; the result keeps their order.
+      size, fill_value: as in `unique`; by default the padding is 0.
     Example:
       >>> np.setdiff1d(np.array([1, 2, 3]), np.array([2]))
       Array([1, 3], dtype=int32)
     """
     x = ravel(value("setdiff1d", ar1, "ar1"))
-    apart = is_beyond(ar1, ar2) or is_beyond(ar2, ar1)
-    y = zeros((0,), x.dtype) if apart else ravel(value("setdiff1d", ar2, "ar2"))
+    is_disjoint = is_beyond(ar1, ar2) or is_beyond(ar2, ar1)
+    y = zeros((0,), x.dtype) if is_disjoint else ravel(value("setdiff1d", ar2, "ar2"))
     if size is None and fill_value is None and x.dtype == y.dtype:
-        found = _run(host_sets.without if assume_unique else host_sets.difference, x, y)
-        if found is not None:
-            return found
-    zero = structural.full(x.aval.update(shape=(), weak_type=False), 0)
+        result = _run(host_sets.without if assume_unique else host_sets.difference, x, y)
+        if result is not None:
+            return result
+    zero = creation.full(x.aval.update(shape=(), weak_type=False), 0)
     if assume_unique:
-        return _chosen("setdiff1d", x, isin(x, y, invert=True), size, fill_value, zero)
+        return _masked("setdiff1d", x, isin(x, y, invert=True), size, fill_value, zero)
     rows = reshape(x, (x.size, 1))
     _, ordered, first = _unique_sorted(rows, True)
-    line = ravel(ordered)
-    return _chosen("setdiff1d", line, first & isin(line, y, invert=True), size, fill_value, zero)
+    ordered_x = ravel(ordered)
+    return _masked(
+        "setdiff1d", ordered_x, first & isin(ordered_x, y, invert=True), size, fill_value, zero
+    )
 
 
 @located
@@ -486,7 +495,7 @@ def setxor1d(
     NaN differs from NaN: if both arrays have it, it is there twice.
 
     Args:
-      assume_unique: the elements of each array are known to be different.
+      assume_unique: ignored.
       size, fill_value: as in `unique`.
     Example:
       >>> np.setxor1d(np.array([1, 2]), np.array([2, 3]))
@@ -494,30 +503,30 @@ def setxor1d(
     """
     x, y = _flat_pair("setxor1d", ar1, ar2)
     if size is None and fill_value is None:
-        found = _run(host_sets.exclusive, x, y)
-        if found is not None:
-            return found
+        result = _run(host_sets.exclusive, x, y)
+        if result is not None:
+            return result
     both = concatenate([x, y])
     _, ordered, first = _unique_sorted(reshape(both, (both.size, 1)), True)
-    line = ravel(ordered)
-    mask = first & comparison.ne(isin(line, x), isin(line, y))
-    if line.aval.inexact:  # NaN is different from NaN, and each array has it at most once
-        nan, index = comparison.ne(line, line), dtypes.default_int()
+    elements = ravel(ordered)
+    mask = first & comparison.ne(isin(elements, x), isin(elements, y))
+    if elements.aval.inexact:  # NaN does not equal NaN; each array counts with at most one
+        nan, index = comparison.ne(elements, elements), dtypes.default_int()
         of_x, of_y = (cast(any(comparison.ne(z, z)), index) for z in (x, y))
-        place = cumulative.cumsum(cast(nan, index), axis=0, reverse=False)
-        mask = mask | (nan & comparison.le(place, of_x + of_y))
-    default = _first_of(line, mask)
-    return _chosen("setxor1d", line, mask, size, fill_value, default)
+        nan_number = cumulative.cumsum(cast(nan, index), axis=0, reverse=False)
+        mask = mask | (nan & comparison.le(nan_number, of_x + of_y))
+    default = _first_of(elements, mask)
+    return _masked("setxor1d", elements, mask, size, fill_value, default)
 
 
-def _first_of(line: Any, mask: Any) -> Any:
-    """The first element that a mask leaves (or the last one of all)."""
-    if not line.size:
-        return structural.full(line.aval.update(shape=(), weak_type=False), 0)
+def _first_of(elements: Any, mask: Any) -> Any:
+    """The first element where a mask is true, or the last element."""
+    if not elements.size:
+        return creation.full(elements.aval.update(shape=(), weak_type=False), 0)
     index = dtypes.default_int()
-    place = made.iota(dtype=index, shape=line.shape, dimension=0)
-    last = literal(line.size - 1, index)
-    return gather_along(line, min(selection.select_n(mask, last, place)))
+    positions = creation.iota(dtype=index, shape=elements.shape, dimension=0)
+    last = literal(elements.size - 1, index)
+    return gather_along(elements, min(selection.select_n(mask, last, positions)))
 
 
 @located
@@ -530,11 +539,11 @@ def intersect1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The different elements that are in both arrays, sorted.
+    """The sorted unique elements that are in both of two arrays.
 
     Args:
-      assume_unique: the elements of each array are known to be different.
-      return_indices: return the indices of their first occurrences in both arrays too.
+      assume_unique: ignored.
+      return_indices: also return the indices of their first occurrences in both arrays.
       size, fill_value: as in `unique`.
     Returns: array, or a tuple of three.
     Example:
@@ -547,20 +556,20 @@ def intersect1d(
         ar2 = zeros((0,), value("intersect1d", ar1).dtype)
     x, y = _flat_pair("intersect1d", ar1, ar2)
     if size is None and fill_value is None:
-        found = _run(host_sets.common_with_indices if return_indices else host_sets.common, x, y)
-        if found is not None:
-            return tuple(found) if return_indices else found
+        common = _run(host_sets.common_with_indices if return_indices else host_sets.common, x, y)
+        if common is not None:
+            return tuple(common) if return_indices else common
     order, ordered, first = _unique_sorted(reshape(x, (x.size, 1)), True)
-    line = ravel(ordered)
-    mask = first & isin(line, y)
+    elements = ravel(ordered)
+    mask = first & isin(elements, y)
     if size is None:
-        size = _number("intersect1d", x, mask)
-    result = _chosen("intersect1d", line, mask, size, fill_value, _first_of(line, mask))
+        size = _count_true("intersect1d", x, mask)
+    result = _masked("intersect1d", elements, mask, size, fill_value, _first_of(elements, mask))
     if not return_indices:
         return result
     index = dtypes.default_int()
-    here = _chosen("intersect1d", cast(order, index), mask, size, x.size, literal(0, index))
+    index_x = _masked("intersect1d", cast(order, index), mask, size, x.size, literal(0, index))
     order_y, ordered_y, first_y = _unique_sorted(reshape(y, (y.size, 1)), True)
     mask_y = first_y & isin(ravel(ordered_y), x)
-    there = _chosen("intersect1d", cast(order_y, index), mask_y, size, y.size, literal(0, index))
-    return result, here, there
+    index_y = _masked("intersect1d", cast(order_y, index), mask_y, size, y.size, literal(0, index))
+    return result, index_x, index_y

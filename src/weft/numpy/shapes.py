@@ -1,7 +1,11 @@
-"""Shapes and axes: the same elements, or repeated ones, in another arrangement."""
+"""The shape of arrays and the order of their axes.
+
+reshape, ravel, resize; transpose, permute_dims, matrix_transpose, swapaxes, moveaxis, rollaxis;
+squeeze, expand_dims, atleast_1d, atleast_2d, atleast_3d; broadcast_to, broadcast_shapes,
+broadcast_arrays; shape, ndim, size, iterable.
+"""
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +13,8 @@ from ..core.array import Array
 from ..core.source import located
 from ..core.value import Value
 from ..errors import AxisError, ShapeError
-from ..lax.axis_slices import slice_along
-from ..primitives import slicing, structural
+from ..lax.axes import slice_along
+from ..primitives import creation, structural
 from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
 from .axes import all_axes, axes_of, no_bool, one_axis, shape_tuple, whole_number
 from .creation import broadcast
@@ -25,9 +29,6 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_to",
     "expand_dims",
-    "flip",
-    "fliplr",
-    "flipud",
     "iterable",
     "matrix_transpose",
     "moveaxis",
@@ -37,7 +38,6 @@ __all__ = [
     "reshape",
     "resize",
     "rollaxis",
-    "rot90",
     "shape",
     "size",
     "squeeze",
@@ -79,14 +79,14 @@ def reshape(
     copy: bool | None = None,
     newshape: ShapeLike | None = None,
 ) -> Array:
-    """The same elements in another shape.
+    """Gives an array a new shape.
 
     Args:
       a: array of any shape.
       shape: an int or a sequence of ints with the same product; one of them may be -1.
-      order: 'C', the last axis varies fastest, or 'F', the first one does.
-      copy: for the array API's sake; arrays are immutable.
-      newshape: an older name of `shape`.
+      order: 'C': the last axis varies fastest; 'F': the first axis does.
+      copy: ignored: arrays are immutable.
+      newshape: the older name of `shape`.
     Returns: array of shape `shape`.
     Raises: TypeError: the numbers of elements differ.
     Example:
@@ -96,7 +96,7 @@ def reshape(
     """
     if newshape is not None:
         if shape is not None:
-            raise noted(TypeError("reshape: shape and newshape are one thing; got both"))
+            raise noted(TypeError("reshape: newshape is the older name of shape; got both"))
         shape = newshape
     if order == "C":
         return _reshape(a, shape)
@@ -111,7 +111,7 @@ def reshape(
 
 
 def _lengths(name: str, aval: Any, shape: Any) -> Shape:
-    """The shape to reshape to, with -1 replaced."""
+    """The shape to reshape to, with -1 replaced by a length."""
     try:
         lengths = tuple(shape)
     except TypeError:
@@ -119,16 +119,16 @@ def _lengths(name: str, aval: Any, shape: Any) -> Shape:
     lengths = tuple(
         [n if n.__class__ is int else no_bool(name, n, "a length in shape") for n in lengths]
     )
-    unknown = lengths.count(-1)
-    if unknown == 1:
-        known = -math.prod(lengths)
-        if (known and aval.size % known == 0) or (not known and not aval.size):
-            fill = aval.size // known if known else 0
+    unknown_count = lengths.count(-1)
+    if unknown_count == 1:
+        product = -math.prod(lengths)
+        if (product and aval.size % product == 0) or (not product and not aval.size):
+            fill = aval.size // product if product else 0
             return tuple([fill if n == -1 else n for n in lengths])
-    if unknown or any(n < 0 for n in lengths) or math.prod(lengths) != aval.size:
+    if unknown_count or any(n < 0 for n in lengths) or math.prod(lengths) != aval.size:
         raise noted(
             ShapeError(
-                f"{name}: {aval} has {aval.size} elements, which don't fill shape {lengths}\n"
+                f"{name}: {aval} has {aval.size} elements, which do not fill shape {lengths}\n"
                 "  fix: the products of the lengths must be equal; one length may be -1"
             )
         )
@@ -136,11 +136,11 @@ def _lengths(name: str, aval: Any, shape: Any) -> Shape:
 
 
 def ravel(a: ArrayLike, order: str = "C") -> Array:
-    """The elements along one axis.
+    """The array flattened to one axis.
 
     Args:
       a: array of any shape.
-      order: 'C', the last axis varies fastest, or 'F', the first one does.
+      order: 'C': the last axis varies fastest; 'F': the first axis does.
     Returns: array [size of `a`].
     Example:
       >>> np.ravel(np.ones((2, 2)))
@@ -154,13 +154,13 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """The axes in another order: reversed, or as told.
+    """Permutes the axes of an array; by default reverses them.
 
     Args:
       a: array [n0, …, nk].
       axes: a permutation of 0 … k; axis i of the result is axis axes[i] of `a`.
     Returns: array with the lengths permuted.
-    Raises: ValueError: `axes` is no permutation.
+    Raises: ValueError: `axes` is not a permutation.
     Example:
       >>> np.transpose(np.ones((2, 3))).shape
       (3, 2)
@@ -169,11 +169,11 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 
 def permute_dims(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """The axes in another order, as the array API standard calls it; see `transpose`.
+    """Permutes the axes of an array; the array API standard's name of `transpose`.
 
     Args:
       a: array [n0, …, nk].
-      axes: a permutation of 0 … k; in reverse order by default.
+      axes: a permutation of 0 … k; by default the reverse order.
     Returns: array with the lengths permuted.
     Example:
       >>> np.permute_dims(np.ones((2, 3, 4)), (2, 0, 1)).shape
@@ -184,7 +184,7 @@ def permute_dims(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """The array with its last two axes swapped.
+    """Transposes matrices: swaps the last two axes.
 
     Args:
       x: array [batch…, n, m].
@@ -200,7 +200,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """The array with two axes swapped.
+    """Swaps two axes of an array.
 
     Example:
       >>> np.swapaxes(np.ones((2, 3, 4)), 0, 2).shape
@@ -215,33 +215,33 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
 
 
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Axes moved to other places; the others keep their order.
+    """Moves axes to other positions; the remaining axes keep their order.
 
     Args:
       a: array of any shape.
-      source, destination: an axis each, or sequences of the same length.
+      source, destination: the old and new positions: ints, or sequences of equal length.
     Example:
       >>> np.moveaxis(np.ones((2, 3, 4)), 0, -1).shape
       (3, 4, 2)
     """
     x = value("moveaxis", a, "a")
-    froms = all_axes("moveaxis", source, x, "source")
-    tos = all_axes("moveaxis", destination, x, "destination")
-    if len(froms) != len(tos):
+    sources = all_axes("moveaxis", source, x, "source")
+    destinations = all_axes("moveaxis", destination, x, "destination")
+    if len(sources) != len(destinations):
         raise noted(
             ShapeError(
-                f"moveaxis: source and destination must be of one length; got {source} and "
+                f"moveaxis: source and destination must have equal lengths; got {source} and "
                 f"{destination}"
             )
         )
-    order = [i for i in range(x.ndim) if i not in froms]
-    for to, axis in sorted(zip(tos, froms, strict=True)):
-        order.insert(to, axis)
+    order = [i for i in range(x.ndim) if i not in sources]
+    for position, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(position, axis)
     return transpose(x, tuple(order))
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """An axis moved in front of another.
+    """Moves an axis in front of another.
 
     Example:
       >>> np.rollaxis(np.ones((2, 3, 4)), 2).shape
@@ -252,16 +252,16 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     start = whole_number("rollaxis", start, "start")
     if not -x.ndim <= start <= x.ndim:
         raise noted(AxisError(f"rollaxis: start {start} is out of range for {x.aval}"))
-    to = start + x.ndim if start < 0 else start
-    return moveaxis(x, i, to - (i < to))
+    position = start + x.ndim if start < 0 else start
+    return moveaxis(x, i, position - (i < position))
 
 
 def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
-    """The array without axes of length one.
+    """Removes axes of length one.
 
     Args:
       a: array of any shape.
-      axis: the axes to drop, which must have length one; all such axes if left out.
+      axis: the axes to remove, which must have length one; by default all such axes.
     Example:
       >>> np.squeeze(np.ones((1, 3, 1))).shape
       (3,)
@@ -270,19 +270,19 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
     lengths = x.aval.shape
     if axis is None:
         return reshape(x, tuple([n for n in lengths if n != 1]))
-    drop = all_axes("squeeze", axis, x)
-    for i in drop:
+    dropped_axes = all_axes("squeeze", axis, x)
+    for i in dropped_axes:
         if lengths[i] != 1:
             raise noted(ShapeError(f"squeeze: axis {i} of {x.aval} is not of length 1"))
-    return reshape(x, tuple([n for i, n in enumerate(lengths) if i not in drop]))
+    return reshape(x, tuple([n for i, n in enumerate(lengths) if i not in dropped_axes]))
 
 
 def expand_dims(a: ArrayLike, axis: int | Sequence[int] = 0) -> Array:
-    """The array with new axes of length one.
+    """Inserts axes of length one.
 
     Args:
       a: array of any shape.
-      axis: where the new axes are in the result.
+      axis: the positions of the new axes in the result.
     Example:
       >>> np.expand_dims(np.arange(3), 0)
       Array([[0, 1, 2]], dtype=int32)
@@ -290,9 +290,9 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int] = 0) -> Array:
     x = value("expand_dims", a, "a")
     axes = axes_of(axis)
     total = x.ndim + len(axes)
-    new = all_axes("expand_dims", tuple(axes), total)
+    new_axes = all_axes("expand_dims", tuple(axes), total)
     lengths = iter(x.aval.shape)
-    target = tuple([1 if i in new else next(lengths) for i in range(total)])
+    target = tuple([1 if i in new_axes else next(lengths) for i in range(total)])
     return reshape(x, target)
 
 
@@ -300,12 +300,12 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int] = 0) -> Array:
 
 
 def broadcast_to(array: ArrayLike, shape: ShapeLike) -> Array:
-    """The array repeated along axes of length one, and along new axes in front.
+    """Broadcasts an array to a shape.
 
     Args:
       array: array that broadcasts to the shape.
       shape: an int or a sequence of ints.
-    Raises: ValueError: it doesn't broadcast to the shape.
+    Raises: ValueError: the array does not broadcast to the shape.
     Example:
       >>> np.broadcast_to(np.arange(2), (2, 2))
       Array([[0, 1],
@@ -316,19 +316,19 @@ def broadcast_to(array: ArrayLike, shape: ShapeLike) -> Array:
 
 
 def broadcast_shapes(*shapes: ShapeLike) -> Shape:
-    """The shape that arrays of these shapes broadcast to.
+    """The shape that shapes broadcast to.
 
-    Raises: ValueError: they don't broadcast together.
+    Raises: ValueError: the shapes do not broadcast together.
     Example:
       >>> np.broadcast_shapes((2, 1), (3,))
       (2, 3)
     """
-    known = [shape_tuple("broadcast_shapes", s) for s in shapes]
-    return joint_shape("broadcast_shapes", known)
+    lengths = [shape_tuple("broadcast_shapes", s) for s in shapes]
+    return joint_shape("broadcast_shapes", lengths)
 
 
 def joint_shape(name: str, shapes: Sequence[Shape]) -> Shape:
-    """NumPy's broadcasting of shapes."""
+    """The shape that shapes broadcast to; the error names the function."""
     if not shapes:
         return ()
     if all(s == shapes[0] for s in shapes):
@@ -339,7 +339,7 @@ def joint_shape(name: str, shapes: Sequence[Shape]) -> Shape:
         if len(lengths) > 1:
             raise noted(
                 ShapeError(
-                    f"{name}: shapes don't broadcast together: "
+                    f"{name}: shapes do not broadcast together: "
                     f"{', '.join(map(str, shapes))} differ on axis {axis}\n"
                     "  fix: axes are aligned from the right and must be equal or 1"
                 )
@@ -349,7 +349,7 @@ def joint_shape(name: str, shapes: Sequence[Shape]) -> Shape:
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
-    """Arrays broadcast to one shape.
+    """Broadcasts arrays to one shape.
 
     Example:
       >>> [x.shape for x in np.broadcast_arrays(np.ones((2, 1)), np.ones(3))]
@@ -379,7 +379,7 @@ def atleast_1d(*arys: ArrayLike) -> Any:
 
 
 def atleast_2d(*arys: ArrayLike) -> Any:
-    """Arrays with at least two axes; new ones are in front.
+    """Arrays with at least two axes; new axes are in front.
 
     Example:
       >>> np.atleast_2d(np.arange(3)).shape
@@ -402,69 +402,9 @@ def atleast_3d(*arys: ArrayLike) -> Any:
     return _at_least("atleast_3d", arys, grow)
 
 
-# --- turning ---
-
-
-def flip(m: ArrayLike, axis: Axes = None) -> Array:
-    """The elements in reverse order along axes (all of them by default).
-
-    Example:
-      >>> np.flip(np.arange(3))
-      Array([2, 1, 0], dtype=int32)
-    """
-    return reversed_along("flip", value("flip", m, "m"), axis)
-
-
-def reversed_along(name: str, x: Any, axis: Any) -> Any:
-    """Elements in reverse order; nothing is done where there is a single one."""
-    axes = tuple([i for i in sorted(all_axes(name, axis, x)) if x.shape[i] > 1])
-    return slicing.rev(x, dimensions=axes) if axes else x
-
-
-def fliplr(m: ArrayLike) -> Array:
-    """The elements in reverse order along axis 1.
-
-    Example:
-      >>> np.fliplr(np.array([[1, 2]]))
-      Array([[2, 1]], dtype=int32)
-    """
-    return reversed_along("fliplr", value("fliplr", m, "m"), 1)
-
-
-def flipud(m: ArrayLike) -> Array:
-    """The elements in reverse order along axis 0.
-
-    Example:
-      >>> np.flipud(np.array([1, 2]))
-      Array([2, 1], dtype=int32)
-    """
-    return reversed_along("flipud", value("flipud", m, "m"), 0)
-
-
-@located
-def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """The array turned by `k` right angles in the plane of two axes, from the first to the second.
-
-    Example:
-      >>> np.rot90(np.array([[1, 2], [3, 4]]))
-      Array([[2, 4],
-             [1, 3]], dtype=int32)
-    """
-    x = value("rot90", m, "m")
-    first, second = all_axes("rot90", tuple(axes), x.ndim, "axes")
-    k = operator.index(k) % 4
-    if k == 2:
-        return reversed_along("rot90", x, (first, second))
-    if k == 1:
-        return swapaxes(reversed_along("rot90", x, second), first, second)
-    if k == 3:
-        return reversed_along("rot90", swapaxes(x, first, second), second)
-    return x
-
-
 @located
 def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
-    """The elements, repeated or cut off as needed, in another shape.
+    """The elements in another shape, repeated or truncated as needed.
 
     Example:
       >>> np.resize(np.arange(3), (2, 2))
@@ -472,23 +412,23 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
              [2, 0]], dtype=int32)
     """
     x = ravel(value("resize", a, "a"))
-    target = shape_tuple("resize", new_shape, "new_shape")
-    total = math.prod(target)
-    if not x.size:  # zeros, as in NumPy
-        return structural.full(x.aval.update(shape=target, weak_type=False), 0)
-    times = -(-total // x.size)
-    if times > 1:
-        x = reshape(structural.widen(x, (times, x.size)), -1)
+    lengths = shape_tuple("resize", new_shape, "new_shape")
+    total = math.prod(lengths)
+    if not x.size:  # NumPy gives zeros
+        return creation.full(x.aval.update(shape=lengths, weak_type=False), 0)
+    repeats = -(-total // x.size)
+    if repeats > 1:
+        x = reshape(structural.widen(x, (repeats, x.size)), -1)
     if x.size != total:
         x = slice_along(x, 0, 0, total)
-    return reshape(x, target)
+    return reshape(x, lengths)
 
 
-# --- questions ---
+# --- attributes ---
 
 
 def shape(a: ArrayLike) -> Shape:
-    """The lengths of the axes.
+    """The shape of an array.
 
     Example:
       >>> np.shape(np.ones((2, 3)))
@@ -519,7 +459,7 @@ def size(a: ArrayLike, axis: Axis = None) -> int:
 
 
 def iterable(y: Any) -> bool:
-    """True if it can be iterated over.
+    """True if an object is iterable.
 
     Example:
       >>> np.iterable([1]), np.iterable(1)

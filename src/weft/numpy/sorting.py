@@ -1,4 +1,8 @@
-"""Sorting, and search in sorted arrays. NaNs come last; complex numbers by real part first."""
+"""Sorting and searching in sorted arrays: sort, argsort, lexsort, msort, sort_complex, partition,
+argpartition, searchsorted.
+
+NaNs come last; complex numbers are ordered by real part, then by imaginary part.
+"""
 
 import functools
 from collections.abc import Sequence
@@ -16,20 +20,21 @@ from ..primitives import (
     arithmetic,
     comparison,
     complex_numbers,
-    creation as made,
+    creation,
     selection,
     sorting as primitive,
     structural,
 )
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis, whole_number
-from .axis_choices import gather_along
-from .beyond import is_beyond
+from .axis_gathers import gather_along
+from .comparison import is_beyond
 from .creation import from_numpy, wanted_dtype
 from .plans import composite, is_native
 from .promotion import cast, noted, promote_values, value
+from .rearranging import reversed_along
 from .reductions import sum
-from .shapes import ravel, reversed_along
+from .shapes import ravel
 
 __all__ = [
     "argpartition",
@@ -44,18 +49,18 @@ __all__ = [
 
 
 def _flat(x: Any, axis: Any) -> tuple[Any, int]:
-    """The array to sort, and the axis: the flattened array for `None`."""
+    """The array and the axis to sort; for `None` the flattened array."""
     if axis is None:
         return ravel(x), 0
     return x, axis
 
 
 def _unsupported(name: str, **options: Any) -> None:
-    for option, given in options.items():
-        if given is not None:
+    for option, argument in options.items():
+        if argument is not None:
             raise noted(
                 TypeError(
-                    f"{name}: {option} is not supported; got {given!r}\n  fix: stable=False for "
+                    f"{name}: {option} is not supported; got {argument!r}\n  fix: stable=False for "
                     "speed"
                 )
             )
@@ -76,14 +81,14 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Array:
-    """The elements sorted along an axis.
+    """Sorts an array along an axis.
 
     Args:
       a: array of any shape and dtype.
       axis: one axis; None flattens the array first.
       kind, order: not supported.
       stable: whether equal elements keep their order.
-      descending: the largest first.
+      descending: sort the largest element first.
     Returns: array of the shape of `a`.
     Example:
       >>> np.sort(np.array([3, 1, 2]))
@@ -96,7 +101,7 @@ def sort(
 
 
 def msort(a: ArrayLike) -> Array:
-    """The elements sorted along axis 0.
+    """Sorts an array along axis 0.
 
     Example:
       >>> np.msort(np.array([3, 1, 2]))
@@ -107,7 +112,7 @@ def msort(a: ArrayLike) -> Array:
 
 @located
 def sort_complex(a: ArrayLike) -> Array:
-    """The elements of the flattened array as complex numbers, sorted.
+    """Sorts the last axis of an array as complex numbers.
 
     Example:
       >>> np.sort_complex(np.array([3, 1]))
@@ -118,10 +123,12 @@ def sort_complex(a: ArrayLike) -> Array:
 
 
 def _order(x: Any, *, axis: int, stable: bool, descending: bool, dtype: Any) -> Any:
-    places = made.iota(dtype=dtype, shape=x.aval.shape, dimension=axis)
-    if descending:  # equal elements keep their order: sort the reversed array, and turn the result
-        x, places = reversed_along("argsort", x, axis), reversed_along("argsort", places, axis)
-    _, result = primitive.sort(x, places, dimension=axis, is_stable=stable, num_keys=1)
+    indices = creation.iota(dtype=dtype, shape=x.aval.shape, dimension=axis)
+    if (
+        descending
+    ):  # sorting the reversed array and reversing the result keeps the order of equal elements
+        x, indices = reversed_along("argsort", x, axis), reversed_along("argsort", indices, axis)
+    _, result = primitive.sort(x, indices, dimension=axis, is_stable=stable, num_keys=1)
     return reversed_along("argsort", result, axis) if descending else result
 
 
@@ -145,10 +152,10 @@ def argsort(
     descending: bool = False,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """The indices that sort along an axis.
+    """The indices that sort an array along an axis.
 
     Args: as in `sort`.
-      dtype: that of the indices.
+      dtype: dtype of the indices.
     Returns: int32 array of the shape of `a`.
     Example:
       >>> np.argsort(np.array([3, 1, 2]))
@@ -157,18 +164,20 @@ def argsort(
     _unsupported("argsort", kind=kind, order=order)
     x, axis = _flat(value("argsort", a, "a"), axis)
     at = one_axis("argsort", axis, x)
-    found = wanted_dtype("argsort", dtype) or dtypes.default_int()
-    return _argsorted(x, axis=at, stable=bool(stable), descending=bool(descending), dtype=found)
+    index_dtype = wanted_dtype("argsort", dtype) or dtypes.default_int()
+    return _argsorted(
+        x, axis=at, stable=bool(stable), descending=bool(descending), dtype=index_dtype
+    )
 
 
 @located
 def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
-    """The indices that sort by several keys: the last one first.
+    """The indices that sort by several keys; the last key is the primary one.
 
     Args:
-      keys: arrays of one shape; rows of an array.
+      keys: arrays of one shape, or the slices of an array.
       axis: the axis to sort along.
-    Returns: int32 array of that shape.
+    Returns: int32 array of the shape of a key.
     Example:
       >>> np.lexsort((np.array([1, 0, 2]), np.array([5, 5, 4])))
       Array([2, 1, 0], dtype=int32)
@@ -187,9 +196,9 @@ def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
 
 
 def _order_by_keys(*keys: Any, axis: int, dtype: Any) -> Any:
-    places = made.iota(dtype=dtype, shape=keys[0].shape, dimension=axis)
+    indices = creation.iota(dtype=dtype, shape=keys[0].shape, dimension=axis)
     *_, result = primitive.sort(
-        *reversed(keys), places, dimension=axis, is_stable=True, num_keys=len(keys)
+        *reversed(keys), indices, dimension=axis, is_stable=True, num_keys=len(keys)
     )
     return result
 
@@ -206,13 +215,13 @@ def _kth(name: str, kth: Any, x: Any, axis: int) -> int:
 
 @located
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """The elements with the kth smallest in its place, smaller ones before, larger ones after.
+    """Partially sorts an array: the kth smallest element is at its sorted position.
 
     Args:
       a: array of any shape.
-      kth: which place.
-      axis: the axis.
-    Returns: array of the shape of `a`; here all of it is sorted.
+      kth: the index of the element; smaller elements are before it, larger ones after it.
+      axis: the axis to partition along.
+    Returns: array of the shape of `a`; weft sorts it completely.
     Example:
       >>> np.partition(np.array([3, 1, 2]), 1)[1]
       Array(2, dtype=int32)
@@ -224,7 +233,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 @located
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """The indices for `partition`.
+    """The indices that partition an array; see `partition`.
 
     Example:
       >>> np.argpartition(np.array([3, 1, 2]), 1)[1]
@@ -239,13 +248,13 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 
 def in_order(x: Any, y: Any, or_equal: bool) -> Any:
-    """True where x < y (or x <= y) in the order of sorting: NaN is largest, and equal to itself;
-    complex numbers go by their real parts, then by their imaginary ones."""
+    """True where x < y (or x <= y) in sorting order: NaN is the largest element and equals itself;
+    complex numbers are ordered by real part, then by imaginary part."""
     if dtypes.is_complex(x.aval.dtype):
         x_real, y_real = complex_numbers.real(x), complex_numbers.real(y)
         x_imag, y_imag = complex_numbers.imag(x), complex_numbers.imag(y)
-        level = in_order(x_real, y_real, True) & in_order(y_real, x_real, True)
-        return in_order(x_real, y_real, False) | (level & in_order(x_imag, y_imag, or_equal))
+        real_equal = in_order(x_real, y_real, True) & in_order(y_real, x_real, True)
+        return in_order(x_real, y_real, False) | (real_equal & in_order(x_imag, y_imag, or_equal))
     compare = comparison.le if or_equal else comparison.lt
     result = compare(x, y)
     if dtypes.is_inexact(x.aval.dtype):
@@ -254,48 +263,47 @@ def in_order(x: Any, y: Any, or_equal: bool) -> Any:
     return result
 
 
-_LARGE = 1 << 16
-"""The number of elements from which on a loop is faster than its steps one by one."""
+_MIN_LOOP_SIZE = 1 << 16
+"""From this number of queries on, a loop is faster than unrolled steps, since it reuses memory."""
 
 
 def _search(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
-    """The number of elements before `v`, a binary digit after the other: log2(n) look-ups."""
+    """The number of elements before `v`, by bisection: one binary digit of it at each step."""
     n = a.aval.shape[0]
     shape = v.aval.shape
     index = v.aval.update(dtype=dtype, weak_type=False)
     count, one = literal(n, dtype), literal(1, dtype)
 
-    def more(found: Any, digit: Any) -> Any:
-        """The number so far, with the digit if so many elements are before `v`."""
-        further = structural.add(found, digit)
-        last = arithmetic.min_(further, count)
+    def step(position: Any, digit: Any) -> Any:
+        """The position after a step: with the digit added if that many elements are before `v`."""
+        candidate = structural.add(position, digit)
+        last = arithmetic.min_(candidate, count)
         element = gather_along(a, arithmetic.sub(last, one))
-        # `v` goes after the element: the element is below (or equal, on the right side)
-        after = in_order(element, v, right) & comparison.eq(further, last)
-        return selection.select_n(after, found, further)
+        # the element is before `v`: it is smaller (or equal, on the right side)
+        is_before = in_order(element, v, right) & comparison.eq(candidate, last)
+        return selection.select_n(is_before, position, candidate)
 
-    found = structural.full(index, 0)
+    position = creation.full(index, 0)
     digits = [literal(1 << k, dtype) for k in reversed(range(n.bit_length()))]
-    if index.size < _LARGE or not n:
-        found = functools.reduce(more, digits, found)
-    else:  # in a loop the steps use the same memory
-        _, found = while_loop(
+    if index.size < _MIN_LOOP_SIZE or not n:
+        position = functools.reduce(step, digits, position)
+    else:
+        _, position = while_loop(
             lambda state: comparison.gt(state[0], literal(0, dtype)),
-            lambda state: (arithmetic.div(state[0], literal(2, dtype)), more(state[1], state[0])),
-            (digits[0], found),
+            lambda state: (arithmetic.div(state[0], literal(2, dtype)), step(state[1], state[0])),
+            (digits[0], position),
         )
-    return found if found.aval.shape == shape else structural.widen(found, shape)
+    return position if position.aval.shape == shape else structural.widen(position, shape)
 
 
-FEW_QUERIES = 4096
-"""The number of look-ups up to which NumPy is the faster one: of 30,000 it takes four times as long
-as a program that takes a step in all of them at once."""
+MAX_HOST_QUERIES = 4096
+"""For more queries a compiled program, which bisects for all at once, is faster than NumPy."""
 
 
 def _search_by_numpy(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
     """NumPy's kernel for `_search`."""
     side: Any = "right" if right else "left"
-    if not is_native(a, v) or v.size > FEW_QUERIES:
+    if not is_native(a, v) or v.size > MAX_HOST_QUERIES:
         return None
     return lambda a, v: np.searchsorted(a, v, side).astype(dtype)
 
@@ -304,8 +312,8 @@ _searched = composite(_search, evaluate=_search_by_numpy)
 
 
 @composite
-def _counted(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
-    """By comparing with all elements: a count of those before."""
+def _count_before(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
+    """The number of elements before `v`, by comparing with all elements."""
     column = structural.reshape(v, shape=(*v.aval.shape, 1))
     return sum(cast(in_order(a, column, right), dtype), -1, promote_integers=False)
 
@@ -319,15 +327,15 @@ def searchsorted(
     *,
     method: str = "scan",
 ) -> Array:
-    """The places at which values would be inserted to keep a sorted array sorted.
+    """The indices at which to insert values into a sorted array so that it remains sorted.
 
     Args:
-      a: array [n], sorted.
-      v: array of any shape, or a number; a Python integer may be beyond the dtype of `a`.
-      side: 'left', before equal elements, or 'right', after them.
-      sorter: the indices that sort `a`, if it isn't sorted.
-      method: 'scan', 'scan_unrolled' or 'sort', by bisection; 'compare_all' compares with all
-        elements at once, which may be faster on accelerators.
+      a: sorted array [n].
+      v: array of any shape, or a number; the dtype of `a` need not represent a Python integer.
+      side: 'left' inserts before equal elements, 'right' after them.
+      sorter: the indices that sort `a`, if it is not sorted.
+      method: 'scan', 'scan_unrolled' and 'sort' bisect; 'compare_all' compares with all elements,
+        which may be faster on accelerators.
     Returns: int32 array of the shape of `v`, from 0 to n.
     Example:
       >>> np.searchsorted(np.array([1, 2, 3]), np.array([0, 2, 9]))
@@ -342,12 +350,12 @@ def searchsorted(
         )
     x = value("searchsorted", a, "a")
     if x.ndim == 1 and is_beyond(v, x):
-        place = aval((), dtypes.default_int())
-        return structural.full(place, x.size if v > 0 else 0)  # type: ignore[operator]
+        result_aval = aval((), dtypes.default_int())
+        return creation.full(result_aval, x.size if v > 0 else 0)  # type: ignore[operator]
     x, y = promote_values("searchsorted", x, v)
     if x.ndim != 1:
         raise ShapeError(f"searchsorted: expected a sorted array of one axis; got {x.aval}")
     if sorter is not None:
         x = gather_along(x, value("searchsorted", sorter, "sorter"))
-    run = _counted if method == "compare_all" else _searched
+    run = _count_before if method == "compare_all" else _searched
     return run(x, y, right=side == "right", dtype=dtypes.default_int())

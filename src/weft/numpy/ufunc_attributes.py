@@ -1,6 +1,7 @@
-"""The attributes that make a ufunc of a function: it stays a function, as fast to call as before.
+"""The attributes that turn a plain function into a ufunc: reduce, accumulate, outer, at, identity.
 
-Knows no ufunc by name; the methods themselves are those of the class `ufunc`.
+It remains a function, so that a call costs no more than before; the methods are those of the class
+`ufunc`.
 """
 
 import functools
@@ -35,12 +36,12 @@ class UfuncMethods(Protocol):
         initial: ArrayLike | None = None,
         where: ArrayLike | None = None,
     ) -> Array:
-        """Applied between the elements along axes."""
+        """Reduces axes by applying the function between elements."""
 
     def accumulate(
         self, a: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
-        """The running results along an axis."""
+        """The cumulative results along an axis."""
 
     def reduceat(
         self,
@@ -50,15 +51,15 @@ class UfuncMethods(Protocol):
         dtype: DTypeLike | None = None,
         out: None = None,
     ) -> Array:
-        """Applied between the elements of each of several pieces."""
+        """Reduces each of several segments."""
 
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
-        """Applied to all pairs."""
+        """The function of all pairs of elements."""
 
     def at(
         self, a: ArrayLike, indices: Any, b: ArrayLike | None = None, /, *, inplace: bool = True
     ) -> Array:
-        """Applied to the elements at indices, one after the other."""
+        """Applies the function to the elements at indices, one after the other."""
 
 
 class BinaryUfunc(UfuncMethods, Protocol):
@@ -79,15 +80,15 @@ METHODS = ("at", "reduce", "accumulate", "outer", "reduceat")
 
 
 def of_one(function: Callable[..., Any]) -> UnaryUfunc:
-    """A function of one operand, made a ufunc."""
+    """Makes a function of one operand a ufunc."""
     return cast(UnaryUfunc, _with_attributes(function, 1, None))
 
 
 def of_two(function: Callable[..., Any], identity: Any = None) -> BinaryUfunc:
-    """A function of two operands, made a ufunc.
+    """Makes a function of two operands a ufunc.
 
     Args:
-      identity: what changes nothing: the result for no elements; `None` if there isn't one.
+      identity: the result for no elements; `None` if there is none.
     """
     return cast(BinaryUfunc, _with_attributes(function, 2, identity))
 
@@ -100,5 +101,5 @@ def _with_attributes(function: Any, nin: int, identity: Any) -> Any:
 
 
 def _method(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
-    """A method of a ufunc, from the module that is loaded when one is called."""
+    """Calls a method of a ufunc; the first call loads the module `ufuncs`."""
     return getattr(_ufuncs.of_function(function), name)(*args, **kwargs)

@@ -1,17 +1,15 @@
-"""The options of a call of a ufunc: NumPy's defaults change nothing, and others are refused.
-
-Knows the options by name; knows no ufunc.
-"""
+"""The options of a ufunc call, `where`, `casting`, …: only NumPy's defaults are accepted."""
 
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..core.source import noted, unwrapped
+from ..core.source import unwrapped
+from ..user_lines import noted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PASSED: dict[str, tuple[Any, ...]] = {
+_ACCEPTED: dict[str, tuple[Any, ...]] = {
     "where": (True, None),
     "casting": ("same_kind", "unsafe"),
     "order": ("K", "A", "C"),
@@ -19,12 +17,12 @@ _PASSED: dict[str, tuple[Any, ...]] = {
     "subok": (True, False),
     "signature": (None,),
 }
-_INSTEAD = {
+_REASON_AND_FIX = {
     "where": (
         "without `out`, elements where it is False would have no value",
         "np.where(mask, {name}(…), other)",
     ),
-    "casting": ("it is about `out` and `dtype`, which there aren't", "leave it out"),
+    "casting": ("it concerns `out` and `dtype`, which are not supported", "leave it out"),
     "order": ("arrays have no strides", "leave it out"),
     "dtype": ("the dtype follows from the operands", "{name}(…).astype(dtype), or convert them"),
     "subok": ("it must be a boolean", "leave it out"),
@@ -33,7 +31,7 @@ _INSTEAD = {
 
 
 def check_options(name: str, out: Any, options: dict[str, Any]) -> None:
-    """Refuses what isn't NumPy's default, with the reason and what to do instead."""
+    """Raises an error for an option that is not at NumPy's default, with the reason and a fix."""
     if out is not None and not (out.__class__ is tuple and out in ((None,), (None, None))):
         raise noted(
             NotImplementedError(
@@ -41,32 +39,32 @@ def check_options(name: str, out: Any, options: dict[str, Any]) -> None:
                 f"  fix: use the result: y = {name}(…)"
             )
         )
-    for option, given in options.items():
-        if option not in _PASSED:
+    for option, argument in options.items():
+        if option not in _ACCEPTED:
             raise noted(
                 TypeError(
                     f"{name}: there is no parameter {option!r}\n  fix: one of out, "
-                    f"{', '.join(_PASSED)}, at its default"
+                    f"{', '.join(_ACCEPTED)}, at its default"
                 )
             )
-        if not any(given is good or (given.__class__ is str and given == good)
-                   for good in _PASSED[option]):  # fmt: skip
-            reason, instead = _INSTEAD[option]
+        if not any(argument is good or (argument.__class__ is str and argument == good)
+                   for good in _ACCEPTED[option]):  # fmt: skip
+            reason, instead = _REASON_AND_FIX[option]
             raise noted(
                 NotImplementedError(
-                    f"{name}: {option} is not supported: {reason}; got {given!r:.60}\n"
+                    f"{name}: {option} is not supported: {reason}; got {argument!r:.60}\n"
                     f"  fix: {instead.format(name=name)}"
                 )
             )
 
 
 def takes_options(function: F) -> F:
-    """Decorates a function of arrays that NumPy has as a ufunc, to take a ufunc's options."""
+    """Decorates a function that is a ufunc in NumPy, so that it accepts a ufunc's options."""
     name = function.__name__
     inner = unwrapped(function)
     code = inner.__code__
     count, unnamed = code.co_argcount, code.co_posonlyargcount
-    own = code.co_varnames[unnamed : count + code.co_kwonlyargcount]
+    parameters = code.co_varnames[unnamed : count + code.co_kwonlyargcount]
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
@@ -74,7 +72,7 @@ def takes_options(function: F) -> F:
             return function(*args)
         if out is None and len(args) == count + 1:
             *args, out = args  # type: ignore[assignment]
-        named = {n: options.pop(n) for n in own if n in options}
+        named = {n: options.pop(n) for n in parameters if n in options}
         check_options(name, out, options)
         return function(*args, **named)
 

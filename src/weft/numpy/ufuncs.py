@@ -1,4 +1,5 @@
-"""ufuncs: functions of elements that can be applied along axes, to all pairs, and at indices."""
+"""The class ufunc, and frompyfunc: functions of elements with the methods reduce, accumulate,
+reduceat, outer and at."""
 
 import math
 from collections.abc import Callable
@@ -11,16 +12,17 @@ from ..core.source import located
 from ..errors import IndexingError, ShapeError
 from ..lax.loops import scan
 from ..typing import ArrayLike, DTypeLike
-from . import reductions, running
+from . import cumulative, reductions
 from .axes import all_axes, one_axis
-from .choosing import where as chosen
 from .creation import full, wanted_dtype
 from .functional import vectorize
 from .joining import concatenate
 from .promotion import cast, no_out, value
+from .putting import refuse_in_place
 from .ranges import arange
+from .selection import where as chosen
 from .shapes import broadcast_to, moveaxis, reshape
-from .taking import integers, refuse_in_place, take
+from .taking import integers, take
 from .ufunc_attributes import METHODS
 from .ufunc_options import check_options
 
@@ -28,21 +30,21 @@ __all__ = ["frompyfunc", "ufunc"]
 
 
 class _Kind(type):
-    """Functions that have a ufunc's attributes are ufuncs too."""
+    """Makes `isinstance(f, ufunc)` true for functions with a ufunc's attributes."""
 
     def __instancecheck__(cls, x: Any) -> bool:
         return type.__instancecheck__(cls, x) or all(hasattr(x, n) for n in (*METHODS, "identity"))
 
 
 class ufunc(metaclass=_Kind):
-    """A function of elements that broadcasts, with methods that apply it to many of them.
+    """A function of elements that broadcasts, with methods for reductions and outer products.
 
     Args:
       func: a function of `nin` scalars.
-      nin, nout: how many operands it takes, and how many results it returns.
-      name: its name; that of `func` by default.
-      nargs: their sum.
-      identity: what changes nothing as an operand; `None` if there isn't one.
+      nin, nout: the numbers of its operands and of its results.
+      name: its name; by default the name of `func`.
+      nargs: `nin + nout`.
+      identity: the operand that changes nothing; `None` if there is none.
     Example:
       >>> isinstance(np.add, np.ufunc), np.add.nin, np.add.identity
       (True, 2, 0)
@@ -72,14 +74,14 @@ class ufunc(metaclass=_Kind):
         return f"<ufunc {self.__name__!r}>"
 
     def __call__(self, *args: ArrayLike, out: None = None, **options: Any) -> Any:
-        """The function of each of the elements, which broadcast.
+        """The function of the elements of arrays that broadcast together.
 
         Args:
           args: arrays, as many as `nin`.
-          out, options: NumPy's, `where`, `casting`, `order`, `dtype`, `subok` and `signature`, at
-            their defaults only.
+          out, options: those of NumPy (`where`, `casting`, `order`, `dtype`, `subok`, `signature`),
+            at their defaults only.
         Returns: an array, or `nout` of them in a tuple.
-        Raises: TypeError: another number of arguments. NotImplementedError: an option that isn't
+        Raises: TypeError: another number of arguments. NotImplementedError: an option is not
           at its default.
         """
         check_options(str(self.__name__), out, options)
@@ -98,16 +100,16 @@ class ufunc(metaclass=_Kind):
         initial: ArrayLike | None = None,
         where: ArrayLike | None = None,
     ) -> Array:
-        """The function applied between the elements along axes, from the first to the last.
+        """Reduces axes by applying the function between elements, from the first to the last.
 
         Args:
           a: array of any shape.
           axis: an axis, several of them, or None for all.
-          dtype: what the elements are converted to first.
+          dtype: the elements are converted to it first.
           out: None only.
           keepdims: keep the axes, with length one.
-          initial: where to begin; `identity` by default, or else the first element.
-          where: booleans: which elements take part.
+          initial: the first operand; by default `identity`, or else the first element.
+          where: boolean mask of the elements to include.
         Returns: array without the axes.
         Raises: ValueError: no elements, or `where`, for a function without identity; several axes.
         """
@@ -115,11 +117,15 @@ class ufunc(metaclass=_Kind):
         self._binary(name)
         no_out(name, out)
         x = _converted(name, a, dtype)
-        known = _REDUCTIONS.get(str(self.__name__)) if self._is_known() else None
-        if known is not None and (initial is None or known not in _OF_BOOLEANS):
-            given = {"initial": initial} if initial is not None else {}
-            more = {"dtype": dtype} if dtype is not None and known in _SUMS else {}
-            return known(x, axis=axis, keepdims=keepdims, where=where, **given, **more)  # type: ignore
+        reduction = _REDUCTIONS.get(str(self.__name__)) if self._is_builtin() else None
+        if reduction is not None and (initial is None or reduction not in _BOOLEAN_REDUCTIONS):
+            start = {"initial": initial} if initial is not None else {}
+            dtype_option = (
+                {"dtype": dtype}
+                if dtype is not None and reduction in _REDUCTIONS_WITH_DTYPE
+                else {}
+            )
+            return reduction(x, axis=axis, keepdims=keepdims, where=where, **start, **dtype_option)  # type: ignore
         axes = all_axes(name, axis, x)
         if len(axes) > 1 and self.identity is None:
             raise ShapeError(
@@ -131,40 +137,40 @@ class ufunc(metaclass=_Kind):
     def _folded(
         self, name: str, x: Any, axes: tuple[int, ...], keepdims: bool, initial: Any, where: Any
     ) -> Any:
-        rest = [n for i, n in enumerate(x.shape) if i not in axes]
-        kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
+        other_lengths = [n for i, n in enumerate(x.shape) if i not in axes]
+        lengths = [1 if i in axes else n for i, n in enumerate(x.shape)]
         count = math.prod(x.shape[i] for i in axes)
-        rows = reshape(moveaxis(x, axes, range(len(axes))), (count, *rest))
+        rows = reshape(moveaxis(x, axes, range(len(axes))), (count, *other_lengths))
         start = self.identity if initial is None else initial
         if start is None and (where is not None or not count):
             reason = "`where`" if where is not None else "no elements"
             raise ShapeError(
-                f"{name}: {reason} needs a value to begin with, which this function hasn't; got "
+                f"{name}: {reason} needs an initial value, and this function has no identity; got "
                 f"{x.aval}\n  fix: initial=…"
             )
         result = self._result_dtype(x)
         if start is None:
             first, rows = cast(rows[0], result), rows[1:]
         else:
-            first = broadcast_to(cast(value(name, start, "initial"), result), tuple(rest))
+            first = broadcast_to(cast(value(name, start, "initial"), result), tuple(other_lengths))
         if where is None:
             last, _ = scan(lambda c, r: (cast(self._apply(c, r), result), None), first, rows)
         else:
             mask = broadcast_to(value(name, where, "where"), x.shape)
-            masks = reshape(moveaxis(mask, axes, range(len(axes))), (count, *rest))
+            masks = reshape(moveaxis(mask, axes, range(len(axes))), (count, *other_lengths))
 
-            def step(carry: Any, given: Any) -> Any:
-                row, taken = given
-                return chosen(taken, cast(self._apply(carry, row), result), carry), None
+            def step(carry: Any, inputs: Any) -> Any:
+                row, included = inputs
+                return chosen(included, cast(self._apply(carry, row), result), carry), None
 
             last, _ = scan(step, first, (rows, masks))
-        return reshape(last, tuple(kept)) if keepdims else last
+        return reshape(last, tuple(lengths)) if keepdims else last
 
     @located
     def accumulate(
         self, a: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
-        """The results of `reduce` for the elements up to each.
+        """The cumulative results of `reduce` along an axis.
 
         Args: as in `reduce`, with one axis.
         Returns: array of a's shape.
@@ -175,8 +181,8 @@ class ufunc(metaclass=_Kind):
         no_out(name, out)
         x = _converted(name, a, dtype)
         axis = one_axis(name, axis, x)
-        if self._is_known() and self.__name__ in _RUNNING:
-            return _RUNNING[self.__name__](x, axis=axis, dtype=dtype)
+        if self._is_builtin() and self.__name__ in _CUMULATIVE:
+            return _CUMULATIVE[self.__name__](x, axis=axis, dtype=dtype)
         result = self._result_dtype(x)
         rows = moveaxis(x, axis, 0)
         if not rows.shape[0]:
@@ -188,8 +194,8 @@ class ufunc(metaclass=_Kind):
 
         first = cast(rows[0], result)
         _, later = scan(step, first, rows[1:])
-        whole = concatenate([first[None], later])
-        return moveaxis(whole, 0, axis)
+        results = concatenate([first[None], later])
+        return moveaxis(results, 0, axis)
 
     @located
     def reduceat(
@@ -200,8 +206,8 @@ class ufunc(metaclass=_Kind):
         dtype: DTypeLike | None = None,
         out: None = None,
     ) -> Array:
-        """`reduce` of pieces: piece i goes from indices[i] up to indices[i + 1], the last one to
-        the end; a piece that would be empty is the element at its index.
+        """`reduce` of segments: segment i goes from indices[i] to indices[i + 1], the last one to
+        the end; for an empty segment the result is the element at its index.
 
         Args:
           a: array with at least one axis.
@@ -223,12 +229,12 @@ class ufunc(metaclass=_Kind):
             raise IndexingError(f"{name}: indices must be from 0 to {n - 1}; got {h.tolist()}")
         rows = moveaxis(x, axis, 0)
         ends = concatenate([starts[1:], full((1,), n, starts.dtype)])
-        many = (-1, *[1] * (x.ndim - 1))
-        starts_, ends_ = reshape(starts, many), reshape(ends, many)
+        column_shape = (-1, *[1] * (x.ndim - 1))
+        start_column, end_column = reshape(starts, column_shape), reshape(ends, column_shape)
 
         def step(carry: Any, given: Any) -> Any:
             i, row = given
-            inside = (i > starts_) & (i < ends_)
+            inside = (i > start_column) & (i < end_column)
             return chosen(inside, cast(self._apply(carry, row), result), carry), None
 
         first = cast(take(rows, starts, axis=0), result)
@@ -237,11 +243,11 @@ class ufunc(metaclass=_Kind):
 
     @located
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
-        """The function of all pairs of elements.
+        """The function of all pairs of elements of two arrays.
 
         Args:
           A, B: arrays of any shapes.
-        Returns: array of A's shape and then B's.
+        Returns: array whose shape is A's followed by B's.
         """
         name = f"{self.__name__}.outer"
         self._binary(name)
@@ -252,38 +258,38 @@ class ufunc(metaclass=_Kind):
     def at(
         self, a: ArrayLike, indices: Any, b: ArrayLike | None = None, /, *, inplace: bool = True
     ) -> Array:
-        """The array with the function applied to the elements at indices; to one that is named
-        twice, twice.
+        """A copy of an array with the function applied to the elements at indices; twice to an
+        element that is indexed twice.
 
         Args:
           a: array of any shape.
           indices: as in `a[indices]`.
-          b: the second operand, which broadcasts to `a[indices]`; none of a function of one.
+          b: the second operand, which broadcasts to `a[indices]`; None for a function of one.
           inplace: must be False: arrays are immutable, and the result is returned.
         Returns: array of a's shape and dtype.
-        Raises: ValueError: `inplace` isn't False. TypeError: the number of operands.
+        Raises: ValueError: `inplace` is not False. TypeError: the number of operands.
         """
         name = f"{self.__name__}.at"
         refuse_in_place(name, inplace, f"{name}(a, indices, …, inplace=False)")
         if (b is None) is not (self.nin == 1):
             raise TypeError(f"{name}: takes {self.nin} operands; got {1 if b is None else 2}")
         x = value(name, a, "a")
-        update = _UPDATES.get(str(self.__name__)) if self._is_known() else None
+        update = _UPDATES.get(str(self.__name__)) if self._is_builtin() else None
         if update is not None:
             return getattr(x.at[indices], update)(b)
-        places = reshape(arange(x.size), x.shape)[indices]
-        operands = () if b is None else (broadcast_to(value(name, b, "b"), places.shape),)
-        flat = [reshape(y, (places.size,)) for y in (places, *operands)]
+        positions = reshape(arange(x.size), x.shape)[indices]
+        operands = () if b is None else (broadcast_to(value(name, b, "b"), positions.shape),)
+        flat = [reshape(y, (positions.size,)) for y in (positions, *operands)]
 
-        def step(elements: Any, given: Any) -> Any:
-            at, *others = given
+        def step(elements: Any, inputs: Any) -> Any:
+            at, *others = inputs
             new = cast(self._apply(elements[at], *others), x.dtype)
             return elements.at[at].set(new), None
 
         last, _ = scan(step, reshape(x, (x.size,)), tuple(flat))
         return reshape(last, x.shape)
 
-    def _is_known(self) -> bool:
+    def _is_builtin(self) -> bool:
         return isinstance(self, _OfFunction)
 
     def _binary(self, name: str) -> None:
@@ -294,7 +300,7 @@ class ufunc(metaclass=_Kind):
             )
 
     def _result_dtype(self, x: Any) -> Any:
-        """The dtype of results, of which each is an operand again."""
+        """The dtype of the results, each of which is an operand of the next step."""
         one = full((), 0, x.dtype)
         return self._apply(one, one).dtype
 
@@ -309,7 +315,7 @@ class _OfFunction(ufunc):
 
 
 def of_function(function: Any) -> ufunc:
-    """The ufunc whose methods a function has."""
+    """The ufunc that carries out the methods of a function."""
     return _OfFunction(function)
 
 
@@ -321,9 +327,9 @@ _REDUCTIONS: dict[str, Any] = {
     "logical_and": reductions.all,
     "logical_or": reductions.any,
 }
-_SUMS = (reductions.sum, reductions.prod)
-_OF_BOOLEANS = (reductions.all, reductions.any)
-_RUNNING: dict[str, Any] = {"add": running.cumsum, "multiply": running.cumprod}
+_REDUCTIONS_WITH_DTYPE = (reductions.sum, reductions.prod)
+_BOOLEAN_REDUCTIONS = (reductions.all, reductions.any)
+_CUMULATIVE: dict[str, Any] = {"add": cumulative.cumsum, "multiply": cumulative.cumprod}
 _UPDATES = {
     "add": "add",
     "subtract": "subtract",
@@ -334,17 +340,17 @@ _UPDATES = {
 
 
 def _converted(name: str, a: Any, dtype: Any) -> Any:
-    x, wanted = value(name, a, "a"), wanted_dtype(name, dtype)
-    return x if wanted is None else cast(x, wanted)
+    x, result_dtype = value(name, a, "a"), wanted_dtype(name, dtype)
+    return x if result_dtype is None else cast(x, result_dtype)
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
-    """A ufunc of a function of scalars.
+    """A ufunc made from a function of scalars.
 
     Args:
       func: a function of `nin` scalars, which can be traced.
-      nin, nout: how many operands it takes, and how many results it returns.
-      identity: what changes nothing as an operand; `None` if there isn't one.
+      nin, nout: the numbers of its operands and of its results.
+      identity: the operand that changes nothing; `None` if there is none.
     Example:
       >>> hypot = np.frompyfunc(lambda x, y: np.sqrt(x * x + y * y), 2, 1, identity=0.0)
       >>> hypot.reduce(np.array([2.0, 3.0, 6.0])).item()

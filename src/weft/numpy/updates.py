@@ -1,7 +1,7 @@
-"""Changed copies of arrays, for `x.at[index]`.
+"""Updates of arrays, for `x.at[index]`.
 
-On the host a copy is changed in place; otherwise a window known beforehand becomes
-dynamic_update_slice, anything else one scatter. Places out of range are left alone.
+On the host a copy is changed in place. Otherwise a window whose position is known becomes one
+dynamic_update_slice, and anything else one scatter. Positions out of range are ignored.
 """
 
 import warnings
@@ -20,15 +20,15 @@ from ..lax.indexing import scatter_apply
 from ..lax.operands import uncommitted
 from ..lax.slicing import start_index
 from ..primitives import arithmetic, indexing, structural
-from ..primitives.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..primitives.dynamic_slicing import dynamic_slice, dynamic_update_slice
+from ..primitives.gather_dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..primitives.selection import where
 from ..primitives.slicing import rev, slice_
 from ..primitives.structural import reshape, widen
 from ..user_lines import levels_to_user
 from .creation import asarray
-from .index_arrays import place_array, with_inserted
-from .index_plans import Index, IntegerAt, LookedUp, New, Sliced, parse, unknown_mask
+from .gather_indices import index_columns, with_inserted
+from .index_parsing import Index, IntegerAt, LookedUp, New, Sliced, parse, unknown_mask
 from .indexing import BASIC, host_index, host_of
 from .promotion import SCALARS, cast, noted
 
@@ -37,7 +37,7 @@ Mode = str | GatherScatterMode | None
 
 
 class Operation(NamedTuple):
-    """A way to change elements: as a scatter, elementwise on a window, and by NumPy."""
+    """An update of elements: as a scatter, elementwise on a window, and as a ufunc of NumPy."""
 
     name: str
     scatter: Any
@@ -55,8 +55,8 @@ MAX = Operation("max", indexing.scatter_max, arithmetic.max_, np.maximum)
 
 # --- on the host ---
 
-# Python's scalars that lose nothing in arrays of a NumPy kind.
-_FITTING = {
+# for each kind of dtype, the Python scalars that it represents without loss
+_LOSSLESS_SCALARS = {
     "b": frozenset((bool,)),
     "i": frozenset((bool, int)),
     "u": frozenset((bool, int)),
@@ -66,13 +66,13 @@ _FITTING = {
 
 
 def changed_copy(host: Any, index: Any, values: Any, ufunc: Any) -> Any:
-    """A changed copy of a NumPy array; `None` if that needs more thought (places out of range,
-    values of another dtype)."""
+    """An updated copy of a NumPy array; `None` for indices out of range or values of another dtype,
+    which the general function handles."""
     dtype = host.dtype
     kind = values.__class__
     try:
         if kind in SCALARS:
-            if kind not in _FITTING.get(dtype.kind, ()):
+            if kind not in _LOSSLESS_SCALARS.get(dtype.kind, ()):
                 return None
             values = dtype.type(values)
         elif uncommitted(values):
@@ -118,11 +118,11 @@ def changed(
     mode: Mode,
     wrap: bool,
 ) -> Any:
-    """A copy of `x` with elements changed, by primitives."""
+    """A copy of `x` with elements updated by primitives."""
     name = f"at[…].{operation.name}"
-    how = None if mode is None else GatherScatterMode.from_any(mode)
+    scatter_mode = None if mode is None else GatherScatterMode.from_any(mode)
     y = asarray(values) if isinstance(values, (list, tuple)) else as_value(values)
-    kept = x.aval
+    aval = x.aval
     try:
         common, _ = dtypes.promote(x.dtype, x.weak_type, y.dtype, y.weak_type)
     except TypeError as error:
@@ -134,26 +134,26 @@ def changed(
     y = cast(y, x.dtype)
     mask = traced_mask(index)
     if mask is not None:
-        out = chosen(name, x, mask, y, operation)
+        out = masked_update(name, x, mask, y, operation)
     else:
         out = changed_at(
-            name, x, index, y, operation, indices_are_sorted, unique_indices, how, wrap
+            name, x, index, y, operation, indices_are_sorted, unique_indices, scatter_mode, wrap
         )
-    return cast(out, kept.dtype, kept.weak_type)
+    return cast(out, aval.dtype, aval.weak_type)
 
 
 def warn_of_loss(name: str, x: Any, y: Any) -> None:
-    """Says that values may not survive in the array's dtype."""
+    """Warns that converting values to the dtype of the array may lose information."""
     warnings.warn(
-        f"{name}: {y.aval} may lose something in {x.aval}; in the future this will be an error\n"
-        f"  fix: y.astype(x.dtype) if that is meant, or x.astype(y.dtype) first",
+        f"{name}: converting {y.aval} to {x.aval} may lose information; in the future this will be "
+        "an error\n  fix: y.astype(x.dtype) to allow it, or x.astype(y.dtype) first",
         FutureWarning,
         stacklevel=levels_to_user(),
     )
 
 
 def traced_mask(index: Any) -> Any:
-    """A mask that is the whole index and isn't known now, or `None`."""
+    """A traced mask that is the whole index, or `None`."""
     if index.__class__ is tuple and len(index) == 1:
         index = index[0]
     if isinstance(index, Value) and index.dtype == np.bool_ and index.concrete() is None:
@@ -161,8 +161,8 @@ def traced_mask(index: Any) -> Any:
     return None
 
 
-def chosen(name: str, x: Any, mask: Any, y: Any, operation: Operation) -> Any:
-    """Changes where a traced mask holds: possible for values that don't run along with it."""
+def masked_update(name: str, x: Any, mask: Any, y: Any, operation: Operation) -> Any:
+    """A copy updated where a traced mask is true, for values that do not vary along its axes."""
     if y.ndim > x.ndim - mask.ndim or not mask.ndim:
         raise noted(unknown_mask(name, x, mask))
     if mask.shape != x.shape[: mask.ndim]:
@@ -172,13 +172,13 @@ def chosen(name: str, x: Any, mask: Any, y: Any, operation: Operation) -> Any:
                 f"for {x.aval}"
             )
         )
-    wide = reshape(mask, shape=(*mask.shape, *(1,) * (x.ndim - mask.ndim)))
-    new = fitted(name, y, x.shape) if operation is SET else operation.elementwise(x, y)
-    return where(wide, new, x)
+    full_mask = reshape(mask, shape=(*mask.shape, *(1,) * (x.ndim - mask.ndim)))
+    updated = fitted(name, y, x.shape) if operation is SET else operation.elementwise(x, y)
+    return where(full_mask, updated, x)
 
 
 def fitted(name: str, y: Any, shape: tuple[int, ...]) -> Any:
-    """Values broadcast to the shape of what they are for."""
+    """Values broadcast to the shape of `x[index]`."""
     offset = len(shape) - y.ndim
     if offset < 0 or any(n not in (1, shape[offset + i]) for i, n in enumerate(y.shape)):
         raise noted(
@@ -191,22 +191,21 @@ def fitted(name: str, y: Any, shape: tuple[int, ...]) -> Any:
 
 
 class Window(NamedTuple):
-    """A box of an array, known beforehand: where it begins, how large it is, and which of its axes
-    run backwards in the index."""
+    """A contiguous window at a known position, and the axes that the index reverses."""
 
     start: tuple[int, ...]
     sizes: tuple[int, ...]
-    flipped: tuple[int, ...]
+    reversed_axes: tuple[int, ...]
 
 
 def window_of(
     name: str, x: Value, ix: Index, mode: GatherScatterMode | None, wrap: bool
 ) -> Window | None:
-    """The box that an index is for, without elements if it is out of range; `None` for no box."""
+    """The window that an index selects, empty if it is out of range; `None` if it is not one."""
     if ix.lookups:
         return None
-    start, sizes, flipped = [], [], []
-    outside = False
+    start, sizes, reversed_axes = [], [], []
+    out_of_range = False
     for p in ix.parts:
         if p.__class__ is New:
             continue
@@ -215,11 +214,11 @@ def window_of(
             check_not_empty(name, x, p.axis)
             if p.place.__class__ is not int:
                 return None
-            place = p.place + n if wrap and p.place < 0 else p.place
+            index = p.place + n if wrap and p.place < 0 else p.place
             if mode is CLIP:
-                place = min(max(place, 0), n - 1)
-            outside = outside or not 0 <= place < n
-            start.append(place)
+                index = min(max(index, 0), n - 1)
+            out_of_range = out_of_range or not 0 <= index < n
+            start.append(index)
             sizes.append(1)
         else:
             low, _, stride = p.bounds()
@@ -228,14 +227,14 @@ def window_of(
             start.append(low)
             sizes.append(p.count)
             if p.step < 0 and p.count > 1:
-                flipped.append(p.axis)
-    if outside:
+                reversed_axes.append(p.axis)
+    if out_of_range:
         sizes = [0] * len(sizes)
-    return Window(tuple(start), tuple(sizes), tuple(flipped))
+    return Window(tuple(start), tuple(sizes), tuple(reversed_axes))
 
 
 def check_not_empty(name: str, x: Any, axis: int) -> None:
-    """Refuses a place along an axis that has none."""
+    """Raises an error for an index along an axis of length zero."""
     if not x.shape[axis]:
         raise noted(IndexingError(f"{name}: axis {axis} of {x.aval} has no elements to index"))
 
@@ -251,7 +250,7 @@ def changed_at(
     mode: Any,
     wrap: bool,
 ) -> Any:
-    """A copy of `x` with elements changed; operands have one dtype."""
+    """A copy of `x` with elements updated; the operands have one dtype."""
     shape = x.shape
     ix = parse(name, x, index)
     x = with_inserted(x, ix.inserted)
@@ -261,21 +260,21 @@ def changed_at(
         out = x
     elif window is not None:
         y = reshape(y, shape=window.sizes) if y.shape != window.sizes else y
-        y = rev(y, dimensions=window.flipped) if window.flipped else y
+        y = rev(y, dimensions=window.reversed_axes) if window.reversed_axes else y
         out = put_window(
             x, window, y if operation is SET else operation.elementwise(get_window(x, window), y)
         )
     else:
-        places, numbers, update_shape, flipped = layout(name, x, ix, wrap)
+        indices, dimension_numbers, update_shape, reversed_axes = layout(name, x, ix, wrap)
         y = reshape(y, shape=update_shape) if y.shape != update_shape else y
-        y = rev(y, dimensions=flipped) if flipped else y
+        y = rev(y, dimensions=reversed_axes) if reversed_axes else y
         if operation is SUBTRACT:
             y, operation = arithmetic.neg(y), ADD
         out = operation.scatter(
             x,
-            places,
+            indices,
             y,
-            dimension_numbers=numbers,
+            dimension_numbers=dimension_numbers,
             indices_are_sorted=bool(indices_are_sorted),
             unique_indices=bool(unique_indices) or not ix.lookups,
             mode=DROP if mode is None else mode,
@@ -284,7 +283,7 @@ def changed_at(
 
 
 def get_window(x: Any, window: Window) -> Any:
-    """Reads a box; its place is an argument where that spares signatures: see `indexing`."""
+    """Reads a window; its position is a run-time argument where that saves compiled programs."""
     if window.sizes == x.shape:
         return x
     if x.concrete() is not None:
@@ -294,7 +293,7 @@ def get_window(x: Any, window: Window) -> Any:
 
 
 def put_window(x: Any, window: Window, y: Any) -> Any:
-    """Writes a box."""
+    """Writes a window."""
     return (
         y if window.sizes == x.shape else dynamic_update_slice(x, y, *map(as_value, window.start))
     )
@@ -303,37 +302,37 @@ def put_window(x: Any, window: Window, y: Any) -> Any:
 def layout(
     name: str, x: Any, ix: Index, wrap: bool
 ) -> tuple[Any, ScatterDimensionNumbers, tuple[int, ...], tuple[int, ...]]:
-    """A scatter's indices, numbers, shape of updates, and which axes of those run backwards."""
+    """A scatter's indices, dimension numbers, shape of updates and reversed axes of updates."""
     rank = len(ix.lookup_shape)
     stay = [p for p in ix.parts if p.__class__ in (Sliced, New)]
     lookup_at = sum(p.__class__ is Sliced for p in stay[: ix.at])
     slices = [p for p in stay if p.__class__ is Sliced]
-    place_of = [i + rank * (ix.lookups and i >= lookup_at) for i in range(len(slices))]
+    positions = [i + rank * (ix.lookups and i >= lookup_at) for i in range(len(slices))]
     strided = [p.bounds()[2] != 1 for p in slices]
-    # the updates' axes that aren't a window's: those of lookups, and of slices with a stride
+    # axes of the updates outside the window: of lookups, and of slices with a stride
     batch = sorted(
         [*range(lookup_at, lookup_at + rank)]
-        + [at for at, s in zip(place_of, strided, strict=True) if s]
+        + [position for position, s in zip(positions, strided, strict=True) if s]
     )
     update_shape = [p.count for p in slices]
     update_shape[lookup_at:lookup_at] = ix.lookup_shape
     columns: list[Any] = []
-    index_map, inserted, window_dims, flipped = [], [], [], []
-    places = iter(zip(slices, place_of, strided, strict=True))
+    index_map, inserted, window_dims, reversed_axes = [], [], [], []
+    places = iter(zip(slices, positions, strided, strict=True))
     for p in ix.parts:
         if p.__class__ is New:
             continue
         n = x.shape[p.axis]
         if p.__class__ is Sliced:
-            _, at, stride = next(places)
+            _, position, stride = next(places)
             if stride:
                 inserted.append(p.axis)
                 line = p.start + p.step * np.arange(p.count)
-                columns.append((n, line, (batch.index(at),), False))
+                columns.append((n, line, (batch.index(position),), False))
             else:
-                window_dims.append(at)
+                window_dims.append(position)
                 if p.step < 0 and p.count > 1:
-                    flipped.append(at)
+                    reversed_axes.append(position)
                 if p.count == n:
                     continue
                 columns.append((n, p.bounds()[0], (), False))
@@ -348,9 +347,11 @@ def layout(
             else:
                 columns.append((n, start_index(name, p.place, n, wrap), (), False))
         index_map.append(p.axis)
-    numbers = ScatterDimensionNumbers(tuple(window_dims), tuple(inserted), tuple(index_map))
-    indices = place_array(columns, tuple(update_shape[b] for b in batch))
-    return indices, numbers, tuple(update_shape), tuple(flipped)
+    dimension_numbers = ScatterDimensionNumbers(
+        tuple(window_dims), tuple(inserted), tuple(index_map)
+    )
+    indices = index_columns(columns, tuple(update_shape[b] for b in batch))
+    return indices, dimension_numbers, tuple(update_shape), tuple(reversed_axes)
 
 
 def apply(
@@ -362,13 +363,13 @@ def apply(
     mode: Mode,
     wrap: bool,
 ) -> Any:
-    """A copy of `x` with a function applied to elements."""
+    """A copy of `x` with a function applied to the selected elements."""
     name = "at[…].apply"
-    how = DROP if mode is None else GatherScatterMode.from_any(mode)
+    scatter_mode = DROP if mode is None else GatherScatterMode.from_any(mode)
     shape = x.shape
     ix = parse(name, x, index)
     x = with_inserted(x, ix.inserted)
-    window = window_of(name, x, ix, how, wrap)
+    window = window_of(name, x, ix, scatter_mode, wrap)
     if 0 in ix.shape or (window is not None and 0 in window.sizes):
         out = x
     elif window is not None:
@@ -377,22 +378,22 @@ def apply(
         (new,) = batch(lambda e: [one_element(name, func(e))], [flat], [True], Axis(old.size))
         out = put_window(x, window, reshape(cast(new, x.dtype), shape=old.shape))
     else:
-        places, numbers, update_shape, _ = layout(name, x, ix, wrap)
+        indices, dimension_numbers, update_shape, _ = layout(name, x, ix, wrap)
         out = scatter_apply(
             x,
-            places,
+            indices,
             func,
-            numbers,
+            dimension_numbers,
             update_shape=update_shape,
             indices_are_sorted=indices_are_sorted,
             unique_indices=unique_indices or not ix.lookups,
-            mode=how,
+            mode=scatter_mode,
         )
     return reshape(out, shape=shape) if out.shape != shape else out
 
 
 def one_element(name: str, result: Any) -> Any:
-    """The result of a function for an element: a scalar, or an error says so."""
+    """The result of a function for one element, which must be a scalar."""
     new = as_value(result)
     if new.ndim:
         raise noted(ShapeError(f"{name}: func must give a scalar for a scalar; got {new.aval}"))

@@ -1,4 +1,4 @@
-"""Window functions for signals."""
+"""Window functions for signals: bartlett, blackman, hamming, hanning, kaiser."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..core.value import Value
 from ..primitives import arithmetic
 from .axes import whole_number
 from .creation import from_numpy
-from .transcendental import i0
+from .special import i0
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
@@ -22,7 +22,7 @@ def _window(name: str, M: Any, function: Any) -> Array:
 
 @located
 def bartlett(M: int) -> Array:
-    """The triangular window, zero at both ends.
+    """The Bartlett window: a triangle, zero at both ends.
 
     Example:
       >>> np.bartlett(5)
@@ -33,7 +33,7 @@ def bartlett(M: int) -> Array:
 
 @located
 def blackman(M: int) -> Array:
-    """The Blackman window, of three cosines.
+    """The Blackman window: a sum of three cosines.
 
     Example:
       >>> np.blackman(3).round(2)
@@ -66,11 +66,11 @@ def hanning(M: int) -> Array:
 
 @located
 def kaiser(M: int, beta: Any) -> Array:
-    """The Kaiser window, of a Bessel function.
+    """The Kaiser window: a Bessel function of the distance from the centre.
 
     Args:
       M: the length.
-      beta: its shape; it may be traced.
+      beta: the shape parameter; it may be traced.
     Example:
       >>> np.kaiser(3, 0.0)
       Array([1., 1., 1.], dtype=float32)
@@ -81,6 +81,6 @@ def kaiser(M: int, beta: Any) -> Array:
         return _window("kaiser", M, lambda m: np.kaiser(m, beta))
     if n == 1:
         return from_numpy(np.ones(1, dtypes.default_float()))
-    line = (2 * np.arange(n) / (n - 1) - 1) ** 2
-    curve = from_numpy(np.sqrt(np.maximum(1 - line, 0)).astype(dtypes.default_float()))
-    return arithmetic.div(i0(shape * curve), i0(shape))
+    squares = (2 * np.arange(n) / (n - 1) - 1) ** 2
+    argument = from_numpy(np.sqrt(np.maximum(1 - squares, 0)).astype(dtypes.default_float()))
+    return arithmetic.div(i0(shape * argument), i0(shape))

@@ -1,7 +1,8 @@
-"""Activations of neural networks whose derivative no composition gives exactly, or not cheaply.
+"""Activations of neural networks with derivatives of their own: relu, softplus, log1mexp,
+gelu_by_tanh, squareplus.
 
-At 0 the derivative of relu is 0: that of the maximum would be one half. That of softplus is the
-logistic function, at any size of x. Knows nothing of the functions that are made of these.
+The derivative of relu at 0 is 0; as a maximum it would be one half. The derivative of softplus is
+the logistic function, for x of any size.
 """
 
 import math
@@ -15,11 +16,11 @@ from ..core.value import Value
 from ..stablehlo import Block, Operand
 from .arithmetic import div, like, mul, neg, square
 from .comparison import gt
-from .families import HALF, evaluate_in_wider, transcendental, transcendental_of_several, unary
+from .elementwise import HALF, evaluate_in_wider, transcendental, transcendental_of_several, unary
+from .exponential import exp, expm1, logistic
 from .formulas import Algebra, Number, evaluated, log_of_rest, lowered
 from .rule_types import Host
 from .selection import clamp, where
-from .transcendental import exp, expm1, logistic
 
 
 def _relu(x: Host) -> Host:

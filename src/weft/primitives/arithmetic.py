@@ -1,4 +1,6 @@
-"""Elementwise arithmetic. Knows its own derivatives; knows nothing of interpretations."""
+"""Elementwise arithmetic: sub, mul, div, rem, neg, sign, abs_, max_, min_, square, sqrt, rsqrt,
+cbrt, integer_pow; rounding: floor, ceil, round_; is_finite and nextafter. (`add` is in
+`structural.py`.)"""
 
 import enum
 from collections.abc import Callable, Sequence
@@ -22,7 +24,7 @@ from .complex_lowering import (
     sqrt_in_parts,
 )
 from .complex_numbers import imag, real
-from .families import (
+from .elementwise import (
     HALF,
     check_kind,
     evaluate_in_wider,
@@ -363,11 +365,13 @@ def _lower_integer_pow(block: Block, x: Operand, out: Aval, y: int) -> Operand:
     if y == -1 and dtypes.is_complex(out.dtype):
         return _lower_reciprocal(block, x, out=out)
     small = dtypes.is_float(out.dtype) and out.dtype.itemsize < 4  # round once, at the end
-    wide = out.update(dtype=dtypes.float32, weak_type=False) if small else out
-    x = block.convert(x, wide.dtype)
-    power = _power_by_squaring(x, abs(y), lambda a, b: block.elementwise("multiply", (a, b), wide))
+    wide_aval = out.update(dtype=dtypes.float32, weak_type=False) if small else out
+    x = block.convert(x, wide_aval.dtype)
+    power = _power_by_squaring(
+        x, abs(y), lambda a, b: block.elementwise("multiply", (a, b), wide_aval)
+    )
     if y < 0:
-        power = block.elementwise("divide", (block.full(1, wide), power), wide)
+        power = block.elementwise("divide", (block.full(1, wide_aval), power), wide_aval)
     return block.convert(power, out.dtype)
 
 

@@ -23,15 +23,15 @@ from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
-from .keys import long
+from .prng_keys import long
 from .random_bits import lower_threefry, threefry
 from .rule_types import Avals, DType, Host, Integers, Tangents, Values
 from .structural import batch_in_front
 
-_WORD, _LONG = np.dtype(np.uint32), np.dtype(np.uint64)
+_UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)  # of the paper, as the steps of the keys
-_STEPS = (0x9E3779B9, 0xBB67AE85)
-_THIRTY_TWO = np.uint64(32)
+_KEY_INCREMENTS = (0x9E3779B9, 0xBB67AE85)
+_WORD_BITS = np.uint64(32)
 
 W = TypeVar("W")  # what stands for a word: a number, an array, or an operand
 
@@ -48,7 +48,7 @@ def _philox_rounds(
     k0, k1 = key
     for i in range(10):
         if i:
-            k0, k1 = add(k0, _STEPS[0]), add(k1, _STEPS[1])
+            k0, k1 = add(k0, _KEY_INCREMENTS[0]), add(k1, _KEY_INCREMENTS[1])
         high0, low0 = multiply(x0, _MULTIPLIERS[0])
         high1, low1 = multiply(x2, _MULTIPLIERS[1])
         x0, x1, x2, x3 = xor(xor(high1, x1), k0), low1, xor(xor(high0, x3), k1), low0
@@ -83,53 +83,55 @@ def philox_counters(key: Host, counter: Host, n: int) -> list[Host]:
     Args:
       key, counter: uint64 arrays of one shape.
     """
-    low = counter[..., None] + np.arange(n, dtype=_LONG)
+    low = counter[..., None] + np.arange(n, dtype=_UINT64)
     high = key[..., None] + (low < counter[..., None])
     return [*_halves(low), *_halves(high)]
 
 
 def _halves(x: Host) -> list[Host]:
-    return [x.astype(_WORD), (x >> _THIRTY_TWO).astype(_WORD)]
+    return [x.astype(_UINT32), (x >> _WORD_BITS).astype(_UINT32)]
 
 
 def _philox(counter: Sequence[Host], key: Sequence[Host]) -> list[Host]:
     def multiply(x: Host, factor: int) -> tuple[Host, Host]:
-        product = x.astype(_LONG) * np.uint64(factor)
-        return (product >> _THIRTY_TWO).astype(_WORD), product.astype(_WORD)
+        product = x.astype(_UINT64) * np.uint64(factor)
+        return (product >> _WORD_BITS).astype(_UINT32), product.astype(_UINT32)
 
     return _philox_rounds(counter, key, multiply, np.bitwise_xor, lambda x, n: x + np.uint32(n))
 
 
 def _host_state(state: Host) -> tuple[Host, Host]:
-    if state.dtype == _LONG:
+    if state.dtype == _UINT64:
         return state[..., 0], state[..., 1]
-    words = state.astype(_LONG)
-    return tuple([words[..., i] | words[..., i + 1] << _THIRTY_TWO for i in (0, 2)])  # type: ignore
+    words = state.astype(_UINT64)
+    return tuple([words[..., i] | words[..., i + 1] << _WORD_BITS for i in (0, 2)])  # type: ignore
 
 
 def _host_bits(key: Host, counter: Host, shape: Integers, width: int, algorithm: str) -> Host:
     """The words of the bits, uint32 or uint64, of the states' shape and the bits'."""
     batch, n = key.shape, math.prod(shape)
-    own = [x[..., None] for x in _halves(key)]
+    key_halves = [x[..., None] for x in _halves(key)]
     m = _counters_of(shape, width, algorithm)
     if algorithm == "philox":
-        words = np.stack(_philox(philox_counters(key, counter, m), own), -1)
+        words = np.stack(_philox(philox_counters(key, counter, m), key_halves), -1)
         if width == 64:
-            words = words.astype(_LONG)
-            words = words[..., 0::2] | words[..., 1::2] << _THIRTY_TWO
+            words = words.astype(_UINT64)
+            words = words[..., 0::2] | words[..., 1::2] << _WORD_BITS
         flat = words.reshape((*batch, words.size // max(key.size, 1)))
         return flat[..., :n].reshape((*batch, *shape))
-    ends = _halves(counter[..., None] + np.arange(m, dtype=_LONG))
-    low, high = threefry(*own, *ends)
+    ends = _halves(counter[..., None] + np.arange(m, dtype=_UINT64))
+    low, high = threefry(*key_halves, *ends)
     if width == 64:
-        return (low.astype(_LONG) | high.astype(_LONG) << _THIRTY_TWO).reshape((*batch, *shape))
+        return (low.astype(_UINT64) | high.astype(_UINT64) << _WORD_BITS).reshape((*batch, *shape))
     axis, half = _pairs(shape)
     if not shape:
         return low.reshape(batch)
     both = [x.reshape((*batch, *half)) for x in (low, high)]
     at = len(batch) + axis
-    whole = np.stack(both, at + 1).reshape(*batch, *half[:axis], 2 * half[axis], *half[axis + 1 :])
-    return whole[(slice(None),) * at + (slice(shape[axis]),)]
+    interleaved = np.stack(both, at + 1).reshape(
+        *batch, *half[:axis], 2 * half[axis], *half[axis + 1 :]
+    )
+    return interleaved[(slice(None),) * at + (slice(shape[axis]),)]
 
 
 # --- in a program ---
@@ -141,25 +143,25 @@ def _lower_state(block: Block, state: Operand) -> tuple[Operand, Operand]:
 
     def part(i: int) -> Operand:
         piece = block.slice(state, [*[0] * len(batch), i], [*batch, i + 1])
-        return block.convert(block.reshape(piece, batch), _LONG)
+        return block.convert(block.reshape(piece, batch), _UINT64)
 
-    if state.aval.dtype == _LONG:
+    if state.aval.dtype == _UINT64:
         return part(0), part(1)
     return long(block, part(0), part(1)), long(block, part(2), part(3))
 
 
 def _lower_halves(block: Block, x: Operand) -> list[Operand]:
     high = block.elementwise("shift_right_logical", (x, block.full(32, x.aval)), x.aval)
-    return [block.convert(y, _WORD) for y in (x, high)]
+    return [block.convert(y, _UINT32) for y in (x, high)]
 
 
 def _lower_philox(block: Block, operands: Sequence[Operand]) -> list[Operand]:
     """Philox's function for six words: four of counters, two of keys."""
     words = operands[0].aval
-    longs = words.update(dtype=_LONG)
+    longs = words.update(dtype=_UINT64)
 
     def multiply(x: Operand, factor: int) -> tuple[Operand, Operand]:
-        pair = (block.convert(x, _LONG), block.full(factor, longs))
+        pair = (block.convert(x, _UINT64), block.full(factor, longs))
         low, high = _lower_halves(block, block.elementwise("multiply", pair, longs))
         return high, low
 
@@ -186,11 +188,11 @@ def _lower_counters(
 ) -> tuple[list[Operand], list[Operand]]:
     """The words of the key, and of m counters in a row with the key above, for each state."""
     batch = key.aval.shape
-    many = aval((*batch, m), _LONG)
+    many = aval((*batch, m), _UINT64)
     key, counter = [block.broadcast(x, range(len(batch)), many.shape) for x in (key, counter)]
     low = block.elementwise("add", (counter, block.iota(many, len(batch))), many)
     wrapped = block.compare("LT", low, counter, aval(many.shape, dtypes.bool_))
-    high = block.elementwise("add", (key, block.convert(wrapped, _LONG)), many)
+    high = block.elementwise("add", (key, block.convert(wrapped, _UINT64)), many)
     return _lower_halves(block, key), [*_lower_halves(block, low), *_lower_halves(block, high)]
 
 
@@ -222,17 +224,17 @@ def _lower_bits(
 
 
 def _lower_long(block: Block, low: Operand, high: Operand) -> Operand:
-    return long(block, block.convert(low, _LONG), block.convert(high, _LONG))
+    return long(block, block.convert(low, _UINT64), block.convert(high, _UINT64))
 
 
 def _interleaved(block: Block, parts: Sequence[Operand], axis: int) -> Operand:
     """Arrays whose elements take turns along an axis."""
-    known = parts[0].aval
-    front, n, back = known.shape[:axis], known.shape[axis], known.shape[axis + 1 :]
+    part_aval = parts[0].aval
+    front, n, back = part_aval.shape[:axis], part_aval.shape[axis], part_aval.shape[axis + 1 :]
     ends = [block.reshape(x, (*front, n, 1, *back)) for x in parts]
-    out = known.update(shape=(*front, n, len(parts), *back))
-    whole = block.op("concatenate", *ends, out=out, attributes=f"dimension = {axis + 1} : i64")
-    return block.reshape(whole, (*front, n * len(parts), *back))
+    out = part_aval.update(shape=(*front, n, len(parts), *back))
+    joined = block.op("concatenate", *ends, out=out, attributes=f"dimension = {axis + 1} : i64")
+    return block.reshape(joined, (*front, n * len(parts), *back))
 
 
 # --- rng_bit_generator ---
@@ -247,7 +249,7 @@ rng_bit_generator = Primitive(
 
 @rng_bit_generator.type
 def _(state: Aval, *, shape: tuple[int, ...], dtype: DType, algorithm: str) -> Avals:
-    if not state.ndim or (state.dtype, state.shape[-1]) not in ((_WORD, 4), (_LONG, 2)):
+    if not state.ndim or (state.dtype, state.shape[-1]) not in ((_UINT32, 4), (_UINT64, 2)):
         raise ShapeError(
             f"rng_bit_generator: the key must be uint32[4] or uint64[2]; got {state}\n"
             "  fix: random.PRNGKey(0, impl='rbg')"
@@ -266,7 +268,7 @@ def _(state: Host, *, shape: tuple[int, ...], dtype: DType, algorithm: str) -> S
     width = dtypes.bit_width(dtype)
     bits = _host_bits(key, counter, shape, width, algorithm)
     after = counter + np.uint64(_counters_of(shape, width, algorithm))
-    ends = (key, after) if state.dtype == _LONG else (*_halves(key), *_halves(after))
+    ends = (key, after) if state.dtype == _UINT64 else (*_halves(key), *_halves(after))
     return np.stack(ends, -1), np.asarray(bits).astype(dtype)
 
 
@@ -278,7 +280,7 @@ def _(
     m = _counters_of(shape, dtypes.bit_width(dtype), algorithm)
     after = block.elementwise("add", (counter, block.full(m, counter.aval)), counter.aval)
     ends = [key, after]
-    if state.aval.dtype == _WORD:
+    if state.aval.dtype == _UINT32:
         ends = [half for x in ends for half in _lower_halves(block, x)]
     ends = [block.reshape(x, (*x.aval.shape, 1)) for x in ends]
     last = f"dimension = {out[0].ndim - 1} : i64"

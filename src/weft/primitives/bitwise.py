@@ -1,4 +1,8 @@
-"""Operations on bits. A shift as wide as the operand, or wider, leaves nothing but the sign."""
+"""Bitwise operations: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, shift_left,
+shift_right_arithmetic, shift_right_logical, population_count, clz.
+
+A shift by the operand's width or more leaves only the sign.
+"""
 
 from collections.abc import Callable
 
@@ -7,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..core.aval import Aval
 from ..stablehlo import Block, Operand
-from .families import nary, unary, zero
+from .elementwise import nary, unary, zero
 from .rule_types import DType, Host, Kernel
 
 bitwise_and = nary(
@@ -53,9 +57,9 @@ def _of_few_bits(shift: Callable[..., Host]) -> dict[DType, Kernel]:
     def evaluate(x: Host, y: Host) -> Host:
         bits = dtypes.bit_width(x.dtype)
         top, mask = 1 << (bits - 1), (1 << bits) - 1
-        wide = ((x.astype(np.int64) & mask) ^ top) - top
-        found = shift(wide, y.astype(np.int64) & mask, bits) & mask
-        return (found if dtypes.is_unsigned(x.dtype) else (found ^ top) - top).astype(x.dtype)
+        signed_value = ((x.astype(np.int64) & mask) ^ top) - top
+        result = shift(signed_value, y.astype(np.int64) & mask, bits) & mask
+        return (result if dtypes.is_unsigned(x.dtype) else (result ^ top) - top).astype(x.dtype)
 
     return dict.fromkeys(dtypes.SMALL_INTS, evaluate)
 
@@ -93,13 +97,13 @@ _ONES = np.array([bin(n).count("1") for n in range(256)], np.uint8)
 
 def _clz(x: Host) -> Host:
     bits = dtypes.bit_width(x.dtype)
-    rest = unsigned_view(np.asarray(x)).astype(np.uint64)
-    count = np.full(rest.shape, bits, np.int64)
+    remaining_bits = unsigned_view(np.asarray(x)).astype(np.uint64)
+    count = np.full(remaining_bits.shape, bits, np.int64)
     for step in (32, 16, 8, 4, 2, 1):
-        large = rest >> np.uint64(step) != 0
-        rest = np.where(large, rest >> np.uint64(step), rest)
+        large = remaining_bits >> np.uint64(step) != 0
+        remaining_bits = np.where(large, remaining_bits >> np.uint64(step), remaining_bits)
         count -= large * step
-    return (count - (rest != 0)).astype(x.dtype)
+    return (count - (remaining_bits != 0)).astype(x.dtype)
 
 
 def _counted_in_bytes(count: Kernel, leading: bool) -> dict[DType, Kernel]:
@@ -116,10 +120,12 @@ def _counted_in_bytes(count: Kernel, leading: bool) -> dict[DType, Kernel]:
 def _lower_population_count(block: Block, x: Operand, out: Aval) -> Operand:
     if not (out.dtype in dtypes.SMALL_INTS and dtypes.is_signed(out.dtype)):
         return block.elementwise("popcnt", (x,), out)
-    wide = out.update(dtype=dtypes.int8, weak_type=False)  # XLA would count copies of the sign bit
-    mask = block.full((1 << dtypes.bit_width(out.dtype)) - 1, wide)
-    bits = block.elementwise("and", (block.convert(x, wide.dtype), mask), wide)
-    return block.convert(block.elementwise("popcnt", (bits,), wide), out.dtype)
+    wide_aval = out.update(
+        dtype=dtypes.int8, weak_type=False
+    )  # XLA would count copies of the sign bit
+    mask = block.full((1 << dtypes.bit_width(out.dtype)) - 1, wide_aval)
+    bits = block.elementwise("and", (block.convert(x, wide_aval.dtype), mask), wide_aval)
+    return block.convert(block.elementwise("popcnt", (bits,), wide_aval), out.dtype)
 
 
 population_count = unary(

@@ -1,8 +1,9 @@
-"""Calls of Python functions on the host: at once, or from inside a compiled program.
+"""pure_callback and io_callback: calls of Python functions on the host, at once or from inside a
+compiled program.
 
-A call with effects is made each time the program reaches it, in program order. A call without may
-be dropped if its result is unused, or repeated. Knows lists of arrays; the structure of arguments
-and results is the business of `transforms/callbacks.py`.
+A call with effects runs each time the program reaches it, in program order. A call without effects
+may be repeated, or dropped if its result is unused. `transforms/callbacks.py` flattens arguments
+and results.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,8 +16,7 @@ from ..config import default_device
 from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
 from ..core.caching import derived
-from ..core.effects import Effects
-from ..core.primitive import Primitive
+from ..core.primitive import Effects, Primitive
 from ..core.trace import current, under
 from ..core.value import Value
 from ..stablehlo import Block, Operand
@@ -247,8 +247,10 @@ class HostCall(Primitive):
 def call_now(args: Sequence[Array], function: HostFunction) -> list[Array]:
     """The results of a function on the host for arrays."""
     device = next((min(a.devices(), key=lambda d: d.id) for a in args if a.committed), None)
-    given = [Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args]
-    results = function(given, device)
+    strong_args = [
+        Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args
+    ]
+    results = function(strong_args, device)
     return [Array(r, a) for r, a in zip(results, function.outs, strict=True)]
 
 

@@ -1,11 +1,12 @@
-"""Collectives: operations between the elements of named axes, all of which run the same program.
+"""Collectives between the elements of named axes: psum, pmax, pmin, ppermute, all_gather,
+psum_scatter, all_to_all, axis_index.
 
-They share their parameters. `axes` are names and `sizes` their lengths; the elements of several
-axes are counted row by row. `groups` are tuples of element numbers, each of which communicates
+They share parameters. `axes` are names and `sizes` their lengths; the elements of several axes are
+counted in row-major order. `groups` are tuples of element numbers, each of which communicates
 within itself; None is one group of all.
 
-`vmap` applies them to the stack of all elements' values, by the `collective` rule; compiled
-programs for several replicas use XLA's operations. Knows nothing of how names come into scope.
+`vmap` applies the `collective` rule to the stack of all elements' values; compiled programs for
+several replicas use XLA's operations.
 """
 
 import math
@@ -17,19 +18,18 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval, aval
-from ..core.collective import Collective
-from ..core.primitive import Axis, Primitive, Rule, Shared
+from ..core.primitive import Axis, Collective, Primitive, Rule, Shared
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import matrix
 from ..stablehlo.shardy import Region
 from .arithmetic import add, max_, min_, mul
-from .creation import iota
-from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode
+from .creation import iota, zeros
 from .dynamic_slicing import dynamic_slice
-from .families import check_kind
+from .elementwise import check_kind
+from .gather_dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from .indexing import gather
-from .reduction import mean_at_extreme, reduce_max, reduce_min
+from .reductions import mean_at_extreme, reduce_max, reduce_min
 from .replica_groups import Groups, own_replica, replica_attributes, replica_groups, stride
 from .rule_types import (
     Batched,
@@ -42,15 +42,7 @@ from .rule_types import (
 )
 from .selection import where
 from .slicing import concatenate
-from .structural import (
-    batch_in_front,
-    linear_jvp,
-    move_axis,
-    reduce_sum,
-    reshape,
-    widen,
-    zeros,
-)
+from .structural import batch_in_front, linear_jvp, move_axis, reduce_sum, reshape, widen
 
 T = TypeVar("T")
 Pairs = tuple[tuple[int, int], ...]  # (from, to)
@@ -133,12 +125,16 @@ def on_stack(whole: Rule) -> Rule:
         (x,), at = args, axes.index(axis.name)
         if not batched[0]:
             x = widen(x, (axis.size, *x.shape))
-        rest, lengths = without(axes, at), without(sizes, at)
-        if not rest:
+        other_axes, lengths = without(axes, at), without(sizes, at)
+        if not other_axes:
             return whole(x, groups, **params)
         # the other axes aren't mapped here: gather all, compute, and keep the part of this element
         everyone = all_gather(
-            reshape(x, shape=(1, *x.shape)), axes=rest, sizes=lengths, groups=None, dimension=0
+            reshape(x, shape=(1, *x.shape)),
+            axes=other_axes,
+            sizes=lengths,
+            groups=None,
+            dimension=0,
         )
         stack = move_axis(reshape(everyone, shape=(*lengths, *x.shape)), len(lengths), at)
         done = whole(reshape(stack, shape=(math.prod(sizes), *x.shape[1:])), groups, **params)
@@ -147,7 +143,7 @@ def on_stack(whole: Rule) -> Rule:
         shape = done.shape[1:]
         done = move_axis(reshape(done, shape=(*sizes, *shape)), at, len(lengths))
         done = reshape(done, shape=(math.prod(lengths), axis.size, *shape))
-        return reshape(own_part(done, 0, rest, lengths, 1), shape=done.shape[1:])
+        return reshape(own_part(done, 0, other_axes, lengths, 1), shape=done.shape[1:])
 
     return rule
 
@@ -262,7 +258,7 @@ def times_count(x: Value, n: int) -> Value:
 
 
 def itself(x: Value, n: int) -> Value:
-    """The extreme of a value and itself."""
+    """The extreme of n copies of a value: the value."""
     return x
 
 
@@ -348,7 +344,7 @@ def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, dimension: int) 
 
 
 def scale_axis(x: Aval, dimension: int, factor: int) -> Aval:
-    """An aval with one axis that many times as long."""
+    """An aval with one axis longer by a factor."""
     shape = list(x.shape)
     shape[dimension] *= factor
     return x.update(shape=shape)
@@ -381,13 +377,13 @@ def _(x: Value, groups: Groups, *, dimension: int) -> BatchedResult:
 
 
 def merge_axes(x: Value, axis: int) -> Value:
-    """The array with this axis and the next made one."""
+    """The array with this axis and the next merged."""
     n = x.shape[axis] * x.shape[axis + 1]
     return reshape(x, shape=(*x.shape[:axis], n, *x.shape[axis + 2 :]))
 
 
 def split_axis(x: Value, axis: int, parts: int) -> Value:
-    """The array with an axis made two: the parts, and what is in one."""
+    """The array with an axis divided in two: the parts, and the elements of a part."""
     n = x.shape[axis] // parts
     return reshape(x, shape=(*x.shape[:axis], parts, n, *x.shape[axis + 1 :]))
 
@@ -502,8 +498,8 @@ def _(block: Block, out: Aval, axes: Names, sizes: Integers) -> Operand:
 
     def write(block: Block, args: Sequence[Operand]) -> list[Operand]:
         size = block.constant(np.uint32(sizes[0]), number)
-        own = own_replica(block, number)
-        at = block.elementwise("divide", (own, block.constant(np.uint32(step), number)), number)
+        replica = own_replica(block, number)
+        at = block.elementwise("divide", (replica, block.constant(np.uint32(step), number)), number)
         return [block.convert(block.elementwise("remainder", (at, size), number), dtypes.int32)]
 
     region, meshes = block.module.region, block.module.meshes

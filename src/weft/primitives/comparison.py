@@ -1,4 +1,7 @@
-"""Comparisons: they return booleans, and have a zero derivative."""
+"""Comparisons, eq, ne, lt, le, gt, ge, and those of a total order, eq_to, lt_to, le_to.
+
+They return booleans, and their derivative is zero.
+"""
 
 import numpy as np
 
@@ -7,8 +10,8 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..extended_dtypes import KEYS
 from ..stablehlo import Block, Operand
-from .families import comparison, nary, zero
-from .keys import halves_of
+from .elementwise import comparison, nary, zero
+from .prng_keys import halves_of
 from .rule_types import Host, Kernel
 
 eq = comparison("eq", "x == y.", evaluate=np.equal, direction="EQ")

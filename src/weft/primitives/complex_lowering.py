@@ -1,11 +1,9 @@
-"""Lowering of functions of complex numbers by their symmetries, with the values that C99 asks for.
+"""Lowering of functions of complex numbers by their symmetries, with the values that C99 requires.
 
 XLA's own functions of complex numbers lose the signs of zeros, and with them the side of a branch
-cut, and give NaN for infinite numbers. Here a function is computed where both parts, or the
-imaginary one, are positive; the values at infinity and NaN are put in there (C99, Annex G.6); and
-the signs are brought back. NumPy's functions have the same values.
-
-Knows formulas of parts; knows no derivatives.
+cut, and return NaN for infinite numbers. Here a function is computed where both parts, or the
+imaginary one, are positive; the values at infinity and NaN are inserted (C99, Annex G.6); and the
+signs are restored. NumPy's functions have the same values.
 """
 
 import math
@@ -16,7 +14,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Rule
 from ..stablehlo import Block, Operand
-from .families import by_kind
+from .elementwise import by_kind
 from .formulas import BlockAlgebra, Term
 
 Parts: TypeAlias = tuple[Term, Term]
@@ -81,8 +79,8 @@ def operation(name: str) -> InParts:
     """XLA's operation of complex numbers, in parts."""
 
     def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
-        wide = dtypes.complex128 if m.aval.dtype == dtypes.float64 else dtypes.complex64
-        aval = m.aval.update(dtype=wide)
+        wide_dtype = dtypes.complex128 if m.aval.dtype == dtypes.float64 else dtypes.complex64
+        aval = m.aval.update(dtype=wide_dtype)
         z = m.block.op("complex", x.operand, y.operand, out=aval)
         value = m.block.op(name, z, out=aval)
         re, im = (m.block.op(part, value, out=m.aval) for part in ("real", "imag"))

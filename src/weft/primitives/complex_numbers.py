@@ -8,9 +8,9 @@ import numpy as np
 from .. import dtypes
 from ..core.primitive import Primitive
 from ..core.value import Value
-from .families import nary, unary
+from .creation import zeros
+from .elementwise import nary, unary
 from .rule_types import Argument, Host, Tangents
-from .structural import zeros
 
 complex_: Primitive = nary(
     "complex",

@@ -1,4 +1,4 @@
-"""Bits read as another dtype, rounding to fewer bits. (`convert_element_type` is structural.)"""
+"""bitcast_convert_type and reduce_precision. (convert_element_type is in `structural.py`.)"""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ..core.primitive import Primitive
 from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
-from .families import unary, zero
+from .elementwise import unary, zero
 from .rule_types import DType, Host
 from .structural import batch_in_front
 
@@ -58,9 +58,9 @@ def _(x: Host, *, dtype: DType) -> Host:
     shape = x.shape if new == old else (*x.shape, old // new) if new < old else x.shape[:-1]
     if not x.size:
         return np.empty(shape, dtype)
-    whole = np.ascontiguousarray(x).reshape(-1)
+    elements = np.ascontiguousarray(x).reshape(-1)
     # NumPy keeps 2 and 4 bits in a byte; XLA packs several in one, the lowest first
-    parts = whole.view(np.uint8)
+    parts = elements.view(np.uint8)
     if old < 8:
         places = np.arange(0, min(new, 8), old, dtype=np.uint8)
         parts = (parts & np.uint8((1 << old) - 1)).reshape(-1, len(places)) << places

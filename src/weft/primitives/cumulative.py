@@ -1,6 +1,7 @@
-"""Running sums, products and extremes along an axis, and the recurrence that is their derivative.
+"""cumsum, cumprod, cummax, cummin and cumlogsumexp along an axis, and linear_recurrence, which is
+their derivative.
 
-Runs along an axis in O(n). Knows nothing of other reductions.
+Each takes O(n) steps.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,14 +18,24 @@ from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints, matrix
 from .arithmetic import mul, neg, sub
 from .comparison import eq
-from .extremes import WIDE, lowest, signed_zeros
-from .families import check_kind, same_dtype
-from .monoids import LOGSUMEXP, MAXIMUM, MINIMUM, PRODUCT, SUM, Monoid
+from .creation import full
+from .elementwise import check_kind, same_dtype
+from .exponential import logistic
+from .monoids import (
+    LOGSUMEXP,
+    MAXIMUM,
+    MINIMUM,
+    PRODUCT,
+    REDUCTION_DTYPE,
+    SUM,
+    Monoid,
+    lowest,
+    signed_zeros,
+)
 from .rule_types import Argument, Avals, Host, Tangent, Tangents, Values
 from .selection import where
 from .slicing import concatenate, slice_
-from .structural import add, batch_in_front, check_axes, full, linear_jvp
-from .transcendental import logistic
+from .structural import add, batch_in_front, check_axes, linear_jvp
 
 Combine = Callable[..., Any]
 
@@ -60,12 +71,12 @@ def loop(
         return block.transpose(
             loop(block, 0, reverse, start, step, *moved, together=together), back
         )
-    whole = xs[0].aval.update(weak_type=False)
-    n = whole.shape[axis]
-    row = of_length(whole, axis, 1)
-    counter = whole.update(shape=(), dtype=dtypes.int32)
-    flag = whole.update(shape=(), dtype=dtypes.bool_)
-    carried = [counter, row, whole, *[whole] * len(xs)]
+    array_aval = xs[0].aval.update(weak_type=False)
+    n = array_aval.shape[axis]
+    row = of_length(array_aval, axis, 1)
+    counter = array_aval.update(shape=(), dtype=dtypes.int32)
+    flag = array_aval.update(shape=(), dtype=dtypes.bool_)
+    carried = [counter, row, array_aval, *[array_aval] * len(xs)]
 
     def going(inner: Block, args: Sequence[Operand]) -> list[Operand]:
         return [inner.compare("LT", args[0], inner.full(n, counter), flag)]
@@ -74,11 +85,11 @@ def loop(
         return take_steps(inner, axis, reverse, step, steps, *args)
 
     if start is None:
-        first = [n - 1 if reverse and i == axis else 0 for i in range(whole.ndim)]
+        first = [n - 1 if reverse and i == axis else 0 for i in range(array_aval.ndim)]
         before = block.slice(xs[0], first, [i + m for i, m in zip(first, row.shape, strict=True)])
         state, done = [block.full(1, counter), before, xs[0], *xs], 1
     else:
-        nothing = block.constant(whole.dtype.type(0), whole)
+        nothing = block.constant(array_aval.dtype.type(0), array_aval)
         state, done = [block.full(0, counter), block.constant(start, row), nothing, *xs], 0
     steps = together if row.size == 1 and n >= 64 else 1
     for _ in range((n - done) % steps):
@@ -100,28 +111,28 @@ def take_steps(
     *xs: Operand,
 ) -> list[Operand]:
     """Some steps of a loop that has taken `count`: its state after them."""
-    counter, row, whole = count.aval, before.aval, out.aval
-    window = of_length(whole, axis, steps)
+    counter, row, out_aval = count.aval, before.aval, out.aval
+    window = of_length(out_aval, axis, steps)
     place = count
     if reverse:
-        last = block.full(whole.shape[axis] - steps, counter)
+        last = block.full(out_aval.shape[axis] - steps, counter)
         place = block.elementwise("subtract", (last, count), counter)
-    at = [place if i == axis else block.full(0, counter) for i in range(whole.ndim)]
+    at = [place if i == axis else block.full(0, counter) for i in range(out_aval.ndim)]
     sizes = f"slice_sizes = {ints(window.shape)}"
     now = [block.op("dynamic_slice", x, *at, out=window, attributes=sizes) for x in xs]
     rows = []
     for k in range(steps):
         first = steps - 1 - k if reverse else k
-        start = [first if i == axis else 0 for i in range(whole.ndim)]
+        start = [first if i == axis else 0 for i in range(out_aval.ndim)]
         limit = [i + m for i, m in zip(start, row.shape, strict=True)]
         before = step(block, before, *[block.slice(x, start, limit) for x in now], row)
         rows.append(before)
-    found = rows[0]
+    result = rows[0]
     if steps > 1:
         along = f"dimension = {axis} : i64"
         ordered = rows[::-1] if reverse else rows
-        found = block.op("concatenate", *ordered, out=window, attributes=along)
-    out = block.op("dynamic_update_slice", out, found, *at, out=whole)
+        result = block.op("concatenate", *ordered, out=window, attributes=along)
+    out = block.op("dynamic_update_slice", out, result, *at, out=out_aval)
     count = block.elementwise("add", (count, block.full(steps, counter)), counter)
     return [count, before, out, *xs]
 
@@ -136,18 +147,18 @@ def write_prefix_windows(
 ) -> Operand:
     """Writes a reduction over the window of all elements up to each one, which XLA's GPU and TPU
     compilers recognise and make fast."""
-    whole = x.aval.update(weak_type=False)
-    n = whole.shape[axis]
-    size = [n if i == axis else 1 for i in range(whole.ndim)]
+    array_aval = x.aval.update(weak_type=False)
+    n = array_aval.shape[axis]
+    size = [n if i == axis else 1 for i in range(array_aval.ndim)]
     edge = (0, n - 1) if reverse else (n - 1, 0)
-    padding = [edge if i == axis else (0, 0) for i in range(whole.ndim)]
-    scalar = whole.update(shape=())
-    identity = monoid.identity(whole.dtype)
+    padding = [edge if i == axis else (0, 0) for i in range(array_aval.ndim)]
+    scalar = array_aval.update(shape=())
+    identity = monoid.identity(array_aval.dtype)
     flag = scalar.update(dtype=dtypes.bool_)
 
     def combined(inner: Block, xs: Sequence[Operand]) -> list[Operand]:
         both = monoid.write(inner, xs[0], xs[1], scalar)
-        if not (monoid is PRODUCT and dtypes.is_complex(whole.dtype)):
+        if not (monoid is PRODUCT and dtypes.is_complex(array_aval.dtype)):
             return [both]
         one = inner.constant(identity, scalar)  # an infinite number times 1 has NaN
         for before, x in (xs, xs[::-1]):
@@ -158,7 +169,7 @@ def write_prefix_windows(
         "reduce_window",
         x,
         block.constant(identity, scalar),
-        out=[whole],
+        out=[array_aval],
         attributes=f"window_dimensions = {ints(size)}, padding = {matrix(padding)}",
         regions=[block.region([scalar] * 2, combined)],
     )
@@ -181,9 +192,9 @@ def cumulative(name: str, doc: str, monoid: Monoid, *, accepts: str) -> Primitiv
 
     def evaluate_rule(x: Host, *, axis: int, reverse: bool) -> Host:
         dtype = x.dtype
-        wide = WIDE.get(dtype)
-        if wide is not None:
-            x = x.astype(wide)
+        wide_dtype = REDUCTION_DTYPE.get(dtype)
+        if wide_dtype is not None:
+            x = x.astype(wide_dtype)
         if reverse:
             x = np.flip(x, axis)
         result = ufunc.accumulate(x, axis=axis, dtype=x.dtype)
@@ -191,12 +202,12 @@ def cumulative(name: str, doc: str, monoid: Monoid, *, accepts: str) -> Primitiv
             result = signed_zeros(ufunc, np.logical_or.accumulate, x, axis, result)
         if reverse:
             result = np.flip(result, axis)
-        return result if wide is None else result.astype(dtype)
+        return result if wide_dtype is None else result.astype(dtype)
 
     def lower_rule(block: Block, x: Operand, out: Aval, axis: int, reverse: bool) -> Operand:
         if x.aval.size <= 1 or x.aval.shape[axis] <= 1:
             return x
-        x = block.convert(x, WIDE.get(out.dtype, out.dtype))  # rounded once, at the end
+        x = block.convert(x, REDUCTION_DTYPE.get(out.dtype, out.dtype))  # rounded once, at the end
         if block.module.platform == "cpu":
             together = 1 if monoid is LOGSUMEXP else 4  # whose steps are long
             result = loop(block, axis, reverse, None, monoid.write, x, together=together)
@@ -237,9 +248,9 @@ def _(avals: Avals, outs: Avals, *, axis: int, reverse: bool) -> int:
 
 @linear_recurrence.evaluate
 def _(a: Host, b: Host, *, axis: int, reverse: bool) -> Host:
-    wide = WIDE.get(b.dtype, b.dtype)
-    factors = np.moveaxis(a, axis, 0).astype(wide)
-    rows = np.moveaxis(b, axis, 0).astype(wide)
+    wide_dtype = REDUCTION_DTYPE.get(b.dtype, b.dtype)
+    factors = np.moveaxis(a, axis, 0).astype(wide_dtype)
+    rows = np.moveaxis(b, axis, 0).astype(wide_dtype)
     out = np.empty_like(rows)
     before = None
     for k in range(len(rows) - 1, -1, -1) if reverse else range(len(rows)):
@@ -257,14 +268,16 @@ def _(block: Block, a: Operand, b: Operand, out: Aval, axis: int, reverse: bool)
             "add", (inner.elementwise("multiply", (factor, before), row), x), row
         )
 
-    wide = WIDE.get(out.dtype, out.dtype)
-    a, b = block.convert(a, wide), block.convert(b, wide)
+    wide_dtype = REDUCTION_DTYPE.get(out.dtype, out.dtype)
+    a, b = block.convert(a, wide_dtype), block.convert(b, wide_dtype)
     # nothing precedes the first element: its factor must not matter, even if it is infinite
-    whole = a.aval.update(dtype=dtypes.int32)
-    end = block.full(whole.shape[axis] - 1 if reverse else 0, whole)
-    first = block.compare("EQ", block.iota(whole, axis), end, whole.update(dtype=dtypes.bool_))
+    array_aval = a.aval.update(dtype=dtypes.int32)
+    end = block.full(array_aval.shape[axis] - 1 if reverse else 0, array_aval)
+    first = block.compare(
+        "EQ", block.iota(array_aval, axis), end, array_aval.update(dtype=dtypes.bool_)
+    )
     a = block.select(first, block.full(0, a.aval), a)
-    return block.convert(loop(block, axis, reverse, wide.type(0), step, a, b), out.dtype)
+    return block.convert(loop(block, axis, reverse, wide_dtype.type(0), step, a, b), out.dtype)
 
 
 @linear_recurrence.jvp
@@ -301,8 +314,8 @@ def shift_by_one(x: Value, axis: int, reverse: bool, first: float | np.generic) 
     )
     start = tuple(int(reverse) if i == axis else 0 for i in range(x.ndim))
     limit = tuple(s + m - (i == axis) for i, (s, m) in enumerate(zip(start, x.shape, strict=True)))
-    rest = slice_(x, start=start, limit=limit, strides=(1,) * x.ndim)
-    return concatenate(*((rest, edge) if reverse else (edge, rest)), dimension=axis)
+    remaining = slice_(x, start=start, limit=limit, strides=(1,) * x.ndim)
+    return concatenate(*((remaining, edge) if reverse else (edge, remaining)), dimension=axis)
 
 
 # --- the running reductions ---

@@ -1,7 +1,5 @@
-"""Algorithms of matrix products: what operands are rounded to, and what products are summed in.
-
-Knows dtypes and StableHLO's attribute; knows nothing of shapes.
-"""
+"""DotAlgorithm and its presets: the dtype to which a dot product rounds its operands, and the dtype
+of its sums."""
 
 import enum
 from typing import Any, NamedTuple, TypeGuard
@@ -113,11 +111,11 @@ def canonical_algorithm(name: str, algorithm: DotAlgorithm) -> Algorithm:
     Raises: TypeError: a type isn't a float's.
     """
     types: list[Any] = []
-    for field, given in zip(algorithm._fields, algorithm[:3], strict=False):
-        narrow = isinstance(given, str) and given == TF32
-        if not narrow and (given is None or not dtypes.is_float(dtypes.named_dtype(given))):
-            raise TypeError(f"{name}: {field} of a DotAlgorithm must be a float dtype; got {given}")
-        types.append(TF32 if narrow else dtypes.named_dtype(given))
+    for field, value in zip(algorithm._fields, algorithm[:3], strict=False):
+        narrow = isinstance(value, str) and value == TF32
+        if not narrow and (value is None or not dtypes.is_float(dtypes.named_dtype(value))):
+            raise TypeError(f"{name}: {field} of a DotAlgorithm must be a float dtype; got {value}")
+        types.append(TF32 if narrow else dtypes.named_dtype(value))
     exact = DotAlgorithm(types[0], types[1], types[2], *algorithm[3:])
     return _PRESET_OF.get(exact, exact)
 
@@ -137,8 +135,8 @@ def applies(algorithm: object, dtype: DType) -> TypeGuard[Algorithm]:
 
 def definition(algorithm: Algorithm) -> DotAlgorithm:
     """The algorithm of a preset; an algorithm is itself one."""
-    found: DotAlgorithm = algorithm if isinstance(algorithm, DotAlgorithm) else algorithm.value
-    return found
+    result: DotAlgorithm = algorithm if isinstance(algorithm, DotAlgorithm) else algorithm.value
+    return result
 
 
 def product_types(algorithm: Algorithm, dtype: DType) -> ProductTypes:
@@ -173,7 +171,7 @@ def operand_type(algorithm: Algorithm, wanted: Any, products: int, dtype: DType)
 
 
 def check_on_cpu(algorithm: Algorithm) -> None:
-    """Refuses an algorithm that XLA's CPU hasn't."""
+    """Raises an error for an algorithm that XLA does not have on CPUs."""
     if algorithm not in _ON_CPU:
         raise ValueError(
             f"dot_general: the CPU can't multiply by the algorithm {algorithm!r}; it has "
@@ -195,10 +193,10 @@ def algorithm_attribute(algorithm: Algorithm, types: ProductTypes) -> str:
     """StableHLO's attribute, for operands that are in the algorithm's dtypes."""
     exact = definition(algorithm)
     names = [
-        wanted
-        if isinstance(wanted, str)
-        else element(found if wanted is None else np.dtype(wanted))
-        for wanted, found in zip(exact[:3], types, strict=True)
+        expected
+        if isinstance(expected, str)
+        else element(actual if expected is None else np.dtype(expected))
+        for expected, actual in zip(exact[:3], types, strict=True)
     ]
     fields = [
         f"lhs_precision_type = {names[0]}",

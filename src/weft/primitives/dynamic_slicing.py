@@ -1,7 +1,7 @@
-"""Windows of fixed size at run-time positions: read (dynamic_slice), written
-(dynamic_update_slice). A window that sticks out is moved inside.
+"""dynamic_slice and dynamic_update_slice: windows of fixed size at run-time positions, moved inside
+where they would cross an edge.
 
-Knows one window at a time; batches of them are gathers and scatters (`indexing`).
+Batches of windows are gathers and scatters (`indexing.py`).
 """
 
 from collections.abc import Sequence
@@ -15,19 +15,17 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
-from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
-from .families import same_dtype
+from .creation import instantiate, zeros
+from .elementwise import same_dtype
+from .gather_dimension_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
 from .indexing import gather, scatter, wide_indices
 from .rule_types import Argument, Batched, Host, Integers, Tangent, Tangents, Values
 from .slicing import concatenate
-from .structural import (
-    broadcast_in_dim,
-    convert_element_type,
-    instantiate,
-    reshape,
-    with_batch_axis,
-    zeros,
-)
+from .structural import broadcast_in_dim, convert_element_type, reshape, with_batch_axis
 
 # --- dynamic_slice ---
 
@@ -87,10 +85,10 @@ def _(x: Host, *starts: Host, sizes: Integers) -> Host:
 
 def signed_starts(block: Block, starts: Sequence[Operand], shape: Integers) -> list[Operand]:
     """Start indices as operands of one signed dtype: XLA's CPU reads unsigned ones as signed."""
-    wide = [wide_indices(block, s, shape) for s in starts]
-    if len({s.aval.dtype for s in wide}) > 1:
-        wide = [block.convert(s, dtypes.int64) for s in wide]
-    return wide
+    widened_starts = [wide_indices(block, s, shape) for s in starts]
+    if len({s.aval.dtype for s in widened_starts}) > 1:
+        widened_starts = [block.convert(s, dtypes.int64) for s in widened_starts]
+    return widened_starts
 
 
 @dynamic_slice.lower
@@ -150,11 +148,11 @@ def zero_like(starts: Values) -> Value | np.int32:
 def batched_starts(starts: Values, batched: Sequence[bool], batch_size: int) -> Value:
     """Batched start indices as one array [batch, axes]."""
     kinds = {s.dtype for s in starts}
-    wide = kinds.pop() if len(kinds) == 1 else dtypes.default_int()
+    wide_dtype = kinds.pop() if len(kinds) == 1 else dtypes.default_int()
     columns = []
     for s, b in zip(starts, batched, strict=True):
-        if s.dtype != wide:
-            s = convert_element_type(s, dtype=wide)
+        if s.dtype != wide_dtype:
+            s = convert_element_type(s, dtype=wide_dtype)
         columns.append(
             reshape(s, shape=(batch_size, 1))
             if b

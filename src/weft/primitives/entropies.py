@@ -1,7 +1,5 @@
-"""Products with logarithms, 0 · log 0 being 0: entropies, divergences, log odds.
-
-Knows functions of numbers; knows no sums.
-"""
+"""Products with logarithms, where 0 · log 0 is 0: xlogy, xlog1py, entr, rel_entr, kl_div, logit,
+boxcox, boxcox1p."""
 
 import math
 
@@ -9,11 +7,11 @@ from ..core.primitive import Primitive
 from ..core.value import Value
 from .arithmetic import add, div, like, mul, neg, sub
 from .comparison import eq
+from .exponential import FALSE, exp, log, log1p
 from .formulas import WITHIN_TWO, Algebra, Number, inverse_tanh, log_of_2
-from .powers import power_less_one
+from .power_formulas import power_less_one
 from .selection import where
 from .special import by_formula
-from .transcendental import FALSE, exp, log, log1p
 
 
 def _xlogy(m: Algebra, x: Number, y: Number) -> Number:

@@ -9,7 +9,7 @@ own erfc and inverse of erf are off by 50 units in the last place of float32, an
 import math
 
 from .formulas import Algebra, Number, chebyshev, polynomial
-from .normal_quantile import CENTRE, FAR, TAIL, Ratio
+from .normal_quantile import CENTRE, FAR_TAIL, TAIL, Ratio
 
 # fmt: off
 ERFCX = (
@@ -113,7 +113,7 @@ def normal_quantile_formula(m: Algebra, centred: Number, tail: Number) -> Number
     near = inner * _ratio_of_length(m, _CENTRE_7, CENTRE, 0.180625 - inner * inner)
     r = m.sqrt(-m.log(m.where(middle, 0.25, tail)))
     far = r > 5
-    beyond = _ratio_of_length(m, _FAR_7, FAR, m.where(far, r, 5.0) - 5)
+    beyond = _ratio_of_length(m, _FAR_7, FAR_TAIL, m.where(far, r, 5.0) - 5)
     size = m.where(far, beyond, _ratio_of_length(m, _TAIL_7, TAIL, m.where(far, 5.0, r) - 1.6))
     size = m.where(tail == 0, math.inf, size)
     return m.where(middle, near, m.where(centred < 0, -size, size))

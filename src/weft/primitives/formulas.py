@@ -6,7 +6,7 @@
     evaluate=evaluated(softplus), stablehlo=lowered(softplus)
 
 `m` is an `Algebra`: `HostAlgebra` for float64 arrays, `BlockAlgebra` for `Term`s, operands of a
-block that have operators. Knows nothing of particular functions.
+block that have operators.
 """
 
 import functools
@@ -369,8 +369,8 @@ def evaluated(formula: Formula) -> Kernel:
 
     def rule(*xs: Host) -> Host:
         shape = np.broadcast_shapes(*(x.shape for x in xs))
-        wide = [np.broadcast_to(x, shape).astype(np.float64) for x in xs]
-        return np.asarray(formula(HostAlgebra(), *wide)).astype(xs[0].dtype)
+        operands = [np.broadcast_to(x, shape).astype(np.float64) for x in xs]
+        return np.asarray(formula(HostAlgebra(), *operands)).astype(xs[0].dtype)
 
     return rule
 
@@ -379,10 +379,12 @@ def lowered(formula: Formula) -> Rule:
     """A lowering rule: computes in float64 for float64, in float32 for all smaller floats."""
 
     def rule(block: Block, *operands: Operand, out: Aval) -> Operand:
-        wide = dtypes.float64 if out.dtype == dtypes.float64 else dtypes.float32
-        aval = out.update(dtype=wide, weak_type=False)
+        compute_dtype = dtypes.float64 if out.dtype == dtypes.float64 else dtypes.float32
+        aval = out.update(dtype=compute_dtype, weak_type=False)
         algebra = BlockAlgebra(block, aval)
-        terms = [Term(algebra, block.widen(block.convert(x, wide), out.shape)) for x in operands]
+        terms = [
+            Term(algebra, block.widen(block.convert(x, compute_dtype), out.shape)) for x in operands
+        ]
         result = formula(algebra, *terms)
         return block.convert(result.operand, out.dtype)
 
@@ -393,9 +395,9 @@ def lowered_in_wider(operation: str) -> Rule:
     """A lowering rule by one operation, for small floats computed in float32."""
 
     def rule(block: Block, *operands: Operand, out: Aval) -> Operand:
-        wide = out.dtype if out.dtype.itemsize > 2 else dtypes.float32
-        aval = out.update(dtype=wide, weak_type=False)
-        xs = [block.widen(block.convert(x, wide), out.shape) for x in operands]
+        compute_dtype = out.dtype if out.dtype.itemsize > 2 else dtypes.float32
+        aval = out.update(dtype=compute_dtype, weak_type=False)
+        xs = [block.widen(block.convert(x, compute_dtype), out.shape) for x in operands]
         return block.convert(block.op(operation, *xs, out=aval), out.dtype)
 
     return rule
@@ -404,8 +406,8 @@ def lowered_in_wider(operation: str) -> Rule:
 @functools.cache
 def _powers(coefficients: tuple[float, ...], eps: float) -> tuple[float, ...]:
     """The coefficients of a Chebyshev series' powers, from the first significant term."""
-    kept = [c for c in coefficients if abs(c) > eps / 64]
-    return tuple(np.polynomial.chebyshev.cheb2poly(kept).tolist())
+    significant = [c for c in coefficients if abs(c) > eps / 64]
+    return tuple(np.polynomial.chebyshev.cheb2poly(significant).tolist())
 
 
 def chebyshev(m: Algebra, coefficients: tuple[float, ...], t: Number) -> Number:
@@ -416,11 +418,11 @@ def chebyshev(m: Algebra, coefficients: tuple[float, ...], t: Number) -> Number:
 
 def clenshaw(m: Algebra, coefficients: Sequence[float], t: Number) -> Number:
     """The sum of c[k] T_k(t), by Clenshaw's recurrence: for series that fall slowly."""
-    kept = [c for c in coefficients if abs(c) > m.eps / 64]
+    significant = [c for c in coefficients if abs(c) > m.eps / 64]
     b1 = b2 = m.like(t, 0.0)
-    for c in reversed(kept[1:]):
+    for c in reversed(significant[1:]):
         b1, b2 = 2 * t * b1 - b2 + c, b1
-    return t * b1 - b2 + kept[0]
+    return t * b1 - b2 + significant[0]
 
 
 def polynomial(m: Algebra, coefficients: Sequence[float], t: Number) -> Number:
@@ -436,7 +438,7 @@ _SINE_OF_PI = (
     3.1415926535362897, -5.167712764624538, 2.550163318947079, -0.5992521978240785,
     0.08205040180920087, -0.007028386408774963,
 )  # fmt: skip
-_SINE_OF_PI_LONG = (
+_SINE_OF_PI_FLOAT64 = (
     3.141592653589793, -5.16771278004997, 2.5501640398773455, -0.5992645293207869,
     0.08214588661099363, -0.007370430943702923, 0.0004663027874646718, -2.191525032299303e-05,
     7.948539488365077e-07, -2.228375224664824e-08,
@@ -446,15 +448,15 @@ _SINE_OF_PI_LONG = (
 def sine_of_pi(m: Algebra, t: Number) -> Number:
     """sin(πt) for |t| ≤ 1/2. XLA's own sine has no vector code: this is ten times as fast."""
     long = m.eps < 1e-10
-    return t * polynomial(m, _SINE_OF_PI_LONG if long else _SINE_OF_PI, t * t)
+    return t * polynomial(m, _SINE_OF_PI_FLOAT64 if long else _SINE_OF_PI, t * t)
 
 
 def log_of_rest(m: Algebra, part: Number) -> tuple[Number, Number]:
     """(rest, lost): log(1 - part) is log(rest) + lost, for part from 0 to 1. So two branches of a
     function can share the logarithm."""
-    rest = 1 - part
+    complement = 1 - part
     # the minimum keeps XLA from simplifying 1 - (1 - part)
-    return rest, ((1 - m.minimum(rest, 2.0)) - part) / rest
+    return complement, ((1 - m.minimum(complement, 2.0)) - part) / complement
 
 
 # of (atanh(s) / s - 1) / s² in s², for |s| up to these two, lowest power first, computed for
@@ -467,7 +469,7 @@ _INVERSE_TANH = {
         0.12328007158418504,
     ),
 }  # fmt: skip
-_INVERSE_TANH_LONG = {
+_INVERSE_TANH_FLOAT64 = {
     WITHIN_ROOT: (
         0.3333333333333335, 0.19999999999948206, 0.14285714313687262, 0.11111105453492373,
         0.09091452840980287, 0.07665586313284953, 0.07311609191449932,
@@ -482,7 +484,7 @@ _INVERSE_TANH_LONG = {
 
 def inverse_tanh(m: Algebra, s: Number, limit: float) -> Number:
     """(atanh(s) / s - 1) / s² for |s| ≤ limit, which is `WITHIN_ROOT` or `WITHIN_TWO`."""
-    table = _INVERSE_TANH if m.eps > 1e-10 else _INVERSE_TANH_LONG
+    table = _INVERSE_TANH if m.eps > 1e-10 else _INVERSE_TANH_FLOAT64
     return polynomial(m, table[limit], s * s)
 
 

@@ -1,8 +1,9 @@
-"""The discrete Fourier transform over the last axes. Knows nothing of other axes or of norms.
+"""fft: the discrete Fourier transform over the last axes.
 
-Cotangents are paired with tangents without conjugation, so that a complex transform is its own
-transpose: its matrix is symmetric. Those of the real transforms are each other's, conjugated, with
-weights: the half of a spectrum that is kept stands for both, but for the frequencies 0 and n / 2.
+Cotangents are paired with tangents without conjugation, so a complex transform is its own
+transpose: its matrix is symmetric. The transposes of the real transforms are each other, conjugated
+and weighted: the half of a spectrum that is kept stands for both halves, except for the frequencies
+0 and n / 2.
 """
 
 import enum
@@ -22,10 +23,11 @@ from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import mul, neg
 from .complex_numbers import complex_, imag, real
-from .families import check_kind
+from .creation import full
+from .elementwise import check_kind
 from .rule_types import Argument, Host, Integers, Kernel, Tangents
 from .slicing import pad
-from .structural import batch_in_front, broadcast_in_dim, full, linear_jvp
+from .structural import batch_in_front, broadcast_in_dim, linear_jvp
 
 
 class FftType(enum.Enum):
@@ -37,7 +39,7 @@ class FftType(enum.Enum):
     IRFFT = 3
 
 
-MOST_AXES = 3
+MAX_AXES = 3
 """XLA transforms up to three axes at once."""
 
 fft = Primitive(
@@ -55,9 +57,9 @@ def real_length(n: int) -> int:
 @fft.type
 def _(x: Aval, *, fft_type: FftType, fft_lengths: Integers) -> Aval:
     name = f"fft of type {fft_type.name}"
-    if not 1 <= len(fft_lengths) <= min(MOST_AXES, x.ndim):
+    if not 1 <= len(fft_lengths) <= min(MAX_AXES, x.ndim):
         raise ShapeError(
-            f"{name}: expected from 1 to {MOST_AXES} lengths, and no more than {x} has axes; got "
+            f"{name}: expected from 1 to {MAX_AXES} lengths, and no more than {x} has axes; got "
             f"fft_lengths {fft_lengths}"
         )
     if any(n < 1 for n in fft_lengths):

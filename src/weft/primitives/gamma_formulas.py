@@ -1,10 +1,8 @@
-"""The logarithm of the gamma function and its derivative, as formulas for compiled programs.
+"""The gamma function, its logarithm and its derivatives, as formulas for compiled programs.
 
 XLA's own lose digits where the functions are small: lgamma(1.6) is off by 4e-6 in float32, and near
-its zeros at 1 and 2 nothing is right. Here both are exact to a few units in the last place for
-x > 0; for x < 0, where they have zeros between the poles, to a few units of the larger terms.
-
-Knows the functions of one real number; the incomplete ones are in `incomplete`.
+its zeros at 1 and 2 no digit is right. These are exact to a few units in the last place for x > 0;
+for x < 0, where they have zeros between the poles, to a few units of the larger terms.
 """
 
 import math
@@ -35,7 +33,7 @@ DIGAMMA_NEAR_ZERO = (
 # fmt: on
 # The zero of digamma: a number of the dtype, and what it lacks.
 _ZERO = 1.4616321325302124, 1.2438149938918909e-08
-_ZERO_LONG = 1.4616321449683622, 9.549995429965697e-17
+_ZERO_FLOAT64 = 1.4616321449683622, 9.549995429965697e-17
 
 # of log Γ(x) = (x - 1/2) (log x - 1) + (log(2π) - 1) / 2 + stirling(x)
 STIRLING = (
@@ -96,7 +94,7 @@ def digamma_formula(m: Algebra, x: Number) -> Number:
         moved = m.where(far, moved + 1 / near, moved)
     slope = chebyshev(m, DIGAMMA_NEAR_ZERO, 2 * near - 3)
     # XLA adds up constants that are subtracted one after the other, and the second one would go
-    zero, rest = _ZERO if m.eps > 1e-10 else _ZERO_LONG
+    zero, rest = _ZERO if m.eps > 1e-10 else _ZERO_FLOAT64
     close = (near - zero) * slope - rest * slope + moved
     inverse = 1 / m.maximum(size, 8)
     square = inverse * inverse
@@ -167,8 +165,8 @@ def lgamma_above_1(m: Algebra, a: Number) -> Number:
 def stirling_remainder(m: Algebra, x: Number, least: float = 8) -> Number:
     """Stirling's series for x ≥ least: 8, or in float32 4."""
     inverse = 1 / m.maximum(x, least)
-    kept = STIRLING[:5] if m.eps > 1e-10 else STIRLING
-    return series(m, kept, inverse, inverse * inverse)
+    coefficients = STIRLING[:5] if m.eps > 1e-10 else STIRLING
+    return series(m, coefficients, inverse, inverse * inverse)
 
 
 def gamma_formula(m: Algebra, x: Number) -> Number:
@@ -189,9 +187,9 @@ def gamma_formula(m: Algebra, x: Number) -> Number:
     # far out the powers are infinite, and the exponential zero
     out = m.where(here >= 8, m.where(here > 180, math.inf, beyond), close)
     # Γ(-x) = -π / (x sin(πx) Γ(x))
-    whole = m.floor(size + 0.5)
-    turn = size - whole
-    odd = whole - 2 * m.floor(0.5 * whole)
+    nearest = m.floor(size + 0.5)
+    turn = size - nearest
+    odd = nearest - 2 * m.floor(0.5 * nearest)
     sine = sine_of_pi(m, turn) * (1 - 2 * odd)
     reflected = -math.pi / (size * sine * out)
     out = m.where(x <= -0.5, m.where(turn == 0, math.nan, reflected), out)
@@ -201,9 +199,9 @@ def gamma_formula(m: Algebra, x: Number) -> Number:
 
 def gamma_sign(m: Algebra, x: Number) -> Number:
     """The sign of Γ(x): 1 at 0, -1 at -0, NaN at the other poles."""
-    whole = m.floor(x)
-    odd = whole - 2 * m.floor(0.5 * whole)
-    out = m.where(x < 0, m.where(whole == x, math.nan, 1 - 2 * odd), 1.0)
+    floor = m.floor(x)
+    odd = floor - 2 * m.floor(0.5 * floor)
+    out = m.where(x < 0, m.where(floor == x, math.nan, 1 - 2 * odd), 1.0)
     out = m.where(x == 0, m.where(1 / x < 0, -1.0, 1.0), out)
     return m.where(x == x, out, x)
 
@@ -243,11 +241,11 @@ def beta_anywhere(m: Algebra, a: Number, b: Number) -> Number:
     turn = m.where(turned, 1 - 2 * odd_b, 1.0) * m.where(also, 1 - 2 * odd_a, 1.0)
     total = first + second
     few = (m.abs(first) < 20) & (m.abs(second) < 20) & (m.abs(total) < 30)
-    whole = m.where(few, total, 1.0)
+    product = m.where(few, total, 1.0)
     factors = [gamma_formula(m, m.where(few, z, 1.0)) for z in (first, second)]
     # 1/Γ is 0 at the poles
-    pole = (whole <= 0) & (whole == m.floor(whole))
-    below = m.where(pole, math.inf, gamma_formula(m, whole))
+    pole = (product <= 0) & (product == m.floor(product))
+    below = m.where(pole, math.inf, gamma_formula(m, product))
     one, other = factors
     ordered = m.abs(one) < m.abs(other)  # the larger one is divided first: no overflow
     direct = m.where(ordered, other, one) / below * m.where(ordered, one, other)
@@ -258,9 +256,9 @@ def beta_anywhere(m: Algebra, a: Number, b: Number) -> Number:
 
 def poch_anywhere(m: Algebra, z: Number, n: Number) -> Number:
     """Γ(z + n) / Γ(z); for whole z ≤ 0 and whole n, the product z (z + 1) … (z + n - 1)."""
-    whole = (z <= 0) & (z == m.floor(z)) & (n == m.floor(n))
-    ends = whole & (n > -z)  # 0 is among the factors
-    turned = whole & (n <= -z)
+    are_integers = (z <= 0) & (z == m.floor(z)) & (n == m.floor(n))
+    ends = are_integers & (n > -z)  # 0 is among the factors
+    turned = are_integers & (n <= -z)
     start = m.where(turned, 1 - z - n, m.where(ends, 1.0, z))  # (-1)**n times the mirrored product
     odd = n - 2 * m.floor(0.5 * n)
     sign = m.where(turned, 1 - 2 * odd, 1.0)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from .formulas import Algebra, BlockAlgebra, Formula, Number, Term, log_of_2
 from .gamma_formulas import beta_anywhere, gamma_below, poch_anywhere, stirling_remainder
-from .powers import log_in_two
+from .power_formulas import log_in_two
 
 
 def _mostly(usual: Formula, formula: Formula, anywhere: Formula) -> Formula:

@@ -1,4 +1,4 @@
-"""Gathers and scatters on NumPy arrays. Knows XLA's dimension numbers; knows nothing of primitives.
+"""Gathers and scatters on NumPy arrays.
 
 Both read or write windows of an operand, whose starts are in an array of indices. Here the starts
 become NumPy's index arrays on the operand's leading axes, after a transposition (a view).
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .dimension_numbers import Numbers
+from .gather_dimension_numbers import Numbers
 from .rule_types import Host, Kernel, Ufunc
 
 
@@ -39,7 +39,7 @@ class Windows:
         moving = {d: k for k, d in enumerate(start_map) if sizes[d] != shape[d]}
         advanced = sorted({*moving, *operand_batching})
         basic = [d for d in range(len(shape)) if d not in advanced]
-        wide = [d for d in advanced if d in kept]
+        kept_advanced = [d for d in advanced if d in kept]
         self.batch, self.order = batch, (*advanced, *basic)
         self.bounds = np.array([shape[d] - sizes[d] for d in start_map], np.int64)
         self.fixed = (
@@ -57,27 +57,31 @@ class Windows:
                 line = np.arange(shape[d]).reshape((-1, *(1,) * (n_batch - axis - 1)))
                 start = np.broadcast_to(line, batch)
             offsets = None
-            if d in wide:
-                offsets = np.arange(sizes[d]).reshape((-1, *(1,) * (len(wide) - wide.index(d) - 1)))
+            if d in kept_advanced:
+                offsets = np.arange(sizes[d]).reshape(
+                    (-1, *(1,) * (len(kept_advanced) - kept_advanced.index(d) - 1))
+                )
             self.columns.append((start, offsets))
-        self.wide = len(wide)
+        self.wide = len(kept_advanced)
         rank = n_batch + len(kept)
         places = [i for i in range(rank) if i not in window_axes]
         place_of = dict(zip(kept, window_axes, strict=True))
-        inside = [place_of[d] for d in (*wide, *basic) if d in kept]
+        inside = [place_of[d] for d in (*kept_advanced, *basic) if d in kept]
         self.places = (*places, *inside)
         self.inverse = tuple(int(i) for i in np.argsort(self.places)) if self.places else ()
         self.straight = self.places == tuple(range(rank))
         self.in_order = self.order == tuple(range(len(shape)))
         # one index along one axis, all else whole: numpy.take
         self.axis = None
-        if len(advanced) == 1 and not wide and not operand_batching and self.whole:
+        if len(advanced) == 1 and not kept_advanced and not operand_batching and self.whole:
             self.axis = advanced[0]
             before = [place_of[d] for d in basic if d < self.axis]
             after = [place_of[d] for d in basic if d > self.axis]
-            taken = (*before, *places, *after)
+            permutation = (*before, *places, *after)
             self.take_inverse = (
-                None if taken == tuple(range(rank)) else tuple(int(i) for i in np.argsort(taken))
+                None
+                if permutation == tuple(range(rank))
+                else tuple(int(i) for i in np.argsort(permutation))
             )
             self.take_column = moving[self.axis]
 

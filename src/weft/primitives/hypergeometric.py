@@ -1,7 +1,7 @@
-"""Hypergeometric functions of real numbers, and Owen's function.
+"""Hypergeometric functions of real numbers, hyp1f1 and hyp2f1, and Owen's function, owens_t.
 
-Series with as many steps as they take, transformed to where they are fast. Knows derivatives in the
-last argument; those in the parameters aren't implemented.
+Series with as many steps as they need, transformed to where they converge fast. There are
+derivatives in the last argument only.
 """
 
 import math
@@ -13,10 +13,11 @@ from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from .arithmetic import add, div, like, mul, neg, square
 from .error_formulas import normal_tail, with_exp_of_square
+from .error_functions import erf
+from .exponential import exp
 from .formulas import Algebra, Number
 from .gamma_formulas import gamma_sign, lgamma_formula
-from .special import by_formula, erf, undefined
-from .transcendental import exp
+from .special import by_formula, undefined
 
 _LIMIT = 5000  # terms of a series
 
@@ -121,8 +122,8 @@ def _hyp2f1(m: Algebra, a: Number, b: Number, c: Number, x: Number) -> Number:
     second = m.where(negative, c - b, b)
     finished = _pole(m, a) | _pole(m, second)  # a polynomial
     excess = lower - a - second
-    whole = m.abs(excess - m.floor(excess + 0.5)) < 64 * m.eps * (1 + m.abs(excess))
-    high = (y > 0.75) & ~finished & ~whole & (y < 1)
+    is_integer = m.abs(excess - m.floor(excess + 0.5)) < 64 * m.eps * (1 + m.abs(excess))
+    high = (y > 0.75) & ~finished & ~is_integer & (y < 1)
     near = m.where(high | (y >= 1) | ~valid, 0.0, y)
     direct = _gauss_series(m, a, second, lower, near)
     rest, change = m.where(high, 1 - y, 0.0), m.where(high, excess, 0.5)

@@ -1,7 +1,5 @@
-"""gather, which reads windows at run-time indices, and the scatters, which write them.
-
-Knows XLA's dimension numbers and out-of-bounds modes; knows nothing of NumPy's indexing.
-"""
+"""gather, which reads windows at run-time indices; scatter, scatter_add, scatter_mul, scatter_min
+and scatter_max, which write them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,8 +14,8 @@ from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import div, mul
 from .comparison import eq
-from .creation import iota
-from .dimension_numbers import (
+from .creation import instantiate, iota, zeros
+from .gather_dimension_numbers import (
     CLIP,
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -46,14 +44,7 @@ from .rule_types import (
     Values,
 )
 from .selection import where
-from .structural import (
-    convert_element_type,
-    instantiate,
-    others,
-    reshape,
-    with_batch_axis,
-    zeros,
-)
+from .structural import convert_element_type, others, reshape, with_batch_axis
 
 # --- gather ---
 
@@ -126,11 +117,11 @@ def wide_indices(block: Block, indices: Operand, shape: Sequence[int]) -> Operan
     clamped to its largest number."""
     dtype = indices.aval.dtype
     far = max(shape, default=0) > dtypes.iinfo(dtypes.int32).max
-    wide = dtypes.int64 if dtypes.bit_width(dtype) == 64 or far else dtypes.int32
-    if dtypes.is_unsigned(dtype) and dtypes.bit_width(dtype) >= dtypes.bit_width(wide):
-        bound = block.full(dtypes.iinfo(wide).max, indices.aval)
+    wide_dtype = dtypes.int64 if dtypes.bit_width(dtype) == 64 or far else dtypes.int32
+    if dtypes.is_unsigned(dtype) and dtypes.bit_width(dtype) >= dtypes.bit_width(wide_dtype):
+        bound = block.full(dtypes.iinfo(wide_dtype).max, indices.aval)
         indices = block.elementwise("minimum", (indices, bound), indices.aval)
-    return block.convert(indices, wide)
+    return block.convert(indices, wide_dtype)
 
 
 def within_bounds(block: Block, indices: Operand, bounds: Sequence[int]) -> Operand:
@@ -510,16 +501,16 @@ def _scatter_extreme_jvp(primals: Values, tangents: Tangents, out: Value, **para
     # elements that are equal to the extreme share the derivative, as in jax
     x, indices, updates = primals
     dx, _, du = tangents
-    kept = eq(x, out)
+    unchanged = eq(x, out)
     won = eq(updates, gather_updates(out, indices, updates, np.nan, **params))
     one = x.dtype
     counts = scatter_add(
-        convert_element_type(kept, dtype=one),
+        convert_element_type(unchanged, dtype=one),
         indices,
         convert_element_type(won, dtype=one),
         **params,
     )
-    total = zeros_shaped(x) if dx is None else where(kept, dx, zeros_shaped(x))
+    total = zeros_shaped(x) if dx is None else where(unchanged, dx, zeros_shaped(x))
     if du is not None:
         total = scatter_add(total, indices, where(won, du, zeros_shaped(updates)), **params)
     return div(total, counts)

@@ -1,7 +1,7 @@
-"""Integrals of elementary functions: exponential, sine, cosine, Fresnel's, Dawson's, dilogarithm.
+"""Integrals of elementary functions: exp1, expi, expn, sine_integral, cosine_integral,
+fresnel_sine, fresnel_cosine, dawsn, spence (the dilogarithm).
 
-Power series near zero, Chebyshev series beyond. Knows functions of one number, and the exponential
-integrals of any order.
+Power series near zero, Chebyshev series beyond.
 """
 
 import math
@@ -14,16 +14,17 @@ from ..core.value import Value
 from . import integral_series as s
 from .arithmetic import abs_, add, div, like, mul, neg, sub
 from .comparison import eq, lt
+from .exponential import exp, log
 from .formulas import Algebra, Number, chebyshev, clenshaw, polynomial, sine_of_pi
 from .selection import where
 from .special import by_formula, undefined
-from .transcendental import cos, exp, log, sin
+from .trigonometric import cos, sin
 
 # --- exponential integrals ---
 
 # The zero of Ei: a number of the dtype, and what it lacks.
 _ZERO = 0.3725074231624603, -1.2381093692686445e-08
-_ZERO_LONG = 0.3725074107813666, 1.3140183414386028e-17
+_ZERO_FLOAT64 = 0.3725074107813666, 1.3140183414386028e-17
 
 
 def _exp1(m: Algebra, x: Number) -> Number:
@@ -38,7 +39,7 @@ def _exp1(m: Algebra, x: Number) -> Number:
 
 
 def _expi_positive(m: Algebra, x: Number) -> Number:
-    zero, rest = _ZERO if m.eps > 1e-10 else _ZERO_LONG
+    zero, rest = _ZERO if m.eps > 1e-10 else _ZERO_FLOAT64
     near = m.minimum(x, 1)
     # XLA adds up constants that are subtracted one after the other, and the second one would go
     apart = near - zero
@@ -305,11 +306,11 @@ def _dawsn(m: Algebra, x: Number) -> Number:
     asymptotic series (DLMF 7.6.4 with 7.12.1), fitted. One division serves for both."""
     short = m.eps > 1e-10
     limit = 25.0 if short else 49.0
-    top, bottom = s.DAWSON_NEAR_SHORT if short else s.DAWSON_NEAR
+    top, bottom = s.DAWSON_NEAR_FLOAT32 if short else s.DAWSON_NEAR
     square = x * x
     near = m.minimum(square, limit)
     inverse = 1 / m.maximum(square, limit)
-    series = polynomial(m, s.DAWSON_FAR_SHORT if short else s.DAWSON_FAR, inverse)
+    series = polynomial(m, s.DAWSON_FAR_FLOAT32 if short else s.DAWSON_FAR, inverse)
     close = square < limit
     above = m.where(close, x * polynomial(m, top, near), 0.5 * series)
     return above / m.where(close, polynomial(m, bottom, near), x)

@@ -1,7 +1,5 @@
-"""The inverse of the error function on NumPy arrays, to the last bits of float64.
-
-Knows nothing of primitives.
-"""
+"""The inverse error function on NumPy arrays, to the last bits of float64, by ratios of
+polynomials."""
 
 import math
 
@@ -36,7 +34,7 @@ TAIL = (
         2.05319162663775882187, 1.0,
     ),
 )  # fmt: skip
-FAR = (
+FAR_TAIL = (
     (
         2.01033439929228813265e-7, 2.71155556874348757815e-5, 0.0012426609473880784386,
         0.026532189526576123093, 0.29656057182850489123, 1.7848265399172913358,
@@ -62,20 +60,22 @@ def _ratio(coefficients: Ratio, r: Host) -> Host:
 
 
 def erf_inv(x: Host) -> Host:
-    """The inverse of erf: 10 ns an element, after the first 50 µs."""
+    """The inverse of erf."""
     x = np.asarray(x)
     flat = x.reshape(-1)
-    if flat.size <= _FEW and x.dtype.itemsize < 8:
+    if flat.size <= _MAX_SCALAR_ELEMENTS and x.dtype.itemsize < 8:
         return np.array([_one(y) for y in flat.tolist()]).reshape(x.shape).astype(x.dtype)
     out = np.empty(flat.shape, x.dtype)
     with np.errstate(all="ignore"):
-        for at in range(0, flat.size, _CHUNK):
-            out[at : at + _CHUNK] = _chunk(flat[at : at + _CHUNK].astype(np.float64))
+        for at in range(0, flat.size, _CHUNK_ELEMENTS):
+            out[at : at + _CHUNK_ELEMENTS] = _chunk(
+                flat[at : at + _CHUNK_ELEMENTS].astype(np.float64)
+            )
     return out.reshape(x.shape)
 
 
-_FEW = 32  # elements up to which one after the other, at 1.5 µs each, is faster
-_CHUNK = 16384  # elements worked on at a time, so that they stay in the cache
+_MAX_SCALAR_ELEMENTS = 32  # up to this many elements a Python loop is faster than array operations
+_CHUNK_ELEMENTS = 16384  # elements worked on at a time, so that they stay in the cache
 
 
 def _chunk(y: Host) -> Host:
@@ -88,7 +88,7 @@ def _chunk(y: Host) -> Host:
         size = _ratio(TAIL, r - 1.6)
         far = np.flatnonzero(r > 5.0)
         if far.size:
-            size[far] = _ratio(FAR, r[far] - 5.0)
+            size[far] = _ratio(FAR_TAIL, r[far] - 5.0)
             size[r == np.inf] = np.inf
         out[tails] = np.copysign(size, t)
     return out * _ROOT
@@ -102,7 +102,7 @@ def _one(y: float) -> float:
     if size <= 0.85:
         return 0.5 * y * _scalar_ratio(CENTRE, 0.180625 - 0.25 * y * y) * _ROOT
     r = math.sqrt(-math.log(0.5 * (1.0 - size)))
-    tail = _scalar_ratio(TAIL, r - 1.6) if r <= 5.0 else _scalar_ratio(FAR, r - 5.0)
+    tail = _scalar_ratio(TAIL, r - 1.6) if r <= 5.0 else _scalar_ratio(FAR_TAIL, r - 5.0)
     return math.copysign(tail * _ROOT, y)
 
 

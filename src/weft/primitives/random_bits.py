@@ -1,6 +1,6 @@
 """Random bits: Threefry-2x32, a function of a key and a counter, and streams of bits made with it.
 
-The streams never change. Knows nothing of distributions.
+The streams never change.
 
 A key is two words of 32 bits: the last axis of a uint32[…,2] array. Threefry turns a key and a pair
 of counters into a pair of random words (Salmon et al. 2011, “Parallel random numbers: as easy as
@@ -9,11 +9,11 @@ of counters into a pair of random words (Salmon et al. 2011, “Parallel random 
 - classic: for n words the counters are 0, 1, …, n-1, the first half of them paired with the second
   half (and a zero in the end if n is odd); the words come in the order of the counters, and are
   cut into elements, low bits first, or put together two by two, the first half on top. Arrays of
-  more than 2**32 - 1 words have several keys (`random/prng.py: far_bits`).
+  more than 2**32 - 1 words have several keys (`random/keys.py: far_bits`).
 - partitionable: element i has the counters (i // 2**32, i % 2**32), and is made of the two words;
   whatever part of the array a device makes, it needs nothing of the others.
 
-A typed key, of dtype `key<fry>`, is one element, made of its words (`keys.py`).
+A typed key, of dtype `key<fry>`, is one element, made of its words (`prng_keys.py`).
 """
 
 import math
@@ -30,7 +30,7 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..extended_dtypes import KEY
 from ..stablehlo import Block, Operand
-from .keys import check_words
+from .prng_keys import check_words
 from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
 from .structural import align, batch_in_front, broadcast_shape
 
@@ -39,7 +39,7 @@ _PARITY = 0x1BD11BDA  # so that no key is all zeros
 _WORD = np.dtype(np.uint32)
 
 _AS_INTS = 8  # pairs up to which Python's integers are faster than NumPy
-REACH = 2**32 - 1  # words of one key in the classic stream, whose counters have 32 bits
+MAX_KEY_WORDS = 2**32 - 1  # words of one key in the classic stream, whose counters have 32 bits
 _CHUNK = 32768  # pairs worked on at a time, so that they stay in the cache
 
 
@@ -232,7 +232,7 @@ def _(key: Aval, *, shape: tuple[int, ...], width: int, partitionable: bool) -> 
     check_words("random_bits", key, KEY)
     if width not in (8, 16, 32, 64):
         raise ValueError(f"random_bits: width must be 8, 16, 32 or 64; got {width}")
-    if not partitionable and words_of_bits(shape, width) > REACH:
+    if not partitionable and words_of_bits(shape, width) > MAX_KEY_WORDS:
         raise ValueError(
             f"random_bits: shape {shape} has more than 2**32 - 1 words, as many as one key reaches "
             "in the classic stream\n  fix: weft.random, which takes several keys for such arrays"

@@ -1,15 +1,14 @@
-"""psum_shared and share, for gradients with `reduce_axes`. Their meaning along a named axis depends
-on which values vary along it, and so is decided where the axis is mapped.
+"""psum_shared and share, for gradients with `reduce_axes`.
 
-Knows the rules for one axis; `programs/replication.py` analyses which values vary.
+Their meaning along a named axis depends on which values vary along it (`programs/replication.py`),
+so it is decided where the axis is mapped.
 """
 
 from collections.abc import Callable, Sequence
 
 from ..core.array import literal
 from ..core.aval import Aval
-from ..core.collective import Collective
-from ..core.primitive import Axis, Primitive, Shared, is_linear
+from ..core.primitive import Axis, Collective, Primitive, Shared, is_linear
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from .arithmetic import div

@@ -1,7 +1,6 @@
-"""The replicas or devices between which a collective communicates, by their numbers.
+"""The replicas or devices between which a collective communicates, by number.
 
-They are counted row by row over all named axes that the program is written for. Knows axes and
-meshes; knows no operation.
+They are counted in row-major order over all named axes of the program.
 """
 
 import math
@@ -24,9 +23,9 @@ def unbound_axis(
 ) -> errors.UnboundAxisError:
     """The error for a name that no axis in scope has."""
     named = [(n, size) for n, size in axes if not isinstance(n, Mark)]
-    known = ", ".join(f"{n!r} (of length {size})" for n, size in named) or "none"
+    in_scope = ", ".join(f"{n!r} (of length {size})" for n, size in named) or "none"
     return errors.UnboundAxisError(
-        f"{operation}: expected the name of an axis in scope; got {name!r}; in scope: {known}\n"
+        f"{operation}: expected the name of an axis in scope; got {name!r}; in scope: {in_scope}\n"
         f"  fix: call it inside a function mapped by vmap or pmap(…, axis_name={name!r})"
     )
 

@@ -1,7 +1,7 @@
-"""Slicing, concatenating, padding and reversing at static positions. Closed under transposition: a
-slice's transpose is a pad, a pad's and a concatenation's are slices.
+"""slice_, pad, concatenate, split and rev, at static positions.
 
-Knows nothing of positions known at run time; see `dynamic_slicing` and `indexing`.
+Closed under transposition: the transpose of a slice is a pad, and the transposes of a pad and a
+concatenation are slices.
 """
 
 import itertools
@@ -17,20 +17,11 @@ from ..errors import AxisError, ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import sub
-from .families import lowered_in_bytes, same_dtype
+from .creation import full, instantiate
+from .elementwise import lowered_in_bytes, same_dtype
 from .rule_types import Argument, Avals, Batched, Host, Integers, Kernel, Tangent, Tangents, Values
 from .selection import where
-from .structural import (
-    batch_in_front,
-    check_axes,
-    full,
-    instantiate,
-    linear_jvp,
-    others,
-    reduce_sum,
-    reshape,
-    widen,
-)
+from .structural import batch_in_front, check_axes, linear_jvp, others, reduce_sum, reshape, widen
 
 # --- concatenate ---
 
@@ -85,13 +76,13 @@ def is_interleaving(xs: Sequence[Operand], out: Aval, dimension: int) -> bool:
 def interleaved(block: Block, xs: Sequence[Operand], out: Aval) -> Operand:
     """The parts joined along a first axis, which is moved to the end.
 
-    XLA's CPU joins along the last axis element by element: three parts of 333,333 take 0.32 ms, and
-    so 0.10; nine parts and more are faster joined as they are.
+    XLA's CPU joins along the last axis element by element, which takes three times as long for
+    three parts; nine parts and more are faster joined as they are.
     """
     *front, n = out.shape
     rows = [block.reshape(x, (1, *front)) for x in xs]
-    whole = out.update(shape=(n, *front))
-    joined = block.op("concatenate", *rows, out=whole, attributes="dimension = 0 : i64")
+    joined_aval = out.update(shape=(n, *front))
+    joined = block.op("concatenate", *rows, out=joined_aval, attributes="dimension = 0 : i64")
     order = ints((*range(1, out.ndim), 0))
     return block.op("transpose", joined, out=out, attributes=f"permutation = {order}")
 
@@ -211,8 +202,8 @@ def strewn(
 ) -> Operand:
     """The elements of `x` every `step` places along an axis of `ground`.
 
-    For each element of a pad XLA's CPU divides by the step: the cotangent of a diagonal of
-    1000 × 1000 takes 1.0 ms, and so 0.06.
+    XLA's CPU divides by the step for each element of a pad, so the cotangent of a diagonal of a
+    large matrix is many times faster this way.
     """
     count = x.aval.shape[axis]
     places = aval((count, 1), dtypes.int32 if out.shape[axis] < 2**31 else dtypes.int64)
@@ -425,14 +416,14 @@ split.jvp(linear_jvp(split))
 
 @split.transpose
 def _(cts: Tangents, x: Argument, *, sizes: tuple[int, ...], axis: int) -> Tangents:
-    known = next(ct for ct in cts if ct is not None)
-    whole = [
-        full(known.aval.update(shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])), 0)
+    present = next(ct for ct in cts if ct is not None)
+    all_cts = [
+        full(present.aval.update(shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])), 0)
         if ct is None
         else ct
         for ct, n in zip(cts, sizes, strict=True)
     ]
-    return (concatenate(*whole, dimension=axis),)
+    return (concatenate(*all_cts, dimension=axis),)
 
 
 split.batch(batch_in_front(split, "axis"))

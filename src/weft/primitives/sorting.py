@@ -1,7 +1,7 @@
-"""Sorting several arrays by some of them, and the largest elements.
+"""sort, of several arrays by some of them, and top_k.
 
-Order: numbers rise, -0 equals 0, NaNs are equal and come last; complex numbers by real part, then
-imaginary part. Knows orders; knows nothing of how functions are called.
+Order: numbers ascend, -0 equals 0, NaNs are equal and come last; complex numbers by real part, then
+imaginary part.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from ..errors import ShapeError
 from ..extended_dtypes import is_extended, no_numbers
 from ..stablehlo import Block, Operand
 from .comparison import ordinal
-from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode
-from .extremes import WIDE
-from .families import lowered_in_bytes
+from .elementwise import lowered_in_bytes
+from .gather_dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from .indexing import gather
+from .monoids import REDUCTION_DTYPE
 from .rule_types import Avals, Host, Tangents, Values
 from .structural import batch_in_front, check_axes, others, reshape
 
@@ -32,8 +32,8 @@ class Sort(Primitive):
     """Sorts; where a derivative is taken, the places are computed once, for all tangents."""
 
     def primal(self, args: Values, params: Params) -> Values:
-        found: Values = self(*args, **{**dict(params), "with_places": True})
-        return found if dict(params).get("with_places") else found[:-1]
+        result: Values = self(*args, **{**dict(params), "with_places": True})
+        return result if dict(params).get("with_places") else result[:-1]
 
 
 sort = Sort(
@@ -77,28 +77,28 @@ def _(
         order = np.argsort(keys[0], axis=dimension, kind="stable")
     else:
         order = np.lexsort(keys[::-1], axis=dimension)
-    found = [np.take_along_axis(x, order, dimension) for x in operands]
-    return [*found, order.astype(np.int32)] if with_places else found
+    results = [np.take_along_axis(x, order, dimension) for x in operands]
+    return [*results, order.astype(np.int32)] if with_places else results
 
 
 def sorted_alone(x: Host, dimension: int, is_stable: bool) -> Host:
     """One array sorted. NumPy's unstable sort is up to six times faster, and differs only in the
     order of 0 and -0."""
-    wide = WIDE.get(x.dtype)
-    narrow, x = x.dtype, x if wide is None else x.astype(wide)
+    wide_dtype = REDUCTION_DTYPE.get(x.dtype)
+    narrow, x = x.dtype, x if wide_dtype is None else x.astype(wide_dtype)
     result = np.sort(x, axis=dimension)
     if is_stable and x.dtype.kind == "f":
         signs = np.signbit(result[result == 0])
         if signs.any() and not signs.all():
             result = np.sort(x, axis=dimension, kind="stable")
-    return result if wide is None else result.astype(narrow)
+    return result if wide_dtype is None else result.astype(narrow)
 
 
 def numpy_keys(x: Host) -> list[Host]:
     """The arrays, most important first, that NumPy sorts as XLA would sort `x`."""
     if dtypes.is_complex(x.dtype):
         return [x.real, x.imag]
-    return [x.astype(WIDE[x.dtype]) if x.dtype in WIDE else x]
+    return [x.astype(REDUCTION_DTYPE[x.dtype]) if x.dtype in REDUCTION_DTYPE else x]
 
 
 @sort.lower
@@ -186,13 +186,13 @@ def take_along(
     unique: bool = True,
 ) -> Any:
     """Elements of `x` at positions along an axis, one set for each slice along it."""
-    rest = others((axis,), x.ndim)
+    other_axes = others((axis,), x.ndim)
     numbers = GatherDimensionNumbers(
         offset_dims=(),
         collapsed_slice_dims=(axis,),
         start_index_map=(axis,),
-        operand_batching_dims=rest,
-        start_indices_batching_dims=rest,
+        operand_batching_dims=other_axes,
+        start_indices_batching_dims=other_axes,
     )
     return gather(
         x,
@@ -236,7 +236,7 @@ def _(x: Aval, *, k: int) -> list[Aval]:
 @top_k.evaluate
 def _(x: Host, *, k: int) -> Sequence[Host]:
     n = x.shape[-1]
-    keys = x.astype(WIDE[x.dtype]) if x.dtype in WIDE else x
+    keys = x.astype(REDUCTION_DTYPE[x.dtype]) if x.dtype in REDUCTION_DTYPE else x
     if keys.dtype.kind == "f":
         unknown = np.isnan(keys)
         if unknown.any():  # of any sign: the largest
@@ -260,12 +260,12 @@ def _(x: Host, *, k: int) -> Sequence[Host]:
 @top_k.lower
 @lowered_in_bytes
 def _(block: Block, x: Operand, out: Avals, k: int) -> Sequence[Operand]:
-    whole = x.aval.update(weak_type=False)
-    scalar, index = whole.update(shape=()), whole.update(shape=(), dtype=dtypes.int32)
-    flag, axis = index.update(dtype=dtypes.bool_), whole.ndim - 1
-    if dtypes.is_inexact(whole.dtype):
-        nan = block.compare("NE", x, x, whole.update(dtype=dtypes.bool_))
-        x = block.select(nan, block.full(np.nan, whole), x)
+    array_aval = x.aval.update(weak_type=False)
+    scalar, index = array_aval.update(shape=()), array_aval.update(shape=(), dtype=dtypes.int32)
+    flag, axis = index.update(dtype=dtypes.bool_), array_aval.ndim - 1
+    if dtypes.is_inexact(array_aval.dtype):
+        nan = block.compare("NE", x, x, array_aval.update(dtype=dtypes.bool_))
+        x = block.select(nan, block.full(np.nan, array_aval), x)
 
     # XLA knows this comparison and the slice as its TopK
     def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
@@ -274,12 +274,12 @@ def _(block: Block, x: Operand, out: Avals, k: int) -> Sequence[Operand]:
     results = block.op(
         "sort",
         x,
-        block.iota(whole.update(dtype=dtypes.int32), axis),
-        out=[whole, whole.update(dtype=dtypes.int32)],
+        block.iota(array_aval.update(dtype=dtypes.int32), axis),
+        out=[array_aval, array_aval.update(dtype=dtypes.int32)],
         attributes=f"dimension = {axis} : i64, is_stable = true",
         regions=[block.region([scalar, scalar, index, index], body)],
     )
-    return [block.slice(r, [0] * whole.ndim, out[0].shape) for r in results]
+    return [block.slice(r, [0] * array_aval.ndim, out[0].shape) for r in results]
 
 
 @top_k.jvp

@@ -1,7 +1,8 @@
-"""The primitives that interpreters and other families need: closed under transposition.
+"""The linear primitives that the interpreters use themselves: add, broadcast_in_dim, reduce_sum,
+transpose, reshape, convert_element_type. They are one file because they transpose to each other.
 
-A broadcast's transpose is a sum, a sum's a broadcast; those of reshape, transpose and convert are
-of their own kind. Knows nothing of any interpretation.
+The transpose of a broadcast is a sum and vice versa; reshape, transpose and convert_element_type
+transpose to themselves.
 """
 
 import functools
@@ -12,25 +13,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from ..errors import AxisError, ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
-from .one_thread import BLOCK, LONG, column_sums, long_sum, row_sums
-from .rule_types import (
-    Argument,
-    Batched,
-    DType,
-    Host,
-    Integers,
-    Kernel,
-    Tangent,
-    Tangents,
-    Values,
-)
+from .rule_types import Argument, Batched, DType, Host, Integers, Kernel, Tangent, Tangents, Values
+from .single_thread_blas import BLOCK_ELEMENTS, MIN_SPLIT_ELEMENTS, column_sums, long_sum, row_sums
 
 
 def others(axes: Iterable[int], ndim: int) -> tuple[int, ...]:
@@ -242,9 +232,9 @@ def _(x: Aval, *, axes: tuple[int, ...]) -> Kernel:
         return functools.partial(sum_evaluated, axes=axes)
     every = None if len(axes) == x.ndim else axes
     if dtypes.is_inexact(x.dtype):
-        found = sum_by_product(x, axes)
-        if found is not None:
-            return found
+        result = sum_by_product(x, axes)
+        if result is not None:
+            return result
         # NumPy keeps the dtype, and each argument costs it 40 ns
         return functools.partial(np.add.reduce, axis=every)
     return functools.partial(np.add.reduce, axis=every, dtype=x.dtype)
@@ -259,14 +249,14 @@ def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Kernel | None:
     if dtypes.is_complex(x.dtype) or not x.size or not axes:
         return None
     count = math.prod([x.shape[a] for a in axes])
-    if len(axes) == x.ndim and count > LONG:
+    if len(axes) == x.ndim and count > MIN_SPLIT_ELEMENTS:
         return long_sum(count, x.dtype)
     ones = np.ones(count, x.dtype)
     dot = ones.dot
     if len(axes) == x.ndim:
         return dot if x.ndim == 1 else lambda x: dot(x.ravel())
     shape = tuple(x.shape[a] for a in others(axes, x.ndim))
-    long = x.size > BLOCK
+    long = x.size > BLOCK_ELEMENTS
     if first_or_last(axes, x.ndim) == "first":
         width = x.size // count
         columns = column_sums(count, width, x.dtype) if long else dot
@@ -408,7 +398,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers) -> Va
 convert_element_type = Primitive("convert_element_type", "The elements converted to another dtype.")
 
 
-_SMALL = {*dtypes.SMALL_INTS, *dtypes.SMALL_FLOATS}
+_SMALL_DTYPES = {*dtypes.SMALL_INTS, *dtypes.SMALL_FLOATS}
 
 
 @convert_element_type.type
@@ -423,14 +413,16 @@ def converted(x: Host, dtype: DType, weak_type: bool = False) -> Host:
     if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype) and dtype != np.bool_:
         x = x.real
     if dtypes.is_integer(dtype) and dtypes.is_float(x.dtype):
-        # XLA: towards zero, NaN is 0, what is out of range goes to the nearest end
+        # XLA: towards zero, NaN is 0, numbers out of range become the nearest limit
         low, high = dtypes.iinfo(dtype).min, dtypes.iinfo(dtype).max
-        wide = np.trunc(x.astype(np.float64))
-        inside = np.where(np.isnan(wide), 0.0, np.clip(wide, float(low), float(high)))
-        whole = np.where(wide >= float(high), high, np.where(wide <= float(low), low, 0))
-        edge = (wide >= float(high)) | (wide <= float(low))
+        truncated = np.trunc(x.astype(np.float64))
+        inside = np.where(np.isnan(truncated), 0.0, np.clip(truncated, float(low), float(high)))
+        saturated = np.where(
+            truncated >= float(high), high, np.where(truncated <= float(low), low, 0)
+        )
+        edge = (truncated >= float(high)) | (truncated <= float(low))
         exact = np.where(edge, 0.0, inside).astype(np.int64 if low < 0 else np.uint64)
-        return np.where(edge, whole.astype(exact.dtype), exact).astype(dtype)
+        return np.where(edge, saturated.astype(exact.dtype), exact).astype(dtype)
     if x.dtype in dtypes.SMALL_INTS and dtype in dtypes.SMALL_INTS:
         x = x.astype(np.int8)  # ml_dtypes can't convert int4 and uint4 to each other
     elif x.dtype in dtypes.SMALL_FLOATS and dtype in dtypes.SMALL_FLOATS:
@@ -445,7 +437,7 @@ def _(x: Aval, *, dtype: DType, weak_type: bool = False) -> Kernel:
         return lambda x: x
     if dtypes.is_complex(source) and not dtypes.is_complex(dtype):
         return functools.partial(converted, dtype=dtype)
-    if {source, dtype} <= _SMALL:
+    if {source, dtype} <= _SMALL_DTYPES:
         return functools.partial(converted, dtype=dtype)
     if not (dtypes.is_integer(dtype) and dtypes.is_float(source)):
         return lambda x: x.astype(dtype)
@@ -454,11 +446,11 @@ def _(x: Aval, *, dtype: DType, weak_type: bool = False) -> Kernel:
     low = np.iinfo(dtype).min
 
     def to_integers(x: Value) -> Value:
-        # processors give the lowest integer (or the nearest one) for what is out of range
-        whole = x.astype(dtype)
-        if (whole == low).any():
+        # processors give the lowest integer (or the nearest one) for numbers out of range
+        integers = x.astype(dtype)
+        if (integers == low).any():
             return convert_element_type.evaluate_rule(x, dtype=dtype)  # type: ignore[misc]
-        return whole
+        return integers
 
     return to_integers
 
@@ -503,7 +495,7 @@ def widen(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def unbroadcast(ct: Value, x: Aval) -> Any:
-    """The transpose of `widen`: sums what was repeated."""
+    """The transpose of `widen`: sums over the repeated elements."""
     if ct.aval.shape == x.shape:
         return ct
     offset = ct.ndim - x.ndim
@@ -512,33 +504,6 @@ def unbroadcast(ct: Value, x: Aval) -> Any:
     )
     ct = reduce_sum(ct, axes=axes) if axes else ct
     return reshape(ct, shape=x.shape) if ct.shape != x.shape else ct
-
-
-def full(aval: Aval, value: complex | np.generic) -> Any:
-    """An array of one number."""
-    one = literal(value, aval.dtype)
-    if not aval.ndim:
-        return one if aval.weak_type else Array(one._host, aval)
-    return (
-        broadcast_in_dim(one, shape=aval.shape, dims=())
-        if aval.weak_type
-        else strong_full(aval, one)
-    )
-
-
-def strong_full(aval: Aval, one: Array) -> Any:
-    """An array of one number, of a dtype that isn't weak."""
-    return broadcast_in_dim(Array(one._host, aval.update(shape=())), shape=aval.shape, dims=())
-
-
-def zeros(aval: Aval) -> Any:
-    """An array of zeros."""
-    return full(aval, 0)
-
-
-def instantiate(ct: Tangent, aval: Aval) -> Any:
-    """A cotangent or tangent; zeros for `None`."""
-    return zeros(aval.strong()) if ct is None else ct
 
 
 def move_axis(x: Value, source: int, destination: int) -> Any:

@@ -1,7 +1,4 @@
-"""Events in a trace, named by the user: blocks, steps of training, functions.
-
-Outside a trace an event costs a microsecond, and loads XLA at the first one.
-"""
+"""TraceAnnotation, StepTraceAnnotation and annotate_function: named events of a trace."""
 
 import functools
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Profiles of what the memory of devices holds."""
+"""device_memory_profile and save_device_memory_profile: profiles of the memory of devices."""
 
 import os
 

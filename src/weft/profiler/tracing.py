@@ -1,4 +1,8 @@
-"""Traces of what Python and XLA did, as files that TensorBoard and Perfetto show."""
+"""trace, start_trace and stop_trace: traces of Python and XLA, for TensorBoard and Perfetto.
+
+ProfileOptions sets what is recorded, ProfileData reads a trace; start_server and stop_server let
+another program ask for one; register_subprocess is for processes that this one starts.
+"""
 
 import glob
 import gzip
@@ -151,7 +155,8 @@ def start_server(port: int, requires_backend: bool = True) -> Any:
 
     Args:
       port: of this machine.
-      requires_backend: open the devices first, as what is loaded later isn't recorded.
+      requires_backend: open the devices first, since a backend that is loaded later is not
+        recorded.
     Returns: the server, which runs until `stop_server`.
     Raises: RuntimeError: there is a server already. TypeError: the port isn't an int.
     Source: JAX documentation, `jax.profiler.start_server`.
@@ -179,7 +184,7 @@ def register_subprocess(pid: int, port: int) -> Callable[[], None]:
 
     Args:
       pid: the number of the process.
-      port: that of its profiler server.
+      port: the port of its profiler server.
     Returns: function that ends it.
     Raises: RuntimeError: the server can't be reached.
     Source: JAX documentation, `jax.profiler.register_subprocess`.

@@ -1,11 +1,11 @@
-"""Hash consing: equal programs are one.
+"""Hash consing: equal programs become one object, so that they share what was derived from them.
 
 Everything derived from a program is kept on it, its executable too. Control flow outside `jit`
-traces its functions at every call, and finds here the program that it had before, by content:
-nothing that the functions read can have changed unnoticed. The programs used last outside `jit` are
-kept alive; others live as long as the programs that they are a part of. A program with derivative
-rules of the user's inside lives no longer than the rules, because it refers to them, and they to
-all that they close over.
+traces its functions at every call, and finds the earlier program here by its content. So a function
+may read anything: a change shows in the program. The programs used last outside `jit` are kept
+alive; others live as long as the programs that contain them. A program that contains a user's
+derivative rules lives no longer than the rules, because it refers to them, and they to all that
+they close over.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from ..core.trace import Trace, current
 from ..dtypes import is_inexact
 from ..interpreters.stage import StageTrace
 
-MOST_PROGRAMS = 256  # that a table keeps alive: those used last
+MAX_PROGRAMS = 256  # programs that a table keeps alive: the most recently used ones
 _lock = threading.RLock()  # reentrant: comparing parameters may run users' code
 
 
@@ -41,13 +41,13 @@ class ProgramTable:
         """
         content = content_of(jaxpr)
         with _lock:
-            found = self.alive.setdefault(content, jaxpr)
+            first = self.alive.setdefault(content, jaxpr)
             if keep:
-                self.used.pop(found, None)
-                self.used[found] = None
-                if len(self.used) > MOST_PROGRAMS:
+                self.used.pop(first, None)
+                self.used[first] = None
+                if len(self.used) > MAX_PROGRAMS:
                     del self.used[next(iter(self.used))]
-        return found
+        return first
 
 
 class ProgramOwner:
@@ -123,15 +123,15 @@ def numbers_as_inputs(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Array]]:
 def latest_rules(jaxpr: Jaxpr) -> ProgramOwner | None:
     """The derivative rules inside a program; of several the latest, which will hardly live longer
     than the others."""
-    found: ProgramOwner | None = None
+    latest: ProgramOwner | None = None
     for e in jaxpr.equations:
         if e.primitive.effects is not None:
             inside = [v for _, v in e.params if isinstance(v, ProgramOwner)]
             inside += [r for r in map(latest_rules_inside, subjaxprs(e.params)) if r is not None]
             for rules in inside:
-                if found is None or rules.number > found.number:
-                    found = rules
-    return found
+                if latest is None or rules.number > latest.number:
+                    latest = rules
+    return latest
 
 
 latest_rules_inside = derived(latest_rules)  # of programs that equations refer to: they are kept

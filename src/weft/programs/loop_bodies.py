@@ -1,7 +1,4 @@
-"""Bodies of loops transformed: (constants, carry, slices) -> (carry, slices).
-
-Knows jaxprs; knows no primitive that loops.
-"""
+"""Transformed bodies of loops: (constants, carry, slices) -> (carry, slices)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,11 +14,11 @@ from .transform import either, nonzero
 
 
 class LeanBody(NamedTuple):
-    """A body without what it only passes on.
+    """A body without the values that it only passes on.
 
     Attributes:
-      steady: the carry that no step changes, as a mask: they are constants of the body.
-      passed: for each stack the number of the sliced operand that it equals, if any.
+      steady: a mask of the carry that no step changes; these are constants of the body.
+      passed: for each stacked output the number of the sliced operand that it equals, if any.
     """
 
     body: Jaxpr
@@ -31,7 +28,7 @@ class LeanBody(NamedTuple):
 
 @derived
 def without_copies(jaxpr: Jaxpr, nc: int, nk: int) -> LeanBody:
-    """The body with what it only passes on taken out."""
+    """The body without the values that it only passes on."""
     consts, carry, xs = groups_of(jaxpr.invars, nc, nk)
     outs, ys = groups_of(jaxpr.outvars, nk)
     steady = tuple(v is o for v, o in zip(carry, outs, strict=True))
@@ -46,20 +43,22 @@ def without_copies(jaxpr: Jaxpr, nc: int, nk: int) -> LeanBody:
     return LeanBody(body, steady, passed)
 
 
-def live_carry(jaxpr: Jaxpr, nc: int, nk: int, wanted: Mask) -> Mask:
-    """The outputs of a body that are needed so that the wanted ones of the last step are right: a
-    carry too that any of them needs in the step after."""
+def live_carry(jaxpr: Jaxpr, nc: int, nk: int, live: Mask) -> Mask:
+    """The outputs that every step must compute so that the `live` ones of the last step are right.
+
+    These are the live ones, and each carry that one of them needs in the next step.
+    """
     while True:
-        needed = live_inputs(jaxpr, wanted)[nc : nc + nk]
-        wider = (*either(wanted[:nk], needed), *wanted[nk:])
-        if wider == wanted:
-            return wanted
-        wanted = wider
+        carry_needed = live_inputs(jaxpr, live)[nc : nc + nk]
+        wider = (*either(live[:nk], carry_needed), *live[nk:])
+        if wider == live:
+            return live
+        live = wider
 
 
 def interleave_tangents(pushed: Jaxpr, mask: Mask, out_mask: Mask, nc: int, nk: int) -> Jaxpr:
-    """(primals, tangents) -> (outputs, tangents) in the order of a loop: each group with its
-    tangents behind."""
+    """(primals, tangents) -> (outputs, tangents) in the order of a loop: each group is followed by
+    its tangents."""
     n, n_outs = len(mask), len(out_mask)
     groups = groups_of(pushed.invars[:n], nc, nk)
     t_groups = groups_of(scatter_list(pushed.invars[n:], mask), nc, nk)
@@ -74,8 +73,8 @@ def interleave_tangents(pushed: Jaxpr, mask: Mask, out_mask: Mask, nc: int, nk: 
 class ResidualHoisting:
     """The residuals of a loop's steps, kept in as little memory as possible.
 
-    Stacked is only what has to be: a residual that follows from the constants is computed once
-    before the loop, and one that is a slice of an operand or of an output is read from there.
+    A residual that follows from the constants is computed once before the loop, and a slice of an
+    operand or of an output is read from there. Only the others are stacked.
 
     Attributes:
       body: the body, whose outputs are followed by the residuals to be stacked.
@@ -92,8 +91,8 @@ class ResidualHoisting:
         self.fixed = [i for i, v in enumerate(atoms) if type(v) is not Var or v in steady]
         self.moving = [i for i, v in enumerate(atoms) if i not in set(self.fixed)]
         before = [atoms[i] for i in self.fixed]
-        wanted = {v for v in before if type(v) is Var}
-        hoisted = live_equations(forward.equations, wanted, effects=False)
+        needed = {v for v in before if type(v) is Var}
+        hoisted = live_equations(forward.equations, needed, effects=False)
         self.before = Jaxpr([], [], consts, hoisted, before)
         inputs: dict[Atom, int] = {v: i for i, v in enumerate(xs)}
         outputs = {v: i for i, v in enumerate(outs) if i >= n_carry and type(v) is Var}
@@ -120,13 +119,15 @@ class ResidualHoisting:
 
 
 class CarryParts(NamedTuple):
-    """A body in two: one for the carry that isn't linear, a counter say, and the linear rest.
+    """A body in two parts: one for the carry that is not linear, such as a counter, and a linear
+    one.
 
     Attributes:
-      forward: (known constants, other carry, known slices) -> (other carry, slices for `linear`).
+      forward: (known constants, nonlinear carry, known slices) -> (nonlinear carry, slices for
+        `linear`).
       linear: (constants, linear carry, slices, slices of `forward`) -> (linear carry, slices).
-      n_counters: how many the other carry are.
-      linear_ys: the sliced outputs that are linear, as a mask.
+      n_counters: the number of nonlinear carries.
+      linear_ys: a mask of the stacked outputs that are linear.
     """
 
     forward: Jaxpr
@@ -137,10 +138,11 @@ class CarryParts(NamedTuple):
 
 @derived
 def partition_carry(jaxpr: Jaxpr, nc: int, nk: int, linear: Mask) -> CarryParts:
-    """The body in two: its loop is one over the carry that isn't linear, and then a linear one.
+    """Splits a loop in two: one over the carry that is not linear, and then a linear one.
 
     Args:
-      linear: the inputs that are linear; those of the carry that ever depend on them.
+      linear: a mask of the inputs that are linear; for the carry, of those that ever depend on
+        them.
     """
     jaxpr = partition_by_linearity(jaxpr, linear)
     through = dependents(jaxpr, linear)
@@ -156,15 +158,19 @@ def partition_carry(jaxpr: Jaxpr, nc: int, nk: int, linear: Mask) -> CarryParts:
     read = [*[v for e in linear_equations for v in e.inputs], *linear_outs]
     needed = list(dict.fromkeys(v for v in read if isinstance(v, Var) and v in counted))
     counters = inactive(outs, lin_carry)
-    wanted = {v for v in (*counters, *needed) if isinstance(v, Var)}
+    needed_vars = {v for v in (*counters, *needed) if isinstance(v, Var)}
     others = [e for e in jaxpr.equations if through.isdisjoint(e.outvars)]
-    known = [*inactive(consts, lin_consts), *inactive(carry, lin_carry), *inactive(xs, lin_xs)]
+    primal_inputs = [
+        *inactive(consts, lin_consts),
+        *inactive(carry, lin_carry),
+        *inactive(xs, lin_xs),
+    ]
     return CarryParts(
         Jaxpr(
             [],
             [],
-            known,
-            live_equations(others, wanted, effects=False),
+            primal_inputs,
+            live_equations(others, needed_vars, effects=False),
             [*counters, *needed],
             jaxpr.name,
         ),
@@ -182,10 +188,10 @@ def partition_carry(jaxpr: Jaxpr, nc: int, nk: int, linear: Mask) -> CarryParts:
 
 
 def reached_back(jaxpr: Jaxpr, linear: Mask, known: Mask) -> list[bool]:
-    """The linear inputs that the known outputs depend on, as a mask: they get a cotangent."""
+    """A mask of the linear inputs that the known outputs depend on, which get a cotangent."""
     through = dependents(jaxpr, linear)
-    wanted = {v for v, k in zip(jaxpr.outvars, known, strict=True) if k and type(v) is Var}
+    needed = {v for v, k in zip(jaxpr.outvars, known, strict=True) if k and type(v) is Var}
     live_equations(
-        [e for e in jaxpr.equations if not through.isdisjoint(e.outvars)], wanted, effects=False
+        [e for e in jaxpr.equations if not through.isdisjoint(e.outvars)], needed, effects=False
     )
-    return [m and v in wanted for v, m in zip(jaxpr.invars, linear, strict=True)]
+    return [m and v in needed for v, m in zip(jaxpr.invars, linear, strict=True)]

@@ -1,11 +1,11 @@
-"""Partial evaluation under a policy: a program in two parts, known and rematerialised.
+"""Partial evaluation under a `checkpoint` policy: splits a program into a known and a remat part.
 
-The known part runs now and saves what the policy names; the rematerialised part computes other
-values again from the inputs and what was saved. The policy is asked about every first-order
-operation, in the programs inside calls, branches, scans and maps too. The results of operations
-with effects are always saved: such an operation runs once.
+The known part runs now and saves what the policy names. The rematerialised part computes other
+values again from the inputs and the saved values. The policy is asked about every first-order
+operation, also inside calls, branches, scans and maps. The results of operations with effects are
+always saved, so that such an operation runs once.
 
-Knows the `partial_eval` rule of higher-order primitives; knows none of them.
+Higher-order primitives split themselves by their `partial_eval` rules.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,9 +24,9 @@ class JaxprParts(NamedTuple):
     """A program in two parts.
 
     Attributes:
-      known: inputs -> outputs, then residuals that aren't outputs.
-      residuals: the numbers of the residuals, among the outputs of `known`.
-      remat: (the inputs in `used`, the residuals) -> the wanted outputs.
+      known: inputs -> outputs, then residuals that are not outputs.
+      residuals: the numbers of the residuals among the outputs of `known`.
+      remat: (the inputs in `used`, the residuals) -> the used outputs.
       used: numbers of inputs.
     """
 
@@ -46,44 +46,44 @@ class EquationParts(NamedTuple):
 
 
 def partial_eval_jaxpr(
-    jaxpr: Jaxpr, wanted: Mask, policy: Policy | None, reusable: Mask | None = None
+    jaxpr: Jaxpr, used_outs: Mask, policy: Policy | None, reusable: Mask | None = None
 ) -> JaxprParts:
-    """The part of a program to run now, and the part that computes the wanted outputs again.
+    """Splits a program into a part to run now and a part that computes the used outputs again.
 
     Args:
       jaxpr: without constants.
-      wanted: which outputs.
-      policy: called as `policy(primitive, *avals, **params)`, says whether to save the results;
-        without it only results of operations with effects are saved.
-      reusable: which outputs can serve as residuals; by default all.
+      used_outs: a mask of the outputs to compute again.
+      policy: `policy(primitive, *avals, **params)` says whether to save the results. Without it
+        only results of operations with effects are saved.
+      reusable: a mask of the outputs that can serve as residuals; by default all.
     """
     if reusable is None:
         reusable = (True,) * len(jaxpr.outvars)
-    return _partial_eval_jaxpr(jaxpr, wanted, policy, reusable)
+    return _partial_eval_jaxpr(jaxpr, used_outs, policy, reusable)
 
 
 @derived
 def _partial_eval_jaxpr(
-    jaxpr: Jaxpr, wanted: Mask, policy: Policy | None, reusable: Mask
+    jaxpr: Jaxpr, used_outs: Mask, policy: Policy | None, reusable: Mask
 ) -> JaxprParts:
-    outs = active(jaxpr.outvars, wanted)
+    outs = active(jaxpr.outvars, used_outs)
     needed = {v for v in outs if type(v) is Var}
     residuals: dict[Var, None] = {}  # an ordered set
-    known: list[Equation] = []
+    known_equations: list[Equation] = []
     remat: list[Equation] = []
     for e in reversed(jaxpr.equations):
         here = [v in needed for v in e.outvars]
         saved = [h and s for h, s in zip(here, saved_outputs(e, policy), strict=True)]
         residuals.update(dict.fromkeys(active(e.outvars, saved)))
-        rest = tuple(h and not s for h, s in zip(here, saved, strict=True))
+        residual_mask = tuple(h and not s for h, s in zip(here, saved, strict=True))
         again = e
-        if True in rest:
+        if True in residual_mask:
             if (split := parting(e)) is not None:
-                e, inside, again = split(e, rest, policy)
+                e, inside, again = split(e, residual_mask, policy)
                 residuals.update(dict.fromkeys(inside))
             needed.update(v for v in again.inputs if type(v) is Var)
             remat.append(again)
-        known.append(e)
+        known_equations.append(e)
     used = tuple(i for i, v in enumerate(jaxpr.invars) if v in needed)
     results = list(jaxpr.outvars)
     numbers = {v: i for i, v in enumerate(results) if type(v) is Var and reusable[i]}
@@ -93,7 +93,7 @@ def _partial_eval_jaxpr(
             results.append(v)
     inputs = [*[jaxpr.invars[i] for i in used], *residuals]
     return JaxprParts(
-        Jaxpr([], [], jaxpr.invars, known[::-1], results, jaxpr.name),
+        Jaxpr([], [], jaxpr.invars, known_equations[::-1], results, jaxpr.name),
         tuple(numbers[v] for v in residuals),
         Jaxpr([], [], inputs, remat[::-1], outs, jaxpr.name),
         used,
@@ -101,29 +101,29 @@ def _partial_eval_jaxpr(
 
 
 def parting(e: Equation) -> Callable[..., EquationParts] | None:
-    """The rule by which an equation becomes two; `None` of one that has no parts."""
+    """The rule that splits an equation; `None` if it cannot be split."""
     inside = e.primitive.inside
     return None if inside is None else inside.partial_eval
 
 
 def saved_outputs(e: Equation, policy: Policy | None) -> Mask:
-    """The outputs of an equation that are saved as they are, as a mask."""
+    """A mask of the outputs of an equation that are saved as they are."""
     acts = has_effects(e)
     if policy is None and not acts:
         return (False,) * len(e.outvars)
     if parting(e) is None:
         save = acts or saves(e, policy)
         return (bool(save),) * len(e.outvars)
-    # the output of a call, if it is saved inside; that of a choice, if it is in all branches
+    # a call's output if it is saved inside; a `cond`'s output if it is saved in all branches
     masks = [saved_inside(j, policy) for j in subjaxprs(e.params)]
     return tuple(all(m) for m in zip(*masks, strict=True))
 
 
 def saves(e: Equation, policy: Policy | None) -> bool:
-    """True if a policy names an equation that has no two parts, or any operation inside it.
+    """True if a policy names an equation that cannot be split, or any operation inside it.
 
-    Nothing inside a while loop can be saved, since the number of steps isn't known; nor anything
-    inside a function with derivative rules of its own. Their results are saved instead, so that
+    Nothing inside a while loop can be saved, since the number of steps is unknown, and nothing
+    inside a function with its own derivative rules. Their results are saved instead, so that
     nothing that the policy names is computed twice.
     """
     if policy is None:
@@ -141,38 +141,38 @@ def saves_inside(jaxpr: Jaxpr, policy: Policy) -> bool:
 
 @derived
 def saved_inside(jaxpr: Jaxpr, policy: Policy | None) -> Mask:
-    """The outputs of a program that are results of operations that are saved, as a mask."""
-    found: set[Atom] = set()
+    """A mask of the outputs of a program that are results of saved operations."""
+    saved: set[Atom] = set()
     for e in jaxpr.equations:
-        found.update(active(e.outvars, saved_outputs(e, policy)))
-    return tuple(type(v) is Var and v in found for v in jaxpr.outvars)
+        saved.update(active(e.outvars, saved_outputs(e, policy)))
+    return tuple(type(v) is Var and v in saved for v in jaxpr.outvars)
 
 
 # --- equations that apply one program to their operands ---
 
 
-def partial_eval_call(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
-    """The rule of primitives that apply `jaxpr`: a program with more results, and one with more
-    operands."""
+def partial_eval_call(e: Equation, used_outs: Mask, policy: Policy | None) -> EquationParts:
+    """The `partial_eval` rule of primitives that apply `jaxpr`: a program with more results, and
+    one with more operands."""
     inner: Jaxpr = dict(e.params)["jaxpr"]
-    parts = partial_eval_jaxpr(inner, wanted, policy)
+    parts = partial_eval_jaxpr(inner, used_outs, policy)
     n = len(e.outvars)
     outvars = [*e.outvars, *[Var(a) for a in parts.known.out_avals[n:]]]
     residuals = [outvars[i] for i in parts.residuals]
-    known = e.replace(e.inputs, outvars, jaxpr=parts.known) if len(outvars) > n else e
-    if all(wanted) and not residuals and len(parts.used) == len(e.inputs):
-        return EquationParts(known, residuals, e)
+    known_call = e.replace(e.inputs, outvars, jaxpr=parts.known) if len(outvars) > n else e
+    if all(used_outs) and not residuals and len(parts.used) == len(e.inputs):
+        return EquationParts(known_call, residuals, e)
     inputs = [*[e.inputs[i] for i in parts.used], *residuals]
-    remat = e.replace(inputs, active(e.outvars, wanted), jaxpr=parts.remat)
-    return EquationParts(known, residuals, remat)
+    remat = e.replace(inputs, active(e.outvars, used_outs), jaxpr=parts.remat)
+    return EquationParts(known_call, residuals, remat)
 
 
-# --- policies in policies ---
+# --- nested policies ---
 
 
 @dataclass(frozen=True)
 class Either:
-    """The policy that saves the results that either of two saves."""
+    """The policy that saves a result if either of two policies does."""
 
     one: Policy
     other: Policy
@@ -185,10 +185,10 @@ class Either:
 
 @derived
 def with_policy(jaxpr: Jaxpr, policy: Policy) -> Jaxpr:
-    """The program, in which checkpoints inside save what `policy` names, too.
+    """The program, in which checkpoints inside also save the values that `policy` names.
 
-    Their results go to the program around, which saves them; else they would be computed again
-    inside.
+    These become results of the inner checkpoint, and the outer program saves them. Otherwise they
+    would be computed again.
     """
     equations = [with_policy_inside(e, policy) for e in jaxpr.equations]
     if all(a is b for a, b in zip(equations, jaxpr.equations, strict=True)):

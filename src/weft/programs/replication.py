@@ -1,8 +1,8 @@
-"""Replication analysis: which values vary along an axis of devices, to resolve `reduce_axes` there.
+"""Replication analysis: which values vary along a mesh axis, to resolve `reduce_axes` there.
 
-Under `vmap` the rules of `psum_shared` and `share` are told which values vary. A program for one
-device of many isn't: here each is replaced by its meaning for that axis, before the program is
-compiled.
+Under `vmap` the rules of `psum_shared` and `share` see which values vary. In a program for one
+device of many they do not: here each of them is replaced by its meaning for that axis, before the
+program is compiled.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from .transform import batch_partly
 
 
 def resolve_axis(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
-    """The program in which no operation asks any more what varies along an axis.
+    """The program without operations that depend on which values vary along the axis.
 
     Args:
-      jaxpr: of one element; its constants don't vary.
+      jaxpr: the program of one element; its constants do not vary.
       varies: which inputs vary along the axis.
     """
     if axis.name not in named_axes(jaxpr) or not asks(jaxpr):
@@ -40,8 +40,8 @@ def resolved(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
     asked = [v for e in asking for v in e.inputs]
     probe = inlined.replace(outvars=asked)
     _, batched = batch_partly(probe, varies, axis)
-    known = dict(zip(map(id, asked), batched, strict=True))
-    variation = {id(e): [known[id(v)] for v in e.inputs] for e in asking}
+    batched_of = dict(zip(map(id, asked), batched, strict=True))
+    variation = {id(e): [batched_of[id(v)] for v in e.inputs] for e in asking}
 
     def answered(*args: Value) -> list[Value]:
         env: dict[Any, Any] = dict(zip(inlined.invars, args, strict=True))
@@ -58,29 +58,28 @@ def resolved(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
 
 
 def asks_itself(e: Equation) -> bool:
-    """True if an equation's primitive has a rule by which it is resolved."""
+    """True if the equation's primitive has a `resolve` rule."""
     return resolve_of(e) is not None
 
 
 def resolve_of(e: Equation) -> Any:
-    """The rule by which an operation is resolved that asks which values vary; `None` of others."""
+    """The `resolve` rule of an operation; `None` for most."""
     return e.primitive.collective and e.primitive.collective.resolve
 
 
 def inlines(e: Equation) -> bool:
-    """True for a call of a function in which something is asked: it is written out."""
+    """True for a call of a function with such operations, which is inlined."""
     return is_call(e) and any(map(asks, subjaxprs(e.params)))
 
 
 def is_call(e: Equation) -> bool:
-    """True of the call of a function, which may be written out."""
+    """True for the call of a function that may be inlined."""
     return e.primitive.inside is not None and e.primitive.inside.inlinable
 
 
 @derived
 def asks(jaxpr: Jaxpr) -> bool:
-    """True if a program has operations that ask what varies, in functions that it calls or maps
-    too."""
+    """True if a program, or a function that it calls or maps, has operations to resolve."""
     for e in jaxpr.equations:
         inside = subjaxprs(e.params)
         if asks_itself(e) and e.primitive.effects is None:
@@ -91,7 +90,8 @@ def asks(jaxpr: Jaxpr) -> bool:
 
 
 def inline(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
-    """Runs a program under the current trace; calls of functions that ask are written out."""
+    """Runs a program under the current trace, and inlines calls of functions with operations to
+    resolve."""
     env: dict[Any, Any] = dict(zip(jaxpr.invars, args, strict=True))
     for e in jaxpr.equations:
         inputs = [env[v] if type(v) is Var else v for v in e.inputs]

@@ -1,7 +1,6 @@
-"""A map over devices as a program for one: the parts of all devices are stacked, and mapped by
-`vmap`'s rules. `debug_nans` runs it operation by operation.
+"""Runs a map over devices on one device: stacks the devices' parts and maps by `vmap`'s rules.
 
-Knows specs; knows no devices.
+`debug_nans` uses this to run a map operation by operation.
 """
 
 import math
@@ -28,10 +27,10 @@ def shard_map_as_vmap(
     out_specs: Sequence[Spec],
     axes: MappedAxes,
 ) -> Jaxpr:
-    """The program of whole arrays that a map over devices is; see `higher_order/shard_map.py`.
+    """A map over devices as a program of whole arrays; see `higher_order/shard_map.py`.
 
     Args:
-      avals: of the whole arguments.
+      avals: the avals of the whole arguments.
     """
     flags = [[any(name in part for part in spec) for spec in in_specs] for name, _, _ in axes]
 
@@ -50,37 +49,37 @@ def shard_map_as_vmap(
 
 
 def axes_in_front(x: Value, spec: Spec, axes: MappedAxes) -> Value:
-    """An array with the axes that divide it in front, in the order of the map's."""
+    """The array with the axes that divide it in front, in the order of the map's axes."""
     sizes = {name: size for name, _, size in axes}
     shape: list[int] = []
     places: dict[Any, int] = {}
-    rest = []
+    remaining = []
     for n, part in zip(x.shape, spec, strict=True):
         for name in part:
             places[name] = len(shape)
             shape.append(sizes[name])
-        rest.append(len(shape))
+        remaining.append(len(shape))
         shape.append(n // math.prod(sizes[name] for name in part))
     front = [places[name] for name, _, _ in axes if name in places]
-    return transpose(reshape(x, shape=tuple(shape)), permutation=(*front, *rest))
+    return transpose(reshape(x, shape=tuple(shape)), permutation=(*front, *remaining))
 
 
 def axes_in_place(x: Value, spec: Spec, axes: MappedAxes) -> Value:
-    """The reverse, for a result with all axes in front; along those that the spec doesn't mention,
-    the first part is taken."""
+    """The reverse of `axes_in_front`, for a result with all axes in front. Along axes that the spec
+    does not mention, the first part is taken."""
     named = [name for part in spec for name in part]
-    kept: list[Any] = []
+    index: list[Any] = []
     for name, _, _ in axes:
         if name in named:
-            kept.append(name)
+            index.append(name)
         else:  # bring it to the front, and take the first
-            at = len(kept)
+            at = len(index)
             x = first(transpose(x, permutation=(at, *[i for i in range(x.ndim) if i != at])))
-    count = len(kept)
+    count = len(index)
     order: list[int] = []
     shape: list[int] = []
     sizes = {name: size for name, _, size in axes}
     for axis, part in enumerate(spec):
-        order += [*[kept.index(name) for name in part], count + axis]
+        order += [*[index.index(name) for name in part], count + axis]
         shape.append(x.shape[count + axis] * math.prod(sizes[name] for name in part))
     return reshape(transpose(x, permutation=tuple(order)), shape=tuple(shape))

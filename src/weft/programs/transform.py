@@ -1,8 +1,7 @@
-"""Programs transformed, by the interpreters: the result is kept on the program it comes from.
+"""Transforms programs with the interpreters; each result is kept on the program it comes from.
 
-The rules of higher-order primitives share these functions. The programs that come in have no
-constants; those that go out may have (`Jaxpr.without_consts` makes them inputs). Knows the
-interpreters; knows no higher-order primitive.
+The rules of higher-order primitives share these functions. Programs that come in have no constants;
+programs that go out may have some (`Jaxpr.without_consts` makes them inputs).
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +34,7 @@ T = TypeVar("T")
 def jvp_jaxpr(
     jaxpr: Jaxpr, mask: Sequence[bool], wanted: Sequence[bool] = ()
 ) -> tuple[Jaxpr, Mask]:
-    """(primals, tangents of the active) -> (outputs, tangents of those that have one).
+    """(primals, active tangents) -> (outputs, the tangents of outputs that have one).
 
     Args:
       wanted: outputs that get a tangent even if it is zero.
@@ -60,7 +59,7 @@ def stage_pushed(
     mask: Mask,
     name: str,
 ) -> tuple[Jaxpr, Mask]:
-    """(primals, tangents of the active) -> (outputs, tangents that aren't zero), with their mask.
+    """(primals, active tangents) -> (outputs, nonzero tangents), with the mask of the tangents.
 
     Args:
       pushed: (primals, tangents or `None`) -> (outputs, tangents or `None`).
@@ -78,7 +77,7 @@ def stage_pushed(
 def linearize_jaxpr(jaxpr: Jaxpr, mask: Sequence[bool]) -> tuple[Jaxpr, Jaxpr, Mask]:
     """Two programs: inputs -> (outputs, residuals), and (residuals, tangents) -> output tangents.
 
-    No residual comes twice, and none that the second doesn't need.
+    Each residual occurs once, and the second program needs all of them.
     """
     return _linearize_jaxpr(jaxpr, tuple(mask))
 
@@ -89,10 +88,10 @@ def _linearize_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Jaxpr, Mask]:
         outs, linear = linearize(lambda *xs: run(jaxpr, xs, current.trace), args, mask=mask)
         return [*outs, *residuals_of(linear)], linear
 
-    whole, linear = stage_with_aux(forward, jaxpr.in_avals, name=jaxpr.name)
+    primal_program, linear = stage_with_aux(forward, jaxpr.in_avals, name=jaxpr.name)
     out_mask = tuple([o is not None for o in linear.outputs])
     n_outs = len(jaxpr.outvars)
-    outs, residuals = whole.outvars[:n_outs], whole.outvars[n_outs:]
+    outs, residuals = primal_program.outvars[:n_outs], primal_program.outvars[n_outs:]
     distinct, order = without_repeats(residuals)
 
     def push(*args: Value) -> list[Value]:
@@ -107,11 +106,13 @@ def _linearize_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Jaxpr, Mask]:
     equations = live_equations(linear_jaxpr.equations, needed)
     dead = [v not in needed for v in invars[: len(distinct)]]
     if True not in dead:
-        return whole.replace(outvars=[*outs, *distinct]), linear_jaxpr, out_mask
-    # tangents that no output depends on leave nothing behind
-    whole = without_dead_code(whole.replace(outvars=[*outs, *inactive(distinct, dead)]))[0]
+        return primal_program.replace(outvars=[*outs, *distinct]), linear_jaxpr, out_mask
+    # tangents that no output depends on need no residuals
+    primal_program = without_dead_code(
+        primal_program.replace(outvars=[*outs, *inactive(distinct, dead)])
+    )[0]
     invars = (*inactive(invars[: len(distinct)], dead), *invars[len(distinct) :])
-    return whole, linear_jaxpr.replace(invars=invars, equations=equations), out_mask
+    return primal_program, linear_jaxpr.replace(invars=invars, equations=equations), out_mask
 
 
 def residuals_of(linear: LinearMap) -> list[Value]:
@@ -120,7 +121,7 @@ def residuals_of(linear: LinearMap) -> list[Value]:
 
 
 def use_residuals(linear: LinearMap, residuals: Sequence[Value]) -> None:
-    """Puts other values in the place of the residuals on the tape."""
+    """Replaces the residuals on the tape."""
     start = 0
     for node in linear.tape:
         end = start + len(node.residuals)
@@ -131,13 +132,13 @@ def use_residuals(linear: LinearMap, residuals: Sequence[Value]) -> None:
 def transpose_jaxpr(
     jaxpr: Jaxpr, linear: Sequence[bool], known: Sequence[bool], wanted: Sequence[bool] = ()
 ) -> tuple[Jaxpr, Mask]:
-    """(inputs that aren't linear, given cotangents) -> cotangents that aren't zero.
+    """(nonlinear inputs, given cotangents) -> nonzero cotangents.
 
     Args:
-      linear: which inputs are linear.
-      known: which outputs have a cotangent.
-      wanted: inputs that get a cotangent even if it is zero.
-    Returns: the program, and which of all inputs get a cotangent.
+      linear: a mask of the linear inputs.
+      known: a mask of the outputs that have a cotangent.
+      wanted: a mask of the inputs that get a cotangent even if it is zero.
+    Returns: the program, and a mask of the inputs that get a cotangent.
     """
     transposed, there = _transpose_jaxpr(jaxpr, tuple(linear), tuple(known))
     return instantiate_zeros(transposed, 0, there, wanted, jaxpr.in_avals)
@@ -170,11 +171,11 @@ def batch_jaxpr(jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis) -> Jaxpr:
 def batch_partly(
     jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis, wanted: Sequence[bool] = ()
 ) -> tuple[Jaxpr, Mask]:
-    """The program mapped over axis 0 of the batched inputs; outputs are batched if need be.
+    """The program mapped over axis 0 of the batched inputs; only dependent outputs are batched.
 
     Args:
-      wanted: outputs that are batched even if they are the same for all.
-    Returns: the program, and which outputs are batched.
+      wanted: outputs that are batched even if they are the same for the whole batch.
+    Returns: the program, and a mask of the batched outputs.
     """
     if axis.name is not None and axis.name not in named_axes(jaxpr):
         axis = axis.unnamed()
@@ -205,28 +206,28 @@ def _batch_jaxpr(jaxpr: Jaxpr, batched: Mask, axis: Axis, wanted: Mask) -> tuple
 
 
 def depends(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> Mask:
-    """The outputs that depend on the inputs in `mask`, as a mask.
+    """A mask of the outputs that depend on the inputs in `mask`.
 
     Args:
-      inexact: only dependence through values that have derivatives counts.
+      inexact: count only dependence through values that have derivatives.
     """
     return _depends(jaxpr, tuple(mask), inexact)
 
 
 @derived
 def _depends(jaxpr: Jaxpr, mask: Mask, inexact: bool) -> Mask:
-    found = dependents(jaxpr, mask, inexact)
-    return tuple(type(v) is Var and v in found for v in jaxpr.outvars)
+    variables = dependents(jaxpr, mask, inexact)
+    return tuple(type(v) is Var and v in variables for v in jaxpr.outvars)
 
 
 def carry_fixpoint(
     mask: Sequence[bool], begin: int, count: int, out_mask_of: Callable[[Mask], Sequence[bool]]
 ) -> Mask:
-    """The mask of a loop body's inputs in which a carry is set if it ever will be.
+    """The mask of a loop body's inputs, in which a carry is set if it is ever set.
 
     Args:
-      mask: of all inputs; the carry are `count` of them from `begin` on.
-      out_mask_of: from such a mask to that of the outputs; the carry come first.
+      mask: for all inputs; the carry are `count` of them from number `begin` on.
+      out_mask_of: the outputs' mask for such a mask; the carry come first.
     """
     mask = tuple(mask)
     while True:
@@ -243,26 +244,26 @@ def transformed_at_fixpoint(
     reach: Callable[[Mask], Sequence[bool]],
     transform: Callable[[Mask], R],
 ) -> tuple[Mask, R]:
-    """As `carry_fixpoint`, where the exact answer costs a transformation of the body.
+    """Like `carry_fixpoint`, if an exact answer takes a transformation of the body.
 
     Args:
-      reach: a cheap guess at the outputs' mask, rarely too small: dependence.
+      reach: a cheap guess at the outputs' mask (dependence), which is rarely too small. With it one
+        transformation is enough in nearly all cases.
       transform: returns a tuple that ends in the outputs' mask.
     Returns: the mask, and the result of `transform` for it. A carry set in the mask may be unset in
-      the outputs' mask; never the reverse.
-
-    Beginning with the guess makes it one transformation in nearly all cases.
+    the
+      outputs' mask, never the reverse.
     """
     start = tuple(mask[begin : begin + count])
     mask = carry_fixpoint(mask, begin, count, reach)
     grown = False
     while True:
-        found = transform(mask)
+        transformed = transform(mask)
         carry = mask[begin : begin + count]
-        exact = either(start, found[-1][:count])
+        exact = either(start, transformed[-1][:count])
         wider = either(carry, exact)
         if exact == carry or (grown and wider == carry):
-            return mask, found
+            return mask, transformed
         grown = grown or wider != carry
         mask = (*mask[:begin], *(wider if grown else exact), *mask[begin + count :])
 
@@ -278,11 +279,11 @@ def either(a: Sequence[bool], b: Sequence[bool]) -> Mask:
 def instantiate_zeros(
     jaxpr: Jaxpr, start: int, there: Mask, wanted: Sequence[bool], avals: Sequence[Aval]
 ) -> tuple[Jaxpr, Mask]:
-    """The program with zeros for wanted outputs that it doesn't have.
+    """The program with zeros for wanted outputs that it lacks.
 
     Args:
-      there: which of `avals` the outputs from `start` on are.
-      wanted: which to add.
+      there: a mask of `avals`: those that the outputs from number `start` on are.
+      wanted: a mask of the avals to have.
     """
     if not wanted or either(there, wanted) == there:
         return jaxpr, there
@@ -297,17 +298,17 @@ def instantiate_zeros(
 
 
 def nonzero(items: Sequence[T | None]) -> list[T]:
-    """The items that aren't `None`: tangents or cotangents that aren't zero."""
+    """The items that are not `None`: nonzero tangents or cotangents."""
     return [x for x in items if x is not None]
 
 
 def not_linear(args: Sequence[Value | Aval]) -> list[Value]:
-    """The arguments of a transpose rule that are values: it is not linear in them."""
+    """The arguments of a transpose rule that are values, not linear arguments."""
     return [a for a in args if not isinstance(a, Aval)]
 
 
 def without_repeats(atoms: Sequence[Any]) -> tuple[list[Any], list[int]]:
-    """The atoms once each, and where among them each is."""
+    """The distinct atoms, and the position of each atom among them."""
     places: dict[Any, int] = {}
     distinct: list[Any] = []
     order = []
@@ -320,17 +321,17 @@ def without_repeats(atoms: Sequence[Any]) -> tuple[list[Any], list[int]]:
     return distinct, order
 
 
-# --- now ---
+# --- running programs ---
 
 
 @derived
 def prepared(jaxpr: Jaxpr) -> PreparedProgram:
-    """A program that is run often."""
+    """A program prepared to run often."""
     return PreparedProgram(jaxpr)
 
 
 def run_now(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
-    """Applies a program to arrays: by NumPy where it is the faster one for all, else compiled."""
+    """Applies a program to arrays: by NumPy if that is faster for all of it, else compiled."""
     program = prepared(jaxpr)
     if program.planned().kernel is not None and all([a.type is a.aval for a in args]):
         return program.run(args, current.base)

@@ -1,14 +1,12 @@
-"""Divergence analysis: the branches and loops of a program in which devices of a mesh may diverge.
+"""Divergence analysis: finds the branches and loops in which the devices of a mesh may diverge.
 
-Each device takes its own way through branches and loops. Where a collective is inside one, or a map
-over further devices, all of them have to come to it: those that do would wait for the others for
-ever. So where the index of a branch may differ among devices that communicate in it, all branches
-are computed and one is selected; and such a loop goes on until it has ended on all of them, as
-under `vmap`.
+Each device takes its own path through branches and loops. If a branch contains a collective, or a
+map over further devices, all devices must reach it, or those that do wait forever. So where the
+index of a branch may differ among devices that communicate in it, all branches are computed and one
+is selected, and a loop continues until it has ended on all of them, as under `vmap`.
 
-A program is changed when it is lowered. The analysis follows, for each value, the set of the mesh's
-axes along which it varies. Knows the rules `vary` and `keep_uniform` of higher-order primitives;
-knows none of them.
+A program is changed when it is lowered. The analysis follows, for each value, the set of mesh axes
+along which it varies. Higher-order primitives take part by their rules `vary` and `keep_uniform`.
 """
 
 from collections.abc import Sequence
@@ -23,7 +21,7 @@ MappedAxes = Sequence[tuple[Any, Any, int]]  # (the mesh's axis, the name that i
 
 
 class Hidden:
-    """The name of an axis that can't be referred to by the one it was given."""
+    """An axis name that collectives inside cannot use, since the map renamed the axis."""
 
     __slots__ = ("axis",)
 
@@ -57,17 +55,17 @@ class Scope(NamedTuple):
 
     def enter(self, axes: MappedAxes) -> "Scope":
         """The scope inside a map over `axes`."""
-        own = {name: axis for axis, name, _ in axes}
-        names = {**dict(self.names), **own}
-        return Scope(tuple(names.items()), self.entered.union(own.values()))
+        new_names = {name: axis for axis, name, _ in axes}
+        names = {**dict(self.names), **new_names}
+        return Scope(tuple(names.items()), self.entered.union(new_names.values()))
 
     def axes(self, names: Sequence[object]) -> VaryingAxes:
-        """The mesh's axes that names stand for."""
-        known = dict(self.names)
-        return frozenset(known[name] for name in names)
+        """The mesh axes that the names stand for."""
+        mesh_axes = dict(self.names)
+        return frozenset(mesh_axes[name] for name in names)
 
     def name(self, axis: object) -> Any:
-        """The name by which collectives refer to an axis of the mesh."""
+        """The name by which collectives refer to a mesh axis."""
         for name, meant in self.names:
             if meant == axis:
                 return name
@@ -78,8 +76,8 @@ class Divergence:
     """The analysis of one program for the devices of a mesh.
 
     Args:
-      sizes: of the mesh's axes.
-      scope: the maps over devices around the programs that the methods are called with.
+      sizes: the sizes of the mesh's axes.
+      scope: the maps over devices around the programs that the methods get.
     """
 
     def __init__(self, sizes: dict[Any, int], scope: Scope) -> None:
@@ -115,9 +113,9 @@ class Divergence:
         collective, effects = primitive.collective, primitive.effects
         if collective is not None and collective.rule is not None:
             params = dict(e.params)
-            own = self.scope.axes(params["axes"])
+            named = self.scope.axes(params["axes"])
             equal = collective.equal_results and params["groups"] is None
-            return [every - own if equal else every | own]
+            return [every - named if equal else every | named]
         acts = effects is not None and effects.acts
         return [every | self.scope.entered if acts else every] * len(e.outvars)
 
@@ -126,25 +124,25 @@ class Divergence:
     def communication(self, jaxpr: Jaxpr) -> VaryingAxes:
         """The axes along which devices communicate in a program."""
         key = jaxpr, self.scope
-        found = self._communication.get(key)
-        if found is None:
-            found = UNIFORM
+        axes = self._communication.get(key)
+        if axes is None:
+            axes = UNIFORM
             for e in jaxpr.equations:
                 collective = e.primitive.collective
                 if collective is None or not collective.communicates:
-                    found = found.union(*map(self.communication, subjaxprs(e.params)))
+                    axes = axes.union(*map(self.communication, subjaxprs(e.params)))
                 elif collective.rule is not None:
-                    found |= self.scope.axes(dict(e.params)["axes"])
+                    axes |= self.scope.axes(dict(e.params)["axes"])
                 else:
-                    found = self.everywhere  # XLA moves parts between any devices
-            self._communication[key] = found
-        return found
+                    axes = self.everywhere  # XLA moves parts between any devices
+            self._communication[key] = axes
+        return axes
 
     def diverging(self, e: Equation, varies: VaryingAxes, jaxprs: Sequence[Jaxpr]) -> VaryingAxes:
         """The axes along which devices that communicate in `jaxprs` would diverge.
 
         Args:
-          varies: the axes along which the choice of `e` varies: its index, its condition.
+          varies: the axes along which the index or condition of `e` varies.
         """
         if not varies:
             return UNIFORM
@@ -162,7 +160,7 @@ class Divergence:
     # --- the program ---
 
     def keep_uniform(self, jaxpr: Jaxpr, ins: Sequence[VaryingAxes]) -> Jaxpr:
-        """A program that computes the same, in which devices that communicate don't diverge."""
+        """An equivalent program in which devices that communicate do not diverge."""
         env = Env(jaxpr, ins)
         equations = []
         for e in jaxpr.equations:
@@ -179,7 +177,7 @@ class Divergence:
 
 
 class Env(dict[Var, VaryingAxes]):
-    """The axes along which variables vary; constants don't."""
+    """The axes along which variables vary; constants do not."""
 
     def __init__(self, jaxpr: Jaxpr, ins: Sequence[VaryingAxes]) -> None:
         super().__init__(zip(jaxpr.invars, ins, strict=True))
@@ -191,7 +189,7 @@ class Env(dict[Var, VaryingAxes]):
 
 
 def with_jaxprs(e: Equation, **jaxprs: object) -> Equation:
-    """The equation with other programs in it; itself if they are the same."""
+    """The equation with other programs inside; itself if they are the same."""
     params = dict(e.params)
     if all(new is params[name] for name, new in jaxprs.items()):
         return e

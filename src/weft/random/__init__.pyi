@@ -1,13 +1,16 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
+from .ball import ball as ball
+from .beta import beta as beta, dirichlet as dirichlet
+from .binomial import binomial as binomial, multinomial as multinomial
+from .categorical import categorical as categorical
+from .choice import choice as choice
 from .continuous import (
     cauchy as cauchy,
     double_sided_maxwell as double_sided_maxwell,
     exponential as exponential,
-    geometric as geometric,
     gumbel as gumbel,
     laplace as laplace,
     logistic as logistic,
-    lognormal as lognormal,
     maxwell as maxwell,
     pareto as pareto,
     rayleigh as rayleigh,
@@ -15,33 +18,10 @@ from .continuous import (
     wald as wald,
     weibull_min as weibull_min,
 )
-from .counts import binomial as binomial, multinomial as multinomial
-from .distributions import (
-    bernoulli as bernoulli,
-    normal as normal,
-    rademacher as rademacher,
-    randint as randint,
-    truncated_normal as truncated_normal,
-    uniform as uniform,
-)
-from .gammas import (
-    beta as beta,
-    chisquare as chisquare,
-    dirichlet as dirichlet,
-    f as f,
-    gamma as gamma,
-    loggamma as loggamma,
-    poisson as poisson,
-    t as t,
-)
-from .matrices import multivariate_normal as multivariate_normal, orthogonal as orthogonal
-from .orders import (
-    categorical as categorical,
-    choice as choice,
-    permutation as permutation,
-    shuffle as shuffle,
-)
-from .prng import (
+from .discrete import bernoulli as bernoulli, geometric as geometric, rademacher as rademacher
+from .gamma import chisquare as chisquare, f as f, gamma as gamma, loggamma as loggamma, t as t
+from .generalized_normal import generalized_normal as generalized_normal
+from .keys import (
     PRNGKey as PRNGKey,
     bits as bits,
     clone as clone,
@@ -53,4 +33,14 @@ from .prng import (
     split as split,
     wrap_key_data as wrap_key_data,
 )
-from .vectors import ball as ball, generalized_normal as generalized_normal
+from .normal import (
+    lognormal as lognormal,
+    multivariate_normal as multivariate_normal,
+    normal as normal,
+    truncated_normal as truncated_normal,
+)
+from .orthogonal import orthogonal as orthogonal
+from .permutation import permutation as permutation, shuffle as shuffle
+from .poisson import poisson as poisson
+from .randint import randint as randint
+from .uniform import uniform as uniform

@@ -1,5 +1,8 @@
-"""Samples of distributions with a formula for the inverse of their distribution function, or made
-of a few normal and uniform samples. Each is differentiable in its parameters.
+"""Continuous distributions with a closed form: cauchy, double_sided_maxwell, exponential, gumbel,
+laplace, logistic, maxwell, pareto, rayleigh, triangular, wald, weibull_min.
+
+A sample is the inverse of the distribution function at a uniform number, or is made of a few normal
+and uniform samples. Each is differentiable in its parameters.
 """
 
 import math
@@ -7,45 +10,33 @@ from typing import Any
 
 from .. import dtypes
 from ..core.array import Array, literal
-from ..core.aval import aval
 from ..core.source import located
-from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
-from ..numpy.creation import wanted_dtype
 from ..numpy.promotion import cast
 from ..primitives import (
     arithmetic,
-    bitwise,
     comparison,
+    error_functions,
     selection,
-    special,
     structural,
-    transcendental,
+    trigonometric,
 )
+from ..primitives.exponential import exp, log, log1p, pow_
 from ..transforms.custom_derivatives import custom_jvp
 from ..typing import ArrayLike, DTypeLike, ShapeLike
-from .distributions import (
-    between,
-    coarse_and_fine,
-    coins,
-    drawing_mode,
-    float_dtype,
-    gauss,
-    parameter,
-    sample_shape,
-    unit,
-)
-from .prng import one_key, sampler, several
+from .arguments import drawing_mode, sampler, with_parameters, without_parameters
+from .discrete import coins
+from .keys import several
+from .normal import gauss
+from .uniform import between, coarse_and_fine, unit
 
 __all__ = [
     "cauchy",
     "double_sided_maxwell",
     "exponential",
-    "geometric",
     "gumbel",
     "laplace",
     "logistic",
-    "lognormal",
     "maxwell",
     "pareto",
     "rayleigh",
@@ -54,34 +45,9 @@ __all__ = [
     "weibull_min",
 ]
 
-log, log1p, exp, pow_ = (
-    transcendental.log,
-    transcendental.log1p,
-    transcendental.exp,
-    transcendental.pow_,
-)
-
-
-def _plain(name: str, key: Any, shape: Any, dtype: Any) -> tuple[Any, dict[str, Any]]:
-    """The arguments of a distribution without parameters."""
-    return one_key(name, key), {
-        "shape": shape_tuple(name, shape),
-        "dtype": float_dtype(name, dtype),
-    }
-
-
-def with_parameters(
-    name: str, key: Any, shape: Any, dtype: Any, **given: Any
-) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a distribution with parameters."""
-    data, dtype = one_key(name, key), float_dtype(name, dtype)
-    parameters = {n: parameter(name, x, n, dtype) for n, x in given.items()}
-    shape = sample_shape(name, shape, **parameters)
-    return [data, *parameters.values()], {"shape": shape, "dtype": dtype}
-
 
 def _open_unit(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Uniform floats from the least normal number to 1, so that their logarithm is finite."""
+    """Uniform floats from the smallest normal number to 1, so that their logarithm is finite."""
     tiny = literal(float(dtypes.finfo(dtype).tiny), dtype)
     return between(key, tiny, literal(1.0, dtype), shape=shape, dtype=dtype)
 
@@ -103,7 +69,7 @@ def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None =
       >>> random.exponential(random.PRNGKey(0)).shape
       ()
     """
-    data, options = _plain("exponential", key, shape, dtype)
+    data, options = without_parameters("exponential", key, shape, dtype)
     return _exponential(data, **options)
 
 
@@ -123,15 +89,15 @@ def gumbel(
 
     Args:
       key, shape, dtype: as in `exponential`.
-      mode: "low", also by default, or "high", which draws two numbers for each sample: those of
-        float32 go up to 32, with "low" to 16.
+      mode: "low", the default, or "high", which draws two random numbers for each sample: float32
+        samples reach up to 32 with "high", and to 16 with "low".
     Returns: array of `shape`.
     Raises: as `exponential`. ValueError: `mode`.
     Example:
       >>> random.gumbel(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
-    data, options = _plain("gumbel", key, shape, dtype)
+    data, options = without_parameters("gumbel", key, shape, dtype)
     return gumbels(data, **options, mode=drawing_mode("gumbel", mode))
 
 
@@ -140,7 +106,7 @@ def gumbels(key: Any, *, shape: tuple[int, ...], dtype: Any, mode: str = "low") 
     """Gumbel samples."""
     if mode == "low":
         return -log(-log(_open_unit(key, shape, dtype)))
-    # near 0, which becomes the large samples, floats have room for the fine digits
+    # numbers near 0 become the large samples; there floats have room for the fine digits
     coarse, fine = coarse_and_fine(key, shape, dtype)
     tiny = literal(float(dtypes.finfo(dtype).tiny), dtype)
     upper = comparison.ge(coarse, literal(0.5, dtype))  # a sum there might be rounded to 1
@@ -157,7 +123,7 @@ def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
       >>> random.laplace(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
-    data, options = _plain("laplace", key, shape, dtype)
+    data, options = without_parameters("laplace", key, shape, dtype)
     return _laplace(data, **options)
 
 
@@ -178,7 +144,7 @@ def logistic(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = No
       >>> random.logistic(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
-    data, options = _plain("logistic", key, shape, dtype)
+    data, options = without_parameters("logistic", key, shape, dtype)
     return _logistic(data, **options)
 
 
@@ -198,7 +164,7 @@ def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
       >>> random.cauchy(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
-    data, options = _plain("cauchy", key, shape, dtype)
+    data, options = without_parameters("cauchy", key, shape, dtype)
     return _cauchy(data, **options)
 
 
@@ -206,7 +172,7 @@ def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
 def _cauchy(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     low = literal(float(dtypes.finfo(dtype).eps), dtype)
     u = between(key, low, literal(1.0, dtype), shape=shape, dtype=dtype)
-    return transcendental.tan((u - 0.5) * math.pi)
+    return trigonometric.tan((u - 0.5) * math.pi)
 
 
 @located
@@ -219,7 +185,7 @@ def maxwell(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
       >>> random.maxwell(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
-    data, options = _plain("maxwell", key, shape, dtype)
+    data, options = without_parameters("maxwell", key, shape, dtype)
     return _maxwell(data, **options)
 
 
@@ -240,12 +206,12 @@ def double_sided_maxwell(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Samples of a Maxwell distribution mirrored at its location: ± scale · maxwell + loc.
+    """Samples of the Maxwell distribution, mirrored at its location: ± scale · maxwell + loc.
 
     Args:
       key: a key.
       loc, scale: the parameters, which broadcast together.
-      shape: of the samples for each element of the parameters: axes in front of the parameters'.
+      shape: the shape of the samples for each element of the parameters, in front of their axes.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape` followed by the shape of the parameters.
     Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit together.
@@ -282,7 +248,7 @@ def weibull_min(
     Args:
       key: a key.
       scale, concentration: the parameters, which broadcast to `shape`.
-      shape: the shape of the result; by default what the parameters broadcast to.
+      shape: the shape of the result; by default the shape to which the parameters broadcast.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape`.
     Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit the shape.
@@ -316,7 +282,7 @@ def pareto(
     Args:
       key: a key.
       b: the exponent, positive, which broadcasts to `shape`.
-      shape: the shape of the result; that of the parameters by default.
+      shape: the shape of the result; by default the shape of the parameters.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape`.
     Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit the shape.
@@ -356,30 +322,6 @@ def rayleigh(
 def _rayleigh(key: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     u = _open_unit(key, shape, dtype)
     return arithmetic.sqrt(log(u) * -2.0) * scale
-
-
-@located
-def lognormal(
-    key: ArrayLike,
-    sigma: ArrayLike = 1.0,
-    shape: ShapeLike | None = None,
-    dtype: DTypeLike | None = None,
-) -> Array:
-    """Lognormal samples: exp(sigma · normal).
-
-    Args: as in `pareto`; `sigma` is the standard deviation of the logarithm.
-    Returns: array of `shape`.
-    Example:
-      >>> random.lognormal(random.PRNGKey(0), 0.5, (3,)).shape
-      (3,)
-    """
-    args, options = with_parameters("lognormal", key, shape, dtype, sigma=sigma)
-    return _lognormal(*args, **options)
-
-
-@sampler
-def _lognormal(key: Any, sigma: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    return exp(gauss(key, shape=shape, dtype=dtype) * sigma)
 
 
 @located
@@ -423,7 +365,7 @@ def wald(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Wald (inverse Gaussian) samples of a mean, and scale 1.
+    """Wald (inverse Gaussian) samples with a given mean and scale 1.
 
     Args: as in `pareto`; `mean` is positive.
     Returns: array of `shape`.
@@ -463,66 +405,18 @@ def _(primals: Any, tangents: Any) -> Any:
 
 
 def mills_ratio(x: Any) -> Any:
-    """(1 - Φ(x)) / φ(x) of the normal distribution, for x >= 0.
+    """The Mills ratio (1 - Φ(x)) / φ(x) of the normal distribution, for x >= 0.
 
     Source: DLMF 7.12.1, the asymptotic series, where erfc is too small for the dtype.
     """
-    far = 30.0 if x.dtype == dtypes.float64 else 3.0 if x.dtype == dtypes.float16 else 12.0
-    large = comparison.gt(x, literal(far, x.dtype))
-    near = selection.where(large, literal(1.0, x.dtype), x)
-    close = exp(near * near / 2.0) * special.erfc(near * math.sqrt(0.5)) * math.sqrt(math.pi / 2)
+    limit = 30.0 if x.dtype == dtypes.float64 else 3.0 if x.dtype == dtypes.float16 else 12.0
+    large = comparison.gt(x, literal(limit, x.dtype))
+    small = selection.where(large, literal(1.0, x.dtype), x)
+    close = (
+        exp(small * small / 2.0)
+        * error_functions.erfc(small * math.sqrt(0.5))
+        * math.sqrt(math.pi / 2)
+    )
     s = 1.0 / (x * x)
     series = (1.0 - s * (1.0 - s * (3.0 - s * (15.0 - s * 105.0)))) / x
     return selection.where(large, series, close)
-
-
-@located
-def geometric(
-    key: ArrayLike,
-    p: ArrayLike,
-    shape: ShapeLike | None = None,
-    dtype: DTypeLike | None = None,
-) -> Array:
-    """Geometric samples: how many trials up to the first success, each with probability p.
-
-    Args:
-      key: a key.
-      p: the probability, 0 < p <= 1, which broadcasts to `shape`.
-      shape: the shape of the result; that of p by default.
-      dtype: an integer dtype; int32 by default (int64 with x64 on).
-    Returns: array of `shape`, at least 1.
-    Raises: TypeError: not a key, or not an integer dtype. ValueError: p doesn't fit the shape.
-    Example:
-      >>> random.geometric(random.PRNGKey(0), 0.5, (3,)).dtype
-      dtype('int32')
-    """
-    wanted = wanted_dtype("geometric", dtype)
-    wanted = dtypes.default_int() if wanted is None else wanted
-    if not dtypes.is_integer(wanted):
-        raise ShapeError(f"geometric: dtype must be an integer dtype; got {wanted}")
-    args, options = with_parameters("geometric", key, shape, None, p=p)
-    return _geometric(*args, **options, wanted=wanted)
-
-
-@sampler
-def _geometric(key: Any, p: Any, *, shape: tuple[int, ...], dtype: Any, wanted: Any) -> Any:
-    """1 and the largest k with (1 - p)**k >= u, whose bits are found from the highest one on.
-
-    Products alone, in double precision: NumPy and each of XLA's programs round them alike, so that
-    the integers are the same everywhere, which quotients of logarithms are not.
-    """
-    u = unit(key, shape=shape, dtype=dtype)
-    least = 2.0 ** -int(dtypes.finfo(dtype).nmant + 1)  # the powers pass it before they underflow
-    u = cast(arithmetic.max_(u, literal(least, dtype)), dtypes.float64)
-    most = int(dtypes.iinfo(wanted).max)
-    one = literal(1.0, dtypes.float64)
-    powers = [arithmetic.sub(one, cast(p, dtypes.float64))]
-    while len(powers) < most.bit_length():
-        powers.append(arithmetic.mul(powers[-1], powers[-1]))
-    reached, count = structural.full(u.aval, 1.0), structural.zeros(aval(shape, wanted))
-    for bit, power in reversed([*enumerate(powers)]):
-        further = arithmetic.mul(reached, power)
-        fits = comparison.ge(further, u)
-        reached = selection.where(fits, further, reached)
-        count = selection.where(fits, bitwise.bitwise_or(count, literal(1 << bit, wanted)), count)
-    return structural.add(arithmetic.min_(count, literal(most - 1, wanted)), literal(1, wanted))

@@ -1,7 +1,8 @@
-"""The kinds of generators: what each makes of seeds, keys and counters.
+"""The bit generators behind keys: Threefry-2x32, `rbg` (Philox) and `unsafe_rbg`, each with its
+way to seed, split and fold in.
 
-Inside weft.random a key of Threefry is its two words, a uint32[2] array, and one of another kind is
-a typed key, whose dtype says which. Knows nothing of distributions.
+Inside weft.random a key of Threefry is its two words, a uint32[2] array. A key of another generator
+is a typed key, and its dtype says which generator it belongs to.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from ..core.aval import aval
 from ..core.trace import current
 from ..core.value import Value
 from ..extended_dtypes import KEY, RBG, UNSAFE_RBG
-from ..primitives import bitwise, keys, random_bits, slicing, structural
+from ..primitives import bitwise, prng_keys, random_bits, slicing, structural
 from ..primitives.bit_generators import rng_bit_generator
 
 _WORD = dtypes.uint32
@@ -74,7 +75,7 @@ def two_words(data: Any) -> list[Any]:
 
 
 def threefry_split(words: Any, shape: tuple[int, ...]) -> Any:
-    """New keys of Threefry, by the stream that the switch chooses."""
+    """New keys of Threefry; the switch `threefry_partitionable` selects the stream."""
     if thread.threefry_partitionable:
         size = int(np.prod(shape, dtype=np.int64))
         counters = Array(np.arange(size, dtype=_WORD).reshape(shape), aval(shape, _WORD))
@@ -110,21 +111,23 @@ def philox(words: Any, shape: tuple[int, ...], width: int) -> Any:
     return bits
 
 
-_BURST = 10  # keys that `unsafe_rbg` makes for each one that it takes
+_KEY_STRIDE = 10  # `unsafe_rbg` takes every tenth key of the ones that it makes
 
 
 def _unsafe_split(words: Any, shape: tuple[int, ...]) -> Any:
     size = int(np.prod(shape, dtype=np.int64))
-    made = philox(words, (_BURST * size, 4), 32)
-    some = slicing.slice_(made, start=(0, 0), limit=(max(_BURST * size, 0), 4), strides=(_BURST, 1))
+    made = philox(words, (_KEY_STRIDE * size, 4), 32)
+    some = slicing.slice_(
+        made, start=(0, 0), limit=(max(_KEY_STRIDE * size, 0), 4), strides=(_KEY_STRIDE, 1)
+    )
     return structural.reshape(some, shape=(*shape, 4))
 
 
 def _unsafe_fold_in(words: Any, number: Any) -> Any:
     zero = Array(_WORD.type(0), aval((), _WORD))
     seed = pair(zero, number)
-    made = philox(slicing.concatenate(seed, seed, dimension=0), (_BURST, 4), 32)
-    last = slicing.slice_(made, start=(_BURST - 1, 0), limit=(_BURST, 4), strides=(1, 1))
+    made = philox(slicing.concatenate(seed, seed, dimension=0), (_KEY_STRIDE, 4), 32)
+    last = slicing.slice_(made, start=(_KEY_STRIDE - 1, 0), limit=(_KEY_STRIDE, 4), strides=(1, 1))
     return bitwise.bitwise_xor(words, structural.reshape(last, shape=(4,)))
 
 
@@ -143,16 +146,16 @@ _BY_DTYPE = {g.dtype: g for g in GENERATORS.values()}
 
 
 def named(name: str, impl: Any) -> Generator:
-    """The generator that an argument `impl` names: by its name, or the dtype of its keys."""
+    """The generator for an argument `impl`: a name, or the dtype of keys."""
     if impl is None:
         return GENERATORS[thread.default_prng_impl]
-    found = GENERATORS.get(impl) if isinstance(impl, str) else _BY_DTYPE.get(impl)
-    if found is None:
+    generator = GENERATORS.get(impl) if isinstance(impl, str) else _BY_DTYPE.get(impl)
+    if generator is None:
         raise ValueError(
             f"{name}: impl must be 'threefry2x32', 'rbg', 'unsafe_rbg' or None; got {impl!r}\n"
             "  fix: leave it out"
         )
-    return found
+    return generator
 
 
 def of_dtype(dtype: Any) -> Generator:
@@ -166,13 +169,13 @@ def is_typed(key: Any) -> bool:
 
 
 def wrapped(data: Any, generator: Generator) -> Any:
-    """The typed keys of an array of words."""
+    """The typed keys that have these words."""
     dtype = generator.dtype
     return current.trace.bind(
-        keys.random_wrap, (data,), (("dtype", dtype),), aval(data.shape[:-1], dtype)
+        prng_keys.random_wrap, (data,), (("dtype", dtype),), aval(data.shape[:-1], dtype)
     )
 
 
 def seeded(words: Any, generator: Generator) -> Any:
-    """The words of the key of a seed, whose upper and lower half these two words are."""
+    """The words of the key for a seed, given as its upper and lower word."""
     return words if generator.words == 2 else slicing.concatenate(words, words, dimension=0)

@@ -1,4 +1,4 @@
-"""The only package that talks to XLA: devices, buffers, executables.
+"""The only package that talks to XLA: devices, buffers and executables.
 
 Importing it does not import jaxlib; the first function that needs a device does.
 """

@@ -1,4 +1,4 @@
-"""Moves arrays to devices, between them and back. Knows NumPy arrays, not what they mean."""
+"""Buffers: moves NumPy arrays to devices, between devices, and back."""
 
 import ctypes
 import math
@@ -31,7 +31,7 @@ def put(host: np.ndarray[Any, Any], device: Device, *, alias: bool = False) -> R
     """Copies a NumPy array (any strides, any byte order) to a device.
 
     Args:
-      alias: the array will not be written to any more: its memory may be used in place.
+      alias: True if nobody writes to the array any more, so that its memory may be used in place.
     Raises: TypeError: XLA has no such dtype.
     """
     if process.forked:
@@ -124,7 +124,7 @@ def _to_host_otherwise(
     return host
 
 
-# --- reading without the help of jaxlib 0.10 ---
+# --- reading dtypes that jaxlib 0.10 cannot export ---
 
 _PACKED = {
     "int2": ("i2", "i8"),
@@ -133,7 +133,7 @@ _PACKED = {
     "uint4": ("ui4", "ui8"),
     "float4_e2m1fn": ("f4E2M1FN", "f32"),
 }
-"""Dtypes with several elements a byte on the device: as what they are converted to be read."""
+"""Dtypes with several elements in a byte on the device, and the dtypes in which they are read."""
 
 _unpackers: dict[Any, Executable] = {}
 _unpackers_lock = threading.Lock()
@@ -213,13 +213,13 @@ def block_all_until_ready(buffers: Sequence[RawBuffer]) -> None:
             versions.load().xla.batched_block_until_ready(buffers)
             return
         except RuntimeError:
-            pass  # which of them it was: see below
+            pass  # finds out which of them failed
     for buffer in buffers:
         block_until_ready(buffer)
 
 
 def is_ready(buffer: RawBuffer) -> bool:
-    """True if the buffer has been computed, or its computation has failed."""
+    """True if the computation of the buffer has ended or failed."""
     if buffer.is_deleted():  # jaxlib 0.10 would end the process with a segmentation fault
         raise DeletedArrayError(DELETED)
     return bool(buffer.is_ready())
@@ -270,7 +270,7 @@ def unsafe_pointer(buffer: RawBuffer) -> int:
 
 
 def _require_ready(buffer: RawBuffer) -> None:
-    """In a forked child: buffers that are ready can be read; waiting for others would never end."""
+    """In a forked child, refuses buffers that are not ready: waiting for them would never end."""
     if not buffer.is_deleted() and not buffer.is_ready():
         raise fork_error()
 

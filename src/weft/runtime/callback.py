@@ -1,16 +1,17 @@
-"""Python functions that compiled programs on CPUs and GPUs call. Knows NumPy, and no tracing.
+"""Python functions that compiled programs call, on CPUs and GPUs.
 
 A program calls jaxlib's target for this, with the number of a function in the list that its
-executable was loaded with, and that lives as long as the executable:
+executable was loaded with. The list lives as long as the executable:
 
     %1 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%0) {api_version = 4 : i32,
            has_side_effect = true, backend_config = {index = 0 : ui64}}
            : (tensor<3xf32>) -> tensor<3xf32>
 
-(on a GPU `xla_ffi_python_gpu_callback`, which copies the arguments to the host and back.)
+(on a GPU `xla_ffi_python_gpu_callback`, which copies the arguments to the host and the results
+back.)
 
-The target gives a function its arguments as copies, which it may keep and must not write to, and
-checks nothing of what comes back: `guarded` does.
+The target passes the arguments as copies, which the function may keep and must not write to. The
+target does not check the results; `guarded` does.
 """
 
 import collections
@@ -40,11 +41,11 @@ class Callback(NamedTuple):
 
 
 class CallbackFailure(RuntimeError):
-    """The exception that XLA sees in the place of a callback's own: only its number."""
+    """The exception that XLA sees in place of a callback's own exception: only its number."""
 
 
 def guarded(callback: Callback) -> Callable[..., tuple[Any, ...]]:
-    """The function that XLA calls. Checks what comes back; keeps exceptions for `take_error`."""
+    """The function that XLA calls. It checks the results and keeps exceptions for `take_error`."""
     function, specs = callback.function, [(tuple(s), np.dtype(d)) for s, d in callback.outputs]
 
     def call(*args: object) -> tuple[Any, ...]:
@@ -79,7 +80,7 @@ in_group_callback = _InGroupCallback()
 """Its `now` is True while this thread is in a callback of a program for several devices."""
 
 
-class Together:
+class CallbackGroup:
     """The state that the callbacks of one program on several devices share: the first failure.
 
     XLA must not see an exception of theirs. It would take the device out of the program, and the
@@ -118,8 +119,8 @@ class Together:
 
 # --- floating point ---
 
-# XLA has the processor take subnormal numbers for zero while a program runs. NumPy doesn't, and
-# what it finds out meanwhile (numpy.finfo) it would believe for ever.
+# XLA lets the processor flush subnormal numbers to zero while a program runs. NumPy does not expect
+# that, and would keep what it computes meanwhile (numpy.finfo).
 try:
     _libm: Any = ctypes.PyDLL("libm.so.6")
     _libm.fegetenv.argtypes = _libm.fesetenv.argtypes = (ctypes.c_void_p,)
@@ -145,28 +146,29 @@ _failures: collections.OrderedDict[int, BaseException] = collections.OrderedDict
 _failures_lock = threading.Lock()
 _failure_numbers = itertools.count(1)
 _MARK = "weft callback failure "
-_KEPT = 64
+_MAX_FAILURES = 64
 
 
 def _keep(error: BaseException) -> int:
     number = next(_failure_numbers)
     with _failures_lock:
         _failures[number] = error
-        if len(_failures) > _KEPT:
+        if len(_failures) > _MAX_FAILURES:
             _failures.popitem(last=False)
     return number
 
 
 def take_error(failure: BaseException) -> BaseException | None:
-    """The exception in a callback that made a program fail, or `None`. Each is returned once.
+    """The exception in a callback that made a program fail, or `None`. Each exception is returned
+    once.
 
     Args:
       failure: XLA's error.
     """
     text = text_of(failure)
-    _, found, rest = text.partition(_MARK)
-    number, _, _ = rest.partition(";")
-    if found and number.isdigit():
+    _, marker, tail = text.partition(_MARK)
+    number, _, _ = tail.partition(";")
+    if marker and number.isdigit():
         with _failures_lock:
             return _failures.pop(int(number), None)
     # Ctrl-C that came between XLA and the first line of `call`

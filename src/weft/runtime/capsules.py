@@ -1,7 +1,7 @@
-"""DLPack capsules of NumPy arrays whose dtype NumPy's own capsules don't know: bfloat16, float8.
+"""DLPack capsules of NumPy arrays with dtypes that NumPy cannot export: bfloat16, float8.
 
-A capsule is made as one of unsigned integers of the same width, and then says what they are. Knows
-the layout of DLPack's structs (dlpack.h, version 1.1); knows nothing of XLA.
+A capsule is made for unsigned integers of the same width, and its dtype code is changed afterwards.
+Source: dlpack.h, version 1.1.
 """
 
 import ctypes
@@ -61,7 +61,7 @@ class _Versioned(ctypes.Structure):
 _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.restype = ctypes.c_int
 _is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
-# Of a prototype of our own: the attributes of `pythonapi`'s functions belong to all who use them.
+# A prototype of our own, because setting `argtypes` on `pythonapi`'s functions would affect others.
 _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
@@ -71,8 +71,8 @@ def _tensor_of(capsule: object) -> _Tensor:
     """The description of an array in a capsule, to be read or changed in place."""
     for name, kind in ((b"dltensor", _Tensor), (b"dltensor_versioned", _Versioned)):
         if _is_valid(capsule, name):
-            found: Any = kind.from_address(_get_pointer(capsule, name))
-            return found if kind is _Tensor else found.tensor
+            struct: Any = kind.from_address(_get_pointer(capsule, name))
+            return struct if kind is _Tensor else struct.tensor
     raise ValueError("from_dlpack: expected a DLPack capsule that nobody has read yet")
 
 
@@ -115,7 +115,7 @@ def exported(host: np.ndarray[Any, Any], options: dict[str, Any]) -> Any:
 
 
 def imported(capsule: object) -> np.ndarray[Any, Any] | None:
-    """The array in a capsule, if it is on the host and of one of `CODES`; otherwise `None`.
+    """The array in a capsule, if it is on the host and its dtype is in `CODES`; otherwise `None`.
 
     It shares the memory, and keeps the capsule, which frees the memory in the end.
     """

@@ -1,4 +1,4 @@
-"""Devices, and the XLA clients that own them, opened at first use. Knows no programs.
+"""Devices, and the XLA clients that own them, opened at first use.
 
 Private to this folder: `process`, and of a Device `raw device_list sharding transfer lib`.
 """
@@ -16,15 +16,16 @@ from ..core.source import located
 from . import plugins, versions
 from .failures import PlatformError, fork_error, text_of
 
-SPARE = 2  # CPU devices that nobody sees
+SPARE = 2  # hidden CPU devices
 
 
 def cpu_devices_wanted(lib: versions.Jaxlib) -> int:
-    """The number of devices that a CPU client is to have, the spare ones among them.
+    """The number of devices of a CPU client, including spare ones.
 
-    Before jaxlib 0.12, devices are threads of a pool: as many as cores, or as devices if these are
-    more. With all threads in callbacks of a program on all devices, a program that the callbacks
-    wait for would never begin. So several devices come with spare ones, for their threads.
+    Before jaxlib 0.12, devices are threads of a pool with one thread for each core, or for each
+    device if there are more devices. If all threads are in callbacks of a program on all devices, a
+    program that the callbacks wait for never starts. So several devices come with spare ones, for
+    their threads.
     """
     flag = re.search(r"xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
     count = config.cpu_devices
@@ -34,18 +35,18 @@ def cpu_devices_wanted(lib: versions.Jaxlib) -> int:
 
 
 def without_spare(lib: versions.Jaxlib, devices: Sequence[Any]) -> list[Any]:
-    """The CPU devices of all processes but for the spare ones, which are the last of each."""
-    found: list[Any] = []
+    """The CPU devices of all processes without the spare ones, the last of each process."""
+    computing: list[Any] = []
     for _, group in itertools.groupby(devices, lambda device: device.process_index):
-        own = list(group)
-        found += own[:-SPARE] if len(own) > 1 and lib.block_after_collectives else own
-    return found
+        local = list(group)
+        computing += local[:-SPARE] if len(local) > 1 and lib.block_after_collectives else local
+    return computing
 
 
 class Device:
-    """One device that computes: a CPU, a GPU, a TPU core. Compare with `is` or `==`.
+    """One device that computes: a CPU, a GPU or a TPU core. Compare devices with `is` or `==`.
 
-    As the target of a program it has what a `Group` has: `devices`, `sharding_of`,
+    As the target of a program it has the attributes of a `Group`: `devices`, `sharding_of`,
     `is_partitioned`.
     """
 
@@ -138,6 +139,16 @@ class Client:
         self.devices = list(interned.values())
         self.local_devices = [d for d in self.devices if d.process_index == self.process_index]
 
+    @property
+    def platform_version(self) -> str:
+        """The version of the platform's plug-in or driver, as XLA names it."""
+        return str(self.raw.platform_version)
+
+    @property
+    def runtime_type(self) -> str:
+        """The kind of XLA's runtime, "pjrt_ifrt" for example."""
+        return str(self.raw.runtime_type)
+
     def __repr__(self) -> str:
         return f"Client({self.name!r}, {len(self.devices)} devices)"
 
@@ -148,9 +159,9 @@ def platform_of(name: str) -> str:
 
 
 def platform_names(platform: str) -> tuple[str, ...]:
-    """The names by which programs may ask for a platform: a GPU is one of 'cuda' or 'rocm', too.
+    """The names by which programs may ask for a platform: a GPU is also 'cuda' or 'rocm'.
 
-    Without a GPU here, as where programs are only exported, it is 'cuda'.
+    Without a GPU, where programs are only exported, it is 'cuda'.
     """
     if platform != "gpu":
         return (platform,)
@@ -208,7 +219,7 @@ class Process:
             raise PlatformError(self.unreachable[name]) from None
         if not self.clients:
             os.register_at_fork(after_in_child=self._poison)
-            # Memory of NumPy's that buffers share is released lazily: not after NumPy is gone.
+            # buffers release NumPy's memory lazily, and must do so before NumPy is gone
             atexit.register(lib.xla.collect_garbage)
         client = Client(name, raw, lib)
         self.by_sharding.update((id(device.sharding), device) for device in client.devices)
@@ -216,10 +227,10 @@ class Process:
         return client
 
     def _open_cpu(self, lib: versions.Jaxlib) -> Any:
-        wanted = cpu_devices_wanted(lib)
+        count = cpu_devices_wanted(lib)
         connection = self.connection
         if connection is None:
-            return lib.xla.get_tfrt_cpu_client(asynchronous=True, num_devices=wanted)
+            return lib.xla.get_tfrt_cpu_client(asynchronous=True, num_devices=count)
         return lib.xla.get_tfrt_cpu_client(
             asynchronous=True,
             distributed_client=connection.raw,
@@ -228,7 +239,7 @@ class Process:
             collectives=lib.xla.make_gloo_tcp_collectives(
                 distributed_client=connection.raw, hostname=connection.host
             ),
-            num_devices=wanted,
+            num_devices=count,
         )
 
     def _poison(self) -> None:
@@ -241,18 +252,18 @@ process = Process()
 
 def _candidates() -> list[str]:
     """The platforms that this process may use, the preferred one first; loads nothing."""
-    known = [*(plugin.name for plugin in plugins.discover()), "cpu"]
-    wanted = plugins.platforms_wanted()
-    if not wanted:
-        return known
+    present = [*(plugin.name for plugin in plugins.discover()), "cpu"]
+    preferred = plugins.platforms_wanted()
+    if not preferred:
+        return present
     names = []
-    for want in wanted:
-        found = [name for name in known if want in (name, platform_of(name))]
-        if not found:
+    for want in preferred:
+        matches = [name for name in present if want in (name, platform_of(name))]
+        if not matches:
             raise PlatformError(
-                f"WEFT_PLATFORM: no platform {want!r} here; installed: {', '.join(sorted(known))}"
+                f"WEFT_PLATFORM: no platform {want!r} here; installed: {', '.join(sorted(present))}"
             )
-        names += found
+        names += matches
     return names
 
 
@@ -328,19 +339,19 @@ def default_device() -> Device:
 
 
 def chosen_device() -> Device | None:
-    """The device that the switch `default_device` names, if it is another than the default one."""
-    wanted = thread.default_device
-    if wanted is None:
+    """The device that the switch `default_device` names, unless it is the default one anyway."""
+    device = thread.default_device
+    if device is None:
         return None
-    if isinstance(wanted, str):
-        platform, _, number = wanted.partition(":")
+    if isinstance(device, str):
+        platform, _, number = device.partition(":")
         local = local_devices(platform)
         if number and not (number.isdigit() and int(number) < len(local)):
             raise ValueError(
-                f"default_device: {wanted!r} names no device; there are {len(local)} of {platform}"
+                f"default_device: {device!r} names no device; there are {len(local)} of {platform}"
             )
-        wanted = local[int(number or 0)]
-    return None if wanted is default_device() else wanted
+        device = local[int(number or 0)]
+    return None if device is default_device() else device
 
 
 @located
@@ -415,7 +426,7 @@ def is_loaded() -> bool:
 
 
 def has_accelerator() -> bool:
-    """True if an accelerator is the default. Loads nothing if none is installed."""
+    """True if an accelerator is the default platform. Loads nothing if none is installed."""
     names = _candidates()
     if names[0] == "cpu":
         return False

@@ -1,13 +1,13 @@
-"""Has XLA compile so that Ctrl-C may come at any moment. Knows clients and texts; runs nothing.
+"""Runs XLA's compiler so that Ctrl-C may come at any moment.
 
-A compilation can't be ended, only left: XLA goes on with it in threads of its own. Signal handlers
-run in the main thread only, so other threads just call XLA. In the main thread:
+A compilation cannot be cancelled, only abandoned: XLA goes on with it in threads of its own. Signal
+handlers run in the main thread only, so other threads just call XLA. In the main thread:
 
-- jaxlib 0.10 looks for signals while it compiles, and raises. Of a program that it has parsed from
-  text for that one call, its threads then use what is gone, and the process crashes. So the program
-  is made beforehand, and XLA owns it as long as it compiles.
-- Later ones don't look: Ctrl-C would wait for the end, which may be a minute away. So another
-  thread calls XLA, and the main thread waits, which Ctrl-C interrupts. That costs 0.1 ms.
+- jaxlib 0.10 checks for signals while it compiles, and raises. If it has parsed the program from
+  text for that call, its threads then use freed memory and the process crashes. So the program is
+  parsed beforehand, and XLA owns it as long as it compiles.
+- Later versions do not check: Ctrl-C would wait for the end, which may be a minute away. So another
+  thread calls XLA, and the main thread waits, which Ctrl-C interrupts.
 """
 
 import _thread
@@ -22,11 +22,11 @@ from . import versions
 
 
 def compiled(raw: Any, text: str, device_list: Any, options: Any) -> Any:
-    """XLA's executable of a StableHLO text.
+    """XLA's executable for a StableHLO text.
 
     Args:
       raw, device_list, options: XLA's client, devices and options.
-    Raises: RuntimeError: XLA's, for a text or an option that it refuses.
+    Raises: RuntimeError: from XLA, for a text or an option that it refuses.
     """
     if threading.current_thread() is not threading.main_thread():
         return raw.compile_and_load(text, device_list, options)
@@ -36,7 +36,7 @@ def compiled(raw: Any, text: str, device_list: Any, options: Any) -> Any:
 
 
 _under_way: dict[object, Any] = {}
-"""The clients of compilations that have begun, and of which it isn't known that they have ended."""
+"""The clients of compilations that have begun and may still run."""
 
 
 def _owned(raw: Any, text: str, device_list: object, options: Any) -> Any:
@@ -47,7 +47,7 @@ def _owned(raw: Any, text: str, device_list: object, options: Any) -> Any:
     _under_way[number] = raw
     try:
         executable = raw.compile_and_load_ifrt_program(program, options)
-    except xla.JaxRuntimeError:  # another error is a signal handler's, and XLA goes on
+    except xla.JaxRuntimeError:  # any other error comes from a signal handler, and XLA goes on
         del _under_way[number]
         raise
     del _under_way[number]
@@ -86,7 +86,7 @@ def _in_thread(raw: Any, text: str, device_list: Any, options: Any) -> Any:
 # --- the end of the process ---
 
 PATIENCE = 1.0
-"""The seconds that exit waits for compilations that were left."""
+"""The seconds that exit waits for abandoned compilations."""
 
 
 @functools.cache
@@ -95,7 +95,7 @@ def _at_exit() -> None:
 
 
 def _leave() -> None:
-    """Has the process end soon and quietly, though XLA may still compile."""
+    """Makes the process end soon, although XLA may still compile."""
     try:
         _wait()
     finally:
@@ -110,9 +110,10 @@ def _wait() -> None:
 
 
 def _skip_destructors() -> None:
-    """Has C's `exit` end the process at once, with its status.
+    """Makes C's `exit` end the process at once, with its status.
 
-    It would destroy C++'s global objects, which XLA's threads use. Python's own end is as ever.
+    Otherwise it destroys C++'s global objects, which XLA's threads use. Python's own shutdown is
+    not affected.
     """
     for raw in _under_way.values():  # destroying a client waits for its threads
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(raw))

@@ -1,7 +1,7 @@
 """Registers the native functions that programs call by name.
 
-XLA must know them before a program is compiled or loaded: LAPACK's when a program first mentions
-one, those of the user when they are registered.
+XLA must have them before a program is compiled or loaded: LAPACK's are registered when a program
+first mentions one, the user's when `register_target` is called.
 """
 
 import functools
@@ -10,9 +10,9 @@ import threading
 from . import versions
 
 LAPACK = "lapack_"
-"""The beginning of the names of LAPACK's functions."""
+"""The prefix of the names of LAPACK's functions."""
 
-_registered: dict[str, object] = {}  # the user's; XLA refers to them for ever
+_registered: dict[str, object] = {}  # the user's functions, to which XLA keeps references
 _lock = threading.Lock()
 
 
@@ -25,9 +25,9 @@ def register_target(name: str, handlers: object) -> None:
     if not isinstance(name, str) or not name:
         raise TypeError(f"register_ffi_target: name must be a string; got {name!r}")
     with _lock:
-        known = _registered.get(name)
-        if known is not None:
-            if known is handlers or known == handlers:
+        existing = _registered.get(name)
+        if existing is not None:
+            if existing is handlers or existing == handlers:
                 return
             raise ValueError(
                 f"register_ffi_target: the name {name!r} is that of another function already"
@@ -59,7 +59,7 @@ def register_mentioned(program: str | bytes) -> None:
 
 @functools.cache
 def _lapack() -> dict[str, object]:
-    """jaxlib's LAPACK kernels. Takes 0.4 s, because it imports scipy.linalg."""
+    """jaxlib's LAPACK kernels. The first call is slow, because it imports scipy.linalg."""
     return versions.lapack_kernels()
 
 

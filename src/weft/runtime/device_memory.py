@@ -1,4 +1,4 @@
-"""An accelerator's memory, shared with other libraries by DLPack. Knows buffers and capsules."""
+"""Shares an accelerator's memory with other libraries by DLPack."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ KINDS = {"cuda": 2, "rocm": 10}
 
 
 def place_of(buffer: RawBuffer) -> tuple[int, int] | None:
-    """DLPack's name of the device that holds a buffer; `None` if it has none for it."""
+    """DLPack's name of the device that holds a buffer; `None` if DLPack has no name for it."""
     device = device_of(buffer)
     kind = KINDS.get(device.client.name)
     return None if kind is None else (kind, device.local_hardware_id or 0)
 
 
 def shared(buffer: RawBuffer, stream: int | None) -> Any:
-    """A capsule of a buffer on an accelerator, which shares its memory and keeps it.
+    """A capsule of a buffer on an accelerator, which shares its memory and keeps it alive.
 
     Args:
-      stream: the consumer's, which then waits for the buffer; without one the host waits.
+      stream: the consumer's stream, which then waits for the buffer. Without one the host waits.
     """
     if stream is None or stream < 0:
         block_until_ready(buffer)
@@ -34,10 +34,10 @@ def shared(buffer: RawBuffer, stream: int | None) -> Any:
 
 
 def received(x: Any) -> tuple[RawBuffer, tuple[int, ...], np.dtype[Any], Device]:
-    """The buffer that shares the memory of another library's array on an accelerator.
+    """A buffer that shares the memory of another library's array on an accelerator.
 
     Returns: the buffer, its shape, its dtype, its device.
-    Raises: BufferError: weft has no such device, or XLA can't use the memory as it is.
+    Raises: BufferError: weft has no such device, or XLA cannot use the memory as it is.
     """
     kind, number = x.__dlpack_device__()
     device = _device_named(int(kind), int(number))
@@ -49,7 +49,7 @@ def received(x: Any) -> tuple[RawBuffer, tuple[int, ...], np.dtype[Any], Device]
             foreign = versions.load().xla.dlpack_managed_tensor_to_buffer(
                 capsule, device.raw, stream
             )
-        own = device.transfer(
+        copy = device.transfer(
             BufferType(shape, dtype),
             device.sharding,
             [foreign],
@@ -63,17 +63,17 @@ def received(x: Any) -> tuple[RawBuffer, tuple[int, ...], np.dtype[Any], Device]
             f"from_dlpack: XLA can't use the memory of this {type(x).__name__}: {text_of(error)}\n"
             "  fix: make it contiguous, x.contiguous(), or copy it"
         ) from None
-    return own, shape, dtype, device
+    return copy, shape, dtype, device
 
 
 def _device_named(kind: int, number: int) -> Device:
     names = [name for name, k in KINDS.items() if k == kind]
     if names:
         try:
-            found = local_devices("gpu")
+            devices = local_devices("gpu")
         except PlatformError:
-            found = []
-        for device in found:
+            devices = []
+        for device in devices:
             if device.client.name in names and device.local_hardware_id == number:
                 return device
     raise BufferError(

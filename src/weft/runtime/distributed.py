@@ -1,7 +1,7 @@
 """Joins several processes into one set of devices, through XLA's coordination service.
 
-The processes meet at an address, where process 0 keeps the service. A process that dies takes the
-others with it: XLA aborts them when its heartbeats have been missed.
+The processes meet at an address, where process 0 runs the service. If a process dies, XLA aborts
+the others when its heartbeats have been missed.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from .failures import PlatformError, code_of, text_of
 
 
 class Service:
-    """The meeting point, kept by process 0 while the others compute."""
+    """The coordination service, which process 0 runs while the others compute."""
 
     __slots__ = ("address", "raw")
 
@@ -31,13 +31,13 @@ class Service:
             self.raw = None
 
     def abandon(self) -> None:
-        """Leaves it open to the end of the process. Its own end waits for all the others, and then
-        XLA aborts, since they are not there."""
+        """Leaves the service open until the process ends. Closing it would wait for all other
+        processes, and then XLA would abort because they are gone."""
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.raw))
 
 
 class Connection:
-    """This process's membership. Also a small store of strings that all processes share."""
+    """This process's membership. It also gives access to a small key-value store that all share."""
 
     __slots__ = ("exchanges", "host", "local_device_ids", "process_count", "process_index", "raw")
 
@@ -77,24 +77,27 @@ class Connection:
     def exchange(self, text: str, name: str = "") -> list[str]:
         """The texts of all processes, in their order. Waits until all processes have called it.
 
-        For short texts, not for data. Ctrl-C interrupts the wait.
+        It is meant for short texts, not for data. Ctrl-C interrupts the wait.
 
         Args:
-          name: of an exchange that can be called again after Ctrl-C. By default they are numbered.
+          name: the name of an exchange that can be called again after Ctrl-C. By default exchanges
+            are numbered.
         """
         self.exchanges += not name
-        whole = f"weft/{name or self.exchanges}"
-        mine = f"{whole}/{self.process_index}"
+        key = f"weft/{name or self.exchanges}"
+        mine = f"{key}/{self.process_index}"
         self.put(mine, text)
-        if self.process_index == 0:  # so that not everyone asks for everything
-            places = (f"{whole}/{i}" for i in range(self.process_count))
-            self.put(f"{whole}/all", json.dumps([self._awaited(place) for place in places]))
-            # all are here, so all have read what was said the last time
+        if (
+            self.process_index == 0
+        ):  # process 0 collects the texts, so that the others need one request each
+            places = (f"{key}/{i}" for i in range(self.process_count))
+            self.put(f"{key}/all", json.dumps([self._awaited(place) for place in places]))
+            # all are here, so all have read the texts of the last exchange
             self.raw.key_value_delete(f"weft/{self.exchanges - 1}/all")
-        said: list[str] = json.loads(self._awaited(f"{whole}/all"))
+        texts: list[str] = json.loads(self._awaited(f"{key}/all"))
         if not name:
             self.raw.key_value_delete(mine)
-        return said
+        return texts
 
     def _awaited(self, key: str) -> str:
         while True:
@@ -138,10 +141,10 @@ def connect(
     host: str | None = None,
     local_device_ids: Sequence[int] | None = None,
 ) -> Connection:
-    """Joins the processes at `address`: devices that are opened afterwards are those of all.
+    """Joins the processes at `address`. Devices opened afterwards include those of all processes.
 
     Args:
-      host: this host, as the other processes reach it; by default what its name stands for.
+      host: this host, as the other processes reach it; by default the address of its name.
       local_device_ids: the accelerators of this host that this process uses; by default all.
     Raises: PlatformError: devices are open already, or there is no service.
     """
@@ -171,7 +174,7 @@ def connect(
 
 
 def require_unopened(operation: str) -> None:
-    """Raises PlatformError if devices are open: they are this process's alone."""
+    """Raises PlatformError if this process has opened its devices already."""
     if process.clients:
         raise PlatformError(
             f"{operation}: devices are open already\n  fix: initialize before the first computation"
@@ -184,7 +187,7 @@ def connection() -> Connection | None:
 
 
 def disconnect() -> None:
-    """Leaves the other processes. Devices that are open stay; those of others are out of reach."""
+    """Leaves the other processes. Open devices of this process stay usable."""
     if process.connection is not None:
         process.connection.shutdown()
         process.connection = None

@@ -1,4 +1,4 @@
-"""Compiles StableHLO text. Knows devices and text; knows nothing of tracing.
+"""Compiles StableHLO text and runs the executable.
 
 `Executable.run` is the fast path of all compiled code.
 """
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from . import compilation, custom_calls, executors, plugins, versions
-from .callback import CALLBACKS, Callback, Together, guarded
+from .callback import CALLBACKS, Callback, CallbackGroup, guarded
 from .client import Device, elsewhere, process
 from .executors import RawBuffer as RawBuffer
 from .failures import XlaCompileError, XlaRuntimeError, code_of, fork_error, text_of
@@ -42,7 +42,7 @@ class _Memory(NamedTuple):
 class MemoryAnalysis(_Memory):
     """The memory that an executable needs, in bytes (0 where the platform does not say).
 
-    Each number has the name too that XLA's own record has for it, as in JAX.
+    Each number is also available under the name in XLA's own record, as in JAX.
     """
 
     __slots__ = ()
@@ -56,18 +56,18 @@ class MemoryAnalysis(_Memory):
 
 
 Target: TypeAlias = Device | Group
-"""The place where a program runs: on one device, or on several together."""
+"""One device, or several that run a program together."""
 
 
 class Executable:
-    """A compiled program, bound to its device, or to the devices of a group.
+    """A compiled program, bound to its device or to the devices of a group.
 
-    XLA checks the byte size of arguments and nothing else: the caller sees to shapes and dtypes.
+    XLA checks nothing but the byte sizes of arguments: the caller must check shapes and dtypes.
 
     Attributes:
-      execute: runs the program: buffers in, buffers out, without waiting for the result.
-      run, handlers: the two C++ calls that `execute` consists of on one device, for the fast path
-        of jit (`transforms/jit/dispatch.py`): the results of `run` make buffers by
+      execute: runs the program: buffers in, buffers out, without waiting for the results.
+      run, handlers: the two C++ calls of `execute` on one device, for the fast path of jit
+        (`transforms/jit/dispatch.py`): the results of `run` make buffers by
         `consume_with_handlers(handlers)`. Without handlers, `run` is `execute`.
     """
 
@@ -91,7 +91,7 @@ class Executable:
         loaded: Any,
         outputs: Sequence[Output],
         device: Target,
-        calls_python: bool | Together = False,
+        calls_python: bool | CallbackGroup = False,
         compiled: bool = True,
     ) -> None:
         self._loaded = loaded
@@ -116,13 +116,13 @@ class Executable:
             self.handlers = None
 
     def _executor(
-        self, run: Callable[..., Any], handlers: list[Any], calls_python: bool | Together
+        self, run: Callable[..., Any], handlers: list[Any], calls_python: bool | CallbackGroup
     ) -> executors.Execute:
         device = self.device
         if len(device.devices) == 1:
             return executors.waiting_executor(run, handlers)
-        together = calls_python if isinstance(calls_python, Together) else None
-        # two programs that call Python could take all threads, and wait for a third that they run
+        together = calls_python if isinstance(calls_python, CallbackGroup) else None
+        # callbacks of two programs could occupy all threads, and wait for a third program
         alone = (
             device.platform == "cpu"
             and device.lib.block_after_collectives
@@ -135,7 +135,7 @@ class Executable:
 
     def serialize(self) -> bytes:
         """The machine code, for `load_executable` with the same jaxlib on the same machine."""
-        if not self._compiled:  # XLA would give code in which functions are missing
+        if not self._compiled:  # XLA's code would lack functions
             raise XlaRuntimeError("serialize: the executable was loaded, not compiled here")
         return serialized(self._loaded)
 
@@ -157,7 +157,7 @@ class Executable:
             output_bytes=stats.output_size_in_bytes,
             temp_bytes=stats.temp_size_in_bytes,
             alias_bytes=stats.alias_size_in_bytes,
-            # XLA's own figure leaves temporary memory out on the CPU, where all of it is allocated
+            # XLA's own figure omits temporary memory on the CPU, where all of it is allocated
             # when a run begins.
             peak_bytes=at_once if self.device.platform == "cpu" else stats.peak_memory_in_bytes,
             generated_code_bytes=stats.generated_code_size_in_bytes,
@@ -174,7 +174,7 @@ class Executable:
 def executor(run: Callable[[Any], Any], handlers: list[Any]) -> executors.Execute:
     """The function that runs a program on one device, without waiting for the results.
 
-    A closure around two C++ calls; attributes would cost 0.1 us.
+    It is a closure around two C++ calls, because attribute look-ups would cost more.
     """
     state = process
 
@@ -190,7 +190,7 @@ def executor(run: Callable[[Any], Any], handlers: list[Any]) -> executors.Execut
 
 
 def is_several(target: Target) -> bool:
-    """True if a program for it is one of several devices, which run it together."""
+    """True if a target is several devices, which run a program together."""
     return len(target.devices) > 1
 
 
@@ -203,7 +203,7 @@ def serialized(loaded: Any) -> bytes:
 
 
 def output_tilings(loaded: Any, outputs: Sequence[Output], count: int) -> list[Tiling]:
-    """The tiling of each output of a program for so many devices."""
+    """The tiling of each output of a program for `count` devices."""
     if count == 1:
         return [Tiling((1,) * len(shape), (0,)) for shape, _ in outputs]
     raw = loaded.get_output_shardings()
@@ -221,8 +221,8 @@ def compile_text(
 ) -> Executable:
     """Compiles a StableHLO module with a public function `main` for one device, or for several.
 
-    For several, its types are those of whole arrays; Shardy's attributes (`sdy.sharding`) say how
-    they are divided.
+    For several devices its types are those of whole arrays, and Shardy's attributes
+    (`sdy.sharding`) divide them.
 
     Args:
       outputs: shape and dtype of each result of `main`; not checked against the text.
@@ -262,17 +262,17 @@ def load_executable(
     options: Mapping[str, object] = {},
     callbacks: Sequence[Callback] = (),
 ) -> Executable:
-    """Loads what `Executable.serialize` returned, ready to run on `device`.
+    """Loads the result of `Executable.serialize`, ready to run on `device`.
 
-    A blob is machine code, and XLA checks neither its origin nor the CPU it was made for:
-    pass it nothing but what this user's `serialize` made, with this jaxlib, for this machine.
+    A blob is machine code, and XLA checks neither its origin nor its CPU. Pass only blobs that this
+    user's `serialize` made, with this jaxlib, for this machine.
     """
     require_devices(device)
     if not callbacks and any([name.encode() in blob for name in CALLBACKS.values()]):
         raise ValueError("load_executable: the program calls Python functions; got none of them")
     if custom_calls.LAPACK.encode() in blob:
         custom_calls.register_mentioned(blob)
-    together = Together() if callbacks and is_several(device) else None
+    together = CallbackGroup() if callbacks and is_several(device) else None
     functions = [guarded(c) if together is None else together.guarded(c) for c in callbacks]
     try:
         loaded = device.client.raw.deserialize_executable(
@@ -311,10 +311,10 @@ def _compile_options(target: Target, overrides: Mapping[str, object]) -> Any:
 def _compile_error(error: RuntimeError, text: str) -> XlaCompileError:
     """XLA's message, with the line of the program that it points at."""
     message = text_of(error)
-    _, found, place = message.partition("-:")
+    _, marker, place = message.partition("-:")
     line_number, _, _ = place.partition(":")
     lines = text.splitlines()
-    if found and line_number.isdigit() and 0 < int(line_number) <= len(lines):
+    if marker and line_number.isdigit() and 0 < int(line_number) <= len(lines):
         message += f"\n  in line {line_number}: {lines[int(line_number) - 1].strip()[:500]}"
     return XlaCompileError(message, code_of(error))
 
@@ -323,12 +323,12 @@ def _compile_error(error: RuntimeError, text: str) -> XlaCompileError:
 
 
 class HloComputation:
-    """A program before XLA's optimisations, in XLA's own language.
+    """A program before XLA's optimisations, in HLO.
 
     Args:
       text: a StableHLO module.
-      tuple_args: whether it takes one tuple of all arguments.
-      return_tuple: whether it returns a tuple even for a single result.
+      tuple_args: True to take all arguments as one tuple.
+      return_tuple: True to return a tuple even for a single result.
     """
 
     __slots__ = ("_raw",)

@@ -1,7 +1,6 @@
-"""The functions that run programs which call Python, or which several devices run together.
+"""Functions that run programs which call Python, or which several devices run together.
 
-Each is an `Executable.execute`, as the plain one is (`executable.py: executor`). Knows nothing of
-compiling.
+Each of them is an `Executable.execute`, as the plain one is (`executable.py: executor`).
 """
 
 import contextlib
@@ -14,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from .callback import Together, flush, in_group_callback, take_error
+from .callback import CallbackGroup, flush, in_group_callback, take_error
 from .client import process
 from .failures import (
     DELETED,
@@ -33,7 +32,7 @@ Execute: TypeAlias = Callable[[Sequence[RawBuffer]], list[RawBuffer]]
 def waiting_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
     """Runs a program on one device that calls Python, and waits until it has ended.
 
-    An exception in a callback comes out as it is.
+    An exception in a callback is raised unchanged.
     """
     state = process
 
@@ -41,7 +40,7 @@ def waiting_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
         if state.forked:
             raise fork_error()
         try:
-            # With its arguments there, XLA runs such a program in this thread. It would run it in
+            # If its arguments are ready, XLA runs such a program in this thread. It would run it in
             # one of its own otherwise, of which there are as many as cores: a callback that waits
             # for a program in turn would take away the thread that is to run that.
             for buffer in buffers:
@@ -65,8 +64,8 @@ def waiting_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
 # --- programs on several devices ---
 
 
-# Devices run programs in the order in which those came to them. From two threads at once, they
-# could come to two devices in different orders, and each device wait for the other in a collective.
+# Devices run programs in the order in which they receive them. If two threads launched programs at
+# once, two devices could receive them in different orders and wait for each other in a collective.
 _launching = threading.RLock()
 
 
@@ -87,7 +86,7 @@ def group_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
 
 
 def refuse_now() -> None:
-    """Raises an error if a program on several devices, begun here, would never end."""
+    """Raises an error if a program on several devices, launched here, would never end."""
     if process.forked:
         raise fork_error()
     if in_group_callback.now:
@@ -99,7 +98,7 @@ def refuse_now() -> None:
         )
 
 
-class Turns:
+class TurnQueue:
     """Programs that run one after another.
 
     It waits before a program, not after it, so that the caller can go on while a program runs.
@@ -110,8 +109,8 @@ class Turns:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.taken = False
-        self.tokens: set[Any] = set()  # of what has begun, and not been waited for
-        self.result: Any = no_result  # gives one of the last results while it is in use
+        self.tokens: set[Any] = set()  # of programs that were launched and not waited for
+        self.result: Any = no_result  # returns one of the last results while it is in use
 
     def wait(self) -> None:
         """Waits until none of them runs."""
@@ -151,7 +150,7 @@ def no_result() -> None:
 
 
 _token = operator.methodcaller("consume_token")
-_all_collectives = Turns()
+_all_collectives = TurnQueue()
 
 _COLLECTIVE = (
     r"\b(all-reduce|all-gather|all-to-all|reduce-scatter|collective-permute|collective-broadcast"
@@ -165,10 +164,11 @@ def waits_across_devices(hlo: str) -> bool:
 
 
 def turn_taking_executor(run: Callable[..., object], handlers: list[Any]) -> Execute:
-    """Runs a program with collectives, where two of them must not run at once.
+    """Runs a program with collectives on devices that must not run two of them at once.
 
     On the CPU, devices are threads of one pool. Before jaxlib 0.12, two programs whose devices wait
-    for each other may each get some of them, and wait for ever; even two on different devices.
+    for each other may each get some of the threads and wait forever, even if they run on different
+    devices.
     """
     turns = _all_collectives
     launch = functools.partial(run, with_tokens=True)
@@ -186,15 +186,15 @@ def turn_taking_executor(run: Callable[..., object], handlers: list[Any]) -> Exe
 
 
 def waiting_group_executor(
-    run: Callable[..., object], handlers: list[Any], together: Together, alone: bool
+    run: Callable[..., object], handlers: list[Any], together: CallbackGroup, alone: bool
 ) -> Execute:
     """Runs a program on several devices that calls Python, and waits until it has ended.
 
     Args:
-      together: what the callbacks share. An exception in one of them comes out as it is.
-      alone: whether no program that takes turns may run at the same time.
+      together: the state that the callbacks share. An exception in one of them is raised unchanged.
+      alone: True if no program that takes turns may run at the same time.
     """
-    turns = _all_collectives if alone else Turns()  # two runs would share `together`
+    turns = _all_collectives if alone else TurnQueue()  # two runs would share `together`
     launch = functools.partial(run, with_tokens=True)
 
     def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
@@ -228,7 +228,7 @@ def waiting_group_executor(
 
 
 def explain(error: RuntimeError, buffers: Sequence[RawBuffer]) -> RuntimeError:
-    """weft's exception for one of XLA's that a run raised."""
+    """weft's exception for an exception that XLA raised in a run."""
     for index, buffer in enumerate(buffers):
         if buffer.is_deleted():
             return DeletedArrayError(f"argument {index} of {len(buffers)}: {DELETED}")

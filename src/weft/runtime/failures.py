@@ -1,7 +1,7 @@
-"""The exceptions of the runtime, and how XLA's own become them. Knows no device.
+"""The exceptions of the runtime, and the conversion of XLA's own exceptions to them.
 
 WeftError, RuntimeError
-├── XlaError                 something that XLA refused; `code` is XLA's name for the kind
+├── XlaError                 XLA refused something; `code` is XLA's name for the kind
 │   ├── XlaCompileError      the program text could not be compiled: a CompilationError
 │   └── XlaRuntimeError      a compiled program, or a transfer, failed: an ExecutionError
 ├── DeletedArrayError        (weft.errors) the array was donated or deleted
@@ -25,7 +25,7 @@ from ..errors import (
 
 
 class XlaError(WeftError, RuntimeError):
-    """Something that XLA refused to do; `code` is XLA's name for the kind of failure."""
+    """XLA refused something; `code` is XLA's name for the kind of failure."""
 
     def __init__(self, message: str, code: str = "UNKNOWN") -> None:
         super().__init__(message)
@@ -71,7 +71,7 @@ def code_of(error: BaseException) -> str:
 
 
 def run_failure(operation: str, error: BaseException) -> XlaRuntimeError:
-    """weft's exception for one of XLA's that a run or a transfer raised."""
+    """weft's exception for an exception that XLA raised in a run or a transfer."""
     code, text = code_of(error), text_of(error)
     if code == "RESOURCE_EXHAUSTED":
         asked = re.search(r"(\d+) bytes", text)
@@ -96,7 +96,7 @@ def size_of(count: float) -> str:
 
 @functools.cache
 def machine_memory() -> int:
-    """The bytes of memory of this machine; 0 where it can't be asked."""
+    """The bytes of memory of this machine; 0 if unknown."""
     names = getattr(os, "sysconf_names", {})
     if "SC_PHYS_PAGES" not in names or "SC_PAGE_SIZE" not in names:
         return 0
@@ -110,8 +110,8 @@ MORE_MEMORY = (
 
 
 def too_large(name: str, size: int, types: Iterable[Any]) -> XlaRuntimeError:
-    """The error for results that the machine's memory can't hold, with swap: while the user's line
-    is known. XLA would find out in the background."""
+    """The error for results that exceed the machine's memory and swap. It is raised while the
+    user's line is known; XLA would fail later, in the background."""
     return XlaRuntimeError(
         f"{name}: out of memory: the results, {', '.join(str(t.aval) for t in types)}, "
         f"take {size_of(size)}; this machine has {size_of(machine_memory())}\n{MORE_MEMORY}",

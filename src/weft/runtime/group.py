@@ -1,7 +1,4 @@
-"""Several devices that run one program together, and how arrays are divided among them.
-
-Knows no meshes and no names: the devices of a group have numbers.
-"""
+"""Groups of devices that run one program together, and the division of arrays among them."""
 
 import math
 import threading
@@ -21,8 +18,8 @@ class Tiling(NamedTuple):
     parts: tuple[int, ...]
     """The number of parts of each axis."""
     owners: tuple[int, ...]
-    """The numbers of the devices that have the parts, which are counted row by row. Devices that
-    have copies of one part follow each other, in ascending order."""
+    """The numbers of the devices that hold the parts, in row-major order. Devices with copies of
+    one part follow each other, in ascending order."""
 
     @property
     def is_replicated(self) -> bool:
@@ -42,9 +39,9 @@ def tiling(parts: Sequence[int], owners: object) -> Tiling:
 
 
 class Group:
-    """Devices of one client, in an order. There is one object for equal ones.
+    """Devices of one client, in an order. Equal groups are one object.
 
-    A program for it is about whole arrays, and XLA partitions it.
+    A program for a group is written for whole arrays, and XLA partitions it.
     """
 
     is_partitioned = True
@@ -72,13 +69,13 @@ class Group:
 
     @property
     def device_kind(self) -> str:
-        """The name of the devices' model; they are alike."""
+        """The model of the devices, which is the same for all."""
         return self.devices[0].device_kind
 
     def sharding_of(self, tiling: Tiling) -> Any:
         """XLA's object for a tiling over these devices."""
-        found = self._shardings.get(tiling)
-        if found is None:
+        xla_sharding = self._shardings.get(tiling)
+        if xla_sharding is None:
             hlo = self.lib.hlo
             if tiling.is_replicated:
                 sharding = hlo.HloSharding.replicate()
@@ -87,9 +84,9 @@ class Group:
                 sharding = hlo.HloSharding.subgroup_with_device_ordering(
                     owners, [hlo.OpSharding.Type.REPLICATED]
                 )
-            found = self.lib.xla.GSPMDSharding(self.device_list, sharding)
-            self._shardings[tiling] = found
-        return found
+            xla_sharding = self.lib.xla.GSPMDSharding(self.device_list, sharding)
+            self._shardings[tiling] = xla_sharding
+        return xla_sharding
 
     def __repr__(self) -> str:
         return f"{len(self.devices)} devices {', '.join(map(str, self.devices))}"
@@ -105,16 +102,16 @@ def group_of(devices: Sequence[Device]) -> Group:
     Raises: PlatformError: they are not of one platform.
     """
     key = tuple(devices)
-    found = _groups.get(key)
-    if found is None:
+    group = _groups.get(key)
+    if group is None:
         with _lock:
             if len({d.client for d in key}) > 1:
                 raise PlatformError(
                     "devices that work together must be of one platform; got "
                     f"{', '.join(map(str, key))}"
                 )
-            found = _groups.setdefault(key, Group(key))
-    return found
+            group = _groups.setdefault(key, Group(key))
+    return group
 
 
 def tiling_of(raw: object, ndim: int, count: int) -> Tiling:

@@ -1,18 +1,18 @@
-"""Has the C library keep freed memory for the next array, up to a bound. Knows no arrays.
+"""Makes the C library keep freed memory for the next array, up to a bound.
 
-By default glibc maps a large array's memory anew each time and gives it back when it is freed, and
-to have its pages filled in again takes longer than most operations. It moves its two thresholds
-by itself as large arrays are freed; how far depends on what the process happened to do before.
-Here they are put where they go at most: that is the state of every process that has freed an array
-of 32 MB, and it holds for NumPy and XLA too.
+By default glibc maps a large array's memory anew each time and returns it when it is freed, and
+filling in its pages again takes longer than most operations. glibc raises its two thresholds by
+itself as large arrays are freed, up to a maximum, so that speed depends on what the process did
+before. Here they are set to that maximum at once: the state of every process that has freed an
+array of 32 MB. It holds for NumPy and XLA too.
 
-Threads have heaps of 64 MB. One that an array has emptied is unmapped, unless the heap before has
-less room than a third parameter, the padding: with that of 128 kB, each operation of a loop whose
-array doesn't fit the first heap maps and fills in a new one. So the padding is as much as the
-largest array that lies in a heap, which has no room before wherever it begins a new one.
+Threads have heaps of 64 MB. An emptied heap is unmapped unless the heap before it has less room
+than a third parameter, the padding. With its default of 128 kB, each operation of a loop whose
+array does not fit the first heap maps and fills in a new one. So the padding is set to the size of
+the largest array that lies in a heap.
 
-What glibc doesn't do is to give back what lies between blocks that are in use. So a full collection
-(`gc.collect()`) does, if that is much.
+glibc does not return memory that lies between blocks in use. So a full collection (`gc.collect()`)
+does, if that is much.
 """
 
 import ctypes
@@ -22,14 +22,14 @@ from typing import Any
 
 from ..config import config
 
-MAPPED = 32 << 20
+MIN_MAPPED_BYTES = 32 << 20
 """The bytes from which on an array's memory is mapped, and given back when it is freed: glibc takes
 no more than that."""
 
-KEPT = 64 << 20
+KEPT_BYTES = 64 << 20
 """The free bytes at the end of the heap that stay with the process."""
 
-MUCH = 128 << 20
+MIN_TRIM_BYTES = 128 << 20
 """The free bytes in the heap that a full collection gives back."""
 
 _PAGES = "/proc/self/statm"
@@ -61,8 +61,9 @@ class _Heap:
 heap = _Heap()
 
 
-def keep() -> None:
-    """Sets glibc's thresholds, once, unless the user has set them. Elsewhere it does nothing."""
+def set_thresholds() -> None:
+    """Sets glibc's thresholds, once, unless the user has set them. On other systems it does
+    nothing."""
     if heap.library is not None or not config.keep_host_memory or _is_tuned():
         return
     try:
@@ -71,9 +72,9 @@ def keep() -> None:
     except (AttributeError, ValueError):  # not Linux, or not glibc
         return
     heap.library = ctypes.CDLL(None)
-    heap.library.mallopt(_MMAP_THRESHOLD, MAPPED)
-    heap.library.mallopt(_TRIM_THRESHOLD, KEPT)
-    heap.library.mallopt(_TOP_PAD, MAPPED)
+    heap.library.mallopt(_MMAP_THRESHOLD, MIN_MAPPED_BYTES)
+    heap.library.mallopt(_TRIM_THRESHOLD, KEPT_BYTES)
+    heap.library.mallopt(_TOP_PAD, MIN_MAPPED_BYTES)
     if hasattr(heap.library, "mallinfo2") and os.path.exists(_PAGES):  # glibc 2.33
         heap.library.mallinfo2.restype = _Usage
         heap.beside = _beside()
@@ -91,14 +92,14 @@ def _collected(phase: str, info: dict[str, int]) -> None:
 
 
 def give_back() -> None:
-    """Gives free memory back to the system, if that is much."""
-    if _beside() - heap.beside > MUCH:
-        heap.library.malloc_trim(KEPT)
+    """Returns free memory to the system, if there is much."""
+    if _beside() - heap.beside > MIN_TRIM_BYTES:
+        heap.library.malloc_trim(KEPT_BYTES)
         heap.beside = _beside()
 
 
 def _beside() -> int:
-    """The resident bytes of the process beside the blocks that are in use."""
+    """The resident bytes of the process that are not in blocks in use."""
     with open(_PAGES) as file:
         resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     usage = heap.library.mallinfo2()

@@ -1,4 +1,4 @@
-"""Buffers that lie on several devices. Knows NumPy arrays, not what they mean."""
+"""Buffers that lie on several devices, made of parts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,19 +22,19 @@ def put_parts(
     *,
     alias: bool = False,
 ) -> RawBuffer:
-    """Begins copying parts of an array to this process's devices of a group, in their order.
+    """Starts to copy parts of an array to this process's devices of a group, in their order.
 
     Args:
       parts: a NumPy array for each device of this process.
-      shape, dtype: of the whole array.
-      alias: they will not be written to any more: their memory may be used in place.
+      shape, dtype: those of the whole array.
+      alias: True if nobody writes to the parts any more, so that their memory may be used in place.
     """
     if process.forked:
         raise fork_error()
     if not group.local:
         raise elsewhere(", ".join(map(str, group.devices)))
     if not alias and len({p.ctypes.data for p in parts}) < len(parts):
-        # XLA fails on one memory for several devices that it has to copy
+        # XLA fails if it has to copy one block of memory for several devices
         parts, alias = own_copies(parts), True
     devices = [group.devices[i].raw for i in group.local]
     try:
@@ -52,19 +52,17 @@ def put_parts(
 
 
 def own_copies(parts: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
-    """Copies that devices can use in place; what several of them have is copied once.
-
-    128 MB on each of 8 devices take 14 ms so, and 3 s with a copy for each.
-    """
+    """Copies that devices can use in place. A part that several devices share is copied once, which
+    is much faster than a copy for each."""
     made: dict[Any, np.ndarray[Any, Any]] = {}
-    found = []
+    copies = []
     for part in parts:
         place = part.ctypes.data, part.shape, part.strides
         if place not in made:
             made[place] = aligned_empty(part.shape, part.dtype)
             made[place][...] = part
-        found.append(made[place])
-    return found
+        copies.append(made[place])
+    return copies
 
 
 def joined(
@@ -90,5 +88,5 @@ def parts_of(buffer: RawBuffer) -> list[RawBuffer]:
 def as_own(
     part: RawBuffer, shape: tuple[int, ...], dtype: np.dtype[Any], device: Device
 ) -> RawBuffer:
-    """A part as a buffer like any other on its device; nothing is copied."""
+    """A part as an ordinary buffer of its device; nothing is copied."""
     return part._rewrap_with_aval_and_sharding(BufferType(shape, dtype), device.sharding)

@@ -1,7 +1,7 @@
-"""Finds and opens the PJRT plugins of accelerators. Knows no arrays.
+"""Finds and opens the PJRT plugins of accelerators.
 
-`discover` looks at what is installed and imports none of it (the `__init__` of the CUDA wheels
-imports `jax`, and must never run).
+`discover` looks at what is installed and imports none of it: the `__init__` of the CUDA wheels
+imports `jax`, and must never run.
 """
 
 import ctypes
@@ -42,25 +42,25 @@ class Plugin(NamedTuple):
 @functools.cache
 def discover() -> list[Plugin]:
     """The plugins that are installed, the preferred one first. Loads nothing."""
-    found = []
+    plugins = []
     for item in plugins_named():
         name, colon, path = item.partition(":")
         if not (name and colon and path):
             raise ValueError(f"WEFT_PJRT_PLUGIN: expected name:path; got {item!r}")
         if name == "cpu":
             raise ValueError("WEFT_PJRT_PLUGIN: the CPU needs no plugin; choose another name")
-        found.append(Plugin(name, path))
+        plugins.append(Plugin(name, path))
     for folder in _folders("jax_plugins"):
         for wheel in _listed(folder, "xla_cuda"):
             library = os.path.join(folder, wheel, "xla_cuda_plugin.so")
             if os.path.exists(library):
-                found.append(Plugin("cuda", library, f"jax_{wheel.removeprefix('xla_')}_plugin"))
+                plugins.append(Plugin("cuda", library, f"jax_{wheel.removeprefix('xla_')}_plugin"))
     for folder in _folders("libtpu"):
         library = os.path.join(folder, "libtpu.so")
         if os.path.exists(library) and (_listed("/dev", "accel") or _listed("/dev/vfio", "")):
-            found.append(Plugin("tpu", library))
+            plugins.append(Plugin("tpu", library))
     first: dict[str, Plugin] = {}
-    for plugin in found:
+    for plugin in plugins:
         first.setdefault(plugin.name, plugin)
     return list(first.values())
 
@@ -72,7 +72,7 @@ def _folders(package: str) -> list[str]:
 
 
 def _listed(folder: str, start: str, middle: str = "") -> list[str]:
-    """The names in a folder, if there is one, that begin so; the newest version first."""
+    """The names in a folder that begin so, the newest version first; none without a folder."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -92,8 +92,8 @@ def make_client(plugin: Plugin, connection: Any = None) -> Any:
     """Loads a plugin and opens its devices.
 
     Args:
-      connection: what `distributed.connect` made, for several processes.
-    Raises: PlatformError: the library can't be loaded, or there is no device.
+      connection: the result of `distributed.connect`, for several processes.
+    Raises: PlatformError: the library cannot be loaded, or there is no device.
     """
     xla = versions.load().xla
     options: dict[str, Any] = {}
@@ -165,7 +165,7 @@ def _load_cuda_libraries() -> None:
                     try:
                         ctypes.CDLL(os.path.join(place, library))
                     except OSError:
-                        continue  # the plugin will say what it misses, if it misses it
+                        continue  # if the plugin needs it, the plugin will say so
                     break
 
 
@@ -195,12 +195,12 @@ _with_kernels: set[str] = set()  # the platforms whose kernels XLA knows of
 
 
 def has_kernels(platform: str) -> bool:
-    """True if programs for a platform can call solvers of its libraries by name."""
+    """True if programs for a platform can call the solvers of its libraries by name."""
     return platform in _with_kernels
 
 
 def _register_cuda_kernels(api: object, package: str) -> None:
-    """Tells XLA of the kernels that are called by name. They must be of jaxlib's own version."""
+    """Registers the kernels that programs call by name. They must belong to jaxlib's version."""
     try:
         extension = importlib.import_module(f"{package}.cuda_plugin_extension")
     except ImportError:

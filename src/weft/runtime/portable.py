@@ -1,17 +1,16 @@
-"""StableHLO as a portable artifact: bytes that other versions of XLA read. Knows text and bytes.
+"""StableHLO as a portable artifact: bytes that other versions of XLA read.
 
 The format is StableHLO's own, which keeps old versions readable (the StableHLO compatibility
-guarantee: five years back, two years ahead). Reading parses it, and runs nothing.
+guarantee: five years back, two years ahead). Reading an artifact runs nothing.
 """
 
 from typing import Any
 
 from . import versions
 
-# The version of StableHLO that is written is that of three months ago: readers that are so old
-# still understand it.
+# Artifacts are written in StableHLO's version of three months ago, for readers that are so old.
 _READERS = "WEEK_12"
-_MAGIC = b"ML\xefR"  # what every file of MLIR's bytecode begins with
+_MAGIC = b"ML\xefR"  # the first bytes of MLIR bytecode
 
 
 def _dialects() -> tuple[Any, Any]:

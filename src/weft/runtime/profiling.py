@@ -1,6 +1,6 @@
-"""XLA's profiler: what ran, and what memory holds. Knows sessions and files; knows no arrays.
+"""XLA's profiler: sessions that record what ran, and profiles of memory.
 
-There is one session at a time in a process, and one server: XLA has no more.
+A process has one session at a time, and one server: XLA has no more.
 """
 
 import os
@@ -16,16 +16,16 @@ _state: dict[str, Any] = {"session": None, "folder": None, "server": None}
 
 def options(values: dict[str, Any]) -> Any:
     """XLA's object for options, by their names."""
-    found = versions.profiler().ProfileOptions()
+    result = versions.profiler().ProfileOptions()
     for name, value in values.items():
-        setattr(found, name, value)
-    return found
+        setattr(result, name, value)
+    return result
 
 
 def start(folder: str, chosen: object = None) -> None:
     """Starts to record; the files go to `folder`.
 
-    Raises: RuntimeError: it records already.
+    Raises: RuntimeError: the profiler is recording already.
     """
     profiler = versions.profiler()
     with _lock:
@@ -34,7 +34,7 @@ def start(folder: str, chosen: object = None) -> None:
                 f"start_trace: a trace is being recorded already, to {_state['folder']}\n"
                 "  fix: stop_trace() first; there is one trace at a time in a process"
             )
-        devices()  # what is loaded later is not recorded
+        devices()  # libraries that are loaded later are not recorded
         session = profiler.ProfilerSession() if chosen is None else profiler.ProfilerSession(chosen)
         _state["session"], _state["folder"] = session, folder
 
@@ -59,7 +59,7 @@ def event(name: str, values: dict[str, Any]) -> Any:
 
 
 def is_recording() -> bool:
-    """True if the profiler of this process records: a trace, or what a server was asked for."""
+    """True if the profiler of this process records, for a trace or for a server."""
     return bool(versions.profiler().TraceMe.is_enabled())
 
 
@@ -89,7 +89,7 @@ def stop_server() -> None:
 
 
 def register_subprocess(pid: int, port: int) -> Any:
-    """Makes the traces of this process have those of another one's server in them."""
+    """Includes the traces of another process's server in the traces of this process."""
     return versions.profiler().register_subprocess(pid, port)
 
 

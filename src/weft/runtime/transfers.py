@@ -1,13 +1,13 @@
 """Transfers between memories, and the switches that forbid or log them.
 
-On the CPU the host and the device share memory, so going from one to the other is no transfer.
-Transfers are:
+On the CPU the host and the device share memory, so that moving between them is no transfer. The
+transfers are:
 
-- host to device, device to host: elements that go to or come from an accelerator;
-- device to device: a copy from one device to another, those that one CPU acts as among them.
+- host to device and device to host: elements go to or come from an accelerator;
+- device to device: a copy from one device to another, also between the devices of one CPU.
 
-`device_put`, `device_get` and `jit(device=…)` ask for them, which is explicit. Implicit are those
-that an operation needs: an argument on the host for a program on an accelerator, an uncommitted
+A transfer is explicit if `device_put`, `device_get` or `jit(device=…)` asks for it. It is implicit
+if an operation needs it: an argument on the host for a program on an accelerator, an uncommitted
 array for a program on another device, `numpy.asarray`, `float` and `print` of an array on an
 accelerator. The switches are read once for each transfer, which takes far longer.
 """
@@ -17,8 +17,8 @@ from typing import Any
 
 from ..config import thread
 from ..core.aval import Aval
-from ..core.messages import tell
-from ..core.source import noted, user_line
+from ..core.source import log_warning
+from ..user_lines import noted, user_line
 
 
 class _Asked(threading.local):
@@ -29,7 +29,7 @@ _asked = _Asked()
 
 
 class explicitly:
-    """A block in which transfers are what the user asked for."""
+    """A block in which the user asked for the transfers."""
 
     __slots__ = ("before",)
 
@@ -42,19 +42,19 @@ class explicitly:
 
 
 def sending(aval: Aval, device: Any) -> None:
-    """Before elements go from the host to a device."""
+    """Called before elements go from the host to a device."""
     if device.platform != "cpu":
         _guard("host_to_device", aval, "the host", device)
 
 
 def fetching(aval: Aval, device: Any) -> None:
-    """Before elements come from a device to the host."""
+    """Called before elements come from a device to the host."""
     if device.platform != "cpu":
         _guard("device_to_host", aval, device, "the host")
 
 
 def copying(aval: Aval, source: object, device: object) -> None:
-    """Before a copy from one device to another."""
+    """Called before a copy from one device to another."""
     _guard("device_to_device", aval, source, device)
 
 
@@ -63,9 +63,9 @@ def _guard(direction: str, aval: Aval, source: object, target: object) -> None:
     if level == "allow" or (_asked.explicitly and not level.endswith("explicit")):
         return
     kind = "explicit" if _asked.explicitly else "implicit"
-    what = f"{kind} transfer of {aval} from {source} to {target}"
+    transfer = f"{kind} transfer of {aval} from {source} to {target}"
     if level.startswith("log"):
-        tell(f"{what}, at {user_line()}")
+        log_warning(f"{transfer}, at {user_line()}")
         return
     cure = (
         "an explicit one is allowed: weft.device_put(x, device), weft.device_get(x)"
@@ -74,6 +74,6 @@ def _guard(direction: str, aval: Aval, source: object, target: object) -> None:
     )
     raise noted(
         RuntimeError(
-            f"transfer_guard: {what} is disallowed ({level!r}, {direction})\n  fix: {cure}"
+            f"transfer_guard: {transfer} is disallowed ({level!r}, {direction})\n  fix: {cure}"
         )
     )

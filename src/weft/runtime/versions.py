@@ -1,6 +1,6 @@
-"""Loads jaxlib at first use, and knows how each of its versions behaves.
+"""Loads jaxlib at first use, and adapts to the behaviour of each of its versions.
 
-The only place where jaxlib is imported. Nothing here, and nothing it loads, imports `jax`.
+This is the only module that imports jaxlib. Nothing here, and nothing it loads, imports `jax`.
 """
 
 import functools
@@ -43,13 +43,11 @@ class Jaxlib(NamedTuple):
 @functools.cache
 def load() -> Jaxlib:
     """jaxlib, loaded at the first call."""
-    # XLA reads this once, while it is loaded. 3 leaves fatal messages only: XLA also logs every
-    # error that it raises, and raising is enough.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
         xla = importlib.import_module("jaxlib._jax")
         hlo = importlib.import_module("jaxlib._hlo")
         version = importlib.import_module("jaxlib.version").__version__
+        utils = importlib.import_module("jaxlib.utils")
     except ImportError as error:
         raise ImportError(
             f"weft compiles with XLA, from the package jaxlib, which can't be imported: {error}\n"
@@ -61,6 +59,9 @@ def load() -> Jaxlib:
             f"weft needs jaxlib {'.'.join(map(str, OLDEST))} or newer; found {version}\n"
             f"  fix: pip install --upgrade jaxlib"
         )
+    if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
+        # Fatal messages only: XLA also logs every error that it raises, and raising is enough.
+        utils.absl_set_min_log_level(3)
     if "jax" not in sys.modules:
         # Process-wide, and jax wants them. Without: 0.2-0.5 us less a call, and no cost that
         # grows with the depth of the stack (5 us at 200 frames).
@@ -136,6 +137,11 @@ class _Refusal(threading.local):
 
 
 _refusal = _Refusal()
+
+
+def jaxlib_is_refused() -> bool:
+    """True in a block `without_jax` of this thread: who imports jax now is jaxlib."""
+    return _refusal.active
 
 
 @contextmanager

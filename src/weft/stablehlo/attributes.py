@@ -1,7 +1,6 @@
-"""StableHLO's types, attributes and constants as text. Knows shapes, dtypes and NumPy arrays; knows
-nothing of tracing.
+"""StableHLO's types, attributes and constants as text.
 
-An element of an extended dtype is one of the dtype in which it is stored.
+An element of an extended dtype is written in the dtype in which it is stored.
 """
 
 from collections.abc import Iterable
@@ -67,7 +66,7 @@ def location(name: str) -> str:
 
 
 def string(text: str) -> str:
-    """A string in quotes, what isn't plain in it as hexadecimal bytes."""
+    """A quoted string; special characters are written as hexadecimal bytes."""
     plain = [chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode()]
     return f'"{"".join(plain)}"'
 
@@ -80,9 +79,10 @@ _SCALARS = {
 
 
 def value_attribute(x: object) -> str:
-    """A number, string, array of one axis, or dict of them, as an attribute.
+    """A number, string, array of one axis, or dict of them, as an attribute. Python numbers have 64
+    bits.
 
-    Python's numbers are of 64 bits. Raises: TypeError: anything else.
+    Raises: TypeError: any other type.
     """
     if isinstance(x, str):
         return string(x)
@@ -115,7 +115,7 @@ def matrix(rows: object) -> str:
 
 
 def dense(value: object) -> str:
-    """`dense<…>`'s inside for an array: exact for every dtype, floats as bits."""
+    """The inside of `dense<…>` for an array: exact for every dtype, floats as bits."""
     array = np.asarray(value)
     if array.dtype.kind == "V":  # keys may be so
         array = readable(array)

@@ -1,6 +1,6 @@
-"""Writes StableHLO text. Knows shapes and dtypes; knows nothing of tracing.
+"""Writes StableHLO text.
 
-A `Module` is a list of functions; a `Block` is the body of one, or of a region inside an
+A `Module` is a list of functions; a `Block` is the body of a function, or of a region inside an
 operation. A lowering rule takes a block and operands, writes lines, and returns operands.
 """
 
@@ -21,11 +21,11 @@ NOT_INLINED = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 """The attribute of a call that is not to be inlined."""
 
 PERIOD = 2048
-"""Bytes: elements of a matrix whose rows are multiples of it apart share few lines of a cache."""
+"""Bytes. The elements of a column share few cache lines if rows are a multiple of it apart."""
 
 
 def strides_collide(shape: Sequence[int], itemsize: int) -> bool:
-    """True of matrices whose columns a CPU reads or writes slowly: 4 ns an element, not 0.6."""
+    """True for matrices whose columns a CPU reads and writes slowly, because of cache conflicts."""
     m, n = shape[-2:]
     return min(m, n) >= 256 and (m * itemsize % PERIOD == 0 or n * itemsize % PERIOD == 0)
 
@@ -46,7 +46,7 @@ _NOT_IN_SYMBOLS = re.compile(r"[^A-Za-z0-9_.]")
 
 
 def symbol(name: str) -> str:
-    """A name that MLIR takes: other characters than letters and digits are underscores."""
+    """A valid MLIR name: characters other than letters and digits become underscores."""
     name = _NOT_IN_SYMBOLS.sub("_", name)
     return name if name and not name[0].isdigit() else f"f{name}"
 
@@ -59,29 +59,29 @@ def marked(texts: Sequence[str], attributes: Sequence[str]) -> str:
 
 
 class Module:
-    """A program: its functions, each with a name of its own.
+    """A program: its functions, each with a unique name.
 
     Args:
-      name: of the program, as XLA, profiles and logs show it.
+      name: the program's name in XLA, profiles and logs.
     """
 
     def __init__(self, name: str = "") -> None:
         self.name = symbol(name) if name else ""
         self.functions: list[str] = []
-        self.names = {"main": 1}  # the names that are taken, each with a number for the next one
+        self.names = {"main": 1}  # the names in use, each with the number of the next one
         self.made: dict[Any, str] = {}  # key -> the name of the function written for it
         self.keep: list[Any] = []  # objects that must live as long as the program (callbacks)
         self.platform = "cpu"
-        self.solvers = False  # whether the platform's plugin has cuSOLVER's functions
+        self.solvers = False  # True if the platform's plugin has cuSOLVER's functions
         # The devices' (or replicas') named axes, outermost first: they are counted row by row.
         self.axes: tuple[tuple[Any, int], ...] = ()
         self.meshes: Meshes | None = None  # of a program for several devices
         self.region: Region | None = None  # the part for one device that is being written
         self.channels = 0
-        self.callbacks: list[Any] = []  # the functions on the host that it calls, by number
+        self.callbacks: list[Any] = []  # the Python functions that it calls, by number
 
     def fresh_name(self, stem: str) -> str:
-        """A function name that isn't taken."""
+        """A function name that is not in use."""
         stem = symbol(stem)
         n = self.names.get(stem, 0)
         name = f"{stem}_{n}" if n else stem
@@ -124,7 +124,7 @@ class Module:
         return f"module @{self.name} {{\n{text}}}\n" if self.name else text
 
     def channel(self) -> str:
-        """The attribute of an operation between devices: a number of its own."""
+        """The channel attribute of an operation between devices, a unique number."""
         self.channels += 1
         return f"channel_handle = #stablehlo.channel_handle<handle = {self.channels}, type = 1>"
 
@@ -140,7 +140,7 @@ class Block:
         "module",
         "prefix",
         "token",
-        "turned",
+        "transposed",
         "widened",
     )
 
@@ -151,11 +151,11 @@ class Block:
         self.constants: dict[Any, Operand] = {}
         self.literals: dict[int, Operand] = {}
         self.widened: dict[Any, Operand] = {}
-        self.turned: dict[str, Operand] = {}  # transposed matrices, by the names of those
+        self.transposed: dict[str, Operand] = {}  # name of a matrix -> its transpose
         self.token: Operand | None = None  # the token of the last host call
 
     def fresh(self) -> str:
-        """A name that isn't taken in this function."""
+        """A name that is not in use in this function."""
         self.count = count = self.count + 1
         return f"{self.prefix}{count}"
 
@@ -169,12 +169,12 @@ class Block:
         attributes: str = "",
         regions: Sequence[str] = (),
     ) -> Any:
-        """Any operation, in the generic form.
+        """An operation in the generic form.
 
         Args:
-          name: without the `stablehlo.`, unless it has a dot.
+          name: without `stablehlo.`, unless it has a dot.
           out: the output's aval, or a sequence of them; the result is an operand, or a list.
-          attributes: what stands between braces: `dimension = 0 : i64`.
+          attributes: the text between braces: `dimension = 0 : i64`.
           regions: texts of regions, from `region`.
         """
         inputs = ", ".join([o.name for o in operands])
@@ -197,7 +197,7 @@ class Block:
         return [Operand(n, o) for n, o in zip(names, out, strict=True)]
 
     def elementwise(self, name: str, operands: Sequence[Operand], out: Any) -> Operand:
-        """An operation on operands that have the output's type once widened to its shape."""
+        """An operation on operands that have the output's type after broadcasting."""
         shape = out.shape
         names = ""
         for o in operands:
@@ -251,16 +251,16 @@ class Block:
             "transpose", x, out=out, attributes=f"permutation = {attr.ints(permutation)}"
         )
 
-    def turn(self, x: Operand) -> Operand:
-        """The last two axes exchanged; nothing is written where `x` was made by that.
+    def transpose_matrix(self, x: Operand) -> Operand:
+        """Exchanges the last two axes; returns the operand if `x` is a transpose of this kind.
 
-        Where strides collide it is a function that isn't inlined: fused with other operations,
-        XLA's CPU would follow the strides, which takes 4 ms for 1024 × 1024. Alone, in tiles, they
-        take 0.8.
+        Where strides collide it calls a function that is not inlined: fused with other operations,
+        XLA's CPU backend would read columns with colliding strides, which is several times slower
+        than a transpose on its own, which is tiled (docs/how_it_works/3_compiler.md).
         """
-        known = self.turned.get(x.name)
-        if known is not None:
-            return known
+        existing = self.transposed.get(x.name)
+        if existing is not None:
+            return existing
         n, module = x.aval.ndim, self.module
         order = [*range(n - 2), n - 1, n - 2]
         if (
@@ -270,16 +270,16 @@ class Block:
         ):
             out = self.transpose(x, order)
         else:
-            key = ("turn", tensor(x.aval))
+            key = ("transpose_matrix", tensor(x.aval))
             name = module.made.get(key)
             if name is None:
-                name = module.made[key] = module.fresh_name("turn")
+                name = module.made[key] = module.fresh_name("transpose_matrix")
                 flat = lambda b, xs: [b.reshape(b.transpose(xs[0], order), (x.aval.size,))]  # noqa: E731
                 module.add_function(name, [x.aval], flat)
-            # one axis has one layout: XLA would exchange strides in the place of elements
+            # flattened, since of a matrix XLA would exchange the strides instead of the elements
             (out,) = self.call(name, [x], [x.aval.update(shape=(x.aval.size,))], NOT_INLINED)
             out = self.reshape(out, [x.aval.shape[i] for i in order])
-        self.turned[x.name], self.turned[out.name] = out, x
+        self.transposed[x.name], self.transposed[out.name] = out, x
         return out
 
     def slice(
@@ -359,27 +359,28 @@ class Block:
         dtype. A scalar is repeated over the shape. Written once for each function."""
         text = attr.dense(value)
         kind = tensor(aval)
-        known = self.constants.get((text, kind))
-        if known is None:
+        operand = self.constants.get((text, kind))
+        if operand is None:
             result = self.fresh()
             self.lines.append(f"  {result} = stablehlo.constant dense<{text}> : {kind}")
-            known = self.constants[text, kind] = Operand(result, aval)
-        return known
+            operand = self.constants[text, kind] = Operand(result, aval)
+        return operand
 
     def literal(self, array: Any) -> Operand:
         """The constant for a literal of a jaxpr."""
-        known = self.literals.get(id(array))
-        if known is None:
-            known = self.literals[id(array)] = self.constant(array.host(), array.aval)
-        return known
+        operand = self.literals.get(id(array))
+        if operand is None:
+            operand = self.literals[id(array)] = self.constant(array.host(), array.aval)
+            self.module.keep.append(array)  # a rule may write a program that nobody else keeps
+        return operand
 
     def full(self, value: Any, aval: Any) -> Operand:
         """A constant of a Python number in every element."""
         key = (repr(value), aval)  # 0.0 and -0.0 are equal, and so are 1 and True
-        known = self.constants.get(key)
-        if known is None:
-            known = self.constants[key] = self.constant(aval.stored.type(value), aval)
-        return known
+        operand = self.constants.get(key)
+        if operand is None:
+            operand = self.constants[key] = self.constant(aval.stored.type(value), aval)
+        return operand
 
     def iota(self, aval: Any, axis: int) -> Operand:
         """0, 1, 2, … along an axis."""

@@ -1,7 +1,7 @@
-"""The sharding of arrays, in Shardy's notation: `sdy.mesh`, `sdy.sharding`.
+"""The sharding of arrays in Shardy's notation: `sdy.mesh`, `sdy.sharding`.
 
-Meshes and specs are those of `weft.sharding`; names become a0, a1, …, since any value may be a
-name. Knows no operations.
+Meshes and specs are those of `weft.sharding`. Axis names are written as a0, a1, …, since a mesh may
+have any value as a name.
 """
 
 from collections.abc import Hashable, Sequence
@@ -24,10 +24,10 @@ class Meshes:
 
     def name(self, mesh: Mesh) -> str:
         """The name of a mesh in the module."""
-        found = self.names.get(mesh)
-        if found is None:
-            found = self.names[mesh] = f"mesh{len(self.names)}"
-        return found
+        name = self.names.get(mesh)
+        if name is None:
+            name = self.names[mesh] = f"mesh{len(self.names)}"
+        return name
 
     def everywhere(self, ndim: int) -> str:
         """The sharding of an array that is replicated on every device."""

@@ -1,28 +1,30 @@
 """The arguments of a transformed function: flattened, static ones apart, named for messages.
 
-`FlatFunction` is what the transformations share: a function of trees as one of leaves. Knows Python
-signatures, pytrees and tracing; knows nothing of what a transformation does.
+All transformations share `FlatFunction`: a function of trees as a function of leaves.
 """
 
 import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
-from enum import Enum
 from typing import Any
 
-from .. import dtypes
 from ..config import thread
 from ..core.array import Array, Tracer, as_value
-from ..core.aval import Aval, aval, aval_of
+from ..core.aval import Aval, aval_of
 from ..core.caching import exact
 from ..core.jaxpr import Jaxpr
-from ..core.masks import merge_lists, partition_list
-from ..core.source import function_line, inside_partials, located, noted
+from ..core.masks import active, merge_lists, partition_list
+from ..core.ref import Ref, StandIn
+from ..core.source import function_line, inside_partials, located
+from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
-from ..interpreters.stage import leaked, stage
+from ..interpreters.stage import StageTrace, leaked, stage, stage_with_aux
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..treedef import Kind, kind_of
+from ..user_lines import noted
+from .leaf_values import add_ref, argument_avals, not_an_array
+from .ref_use import NO_REFS, RefUse
 
 TreeFunction = Callable[..., Any]
 """A user's function: its arguments and results are trees."""
@@ -35,32 +37,35 @@ _NO_KEYWORDS_TREE = tree_flatten(_NO_KEYWORDS)[1]
 class FlatFunction:
     """A function of trees as a function of leaves, at the arguments of one call.
 
-    Called with values in the place of `leaves` it returns the list of values that the result's
-    leaves are; from then on it has an `out_tree`, and `unflatten` makes results of such lists.
+    Called with values in the place of `leaves`, it returns the leaves of the result as a list of
+    values. It then has an `out_tree`, and `unflatten` makes results of such lists.
 
     Args:
       transform: the name of the transformation, for messages.
       function: the user's function.
       args, kwargs: the arguments.
-      static, static_names: positions (negative ones count from the end) and keywords of arguments
-        that stay as they are; those that aren't in the call are ignored.
-      has_aux: whether the function returns a pair (output, auxiliary data). The list of values then
-        goes on with those of the auxiliary data.
-      abstract: whether anything with a shape and a dtype will do for an array.
+      static, static_names: positions (negative ones count from the end) and keywords of static
+        arguments; those that are not in the call are ignored.
+      has_aux: whether the function returns a pair (output, auxiliary data). The values of the
+        auxiliary data come last in the list.
+      abstract: whether an object with a shape and a dtype may stand for an array.
+      takes_refs: whether leaves may be refs. The function gets stand-ins, to which the values of
+        the refs are given, and whose last values the caller assigns to the refs.
     Attributes:
-      leaves: of the arguments that aren't static: positional ones, then those by keyword, sorted.
+      leaves: the leaves of the traced arguments: positional ones, then keywords in sorted order.
       values: the leaves as values; empty if `abstract`.
       avals: their avals.
-      args_tree: the structure of the tuple of positional arguments that aren't static.
-      kwargs_tree: the structure of the dict of the others; None if there are none.
-      positions: of the positional arguments that aren't static.
-      out_tree: the structure of the result, or of the output without the auxiliary data.
+      args_tree: the structure of the tuple of traced positional arguments.
+      kwargs_tree: the structure of the dict of traced keyword arguments; None if there are none.
+      positions: the positions of the traced positional arguments.
+      refs: the refs among the leaves, by number; `stand_ins`: their stand-ins in the latest call.
+      out_tree: the structure of the result, without the auxiliary data.
     """
 
     __slots__ = (
-        "args_tree", "aux_mask", "aux_rest", "aux_tree", "avals", "fixed", "fixed_names",
+        "args_tree", "aux_mask", "aux_objects", "aux_tree", "avals", "fixed", "fixed_names",
         "function", "has_aux", "is_traced", "kwargs_tree", "leaves", "n_outs", "out_tree",
-        "positions", "transform", "values",
+        "positions", "refs", "stand_ins", "takes_refs", "transform", "values",
     )  # fmt: skip
 
     fixed: list[Any]
@@ -70,6 +75,7 @@ class FlatFunction:
     values: list[Value]
     avals: tuple[Aval, ...]
     positions: Sequence[int]
+    stand_ins: list[StandIn]
 
     def __init__(
         self,
@@ -82,16 +88,20 @@ class FlatFunction:
         *,
         has_aux: bool = False,
         abstract: bool = False,
+        takes_refs: bool = False,
     ) -> None:
         self.transform, self.function, self.has_aux = transform, function, has_aux
+        self.refs: dict[int, Ref] = {}
+        self.stand_ins = []
+        self.takes_refs = takes_refs
         count = len(args)
         self.positions = range(count)
         self.fixed = []
         self.is_traced = []
         self.fixed_names: dict[str, Any] = {}
         if static:
-            numbers = {n % count for n in static if -count <= n < count}
-            self.is_traced = [i not in numbers for i in range(count)]
+            positions = {n % count for n in static if -count <= n < count}
+            self.is_traced = [i not in positions for i in range(count)]
             args, self.fixed = partition_list(args, self.is_traced)
             self.positions = [i for i, traced in enumerate(self.is_traced) if traced]
         if static_names and kwargs:
@@ -100,19 +110,21 @@ class FlatFunction:
         self.leaves, self.args_tree = tree_flatten(tuple(args))
         self.kwargs_tree: PyTreeDef | None = None
         if kwargs:
-            named, self.kwargs_tree = tree_flatten(kwargs)
-            self.leaves = self.leaves + named
+            kwargs_leaves, self.kwargs_tree = tree_flatten(kwargs)
+            self.leaves = self.leaves + kwargs_leaves
         self.n_outs: int | None = None
         if abstract:
             self.values = []
-            self.avals = tuple(argument_avals(transform, function, self.leaves, self.paths))
+            refs = self.refs if takes_refs else None
+            self.avals = tuple(argument_avals(transform, function, self.leaves, self.paths, refs))
         else:
             self.values = self.argument_values()
             self.avals = tuple(map(aval_of, self.values))
 
     def argument_values(self) -> list[Value]:
         """The leaves as values; anything else is an error."""
-        return argument_values(self.transform, self.function, self.leaves, self.paths)
+        refs = self.refs if self.takes_refs else None
+        return argument_values(self.transform, self.function, self.leaves, self.paths, refs)
 
     def __call__(self, *leaves: Any) -> list[Value]:
         result = self.apply(leaves)
@@ -127,14 +139,34 @@ class FlatFunction:
         outs, self.out_tree = tree_flatten(result[0])
         values = self.result_values(outs)
         self.n_outs = len(values)
-        # only what isn't a value stays here: a pullback may be kept for long
+        # values are returned and not stored here, since a pullback may live long
         aux, self.aux_tree = tree_flatten(result[1])
         self.aux_mask = [isinstance(x, Value) for x in aux]
-        aux_values, self.aux_rest = partition_list(aux, self.aux_mask)
+        aux_values, self.aux_objects = partition_list(aux, self.aux_mask)
         return values + aux_values
 
     def apply(self, leaves: Sequence[Any]) -> Any:
         """The function's result, a tree, for leaves in the place of the arguments'."""
+        if self.refs:
+            return self.apply_to_stand_ins(leaves)
+        return self.call_with(leaves)
+
+    def apply_to_stand_ins(self, leaves: Sequence[Any]) -> Any:
+        """The same with refs among the arguments, which the function cannot use from outside."""
+        trace, refs = current.trace, self.refs
+        self.stand_ins = [StandIn(leaves[i], trace) for i in refs]
+        in_place = dict(zip(refs, self.stand_ins, strict=True))
+        leaves = [in_place.get(i, x) for i, x in enumerate(leaves)]
+        try:
+            for ref in refs.values():
+                ref.lend(f"{self.transform} of {function_line(self.function)}")
+            return self.call_with(leaves)
+        finally:
+            for ref in refs.values():
+                ref.take_back()
+
+    def call_with(self, leaves: Sequence[Any]) -> Any:
+        """The function's result for these leaves."""
         if self.kwargs_tree is None:
             args, kwargs = self.args_tree.unflatten(leaves), self.fixed_names
         else:
@@ -149,23 +181,56 @@ class FlatFunction:
         return output_values(self.transform, self.function, leaves)
 
     def unflatten(self, outs: Sequence[Any]) -> Any:
-        """The function's output, without auxiliary data, for what a call returned."""
+        """The function's output, without auxiliary data, made of the list that a call returned."""
         return self.out_tree.unflatten(outs if self.n_outs is None else outs[: self.n_outs])
 
     def aux(self, outs: Sequence[Any]) -> Any:
-        """The auxiliary data for what a call returned."""
-        leaves = merge_lists(outs[self.n_outs :], self.aux_rest, self.aux_mask)
+        """The auxiliary data, made of the list that a call returned."""
+        leaves = merge_lists(outs[self.n_outs :], self.aux_objects, self.aux_mask)
         return self.aux_tree.unflatten(leaves)
 
-    def stage(self, **options: Any) -> Jaxpr:
-        """The function traced on the arguments' avals; `options` are those of `stage`."""
-        known: dict[str, Any] = {
-            "name": name_of(self.function),
-            "transform": self.transform,
-            "about": self.function,
-            "names": self.names,
-        }
-        return stage(self, self.avals, **(known | options))
+    def stage(self, name: str | None = None, **options: Any) -> Jaxpr:
+        """The function traced on the avals of its arguments; `options` are passed to `stage`.
+
+        Args:
+          name: the name of the program; by default that of the function.
+        """
+        return stage(
+            self,
+            self.avals,
+            name=name or name_of(self.function),
+            transform=self.transform,
+            about=self.function,
+            names=self.names,
+            **options,
+        )
+
+    def stage_with_refs(self) -> tuple[Jaxpr, RefUse]:
+        """The function traced, as by `stage`, and the refs that it uses. They are more inputs and
+        results of the program: see `RefUse`.
+        """
+        trace = StageTrace(self.transform, self.function)
+        outside = trace.stand_ins = {}
+
+        def function(*leaves: Value) -> tuple[list[Value], list[bool]]:
+            outs = self(*leaves)
+            if not outside and not self.refs:
+                return outs, []
+            first: list[Any] = [*[leaves[i] for i in self.refs], *trace.inputs[len(leaves) :]]
+            stand_ins = [*self.stand_ins, *outside.values()]
+            last = [ref.end() for ref in stand_ins]
+            written = [x is not y for x, y in zip(last, first, strict=True)]
+            return [*outs, *active(last, written)], written
+
+        jaxpr, written = stage_with_aux(
+            function,
+            self.avals,
+            name=name_of(self.function),
+            about=self.function,
+            names=self.names,
+            trace=trace,
+        )
+        return jaxpr, RefUse(tuple(outside), tuple(written)) if written else NO_REFS
 
     def paths(self) -> list[str]:
         """The name of each leaf, for messages: `x`, `params['w'][0]`."""
@@ -174,7 +239,7 @@ class FlatFunction:
 
     @property
     def names(self) -> Callable[[], list[str]]:
-        """A function that returns the paths and refers to no argument: a trace may keep it."""
+        """A function that returns the paths. It refers to no argument, so a trace may keep it."""
         return functools.partial(
             tree_paths, self.function, self.args_tree, self.kwargs_tree, self.avals, self.positions
         )
@@ -184,36 +249,33 @@ class FlatFunction:
         """The structure of the pair (positional arguments, keyword arguments)."""
         return pair_of(self.args_tree, self.kwargs_tree or _NO_KEYWORDS_TREE)
 
-    def check_static(self) -> None:
-        """Refuses static arguments that have no hash."""
-        _ = self.statics
-
     @property
     def statics(self) -> tuple[Any, ...]:
-        """The static arguments as a part of a key; what has no hash is refused."""
+        """The static arguments as a part of a key; raises an error if one is not hashable."""
         if not self.fixed and not self.fixed_names:
             return ()
         count = len(self.positions) + len(self.fixed)
         named = self.named_statics()
-        for which, value in named:
-            check_hashable(self.transform, self.function, which, value)
-        return ("n", count), *[(which, exact(x), x) for which, x in named]
+        for position, value in named:
+            check_hashable(self.transform, self.function, position, value)
+        return ("n", count), *[(position, exact(x), x) for position, x in named]
 
     def named_statics(self) -> list[tuple[int | str, Any]]:
         """The static arguments, each with its position or keyword."""
-        numbers = [i for i, traced in enumerate(self.is_traced) if not traced]
-        named: list[tuple[int | str, Any]] = [*zip(numbers, self.fixed, strict=True)]
-        return named + sorted(self.fixed_names.items())
+        positions = [i for i, traced in enumerate(self.is_traced) if not traced]
+        return [*zip(positions, self.fixed, strict=True), *sorted(self.fixed_names.items())]
 
     @property
     def key(self) -> tuple[Any, ...]:
         """All that a trace of the function at these arguments depends on."""
-        return self.args_tree, self.kwargs_tree, self.avals, self.statics, thread.key
+        key = self.args_tree, self.kwargs_tree, self.avals, self.statics, thread.key
+        return (*key, *self.refs) if self.refs else key
 
     def leaves_of(self, argnums: Iterable[int], argnames: Iterable[str] = ()) -> list[int]:
-        """The numbers of the leaves of some arguments, by position and by keyword.
+        """The numbers of the leaves of some arguments, given by position and by keyword.
 
-        Negative positions count from the end; what isn't in the call, or is static, has no leaves.
+        Negative positions count from the end. An argument that is static, or not in the call, has
+        no leaves.
         """
         count = len(self.positions) + len(self.fixed)
         chosen = {n % count for n in argnums if -count <= n < count} | set(argnames)
@@ -224,6 +286,30 @@ class FlatFunction:
             trees += self.kwargs_tree.children()
         owners = [n for n, tree in zip(names, trees, strict=True) for _ in range(tree.num_leaves)]
         return [leaf for leaf, owner in enumerate(owners) if owner in chosen]
+
+
+class FunctionWithObjects(FlatFunction):
+    """A function some of whose arguments are passed on as they are, whatever they are.
+
+    Attributes:
+      objects: the leaves that are not arrays, by number. Among the values, a zero stands for each.
+    """
+
+    __slots__ = ("objects",)
+
+    def with_objects(self, objects: dict[int, Any]) -> list[Value]:
+        """The values of the other leaves."""
+        self.objects = objects
+        self.leaves = [0 if i in objects else x for i, x in enumerate(self.leaves)]
+        return super().argument_values()
+
+    def call_with(self, leaves: Sequence[Any]) -> Any:
+        return super().call_with(with_objects(leaves, self.objects))
+
+
+def with_objects(leaves: Sequence[Any], objects: dict[int, Any]) -> Sequence[Any]:
+    """The leaves, with objects in the place of those of their numbers."""
+    return [objects.get(i, x) for i, x in enumerate(leaves)] if objects else leaves
 
 
 def pair_of(first: PyTreeDef, second: PyTreeDef) -> PyTreeDef:
@@ -254,7 +340,7 @@ def tree_paths(
 
 
 def name_of(function: Any) -> str:
-    """The function's name, as well as it can be told."""
+    """The function's name; that of its type if it has none."""
     function = inside_partials(function)
     name = getattr(function, "__name__", None) or getattr(function, "name", None)
     return name if isinstance(name, str) else type(function).__name__
@@ -269,32 +355,22 @@ def described(x: Any) -> str:
     return f"{type(x).__name__} {x!r:.60}"
 
 
-_REFUSED = (
-    (
-        inspect.isgeneratorfunction,
-        "generator function",
-        "return a list or a tuple instead of yielding",
-    ),
-    (
-        inspect.iscoroutinefunction,
-        "coroutine function",
-        "take off the async; weft doesn't wait for results",
-    ),
-    (
-        inspect.isasyncgenfunction,
-        "asynchronous generator",
-        "return a list or a tuple instead of yielding",
-    ),
-)
+_RETURN = "return a list or a tuple instead of yielding"
+_UNSUPPORTED = (
+    (inspect.isgeneratorfunction, "generator function", _RETURN),
+    (inspect.iscoroutinefunction, "coroutine function",
+     "take off the async; weft doesn't wait for results"),
+    (inspect.isasyncgenfunction, "asynchronous generator", _RETURN),
+)  # fmt: skip
 
 
 @located
 def check_callable(function: Any, transform: str) -> None:
-    """Refuses what can't be called."""
+    """Raises an error unless the function is an ordinary one."""
     if not callable(function):
         raise TypeError(f"{transform}: expected a function; got {described(function)}")
-    for is_kind, kind, cure in _REFUSED:
-        if is_kind(function):
+    for is_of_kind, kind, cure in _UNSUPPORTED:
+        if is_of_kind(function):
             raise TypeError(
                 f"{transform}: expected a function; got the {kind} {function_line(function)}\n"
                 f"  fix: {cure}"
@@ -313,7 +389,7 @@ def as_tuple(x: Any, kind: type, what: str) -> tuple[Any, ...]:
 
 
 def parameters(function: Any) -> list[inspect.Parameter]:
-    """The function's parameters; none if it doesn't tell."""
+    """The function's parameters; an empty list if it has no signature."""
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -327,15 +403,15 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 def static_arguments(
     function: Any, argnums: Any, argnames: Any, transform: str = "jit", word: str = "static"
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Positions and names of the static arguments; the one is inferred from the other.
+    """Positions and names of the static arguments; if one is missing, it is inferred.
 
-    If both are passed, neither is inferred (JAX documentation, `jax.jit`).
+    If both are passed, nothing is inferred (JAX documentation, `jax.jit`).
     """
     nums = None if argnums is None else as_tuple(argnums, int, f"{transform}: {word}_argnums")
     names = None if argnames is None else as_tuple(argnames, str, f"{transform}: {word}_argnames")
-    known = parameters(function)
-    positional = [p.name for p in known if p.kind in _POSITIONAL]
-    variadic = any(p.kind is p.VAR_POSITIONAL for p in known) or not known
+    params = parameters(function)
+    positional = [p.name for p in params if p.kind in _POSITIONAL]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in params) or not params
     if nums is not None:
         limit = len(positional)
         for n in nums:
@@ -346,21 +422,20 @@ def static_arguments(
                 )
         if not variadic:
             nums = tuple(n % limit for n in nums)
-    if names is not None and known:
-        keywords = any(p.kind is p.VAR_KEYWORD for p in known)
-        every = {p.name for p in known}
+    if names is not None and params and not any(p.kind is p.VAR_KEYWORD for p in params):
+        param_names = {p.name for p in params}
         for n in names:
-            if n not in every and not keywords:
+            if n not in param_names:
                 raise ValueError(
                     f"{transform}: {word}_argnames={n!r} is no parameter of "
-                    f"{function_line(function)}; its parameters: {', '.join(sorted(every))}"
+                    f"{function_line(function)}; its parameters: {', '.join(sorted(param_names))}"
                 )
     if nums is None and names is not None:
         nums = tuple(positional.index(n) for n in names if n in positional)
     elif names is None and nums is not None:
-        by_name = [p.name for p in known if p.kind is p.POSITIONAL_OR_KEYWORD]
+        by_keyword = [p.name for p in params if p.kind is p.POSITIONAL_OR_KEYWORD]
         names = tuple(
-            positional[n] for n in nums if 0 <= n < len(positional) and positional[n] in by_name
+            positional[n] for n in nums if 0 <= n < len(positional) and positional[n] in by_keyword
         )
     return nums or (), names or ()
 
@@ -377,39 +452,39 @@ def positions_of(function: Any, names: Any, transform: str, word: str) -> tuple[
     return positions
 
 
-def argument_name(function: Any, which: int | str) -> str:
+def argument_name(function: Any, position: int | str) -> str:
     """The name of an argument in messages, for its position or keyword."""
-    if isinstance(which, str):
-        return repr(which)
+    if isinstance(position, str):
+        return repr(position)
     names = [p.name for p in parameters(function) if p.kind in _POSITIONAL]
-    return repr(names[which]) if which < len(names) else f"#{which}"
+    return repr(names[position]) if position < len(names) else f"#{position}"
 
 
 def note_comparison(
     error: BaseException, transform: str, function: Any, statics: Iterable[tuple[int | str, Any]]
 ) -> None:
-    """Adds a note to an error that a static argument's `__eq__` raised: which argument it is."""
+    """Adds a note to an error from the `__eq__` of a static argument: which argument it is."""
     trace = error.__traceback__
     while trace is not None:
         frame, trace = trace.tb_frame, trace.tb_next
         if frame.f_code.co_name != "__eq__":
             continue
-        for which, value in statics:
+        for position, value in statics:
             if any(x is value for x in frame.f_locals.values()):
                 error.add_note(
-                    f"  {transform}: the static argument {argument_name(function, which)} of "
+                    f"  {transform}: the static argument {argument_name(function, position)} of "
                     f"{function_line(function)} was compared with that of an earlier call"
                 )
                 return
 
 
-def check_hashable(transform: str, function: Any, which: int | str, value: Any) -> None:
-    """Refuses a static argument that can't be part of a key."""
+def check_hashable(transform: str, function: Any, position: int | str, value: Any) -> None:
+    """Raises an error for a static argument that is not hashable."""
     try:
         hash(value)
     except TypeError:
         raise ValueError(
-            f"{transform}: the static argument {argument_name(function, which)} of "
+            f"{transform}: the static argument {argument_name(function, position)} of "
             f"{function_line(function)} must be "
             f"hashable; got {type(value).__name__} {value!r:.80}\n"
             "  fix: pass a tuple instead of a list, a frozen dataclass instead of a dict, or make "
@@ -424,13 +499,12 @@ def leaf_paths(
     positions: Iterable[int] | None = None,
 ) -> list[str]:
     """The name of each leaf of the arguments: `x`, `params['w'][0]`."""
-    known = [p for p in parameters(function)]
-    names = [p.name for p in known if p.kind in _POSITIONAL]
-    rest = next((p.name for p in known if p.kind is p.VAR_POSITIONAL), "args")
+    params = parameters(function)
+    names = [p.name for p in params if p.kind in _POSITIONAL]
+    variadic = next((p.name for p in params if p.kind is p.VAR_POSITIONAL), "args")
     paths = []
-    places = list(positions) if positions is not None else range(len(args))
-    for i, arg in zip(places, args, strict=True):
-        stem = names[i] if i < len(names) else f"{rest}[{i - len(names)}]"
+    for i, arg in zip(range(len(args)) if positions is None else positions, args, strict=True):
+        stem = names[i] if i < len(names) else f"{variadic}[{i - len(names)}]"
         paths += [stem + keystr(path) for path, _ in tree_flatten_with_path(arg)[0]]
     for key in sorted(kwargs):
         paths += [key + keystr(path) for path, _ in tree_flatten_with_path(kwargs[key])[0]]
@@ -438,9 +512,18 @@ def leaf_paths(
 
 
 def argument_values(
-    transform: str, function: Any, leaves: Sequence[Any], paths: Callable[[], list[str]]
+    transform: str,
+    function: Any,
+    leaves: Sequence[Any],
+    paths: Callable[[], list[str]],
+    refs: dict[int, Ref] | None = None,
 ) -> list[Any]:
-    """The leaves as values; what can't be one is an error that names the argument."""
+    """The leaves as values; the error for one that is not an array names the argument.
+
+    Args:
+      refs: the refs among the leaves are put here, by number, and their values are returned;
+        `None` if they are errors.
+    """
     values = []
     for i, leaf in enumerate(leaves):
         if leaf.__class__ is Array or isinstance(leaf, Value):
@@ -448,95 +531,39 @@ def argument_values(
                 raise leaked(leaf._trace, f"{transform}: argument {paths()[i]}", leaf)
             values.append(leaf)
             continue
+        if refs is not None and isinstance(leaf, Ref):
+            add_ref(refs, i, leaf, transform, function, paths)
+            values.append(leaf.read(f"{transform}: argument {paths()[i]}"))
+            continue
         try:
             values.append(as_value(leaf))
         except (TypeError, ValueError) as error:
-            raise noted(
-                TypeError(
-                    f"{transform}: argument {paths()[i]} of {function_line(function)} must be an "
-                    f"array or a scalar; got {_what_it_is(transform, leaf, error)}"
-                )
-            ) from None
+            expected = "an array or a scalar"
+            raise not_an_array(transform, function, paths()[i], expected, leaf, error) from None
     return values
 
 
-WITH_STATIC = frozenset(("jit", "pmap", "checkpoint", "make_jaxpr", "xla_computation"))
-"""The transformations that have static arguments."""
-
-
-def _what_it_is(transform: str, leaf: Any, error: Exception) -> str:
-    """The end of a message for an argument that is no array: what it is, and what to do."""
-    kind = type(leaf)
-    if callable(leaf) and hasattr(leaf, "__name__"):
-        found = f"{kind.__name__} {function_line(leaf)}"
-    elif getattr(kind, "__repr__", None) is object.__repr__:
-        found = kind.__name__
-    else:
-        found = f"{kind.__name__} {leaf!r:.60}"
-    static = "bind it with functools.partial"
-    if transform in WITH_STATIC:
-        static = "mark it static with static_argnums or static_argnames"
-    elif transform in ("custom_jvp", "custom_vjp"):
-        static = "name its position in nondiff_argnums"
-    if hasattr(leaf, "dtype"):  # of NumPy's or another library's
-        return f"{found} ({error})\n  fix: convert it, or {static}"
-    if kind.__module__ == "builtins" or isinstance(leaf, (Enum, type)) or callable(leaf):
-        return f"{found}\n  fix: convert it, {static}, or close over it"
-    return (
-        f"{found}\n  fix: {static}, or weft.tree_util.register_dataclass({kind.__name__}) if its "
-        "fields hold arrays"
-    )
-
-
-def argument_avals(
-    transform: str, function: Any, leaves: Sequence[Any], paths: Callable[[], list[str]]
-) -> list[Aval]:
-    """The avals of leaves that are arrays, scalars, or have a shape and a dtype."""
-    avals = []
-    for i, leaf in enumerate(leaves):
-        try:
-            avals.append(shaped_aval(leaf))
-        except (TypeError, ValueError) as error:
-            raise noted(
-                TypeError(
-                    f"{transform}: argument {paths()[i]} of {function_line(function)} must be an "
-                    "array, a scalar, or have a shape and a dtype; got "
-                    f"{_what_it_is(transform, leaf, error)}"
-                )
-            ) from None
-    return avals
-
-
-def shaped_aval(x: Any) -> Aval:
-    """The aval of an array, of a scalar, or of anything with a shape and a dtype."""
-    if isinstance(x, Value):
-        return x.aval
-    if hasattr(x, "shape") and hasattr(x, "dtype"):
-        return aval(
-            tuple(x.shape),
-            dtypes.canonicalize_dtype(x.dtype),
-            bool(getattr(x, "weak_type", False)),
-        )
-    return as_value(x).aval
-
-
-def output_values(transform: str, function: Any, leaves_with: Any) -> list[Any]:
+def output_values(transform: str, function: Any, leaves: Sequence[Any]) -> list[Any]:
     """The leaves of a function's result as values; anything else is an error."""
     values = []
-    for i, leaf in enumerate(leaves_with):
+    for i, leaf in enumerate(leaves):
         if isinstance(leaf, Value):
             values.append(leaf)
             continue
         try:
             values.append(as_value(leaf))
         except (TypeError, ValueError):
+            cure = (
+                "return ref[...], the value of the ref"
+                if isinstance(leaf, Ref)
+                else "return arrays only; what isn't an array can leave through has_aux or a "
+                "separate function"
+            )
             raise noted(
                 ShapeError(
                     f"{transform}: {function_line(function)} must return arrays, scalars or "
                     f"containers of them; leaf {i} of its result is a {type(leaf).__name__}: "
-                    f"{leaf!r:.60}\n"
-                    "  fix: return arrays only; what isn't an array can leave through has_aux or "
-                    "a separate function"
+                    f"{leaf!r:.60}\n  fix: {cure}"
                 )
             ) from None
     return values

@@ -1,10 +1,10 @@
-"""Python functions called with the values that a program computes: pure_callback, and what the
-others (weft.debug, weft.experimental) are made of.
+"""pure_callback, io_callback, effects_barrier: Python functions called with a program's values.
 
-Knows trees; `primitives/callbacks.py` knows how Python is called.
+`call` and `tap` serve `weft.debug` and `weft.experimental` too. `primitives/callbacks.py` has the
+primitives.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,26 +27,20 @@ from ..primitives.callbacks import (
     with_axes_of_one,
     with_full_axes,
 )
-from ..primitives.keys import random_unwrap, random_wrap
+from ..primitives.prng_keys import random_unwrap, random_wrap
 from ..runtime import client
 from ..runtime.callback import flush
 from ..tree_util import PyTreeDef, tree_flatten, tree_leaves
 from ..treedef import shown
 from ..typing import PyTree
-from .arguments import (
-    TreeFunction,
-    argument_avals,
-    check_callable,
-    described,
-    leaf_paths,
-    name_of,
-)
+from .arguments import TreeFunction, check_callable, described, leaf_paths, name_of
+from .leaf_values import argument_avals
 
 __all__ = ["effects_barrier", "pure_callback"]
 
 
 def refuse_batch(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
-    """Refuses a `vmap` of a pure_callback that has no `vmap_method`."""
+    """Raises the error for `vmap` of a pure_callback that has no `vmap_method`."""
     raise errors.MissingRuleError(
         f"pure_callback: {base} is under vmap, which has to know how to call it for {size} elements"
         "\n  fix: pass vmap_method='sequential' (one call an element), 'expand_dims' or "
@@ -75,25 +69,26 @@ def pure_callback(
     vectorized: bool | None = None,
     **kwargs: PyTree,
 ) -> PyTree:
-    """Calls a Python function that only computes something, from compiled code too.
+    """Calls a pure Python function, from compiled code too.
 
-    The call may be dropped if nothing needs its result, and be made again where that saves memory.
+    The call may be left out if nothing needs its result, and repeated where that saves memory.
 
     Args:
-      callback: called with arrays in the structure of `args` and `kwargs`; returns arrays (NumPy's
-        will do) as announced. Its derivative isn't known: state it by custom_jvp or custom_vjp.
-      result_shape_dtypes: the results' tree, of objects with a shape and a dtype, such as
-        `ShapeDtypeStruct`.
+      callback: called with arrays in the structure of `args` and `kwargs`; returns arrays (of weft
+        or NumPy) that match `result_shape_dtypes`. It has no derivative: define one with custom_jvp
+        or custom_vjp.
+      result_shape_dtypes: the tree of results, with objects that have a shape and a dtype, such as
+        `ShapeDtypeStruct`, at its leaves.
       args, kwargs: arrays, scalars and containers of them.
       sharding: must be None: the call is made where the program runs.
-      vmap_method: what `vmap` is to do. 'sequential': call it for each element; 'expand_dims': call
-        it once, with an axis in front, of length 1 in arguments that aren't mapped;
-        'broadcast_all': the same, of full length in all arguments. 'legacy_vectorized': call it
-        once, and leave arguments that aren't mapped as they are. Without it, `vmap` is an error.
+      vmap_method: how `vmap` calls it. 'sequential': once for each element; 'expand_dims': once,
+        with a new first axis, which has length 1 in arguments that are not mapped; 'broadcast_all':
+        once, with a first axis of full length in all arguments; 'legacy_vectorized': once, with
+        arguments that are not mapped as they are. Without it, `vmap` raises an error.
       vectorized: an older spelling: True is 'legacy_vectorized', False is 'sequential'.
-    Returns: the callback's results, as weft's arrays.
-    Raises: TypeError: the callback returns something else than announced. Exceptions in the
-      callback come out as they are.
+    Returns: the results of the callback, as arrays.
+    Raises: TypeError: the results do not match `result_shape_dtypes`. Exceptions in the callback
+      are raised to the caller.
     Example:
       >>> import numpy, weft
       >>> x = weft.numpy.array([3.0, 1.0, 2.0])
@@ -106,13 +101,52 @@ def pure_callback(
             raise ValueError("pure_callback: got both vmap_method and vectorized; pass vmap_method")
         vmap_method = "legacy_vectorized" if vectorized else "sequential"
     if vmap_method not in METHODS:
-        known = ", ".join(repr(m) for m in METHODS if m is not None)
-        raise ValueError(f"pure_callback: vmap_method must be one of {known}; got {vmap_method!r}")
-    batching = METHODS[vmap_method]
+        names = ", ".join(repr(m) for m in METHODS if m is not None)
+        raise ValueError(f"pure_callback: vmap_method must be one of {names}; got {vmap_method!r}")
     return call(
         "pure_callback", pure_callback_p, callback, result_shape_dtypes, args, kwargs, sharding,
-        batching,
+        METHODS[vmap_method],
     )  # fmt: skip
+
+
+@located
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Calls a Python function that has effects: reads, writes, counts.
+
+    It is called each time the program reaches it, in program order, even if its result is unused.
+    Under `vmap` it is called for each element, in order; under derivatives in the forward pass.
+
+    Args:
+      callback: called with arrays in the structure of `args` and `kwargs`; returns arrays
+        (NumPy's will do) of the declared types. It has no derivative; define one with custom_jvp or
+        custom_vjp.
+      result_shape_dtypes: the type of its result: a tree of objects with a shape and a dtype, such
+        as `ShapeDtypeStruct`; None if it returns None.
+      args, kwargs: arrays, scalars and containers of them.
+      sharding: must be None: the call is made where the program runs.
+      ordered: has no effect: all calls are made in program order.
+    Returns: the callback's result, as weft's arrays.
+    Raises: TypeError: the result isn't of the declared type. Exceptions of the callback are raised
+      to the caller.
+    Example:
+      >>> import numpy, weft
+      >>> rng = numpy.random.default_rng(0)
+      >>> def draw(scale):
+      ...     return scale * rng.integers(10, size=2, dtype=numpy.int32)
+      >>> two = weft.ShapeDtypeStruct((2,), "int32")
+      >>> f = weft.jit(lambda s: weft.experimental.io_callback(draw, two, s))
+      >>> f(1), f(10)
+      (Array([8, 6], dtype=int32), Array([50, 20], dtype=int32))
+    Source: JAX's documentation, `jax.experimental.io_callback`.
+    """
+    return call("io_callback", io_callback_p, callback, result_shape_dtypes, args, kwargs, sharding)
 
 
 def call(
@@ -129,7 +163,7 @@ def call(
     """Calls a function of trees of arrays that returns a tree of arrays.
 
     Args:
-      with_device: if True, it gets one more argument, `device`: where the program runs.
+      with_device: if True, the function gets one more argument, `device`: where the program runs.
     """
     check_callable(callback, operation)
     if sharding is not None:
@@ -168,7 +202,7 @@ def call(
     return out_tree.unflatten(_wrapped(results, wraps))
 
 
-# Programs give callbacks numbers; a key goes as its words, and is one again inside.
+# Random keys are passed to the callback as their words, and wrapped again inside.
 
 
 def key_dtype(x: object) -> Any:
@@ -187,7 +221,7 @@ def _wrapped(leaves: Sequence[object], keys: Sequence[object]) -> list[Any]:
 def check_arrays(
     operation: str, callback: TreeFunction, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
 ) -> None:
-    """Refuses arguments that aren't arrays or numbers."""
+    """Raises an error for arguments that are not arrays or numbers."""
     for i, leaf in enumerate(tree_leaves((args, kwargs))):
         if not is_array(leaf) and not isinstance(leaf, NUMBERS):
             raise TypeError(
@@ -200,7 +234,7 @@ def check_arrays(
 def announced(
     operation: str, callback: TreeFunction, result_shape_dtypes: PyTree
 ) -> tuple[list[Aval], PyTreeDef]:
-    """The announced types of a callback's results, and their structure."""
+    """The avals of a callback's results, and their structure."""
     shapes, tree = tree_flatten(result_shape_dtypes)
     for shape in shapes:
         if not (hasattr(shape, "shape") and hasattr(shape, "dtype")):
@@ -221,27 +255,26 @@ def tap(
     name: str = "",
     key: Hashable = None,
 ) -> None:
-    """Calls a function for what it does. What isn't an array among its arguments stays as it is.
+    """Calls a function for its effects. Arguments that are not arrays are passed as they are.
 
     Args:
-      name: what jaxprs call it, if not by its name.
-      key: what it is known by, if not by itself.
+      name: its name in jaxprs; by default the name of the function.
+      key: identifies it in caches; by default the function itself.
     """
     check_callable(callback, operation)
     leaves, tree = tree_flatten((args, kwargs))
     traced = [is_array(leaf) for leaf in leaves]
-    values, rest = partition_list(leaves, traced)
-    statics = exact(tuple(rest))
+    values, objects = partition_list(leaves, traced)
+    statics = exact(tuple(objects))
     keys = [key_dtype(x) for x in values]
 
     def function(arrays: list[Any], device: object) -> Sequence[Any]:
-        whole = merge_lists(_wrapped(arrays, keys), rest, traced)
-        inner, inner_kwargs = tree.unflatten(whole)
+        inner, inner_kwargs = tree.unflatten(merge_lists(_wrapped(arrays, keys), objects, traced))
         callback(*inner, **inner_kwargs)
         return ()
 
-    known = (operation, callback if key is None else key, tree, tuple(traced), statics, *keys)
-    host = HostFunction(function, (), name or name_of(callback), one_by_one, known)
+    identity = (operation, callback if key is None else key, tree, tuple(traced), statics, *keys)
+    host = HostFunction(function, (), name or name_of(callback), one_by_one, identity)
     io_callback_p(*_unwrapped(values), function=host)
 
 
@@ -249,17 +282,16 @@ NUMBERS = (bool, int, float, complex)
 
 
 def is_array(x: object) -> bool:
-    """True if a leaf is an array of weft's or NumPy's, or a number of NumPy's."""
+    """True if a leaf is an array of weft or NumPy, or a NumPy scalar."""
     if isinstance(x, Value):
         return True
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufcV"
 
 
 def effects_barrier() -> None:
-    """Waits until all callbacks of the programs begun so far have run, and flushes their output.
+    """Waits until all callbacks of earlier programs have run, and flushes their output.
 
-    A program that calls Python ends with its last callback, so that they have run when it has
-    returned; nothing else is there to wait for.
+    A program with callbacks returns after its last callback, so only the output may be pending.
 
     Example:
       >>> import weft

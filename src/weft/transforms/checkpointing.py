@@ -1,8 +1,8 @@
-"""checkpoint (remat): compute again instead of keeping; its policies; what a function keeps.
+"""checkpoint (remat), checkpoint_policies, checkpoint_name, saved_residuals: rematerialisation.
 
-A policy is a function `policy(primitive, *avals, **params)` that says of an operation whether its
-results are kept. It is called when a function is traced, not when it runs. What is computed
-again, `higher_order/checkpoint.py` decides.
+A policy is a function `policy(primitive, *avals, **params)` that decides whether the results of an
+operation are saved for the backward pass. It is called when a function is traced, not when it runs.
+`higher_order/checkpoint.py` decides which operations are computed again.
 """
 
 import functools
@@ -19,7 +19,7 @@ from ..core.trace import current
 from ..core.value import Value
 from ..higher_order.call import call
 from ..higher_order.checkpoint import apply_checkpoint, checkpoint_call
-from ..interpreters.concrete_stage import ConcreteStageTrace
+from ..interpreters.concrete import ConcreteStageTrace
 from ..primitives.selection import name as name_primitive
 from ..programs.hash_consing import hash_consed, is_eager, numbers_as_inputs
 from ..programs.partial_eval import Either
@@ -43,27 +43,27 @@ def checkpoint(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
 ) -> Transformed[P, R]:
-    """Makes differentiation of a function compute intermediate values anew instead of keeping them.
+    """A function whose derivative recomputes intermediate values instead of storing them.
 
-    Less memory for more time: only the arguments (and what `policy` names) are kept for the
-    backward pass, for which the function is computed a second time. Checkpoints nest: see
-    docs/checkpoint.md for what that is good for.
+    It trades time for memory: only the arguments (and the values that `policy` chooses) are stored
+    for the backward pass, which computes the function a second time. Checkpoints nest: see
+    docs/checkpoint.md.
 
     Args:
-      fun: the function; without it, a decorator that takes the other options.
-      concrete: if True, the Python code of `fun` may look at elements (`if x > 0`), where they are
-        known: not inside jit, but under grad. Then it is traced anew at every call.
+      fun: the function; without it, the result is a decorator.
+      concrete: if True, the Python code of `fun` may read elements (`if x > 0`) where they are
+        known: under grad, but not inside jit. Then it is traced again at every call.
       prevent_cse: if True, keeps the compiler from merging the second computation with the first,
-        which would keep what was to be computed again. False is faster and does as well inside
-        scan, where the two are in different loops.
-      policy: `policy(primitive, *avals, **params)` says whether an operation's results are kept;
-        see `checkpoint_policies`. It is asked about the operations inside inner jitted functions,
-        branches and scans, too.
-      static_argnums, static_argnames: positions and names of arguments that aren't arrays, or that
-        the code branches on. With one that isn't hashable, `fun` is traced anew at every call.
+        which would store the values again. False is faster, and suffices inside scan, where the two
+        are in different loops.
+      policy: `policy(primitive, *avals, **params)` returns whether the results of an operation are
+        stored; see `checkpoint_policies`. It is also called for operations inside inner jitted
+        functions, branches and scans.
+      static_argnums, static_argnames: positions and names of arguments that are not arrays, or that
+        the Python code branches on. If one is not hashable, `fun` is traced again at every call.
     Returns: a function with the same results and derivatives.
-    Raises: TypeError: an argument or a result isn't an array; TracerBoolConversionError and the
-      like: the Python code looks at elements that aren't known.
+    Raises: TypeError: an argument or a result is not an array. TracerBoolConversionError and
+      others: the Python code reads elements that are not known.
     Example:
       >>> import weft, weft.numpy as np
       >>> g = weft.checkpoint(lambda x: np.sin(np.sin(x)))
@@ -89,56 +89,28 @@ def checkpoint(
         check_callable(policy, "checkpoint: policy")
     nums, _ = static_arguments(fun, static_argnums, (), "checkpoint")
     by_name, names = static_arguments(fun, None, static_argnames, "checkpoint")
-    return Checkpointed(fun, concrete, prevent_cse, policy, nums + by_name, names).dispatcher()
+    static = nums + by_name
+    function: TreeFunction = fun
 
-
-class Checkpointed:
-    """A function with the options of its checkpoint, and the programs made for it."""
-
-    def __init__(
-        self,
-        function: TreeFunction,
-        concrete: bool,
-        prevent_cse: bool,
-        policy: Policy | None,
-        static: tuple[int, ...],
-        static_names: tuple[str, ...],
-    ) -> None:
-        self.function, self.concrete, self.prevent_cse = function, concrete, prevent_cse
-        self.policy, self.static, self.static_names = policy, static, static_names
-
-    def dispatcher(self) -> TreeFunction:
-        """The function that the user calls."""
-
-        @wrapping(self.function)
-        @located
-        def checkpointed(*args: PyTree, **kwargs: PyTree) -> PyTree:
-            if self.concrete and current.trace is current.base:
-                return self.function(*args, **kwargs)  # nothing is differentiated
-            flat = FlatFunction(
-                "checkpoint", self.function, args, kwargs, self.static, self.static_names
-            )
-            if self.concrete:
-                return self.traced_anew(flat)
-            return self.applied(flat, flat.stage())
-
-        return checkpointed
-
-    def traced_anew(self, flat: FlatFunction) -> PyTree:
-        """The result where Python code looks at elements, which are others at every call."""
-        known = [v.concrete() for v in flat.values]
-        trace = ConcreteStageTrace(known, "checkpoint", self.function)
-        return self.applied(flat, flat.stage(trace=trace))
-
-    def applied(self, flat: FlatFunction, jaxpr: Jaxpr) -> PyTree:
-        """The result of a program of the function, with what it closes over."""
+    @wrapping(function)
+    @located
+    def checkpointed(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        if concrete and current.trace is current.base:
+            return function(*args, **kwargs)  # nothing is differentiated
+        flat = FlatFunction("checkpoint", function, args, kwargs, static, names)
+        trace = None
+        if concrete:
+            elements = [v.concrete() for v in flat.values]
+            trace = ConcreteStageTrace(elements, "checkpoint", function)
+        jaxpr = flat.stage(trace=trace)
         program = jaxpr.without_consts()
-        numbers: list[Array] = []
+        literals: list[Array] = []
         if is_eager(current.trace):
-            program, numbers = numbers_as_inputs(program)
-        args = [*numbers, *jaxpr.consts, *flat.values]
-        outs = apply_checkpoint(hash_consed(program), args, self.policy, self.prevent_cse)
-        return flat.unflatten(outs)
+            program, literals = numbers_as_inputs(program)
+        values = [*literals, *jaxpr.consts, *flat.values]
+        return flat.unflatten(apply_checkpoint(hash_consed(program), values, policy, prevent_cse))
+
+    return checkpointed
 
 
 remat = checkpoint
@@ -148,13 +120,13 @@ remat = checkpoint
 
 @located
 def checkpoint_name(x: PyTree, name: str) -> PyTree:
-    """The same value, with a name for the policies of checkpoint.
+    """The same value, with a name that checkpoint policies can refer to.
 
     Args:
-      x: an array, or containers of them: the name is for each.
-      name: the name; several values may have the same.
+      x: an array or a container of arrays; each gets the name.
+      name: the name; several values may have the same one.
     Returns: the same values.
-    Raises: TypeError: the name isn't a string.
+    Raises: TypeError: the name is not a string.
     Example:
       >>> import weft, weft.numpy as np
       >>> from weft.ad_checkpoint import checkpoint_name, print_saved_residuals
@@ -171,33 +143,34 @@ def checkpoint_name(x: PyTree, name: str) -> PyTree:
 
 
 def everything_saveable(primitive: Primitive, *avals: Aval, **params: object) -> bool:
-    """Keeps all results: as without checkpoint."""
+    """Saves all results, as without checkpoint."""
     return True
 
 
 def nothing_saveable(primitive: Primitive, *avals: Aval, **params: object) -> bool:
-    """Keeps nothing: as without a policy."""
+    """Saves nothing, as without a policy."""
     return False
 
 
 def dots_saveable(primitive: Primitive, *avals: Aval, **params: object) -> bool:
-    """Keeps the results of matrix products and convolutions."""
+    """Saves the results of matrix products and convolutions."""
     return primitive.name in ("dot_general", "conv_general_dilated")
 
 
 def dots_with_no_batch_dims_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
-    """Keeps the results of matrix products without batch axes: those with weights."""
+    """Saves the results of matrix products without batch axes, such as products with weights."""
     return primitive.name == "dot_general" and params["dims"][1] == ((), ())
 
 
 class NamePolicy:
-    """A policy that goes by names. Equal ones are one, so that what was derived is found again."""
+    """A policy by names, compared by value: programs derived under an equal one are reused."""
 
     def __init__(self, kind: str, names: tuple[str, ...]) -> None:
         for name in names:
             if not isinstance(name, str):
                 raise TypeError(f"{kind}: names must be strings; got {name!r}")
         self.kind, self.names = kind, frozenset(names)
+        self.key = self.kind, self.names
 
     def __call__(self, primitive: Primitive, *avals: Aval, **params: object) -> bool:
         named = primitive is name_primitive
@@ -208,38 +181,35 @@ class NamePolicy:
         return not (named and params["name"] in self.names)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, NamePolicy) and (self.kind, self.names) == (
-            other.kind,
-            other.names,
-        )
+        return isinstance(other, NamePolicy) and self.key == other.key
 
     def __hash__(self) -> int:
-        return hash((self.kind, self.names))
+        return hash(self.key)
 
     def __repr__(self) -> str:
         return f"{self.kind}({', '.join(map(repr, sorted(self.names)))})"
 
 
 def save_only_these_names(*names: str) -> Policy:
-    """Keeps the values that have one of these names by `checkpoint_name`, and nothing else."""
+    """Saves only the values to which `checkpoint_name` gave one of these names."""
     return NamePolicy("save_only_these_names", names)
 
 
 def save_any_names_but_these(*names: str) -> Policy:
-    """Keeps the values that have another name by `checkpoint_name`, and nothing else."""
+    """Saves only the values to which `checkpoint_name` gave a name that is not among these."""
     return NamePolicy("save_any_names_but_these", names)
 
 
 def save_anything_except_these_names(*names: str) -> Policy:
-    """Keeps everything but the values that have one of these names by `checkpoint_name`.
+    """Saves all values but those to which `checkpoint_name` gave one of these names.
 
-    What a named value was computed from is kept: so name what is cheap to compute from it.
+    The operands of a named value are saved, so give names to values that are cheap to recompute.
     """
     return NamePolicy("save_anything_except_these_names", names)
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Keeps what either of two policies keeps."""
+    """Saves the values that either of two policies saves."""
     return Either(policy_1, policy_2)
 
 
@@ -255,29 +225,29 @@ checkpoint_policies = SimpleNamespace(
     save_from_both_policies=save_from_both_policies,
     save_only_these_names=save_only_these_names,
 )
-"""The policies by name: functions to pass as `policy`, and functions that return such."""
+"""The policies by name: functions to pass as `policy`, and functions that return a policy."""
 
 
-# --- what is kept ---
+# --- residuals ---
 
 
 @located
 def saved_residuals(
     fun: TreeFunction, *args: PyTree, **kwargs: PyTree
 ) -> list[tuple[ShapeDtypeStruct, str]]:
-    """The arrays that differentiating a function in reverse keeps, and their origins.
+    """The residuals of a function: the arrays that its backward pass needs, and their origins.
 
-    Literals (Python's numbers) are left out. `fun` is traced, and not run.
+    Literals (Python numbers) are left out. `fun` is traced, not run.
 
     Args:
-      fun: the function, with checkpoints inside or not.
+      fun: the function, with or without checkpoints inside.
       args: its arguments, or anything with their shapes and dtypes.
-    Returns: a list of pairs (shape and dtype, description), one for each array that is kept.
+    Returns: a list of pairs (shape and dtype, description), one for each saved array.
     Example:
       >>> import weft, weft.numpy as np
       >>> from weft.ad_checkpoint import saved_residuals
-      >>> for kept, source in saved_residuals(lambda x: np.sin(np.sin(x)), np.ones(3)):
-      ...     print(kept.shape, source)
+      >>> for residual, source in saved_residuals(lambda x: np.sin(np.sin(x)), np.ones(3)):
+      ...     print(residual.shape, source)
       (3,) output of cos
       (3,) output of cos
     Source: JAX documentation, `jax.ad_checkpoint.saved_residuals`.
@@ -285,10 +255,8 @@ def saved_residuals(
     check_callable(fun, "saved_residuals")
     flat = FlatFunction("saved_residuals", fun, args, kwargs, abstract=True)
     jaxpr = flat.stage()
-    whole = jaxpr.without_consts()
-    constants = [False] * len(jaxpr.consts)
-    mask = [*constants, *[v.aval.inexact for v in jaxpr.invars]]
-    forward, _, _ = linearize_jaxpr(whole, mask)
+    mask = [*[False] * len(jaxpr.consts), *[v.aval.inexact for v in jaxpr.invars]]
+    forward, _, _ = linearize_jaxpr(jaxpr.without_consts(), mask)
     arguments = [f"from the argument {path}" for path in flat.paths()]
     sources = ["from a constant"] * len(jaxpr.consts) + arguments
     return [
@@ -323,7 +291,7 @@ def origin(jaxpr: Jaxpr, atom: Var | Value, sources: list[str]) -> str:
 
 
 def print_saved_residuals(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> None:
-    """Prints the arrays that differentiating a function in reverse keeps, a line for each.
+    """Prints the residuals of a function, one on a line. See `saved_residuals`.
 
     Args:
       fun, args, kwargs: as in `saved_residuals`.
@@ -334,5 +302,5 @@ def print_saved_residuals(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) ->
       float32[3] from the argument x
     Source: JAX documentation, `jax.ad_checkpoint.print_saved_residuals`.
     """
-    for kept, source in saved_residuals(fun, *args, **kwargs):
-        print(f"{kept.dtype.name}[{','.join(map(str, kept.shape))}] {source}")
+    for residual, source in saved_residuals(fun, *args, **kwargs):
+        print(f"{residual.dtype.name}[{','.join(map(str, residual.shape))}] {source}")

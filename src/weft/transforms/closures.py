@@ -1,4 +1,4 @@
-"""closure_convert: what a function closes over, made arguments."""
+"""closure_convert: the values that a function closes over become arguments."""
 
 from collections.abc import Callable
 
@@ -18,10 +18,10 @@ __all__ = ["closure_convert"]
 
 @located
 def closure_convert(fun: TreeFunction, *example_args: PyTree) -> tuple[TreeFunction, list[Value]]:
-    """A function that takes what another one closes over as extra arguments.
+    """A function that takes the values which another one closes over as extra arguments.
 
-    Only values that a derivative may be taken in are: traced ones of an inexact dtype. Arrays stay
-    where they are.
+    Only values that may be differentiated become arguments: traced values of an inexact dtype.
+    Arrays stay in the closure.
 
     Args:
       fun: a function of arrays.
@@ -40,7 +40,7 @@ def closure_convert(fun: TreeFunction, *example_args: PyTree) -> tuple[TreeFunct
 
 
 def is_differentiable(x: Value) -> bool:
-    """True for a value that a derivative may be taken in by a transformation around."""
+    """True for a value that a surrounding transformation may differentiate."""
     return isinstance(x, Tracer) and dtypes.is_inexact(x.dtype)
 
 
@@ -48,15 +48,15 @@ def hoisted(
     transform: str,
     fun: TreeFunction,
     example_args: tuple[PyTree, ...],
-    wanted: Callable[[Value], bool],
+    is_argument: Callable[[Value], bool],
 ) -> tuple[TreeFunction, list[Value]]:
-    """A function with those values that it closes over as extra arguments that are `wanted`."""
+    """`closure_convert` of the values for which `is_argument` is true."""
     flat = FlatFunction(transform, fun, example_args)
     in_tree = flat.args_tree
     jaxpr = flat.stage()
     out_tree = flat.out_tree
-    values = [c for c in jaxpr.consts if wanted(c)]
-    fixed = [None if wanted(c) else c for c in jaxpr.consts]
+    values = [c for c in jaxpr.consts if is_argument(c)]
+    fixed = [None if is_argument(c) else c for c in jaxpr.consts]
     program = jaxpr.without_consts()
     count = len(example_args)
 

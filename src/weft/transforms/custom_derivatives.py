@@ -1,32 +1,35 @@
-"""custom_jvp, custom_vjp, custom_gradient: derivatives that the user writes."""
+"""custom_jvp, custom_vjp: derivatives that the user writes."""
 
 import contextlib
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from .. import errors
 from ..config import thread
-from ..core.arity import check_arity
-from ..core.array import Array, Tracer, as_value
+from ..core.array import Array, Tracer
 from ..core.aval import Aval
 from ..core.caching import exact, remember
-from ..core.jaxpr import Jaxpr, run
 from ..core.masks import fill_list, merge_lists, partition_list, scatter_list
 from ..core.primitive import Primitive
-from ..core.source import function_line, located, noted, wrapping
+from ..core.ref import Ref, StandIn
+from ..core.source import check_arity, function_line, located, wrapping
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
 from ..higher_order.custom_jvp import CustomJvp, axes_in_scope, custom_jvp_call
 from ..higher_order.custom_vjp import CustomVjp, custom_vjp_call
+from ..higher_order.custom_vmap import CustomVmap
 from ..interpreters.stage import stage
 from ..programs.hash_consing import is_eager
-from ..tree_util import PyTreeDef, register_pytree_node, tree_flatten
+from ..tree_util import PyTreeDef, tree_flatten
 from ..typing import Function, PyTree
+from ..user_lines import noted
 from .arguments import (
     FlatFunction,
+    FunctionWithObjects,
     TreeFunction,
     argument_name,
     as_tuple,
@@ -35,35 +38,38 @@ from .arguments import (
     output_values,
     parameters,
     positions_of,
+    with_objects,
 )
-from .linear_maps import Tangent, output_path
-from .rule_results import (
+from .symbolic_zeros import CustomVJPPrimal, SymbolicZero
+from .tangents import (
+    Tangent,
     cotangent_leaves,
     is_close,
+    output_path,
     rule_cotangent,
     rule_tangent,
     zero_tangent,
     zeros_like_tree,
 )
-from .symbolic_zeros import CustomVJPPrimal, symbolic
 
-__all__ = ["custom_gradient", "custom_jvp", "custom_vjp"]
+__all__ = ["custom_jvp", "custom_vjp"]
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
-Rules = TypeVar("Rules", CustomJvp, CustomVjp)
-Known = tuple[PyTreeDef, list[Any], list[Aval]]  # residuals: tree, numbers or None; output avals
+Rules = TypeVar("Rules", CustomJvp, CustomVjp, CustomVmap)
+ForwardInfo = tuple[PyTreeDef, list[Any], list[Aval]]
+"""The residuals' structure, their leaves with `None` for arrays, and the avals of the outputs."""
 
 
 def positional(
     function: TreeFunction,
-    known: Sequence[inspect.Parameter],
+    params: Sequence[inspect.Parameter],
     args: tuple[PyTree, ...],
     kwargs: dict[str, PyTree],
 ) -> tuple[PyTree, ...]:
-    """Arguments with keywords and defaults put in the positions of the known parameters."""
-    if not known or any(p.kind is p.VAR_POSITIONAL for p in known):
+    """The arguments by position: keywords and defaults are put where the parameters are."""
+    if not params or any(p.kind is p.VAR_POSITIONAL for p in params):
         if kwargs:
             raise TypeError(
                 f"{name_of(function)}: functions with custom derivatives take positional "
@@ -71,43 +77,47 @@ def positional(
             )
         return args
     full = list(args)
-    for p in known[len(args) :]:
+    for p in params[len(args) :]:
         if p.name in kwargs:
             full.append(kwargs[p.name])
         elif p.default is not p.empty:
             full.append(p.default)
         elif p.kind is not p.VAR_KEYWORD:
             raise TypeError(f"{name_of(function)}: missing the argument {p.name!r}")
-    extra = set(kwargs) - {p.name for p in known[len(args) :]}
+    extra = set(kwargs) - {p.name for p in params[len(args) :]}
     if extra:
         raise TypeError(f"{name_of(function)}: unexpected keyword arguments {sorted(extra)}")
     return tuple(full)
 
 
-_LOOKS_AT_ELEMENTS = (
+_READS_ELEMENTS = (
     errors.ConcretizationTypeError,
     errors.NonConcreteBooleanIndexError,
     errors.TracerArrayConversionError,
 )
-_MOST_KINDS = 256
-_MOST_CHECKED = 8  # of a function: kinds of calls for which it is traced, to compare its rule
+_KEPT_AS_THEY_ARE = (bool, int, float, complex, Ref, StandIn)  # residuals
+MAX_SIGNATURES = 256  # kept for each function
+MAX_CHECKED_SIGNATURES = 8  # for which a function is traced, to compare its rule's output
 
 
 class Signature:
-    """The common part of calls of one kind: structures, fixed arguments, and the rules on leaves.
+    """The common part of calls of one signature: structures, static arguments, rules on leaves.
 
-    Calls of one kind have one object, so that programs in which its rules are can be told to be
-    equal, and are compiled once. It refers to no array among the arguments.
+    Calls of one signature share one object, so programs with its rules compare equal and are
+    compiled once. It refers to no array among the arguments.
 
     Attributes:
-      out_tree, out_avals: of the function's result, when the function has been called; the
-        structure of a rule's output if only that has been.
-      checked: whether the function is to be traced for them, if a rule is called first.
+      out_tree, out_avals: the structure and the avals of the function's result, once the function
+        has been called; the structure of a rule's output if only a rule has been called.
+      checked: whether the function is to be traced if a rule is called first, to compare them.
     """
 
-    __slots__ = ("args_tree", "checked", "fixed", "is_traced", "out_avals", "out_tree", "rules")
+    __slots__ = (
+        *("args_tree", "checked", "fixed", "is_traced", "out_avals", "out_tree", "refs", "rules"),
+    )
 
-    def __init__(self, flat: FlatFunction) -> None:
+    def __init__(self, flat: "RuleCall") -> None:
+        self.refs = {i: weakref.ref(ref) for i, ref in flat.objects.items()}
         self.out_avals: list[Aval] | None = None
         self.checked = False
         self.args_tree = flat.args_tree
@@ -118,13 +128,24 @@ class Signature:
 
     def arguments(self, leaves: Sequence[object]) -> Sequence[PyTree]:
         """All arguments, in their positions."""
+        leaves = with_objects(leaves, {i: self.alive(ref) for i, ref in self.refs.items()})
         args: Sequence[PyTree] = self.args_tree.unflatten(leaves)
         return merge_lists(args, self.fixed, self.is_traced) if self.fixed else args
+
+    def alive(self, ref: "weakref.ref[Ref]") -> Ref:
+        """A ref among the arguments, which the signature does not keep alive."""
+        alive = ref()
+        if alive is None:
+            raise errors.UnexpectedTracerError(
+                "custom_vjp: a rule runs after the trace in which its function got a Ref has ended"
+                "\n  fix: differentiate inside the outermost jit or loop: jit(grad(f))"
+            )
+        return alive
 
     def check_output(
         self, rule: str, outs: Sequence[Value], out_tree: PyTreeDef, avals: Sequence[Aval]
     ) -> None:
-        """Refuses a rule's output of another structure, shape or dtype than the function's."""
+        """Raises an error if a rule's output differs from the function's in structure or types."""
         if self.out_tree is None:
             self.out_tree = out_tree
         if out_tree != self.out_tree:
@@ -140,14 +161,27 @@ class Signature:
                 )
 
 
-class _Custom(Generic[P, R]):
-    """The common part of custom_jvp and custom_vjp: the function and its fixed arguments."""
+class RuleCall(FunctionWithObjects):
+    """The function at the arguments of one call. Refs among the arguments of `custom_vjp` are
+    passed to the function and its forward rule as they are."""
+
+    __slots__ = ()
+
+    def argument_values(self) -> list[Value]:
+        self.objects = {}
+        if self.transform == "custom_vjp":
+            self.objects = {i: x for i, x in enumerate(self.leaves) if isinstance(x, Ref)}
+        return self.with_objects(self.objects)
+
+
+class FunctionWithRules(Generic[P, R]):
+    """The base of custom_jvp, custom_vjp and custom_vmap: the function and its signatures."""
 
     kind = "custom"
     symbolic_zeros = False
     weft_made = (
-        *("fun", "known", "nondiff_argnums", "signatures"),
-        *("symbolic_zeros", "rule", "fwd", "bwd"),
+        *("fun", "params", "nondiff_argnums", "signatures"),
+        *("symbolic_zeros", "rule", "fwd", "bwd", "vmap_rule"),
     )
 
     def __init__(
@@ -168,24 +202,26 @@ class _Custom(Generic[P, R]):
         self.signatures: dict[Any, Signature] = {}
 
     @functools.cached_property
-    def known(self) -> list[inspect.Parameter]:
-        """The function's parameters, which take 10 µs to find."""
+    def params(self) -> list[inspect.Parameter]:
+        """The function's parameters."""
         return parameters(self.fun)
 
-    def check_rule(self, what: str, rule: Callable[..., Any], *given: str) -> None:
-        """Refuses what isn't a function of the static arguments and of what a rule is given."""
-        check_callable(rule, f"{self.kind}.{what}")
+    def check_rule(self, method: str, rule: Callable[..., Any], *arguments: str) -> None:
+        """Raises an error unless a rule takes the static arguments and these arguments."""
+        check_callable(rule, f"{self.kind}.{method}")
         static = [f"argument {n}" for n in self.nondiff_argnums]
-        check_arity(f"{self.kind}: the rule", rule, (*static, *given))
+        check_arity(f"{self.kind}: the rule", rule, (*static, *arguments))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         raise NotImplementedError
 
     @overload
-    def __get__(self, instance: None, owner: type) -> "_Custom[P, R]": ...
+    def __get__(self, instance: None, owner: type) -> "FunctionWithRules[P, R]": ...
     @overload
     def __get__(
-        self: "_Custom[Concatenate[Any, Q], R]", instance: object, owner: type | None = None
+        self: "FunctionWithRules[Concatenate[Any, Q], R]",
+        instance: object,
+        owner: type | None = None,
     ) -> Callable[Q, R]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         bound: Callable[..., R] = self
@@ -202,10 +238,10 @@ class _Custom(Generic[P, R]):
         """The result of a call under the current trace.
 
         Args:
-          user_rules: on which the rules on leaves depend.
-          rules_of: makes those for one kind of call.
+          user_rules: the functions on which the rules on leaves depend.
+          rules_of: makes the rules on leaves for a signature.
         """
-        args = positional(self.fun, self.known, args, kwargs)
+        args = positional(self.fun, self.params, args, kwargs)
         count = len(args)
         for n in self.nondiff_argnums:
             if not -count <= n < count:
@@ -213,7 +249,7 @@ class _Custom(Generic[P, R]):
                     f"{self.kind}: nondiff_argnums names position {n} of "
                     f"{function_line(self.fun)}; the call has {count} arguments"
                 )
-        flat = FlatFunction(self.kind, self.fun, args, static=self.nondiff_argnums)
+        flat = RuleCall(self.kind, self.fun, args, static=self.nondiff_argnums)
         self.check_fixed(flat)
         signature = self.signature(flat, user_rules, rules_of)
 
@@ -230,28 +266,30 @@ class _Custom(Generic[P, R]):
         return signature.out_tree.unflatten(outs)
 
     def check_fixed(self, flat: FlatFunction) -> None:
-        """Refuses what can't be an argument of `nondiff_argnums`."""
+        """Raises an error for an argument that `nondiff_argnums` must not name."""
 
     def signature(
         self,
-        flat: FlatFunction,
+        flat: "RuleCall",
         user_rules: tuple[TreeFunction | None, ...],
         rules_of: Callable[[Signature], Rules],
     ) -> Signature:
-        """The signature of calls of this kind, which depends on the named axes in scope, too."""
+        """The signature of such a call, which depends on the named axes in scope too."""
         fixed: list[Any] = [exact(x) for x in flat.fixed]
         key: tuple[Any, ...] = (*user_rules, flat.args_tree, *flat.avals, axes_in_scope(), *fixed)
-        known: Signature | None
         try:
-            known = self.signatures.get(key)
-        except TypeError:  # a fixed argument that has no hash
-            return self.new_signature(flat, rules_of)
-        if known is not None:
-            return known
-        new = self.new_signature(flat, rules_of)
-        new.checked = len(self.signatures) < _MOST_CHECKED
-        first: Signature = remember(self.signatures, key, new, _MOST_KINDS)
-        return first
+            signature = self.signatures.get(key)
+        except TypeError:  # a static argument that is not hashable
+            signature, key = None, ()
+        if flat.objects:  # the signature refers to refs, which are not the next call's
+            signature, key = None, ()
+        if signature is None:
+            signature = Signature(flat)
+            signature.rules = rules_of(signature)
+            if key:
+                signature.checked = len(self.signatures) < MAX_CHECKED_SIGNATURES
+                signature = remember(self.signatures, key, signature, MAX_SIGNATURES)
+        return signature
 
     def check_primal(
         self,
@@ -261,23 +299,25 @@ class _Custom(Generic[P, R]):
         outs: Sequence[Value],
         out_tree: PyTreeDef,
     ) -> None:
-        """Refuses a rule that gives another output than the function.
+        """Raises an error if a rule's output differs from the function's.
 
-        Its structure, shapes and dtypes are compared; under `enable_checks` its values are too.
+        Structures, shapes and dtypes are compared, and under `enable_checks` values too.
         """
 
         def function(*leaves: Value) -> list[Any]:
             fun: TreeFunction = self.fun
-            found, signature.out_tree = tree_flatten(fun(*signature.arguments(leaves)))
-            return output_values(self.kind, self.fun, found)
+            out_leaves, signature.out_tree = tree_flatten(fun(*signature.arguments(leaves)))
+            return output_values(self.kind, self.fun, out_leaves)
 
         if signature.checked and signature.out_avals is None and is_eager(current.trace):
             signature.checked = False
-            # a function that looks at elements runs for values only, and isn't compared
-            with contextlib.suppress(*_LOOKS_AT_ELEMENTS):
+            # a function whose Python code reads elements can't be traced, and is not compared
+            with contextlib.suppress(*_READS_ELEMENTS):
                 jaxpr = stage(function, [p.aval for p in primals], name=name_of(self.fun))
                 signature.out_avals = jaxpr.out_avals
         signature.check_output(rule, outs, out_tree, signature.out_avals or [o.aval for o in outs])
+        if signature.refs:
+            return  # the function might write to them
         if thread.enable_checks and all(isinstance(x, Array) for x in (*primals, *outs)):
             for i, (x, o) in enumerate(zip(function(*primals), outs, strict=True)):
                 if not is_close(x, o):
@@ -286,22 +326,14 @@ class _Custom(Generic[P, R]):
                         f"{output_path(out_tree, i)}, which the function gives as {x}"
                     )
 
-    def new_signature(
-        self, flat: FlatFunction, rules_of: Callable[[Signature], Rules]
-    ) -> Signature:
-        """A new signature with its rules."""
-        signature = Signature(flat)
-        signature.rules = rules_of(signature)
-        return signature
 
-
-class custom_jvp(_Custom[P, R]):
+class custom_jvp(FunctionWithRules[P, R]):
     """A function whose derivative is given by a rule, for both modes and any order.
 
     Args:
       fun: the function.
-      nondiff_argnums, nondiff_argnames: positions and names of arguments that aren't differentiated
-        (they may be anything); the rule gets them first, by position.
+      nondiff_argnums, nondiff_argnames: positions and names of arguments that are not
+        differentiated and may be any object; the rule gets them first, by position.
     Example:
       >>> import weft, weft.numpy as np
       >>> @weft.custom_jvp
@@ -327,8 +359,8 @@ class custom_jvp(_Custom[P, R]):
         the tangents. Returns `jvp`, so that it can be used as a decorator.
 
         Args:
-          symbolic_zeros: if True, a tangent that is zero comes as a `SymbolicZero` (of
-            `weft.custom_derivatives`) and not as an array of zeros; the rule may return one.
+          symbolic_zeros: if True, a tangent that is zero is passed as a `SymbolicZero` (of
+            `weft.custom_derivatives`), not as an array of zeros; the rule may return one.
         """
         self.check_rule("defjvp", jvp, "primals", "tangents")
         self.rule, self.symbolic_zeros = jvp, bool(symbolic_zeros)
@@ -337,8 +369,8 @@ class custom_jvp(_Custom[P, R]):
     def defjvps(self, *jvps: TreeFunction | None) -> None:
         """Defines the rule by one function for each argument.
 
-        Each is called as `jvp(tangent, output, *primals)` and returns its argument's share of the
-        output tangent; `None` says that the share is zero.
+        Each is called as `jvp(tangent, output, *primals)` and returns the contribution of its
+        argument to the output tangent; `None` in place of a function means that this is zero.
         """
         if self.nondiff_argnums:
             raise TypeError("custom_jvp.defjvps: can't be used with nondiff_argnums; use defjvp")
@@ -350,8 +382,8 @@ class custom_jvp(_Custom[P, R]):
             total: PyTree = None
             for rule, t in zip(jvps, tangents, strict=True):
                 if rule is not None:
-                    share = rule(t, out, *primals)
-                    total = share if total is None else total + share
+                    term = rule(t, out, *primals)
+                    total = term if total is None else total + term
             return out, zeros_like_tree(out) if total is None else total
 
         self.rule, self.symbolic_zeros = jvp, False
@@ -367,14 +399,14 @@ class custom_jvp(_Custom[P, R]):
         return out
 
     def rules_on_leaves(self, signature: Signature) -> CustomJvp:
-        """The rule as the traces call it, for one kind of call."""
+        """The rule as traces call it, for one signature."""
         return CustomJvp(name_of(self.fun), functools.partial(self.apply_rule, signature))
 
     def apply_rule(
         self, signature: Signature, primals: Sequence[Value], tangents: Sequence[Tangent]
     ) -> tuple[list[Value], list[Tangent]]:
         """The user's rule on leaves, its result checked."""
-        zero = symbolic if self.symbolic_zeros else zero_tangent
+        zero = SymbolicZero if self.symbolic_zeros else zero_tangent
         full = [zero(p.aval) if t is None else t for p, t in zip(primals, tangents, strict=True)]
         assert self.rule is not None
         tree = signature.args_tree
@@ -398,13 +430,13 @@ class custom_jvp(_Custom[P, R]):
         return outs, t_outs
 
 
-class custom_vjp(_Custom[P, R]):
+class custom_vjp(FunctionWithRules[P, R]):
     """A function whose reverse-mode derivative is given by a pair of rules.
 
     Args:
       fun: the function.
-      nondiff_argnums, nondiff_argnames: positions and names of arguments that aren't differentiated
-        (they may be anything); the backward rule gets them first, by position.
+      nondiff_argnums, nondiff_argnames: positions and names of arguments that are not
+        differentiated and may be any object; the backward rule gets them first, by position.
     Example:
       >>> import weft, weft.numpy as np
       >>> @weft.custom_vjp
@@ -435,16 +467,15 @@ class custom_vjp(_Custom[P, R]):
         """Defines the rules.
 
         Args:
-          fwd: takes the arguments of the function; returns (output, residuals: arrays and
-            Python's numbers).
+          fwd: takes the arguments of the function; returns (output, residuals: arrays, Python's
+            numbers, and refs among the arguments, to which `bwd` may write).
           bwd: `bwd(residuals, cotangent)` returns a tuple of cotangents, one for each argument that
             is differentiated; `None` is zero. With `nondiff_argnums`, those arguments come first.
-          symbolic_zeros: if True, `fwd` is told in which arguments a derivative is asked for: each
-            array comes as a `CustomVJPPrimal` with `value` and `perturbed`; and `bwd` gets a
-            `SymbolicZero` for a cotangent that is known to be zero. Both are of
-            `weft.custom_derivatives`.
-          optimize_remat: must be False: under checkpoint, what only the residuals need is left out
-            of the first computation in any case.
+          symbolic_zeros: if True, `fwd` gets each array as a `CustomVJPPrimal` with `value` and
+            `perturbed` (whether its cotangent is needed), and `bwd` gets a `SymbolicZero` for a
+            cotangent that is known to be zero. Both classes are in `weft.custom_derivatives`.
+          optimize_remat: must be False. Under checkpoint, work that only the residuals need is left
+            out of the first computation in any case.
         Raises: NotImplementedError: `optimize_remat` is True.
         """
         check_callable(fwd, "custom_vjp.defvjp")
@@ -483,7 +514,7 @@ class custom_vjp(_Custom[P, R]):
                     )
 
     def rules_on_leaves(self, signature: Signature) -> CustomVjp:
-        """The rules as the traces call them, for one kind of call."""
+        """The rules as traces call them, for one signature."""
         return CustomVjp(
             name_of(self.fun),
             functools.partial(self.apply_forward, signature),
@@ -492,8 +523,8 @@ class custom_vjp(_Custom[P, R]):
 
     def apply_forward(
         self, signature: Signature, primals: Sequence[Value], perturbed: Sequence[bool]
-    ) -> tuple[list[Value], list[Value], Known]:
-        """The user's forward rule on leaves: outputs, residuals, and what is known of them."""
+    ) -> tuple[list[Value], list[Value], ForwardInfo]:
+        """The user's forward rule on leaves: outputs, residuals, and their structure."""
         assert self.fwd is not None
         leaves: Sequence[Any] = primals
         if self.symbolic_zeros:
@@ -509,8 +540,8 @@ class custom_vjp(_Custom[P, R]):
         out_leaves, out_tree = tree_flatten(result[0])
         res_leaves, res_tree = tree_flatten(result[1])
         outs = output_values("custom_vjp", self.fwd, out_leaves)
-        # Python's numbers stay as they are, so that the backward rule can ask `if flag:` of them
-        is_number = [type(x) in (bool, int, float, complex) for x in res_leaves]
+        # Python numbers stay as they are, so that the backward rule can branch on them, and refs
+        is_number = [type(x) in _KEPT_AS_THEY_ARE for x in res_leaves]
         numbers, arrays = partition_list(res_leaves, is_number)
         residuals = output_values("custom_vjp", self.fwd, arrays)
         self.check_primal(signature, where, primals, outs, out_tree)
@@ -519,7 +550,7 @@ class custom_vjp(_Custom[P, R]):
     def apply_backward(
         self,
         signature: Signature,
-        known: Known,
+        info: ForwardInfo,
         residuals: Sequence[Value],
         cts: Sequence[Tangent],
         in_avals: Sequence[Aval],
@@ -527,8 +558,8 @@ class custom_vjp(_Custom[P, R]):
         """The user's backward rule on leaves, its result checked."""
         assert self.bwd is not None
         assert signature.out_tree is not None
-        res_tree, numbers, out_avals = known
-        zero = symbolic if self.symbolic_zeros else zero_tangent
+        res_tree, numbers, out_avals = info
+        zero = SymbolicZero if self.symbolic_zeros else zero_tangent
         full = [zero(a) if ct is None else ct for ct, a in zip(cts, out_avals, strict=True)]
         ct = signature.out_tree.unflatten(full)
         res_leaves = fill_list(numbers, residuals)
@@ -538,61 +569,3 @@ class custom_vjp(_Custom[P, R]):
         )
         leaves = cotangent_leaves(where, signature.args_tree, result)
         return [rule_cotangent(where, a, ct) for ct, a in zip(leaves, in_avals, strict=True)]
-
-
-def custom_gradient(fun: Callable[P, tuple[R, Any]]) -> Callable[P, R]:
-    """A function that states its own vjp function.
-
-    Args:
-      fun: returns a pair (output, function from the output's cotangent to the arguments').
-    Returns: a function that returns the output.
-    Example:
-      >>> import weft
-      >>> @weft.custom_gradient
-      ... def f(x):
-      ...     return x**2, lambda g: (g * x,)
-      >>> print(weft.grad(f)(3.0))
-      3.0
-    Source: JAX documentation, `jax.custom_gradient`.
-    """
-    check_callable(fun, "custom_gradient")
-
-    function: TreeFunction = fun
-
-    @custom_vjp
-    @functools.wraps(fun)
-    def wrapped(*args: PyTree) -> PyTree:
-        return function(*args)[0]
-
-    def fwd(*args: PyTree) -> tuple[PyTree, Pullback]:
-        out, vjp_function = function(*args)
-
-        @functools.wraps(fun)
-        def cotangents(ct: PyTree) -> tuple[PyTree, ...]:
-            result = vjp_function(ct)
-            return tuple(result) if isinstance(result, (tuple, list)) else (result,)
-
-        flat = FlatFunction("custom_gradient", cotangents, (out,))
-        flat.avals = tuple([a.strong() for a in flat.avals])
-        jaxpr = flat.stage()
-        return out, Pullback((jaxpr.without_consts(), flat.out_tree), jaxpr.consts)
-
-    def bwd(residuals: Pullback, ct: PyTree) -> PyTree:
-        jaxpr, res_tree = residuals.program
-        cts = [as_value(x) for x in tree_flatten(ct)[0]]
-        return res_tree.unflatten(run(jaxpr, [*residuals.consts, *cts], current.trace))
-
-    wrapped.defvjp(fwd, bwd)
-    return wrapped  # type: ignore[return-value]
-
-
-class Pullback:
-    """A staged vjp function: a tree whose leaves are its constants."""
-
-    def __init__(self, program: tuple[Jaxpr, PyTreeDef], consts: Sequence[Value]) -> None:
-        self.program, self.consts = program, consts
-
-
-register_pytree_node(
-    Pullback, lambda p: (p.consts, p.program), lambda program, c: Pullback(program, list(c))
-)

@@ -1,50 +1,285 @@
-"""grad, value_and_grad, jacfwd, jacrev, hessian: the derivatives that users ask for.
+"""jvp, linearize, vjp, grad, value_and_grad: derivatives of functions of pytrees.
 
-Knows trees; everything is built on `linear_maps.py` and `vmap.py`.
+Forward mode is the jvp interpreter. Reverse mode linearizes the function, which keeps residuals,
+and runs the linear program backwards. `jacobians.py` maps both over a basis.
 """
 
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, TypeVar
-
-import numpy as np
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from .. import dtypes
+from ..config import thread
 from ..core.array import one
 from ..core.aval import Aval
-from ..core.masks import scatter_list
 from ..core.source import function_line, located, wrapping
 from ..core.value import Value
 from ..errors import ShapeError
 from ..interpreters import jvp as jvp_interpreter
-from ..interpreters.linearize import (
-    float0_zeros,
-    full_tangent,
-    linearize as linearize_values,
-)
-from ..primitives.creation import iota
-from ..primitives.structural import convert_element_type
+from ..interpreters.linearize import LinearMap, full_tangent, linearize as linearize_values
+from ..primitives.creation import zeros
+from ..primitives.reduce_axes import psum_shared, share
+from ..tree_util import Partial, PyTreeDef, register_pytree_node, tree_flatten
 from ..typing import PyTree
 from .arguments import FlatFunction, TreeFunction, check_callable, parameters
-from .linear_maps import (
-    AxisNames,
-    Tangent,
-    names_of,
-    output_path,
-    reduction,
-)
-from .vmap import mapped_over_leading
+from .tangents import Tangent, output_path, tangent_value
 
-__all__ = ["grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad"]
+__all__ = ["grad", "jvp", "linearize", "value_and_grad", "vjp"]
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Aux = TypeVar("Aux")
 
 ArgNums = int | Sequence[int]
+AxisNames = Sequence[Hashable]
+
+
+@overload
+def jvp(
+    fun: Callable[..., R],
+    primals: Sequence[PyTree],
+    tangents: Sequence[PyTree],
+    has_aux: Literal[False] = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    fun: Callable[..., tuple[R, Aux]],
+    primals: Sequence[PyTree],
+    tangents: Sequence[PyTree],
+    has_aux: Literal[True],
+) -> tuple[R, R, Aux]: ...
+@located
+def jvp(
+    fun: TreeFunction, primals: Sequence[PyTree], tangents: Sequence[PyTree], has_aux: bool = False
+) -> tuple[PyTree, ...]:
+    """A function's value and its derivative in one direction (forward mode).
+
+    Args:
+      fun: a function of arrays, scalars and containers of them.
+      primals: a tuple or list of arguments: the point.
+      tangents: the direction: the same structure, shapes and dtypes (float0 for integers).
+      has_aux: whether `fun` returns a pair (output, auxiliary data).
+    Returns: (outputs, their tangents); with `has_aux`, the auxiliary data is the third item.
+    Raises: TypeError: the trees, shapes or dtypes of primals and tangents differ.
+    Example:
+      >>> import weft
+      >>> y, dy = weft.jvp(weft.numpy.sin, (0.1,), (0.2,))
+      >>> print(y, dy)
+      0.09983342 0.19900084
+    Source: JAX documentation, `jax.jvp`.
+    """
+    check_callable(fun, "jvp")
+    for name, trees in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(trees, (tuple, list)):
+            raise TypeError(
+                f"jvp: {name} must be a tuple or a list of arguments; got "
+                f"{type(trees).__name__}\n  fix: jvp(f, (x,), (t,))"
+            )
+    flat = FlatFunction("jvp", fun, primals, has_aux=has_aux)
+    t_leaves, t_tree = tree_flatten(tuple(tangents))
+    if t_tree != flat.args_tree:
+        raise ShapeError(
+            f"jvp: primals and tangents must have one structure; got {flat.args_tree} and {t_tree}"
+        )
+    in_tangents = [
+        tangent_value("jvp", a, t, lambda i=i: flat.paths()[i])  # type: ignore[misc]
+        for i, (a, t) in enumerate(zip(flat.avals, t_leaves, strict=True))
+    ]
+    outs, out_tangents = jvp_interpreter.jvp(flat, flat.values, in_tangents, fun)
+    out_avals = [o.aval for o in outs[: flat.out_tree.num_leaves]]  # without the auxiliary data
+    results = flat.unflatten(outs), written_out(flat.out_tree, out_avals, out_tangents)
+    return (*results, flat.aux(outs)) if has_aux else results
+
+
+def written_out(tree: PyTreeDef, avals: Sequence[Aval], tangents: Sequence[Tangent]) -> PyTree:
+    """The tree of tangents, with arrays in the place of `None`."""
+    return tree.unflatten([full_tangent(a, t) for a, t in zip(avals, tangents, strict=False)])
+
+
+@overload
+def linearize(
+    fun: Callable[..., R], *primals: PyTree, has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(
+    fun: Callable[..., tuple[R, Aux]], *primals: PyTree, has_aux: Literal[True]
+) -> tuple[R, Callable[..., R], Aux]: ...
+@located
+def linearize(fun: TreeFunction, *primals: PyTree, has_aux: bool = False) -> tuple[PyTree, ...]:
+    """A function's value, and its derivative at that point as a linear function.
+
+    The non-linear work is done once; each call of the linear function costs only the linear part.
+
+    Args:
+      fun: a function of arrays, scalars and containers of them.
+      primals: the arguments: the point.
+      has_aux: whether `fun` returns a pair (output, auxiliary data).
+    Returns: (outputs, function from tangents of the arguments to tangents of the outputs); with
+      `has_aux`, the auxiliary data is the third item. The function is a `tree_util.Partial` whose
+      leaves are the residuals: it can be an argument or a result of transformed functions.
+    Example:
+      >>> import weft
+      >>> y, f_jvp = weft.linearize(lambda x: 3.0 * weft.numpy.sin(x), 2.0)
+      >>> print(f_jvp(3.0))
+      -3.7453213
+    Source: JAX documentation, `jax.linearize`.
+    """
+    check_callable(fun, "linearize")
+    flat = FlatFunction("linearize", fun, primals, has_aux=has_aux)
+    outs, linear = linearize_values(flat, flat.values, "linearize", fun)
+    f_jvp = Partial(Pushforward(fun, flat, outs), linear)
+    result = flat.unflatten(outs)
+    return (result, f_jvp, flat.aux(outs)) if has_aux else (result, f_jvp)
+
+
+@overload
+def vjp(
+    fun: Callable[..., R],
+    *primals: PyTree,
+    has_aux: Literal[False] = False,
+    reduce_axes: AxisNames = (),
+) -> tuple[R, Callable[[R], tuple[PyTree, ...]]]: ...
+@overload
+def vjp(
+    fun: Callable[..., tuple[R, Aux]],
+    *primals: PyTree,
+    has_aux: Literal[True],
+    reduce_axes: AxisNames = (),
+) -> tuple[R, Callable[[R], tuple[PyTree, ...]], Aux]: ...
+@located
+def vjp(
+    fun: TreeFunction, *primals: PyTree, has_aux: bool = False, reduce_axes: AxisNames = ()
+) -> tuple[PyTree, ...]:
+    """A function's value, and the transpose of its derivative at that point (reverse mode).
+
+    Args:
+      fun: a function of arrays, scalars and containers of them.
+      primals: the arguments: the point.
+      has_aux: whether `fun` returns a pair (output, auxiliary data).
+      reduce_axes: named axes of a batch. The cotangent of an argument that is the same for the
+        whole batch is summed over them. Along other axes each example has a cotangent of its own.
+    Returns: (outputs, function from cotangents of the outputs to a tuple of cotangents of the
+      arguments); with `has_aux`, the auxiliary data is the third item. The function is a
+      `tree_util.Partial` whose leaves are the residuals: it can be an argument or a result of
+      transformed functions, and a residual of a `custom_vjp`.
+    Example:
+      >>> import weft
+      >>> def f(x, y):
+      ...     return weft.numpy.sin(x), weft.numpy.cos(y)
+      >>> primals, f_vjp = weft.vjp(f, 0.5, 1.0)
+      >>> xbar, ybar = f_vjp((-0.7, 0.3))
+      >>> print(xbar, ybar)
+      -0.61430776 -0.2524413
+    Source: JAX documentation, `jax.vjp`.
+    """
+    check_callable(fun, "vjp")
+    reduce_axes = names_of("vjp", reduce_axes)
+    flat = FlatFunction("vjp", fun, primals, has_aux=has_aux)
+    outs, linear = linearize_values(flat, flat.values, "vjp", fun)
+    reduce = reduction(reduce_axes, flat.values, outs)
+    f_vjp = Partial(VectorJacobianProduct(fun, flat, outs), linear, reduce)
+    result = flat.unflatten(outs)
+    return (result, f_vjp, flat.aux(outs)) if has_aux else (result, f_vjp)
+
+
+def grad(
+    fun: Callable[P, Any],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: AxisNames = (),
+) -> Callable[P, Any]:
+    """A function that returns the gradient of a scalar function, by reverse mode.
+
+    Args:
+      fun: a function to a scalar (shape `()`); the arguments named by `argnums` are arrays,
+        scalars or containers of them, of inexact dtype.
+      argnums: the position, or positions, of the arguments to differentiate with respect to.
+      has_aux: whether `fun` returns a pair (output, auxiliary data).
+      holomorphic: whether `fun` is promised to be complex-differentiable; then arguments and
+        output must be complex.
+      allow_int: whether integer arguments are allowed; their gradient has dtype float0.
+      reduce_axes: named axes of a batch. The gradient of an argument that is the same for the whole
+        batch is summed over them. Otherwise each example has the gradient of its own loss.
+    Returns: a function with the arguments of `fun` that returns the gradient: like the argument, or
+      a tuple for several `argnums`; with `has_aux`, a pair (gradient, auxiliary data).
+    Raises: TypeError: the output is not a real scalar, or an argument is an integer.
+    Example:
+      >>> import weft
+      >>> print(weft.grad(weft.numpy.tanh)(0.2))
+      0.961043
+    Source: JAX documentation, `jax.grad`.
+    """
+    return differentiated("grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+
+
+def value_and_grad(
+    fun: Callable[P, R],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: AxisNames = (),
+) -> Callable[P, tuple[R, Any]]:
+    """A function that returns the value and the gradient of a scalar function.
+
+    The arguments are those of `grad`.
+
+    Returns: a function that returns a pair (value, gradient); with `has_aux`,
+      ((value, auxiliary data), gradient).
+    Example:
+      >>> import weft
+      >>> value, g = weft.value_and_grad(lambda x: x**2)(3.0)
+      >>> print(value, g)
+      9.0 6.0
+    Source: JAX documentation, `jax.value_and_grad`.
+    """
+    return differentiated(
+        "value_and_grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes
+    )
+
+
+def differentiated(
+    transform: str,
+    fun: TreeFunction,
+    argnums: ArgNums,
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+    reduce_axes: AxisNames,
+) -> TreeFunction:
+    """`grad` and `value_and_grad` of a function."""
+    check_callable(fun, transform)
+    if reduce_axes != ():
+        reduce_axes = names_of(transform, reduce_axes)
+
+    @wrapping(fun)
+    @located
+    def gradient_function(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        flat = Differentiated(transform, fun, argnums, args, kwargs, has_aux)
+        check_inexact(flat, holomorphic, allow_int)
+        outs, linear = linearize_values(flat, flat.values, transform, fun)
+        check_scalar(flat, [o.aval for o in outs[: flat.n_outs]], holomorphic)
+        reduce = reduction(reduce_axes, flat.values, outs) if reduce_axes else None
+        cts = [one(outs[0].aval.dtype)]
+        gradient = flat.derivative(
+            linear.pull_back(cts, flat.avals, reduce.around if reduce else None)
+        )
+        if transform == "grad":
+            return (gradient, flat.aux(outs)) if has_aux else gradient
+        value = flat.unflatten(outs)
+        return (value, flat.aux(outs)) if has_aux else value, gradient
+
+    return gradient_function
+
+
+# --- arguments and outputs of `grad` ---
 
 
 class Differentiated(FlatFunction):
-    """A function of only the arguments that are to be differentiated; the others stay fixed."""
+    """The user's function, of the arguments that `argnums` names; the others are constants."""
 
     __slots__ = ("nums", "single")
 
@@ -82,7 +317,7 @@ class Differentiated(FlatFunction):
         super().__init__(transform, function, args, kwargs, fixed, kwargs, has_aux=has_aux)
 
     def derivative(self, leaves: Sequence[object]) -> PyTree:
-        """Leaves as the derivative in one argument, or a tuple for several."""
+        """The derivative with these leaves: like the argument, or a tuple for several."""
         trees = self.args_tree.unflatten(leaves)
         if self.single:
             return trees[0]
@@ -90,7 +325,7 @@ class Differentiated(FlatFunction):
 
 
 def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = False) -> None:
-    """Refuses arguments that have no derivative of the kind asked for."""
+    """Raises an error for arguments of a dtype that can't be differentiated."""
     transform = flat.transform
     for i, a in enumerate(flat.avals):
         if holomorphic and not dtypes.is_complex(a.dtype):
@@ -110,98 +345,12 @@ def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = Fal
                 f"{transform}: expected real arguments; got {a} for {flat.paths()[i]} of "
                 f"{function_line(flat.function)}\n"
                 "  fix: holomorphic=True if the function is complex-differentiable; otherwise "
-                "differentiate real and imaginary parts as arguments of their own"
+                "differentiate with respect to real and imaginary parts as separate arguments"
             )
 
 
-def grad(
-    fun: Callable[P, Any],
-    argnums: ArgNums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: AxisNames = (),
-) -> Callable[P, Any]:
-    """The gradient of a scalar function, by reverse mode.
-
-    Args:
-      fun: a function to a scalar (shape `()`); the arguments named by `argnums` are arrays,
-        scalars or containers of them, of inexact dtype.
-      argnums: the position, or positions, to differentiate in.
-      has_aux: whether `fun` returns a pair (output, auxiliary data).
-      holomorphic: whether `fun` is promised to be complex-differentiable; then arguments and
-        output must be complex.
-      allow_int: whether integer arguments are allowed; their derivative is of dtype float0.
-      reduce_axes: named axes of a batch. Gradients in arguments that are the same for all of the
-        batch are summed over it: they are total gradients. Otherwise each is of its example's loss.
-    Returns: a function with the arguments of `fun` that returns the gradient: like the argument, or
-      a tuple for several `argnums`; with `has_aux`, a pair (gradient, auxiliary data).
-    Raises: TypeError: the output isn't a real scalar, or an argument is an integer.
-    Example:
-      >>> import weft
-      >>> print(weft.grad(weft.numpy.tanh)(0.2))
-      0.961043
-    Source: JAX documentation, `jax.grad`.
-    """
-    return gradient("grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
-
-
-def value_and_grad(
-    fun: Callable[P, R],
-    argnums: ArgNums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: AxisNames = (),
-) -> Callable[P, tuple[R, Any]]:
-    """A scalar function's value and its gradient, together. Arguments as for `grad`.
-
-    Returns: a function that returns a pair (value, gradient); with `has_aux`,
-      ((value, auxiliary data), gradient).
-    Example:
-      >>> import weft
-      >>> value, g = weft.value_and_grad(lambda x: x**2)(3.0)
-      >>> print(value, g)
-      9.0 6.0
-    Source: JAX documentation, `jax.value_and_grad`.
-    """
-    return gradient("value_and_grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
-
-
-def gradient(
-    transform: str,
-    fun: TreeFunction,
-    argnums: ArgNums,
-    has_aux: bool,
-    holomorphic: bool,
-    allow_int: bool,
-    reduce_axes: AxisNames,
-) -> TreeFunction:
-    """`grad` and `value_and_grad` of a function."""
-    check_callable(fun, transform)
-    if reduce_axes != ():
-        reduce_axes = names_of(transform, reduce_axes)
-
-    @wrapping(fun)
-    @located
-    def differentiated(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        flat = Differentiated(transform, fun, argnums, args, kwargs, has_aux)
-        check_inexact(flat, holomorphic, allow_int)
-        outs, linear = linearize_values(flat, flat.values, transform, fun)
-        check_scalar(flat, [o.aval for o in outs[: flat.n_outs]], holomorphic)
-        reduce = reduction(reduce_axes, flat.values, outs) if reduce_axes else None
-        seeds = [one(outs[0].aval.dtype)]
-        g = flat.derivative(linear.pull_back(seeds, flat.avals, reduce.around if reduce else None))
-        if transform == "grad":
-            return (g, flat.aux(outs)) if has_aux else g
-        value = flat.unflatten(outs)
-        return (value, flat.aux(outs)) if has_aux else value, g
-
-    return differentiated
-
-
 def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
-    """Refuses an output that isn't a scalar of the right kind."""
+    """Raises an error for an output that is not a scalar of the right kind."""
     transform, out_tree, fun = flat.transform, flat.out_tree, flat.function
     if out_tree.kind is not None:
         hint = (
@@ -230,205 +379,148 @@ def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -
         )
 
 
-def jacrev(
-    fun: Callable[P, Any],
-    argnums: ArgNums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-) -> Callable[P, Any]:
-    """The Jacobian, row by row with reverse mode: best for few outputs and many inputs.
-
-    Args: as for `grad`; `fun` may return arrays of any shape, in containers.
-    Returns: a function that returns, for each output leaf of shape `out` and each argument leaf of
-      shape `in`, an array of shape `(*out, *in)`, in a tree product of the two structures.
-    Example:
-      >>> import weft, weft.numpy as np
-      >>> f = lambda x: np.asarray([x[0], 5*x[2], 4*x[1]**2 - 2*x[2], x[2] * np.sin(x[0])])
-      >>> print(weft.jacrev(f)(np.array([1., 2., 3.])))
-      [[ 1.        0.        0.       ]
-       [ 0.        0.        5.       ]
-       [ 0.       16.       -2.       ]
-       [ 1.6209069 0.        0.841471 ]]
-    Source: JAX documentation, `jax.jacrev`.
-    """
-    check_callable(fun, "jacrev")
-
-    @wrapping(fun)
-    @located
-    def jacobian(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        flat = Differentiated("jacrev", fun, argnums, args, kwargs, has_aux)
-        check_inexact(flat, holomorphic, allow_int)
-        outs, linear = linearize_values(flat, flat.values, "jacrev", fun)
-        out_avals = [o.aval for o in outs[: flat.n_outs]]
-        check_outputs(flat, out_avals, holomorphic)
-
-        def rows(*cts: Tangent) -> list[Value | np.ndarray[Any, Any]]:
-            return linear.pull_back(cts, flat.avals)
-
-        gradients = mapped_over_basis(rows, out_avals)
-        per_output = []
-        start = 0
-        for o in out_avals:
-            blocks = [
-                weak_like(a, g[start : start + o.size].reshape((*o.shape, *a.shape)))
-                if dtypes.is_inexact(a.dtype)
-                else float0_zeros((*o.shape, *a.shape))
-                for a, g in zip(flat.avals, gradients, strict=True)
-            ]
-            start += o.size
-            per_output.append(flat.derivative(blocks))
-        result = flat.out_tree.unflatten(per_output)
-        return (result, flat.aux(outs)) if has_aux else result
-
-    return jacobian
+# --- the functions that `linearize` and `vjp` return: trees, whose leaves are residuals ---
 
 
-jacobian = jacrev
+class LinearFunction:
+    """The part of a linear function that holds no array: with its residuals it is a `Partial`.
 
-
-def weak_like(a: Aval, x: Value) -> Value:
-    """A value of a weak type if an aval is of one."""
-    if x.aval.weak_type == a.weak_type:
-        return x
-    weak: Value = convert_element_type(x, dtype=x.dtype, weak_type=a.weak_type)
-    return weak
-
-
-def jacfwd(
-    fun: Callable[P, Any],
-    argnums: ArgNums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-) -> Callable[P, Any]:
-    """The Jacobian, column by column with forward mode: best for few inputs and many outputs.
-
-    Arguments and result as for `jacrev`.
-
-    Example:
-      >>> import weft, weft.numpy as np
-      >>> print(weft.jacfwd(lambda x: x**2)(np.array([1., 2.])))
-      [[2. 0.]
-       [0. 4.]]
-    Source: JAX documentation, `jax.jacfwd`.
-    """
-    check_callable(fun, "jacfwd")
-
-    @wrapping(fun)
-    @located
-    def jacobian(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        flat = Differentiated("jacfwd", fun, argnums, args, kwargs, has_aux)
-        check_inexact(flat, holomorphic)
-        out_avals: list[Aval] = []
-
-        def columns(*tangents: Tangent) -> list[Any]:
-            outs, t_outs = jvp_interpreter.jvp(flat, flat.values, tangents, fun)
-            out_avals[:] = [o.aval for o in outs[: flat.n_outs]]
-            check_outputs(flat, out_avals, holomorphic)
-            pushed = [
-                full_tangent(a, t)
-                for a, t in zip(out_avals, t_outs, strict=False)
-                if dtypes.is_inexact(a.dtype)
-            ]
-            return [*pushed, *outs[len(out_avals) :]]
-
-        pushed = mapped_over_basis(columns, flat.avals)
-        inexact = [a.inexact for a in out_avals]
-        count = sum(inexact)
-        stacks = scatter_list(pushed[:count], inexact)
-        per_output = [
-            flat.derivative(jacobian_blocks(o, flat.avals, stack))
-            for o, stack in zip(out_avals, stacks, strict=True)
-        ]
-        result = flat.out_tree.unflatten(per_output)
-        if not has_aux:
-            return result
-        none = [None] * len(out_avals)
-        return result, flat.aux([*none, *[x[0] for x in pushed[count:]]])
-
-    return jacobian
-
-
-def jacobian_blocks(
-    out: Aval, in_avals: Sequence[Aval], columns: Value | None
-) -> list[Value | np.ndarray[Any, Any]]:
-    """The Jacobian of one output in each argument.
+    Instances are equal if they have the same structures and types, so `jit` traces a function of
+    pullbacks once for all points.
 
     Args:
-      columns: the output's tangents along all unit vectors, stacked along axis 0; `None` for an
-        integer output.
+      function: the user's function, for messages.
+      flat: the function at the point.
+      outs: its outputs and auxiliary data there.
     """
-    blocks: list[Value | np.ndarray[Any, Any]] = []
-    start = 0
-    for a in in_avals:
-        shape = (*out.shape, *a.shape)
-        if columns is None:
-            blocks.append(float0_zeros(shape))
-        else:
-            part = columns[start : start + a.size]
-            if out.ndim:
-                part = part.transpose(*range(1, part.ndim), 0)
-            blocks.append(part.reshape(shape))
-        start += a.size
-    return blocks
+
+    __slots__ = ("function", "key")
+
+    def __init__(self, function: TreeFunction, flat: FlatFunction, outs: Sequence[Value]) -> None:
+        self.function = function
+        out_avals = tuple([o.aval for o in outs[: flat.out_tree.num_leaves]])
+        self.key = flat.args_tree, flat.out_tree, flat.avals, out_avals, len(outs)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({function_line(self.function)})"
 
 
-_HOLOMORPHIC = (
-    "\n  fix: holomorphic=True if the function is complex-differentiable; otherwise differentiate "
-    "real and imaginary parts by themselves"
+class Pushforward(LinearFunction):
+    """The linear function from tangents of the arguments to tangents of the outputs."""
+
+    __slots__ = ()
+
+    @located
+    def __call__(self, linear: LinearMap, *tangents: PyTree) -> PyTree:
+        in_tree, out_tree, avals, out_avals, _ = self.key
+        t_leaves, t_tree = tree_flatten(tangents)
+        if t_tree != in_tree:
+            raise ShapeError(
+                f"linearize: tangents must have the arguments' structure {in_tree}; got {t_tree}"
+            )
+        in_tangents = []
+        for i, (a, leaf) in enumerate(zip(avals, t_leaves, strict=True)):
+            t = tangent_value("linearize", a, leaf, lambda i=i: f"argument leaf {i}")  # type: ignore[misc]
+            in_tangents.append(zeros(a.strong()) if t is None else t)  # an integer's is not used
+        return written_out(out_tree, out_avals, linear.push(in_tangents))
+
+
+class VectorJacobianProduct(LinearFunction):
+    """The linear function from cotangents of the outputs to cotangents of the arguments."""
+
+    __slots__ = ()
+
+    @located
+    def __call__(
+        self, linear: LinearMap, reduce: "Reduction | None", *cts: PyTree
+    ) -> tuple[PyTree, ...]:
+        in_tree, out_tree, in_avals, out_avals, _ = self.key
+        if len(cts) != 1:
+            raise TypeError(
+                f"vjp: the function from cotangents takes one argument, like the output of "
+                f"{function_line(self.function)}; got {len(cts)}"
+            )
+        ct_leaves, ct_tree = tree_flatten(cts[0])
+        if ct_tree != out_tree:
+            raise ShapeError(
+                f"vjp: the cotangent must have the structure of the output of "
+                f"{function_line(self.function)}, {out_tree}; got {ct_tree}"
+            )
+        out_cotangents = [
+            tangent_value("vjp", a, ct, lambda i=i: output_path(out_tree, i), "cotangent")  # type: ignore[misc]
+            for i, (a, ct) in enumerate(zip(out_avals, ct_leaves, strict=True))
+        ]
+        in_cotangents = linear.pull_back(
+            out_cotangents, in_avals, reduce.around if reduce else None
+        )
+        return in_tree.unflatten(in_cotangents)
+
+
+register_pytree_node(LinearMap, LinearMap.flatten, LinearMap.unflatten)
+
+
+class Reduction:
+    """The sums over `reduce_axes`, around a backward pass that treats each example by itself.
+
+    An argument that is the same for the whole batch stands for one copy per example; its cotangent
+    is the sum of their cotangents. A result that is the same for all examples counts once, so each
+    copy gets its share of the cotangent. The backward pass itself is unchanged.
+
+    Args:
+      axes: the named axes and their lengths.
+      arguments, results: the primal values.
+    """
+
+    __slots__ = ("arguments", "params", "results")
+
+    def __init__(
+        self, axes: dict[Hashable, int], arguments: Sequence[Value], results: Sequence[Value]
+    ) -> None:
+        self.params = {"axes": tuple(axes), "sizes": tuple(axes.values())}
+        self.arguments, self.results = arguments, results
+
+    def around(
+        self, pull: Callable[[list[Tangent]], list[Tangent]], cts: Sequence[Tangent]
+    ) -> list[Tangent]:
+        """The cotangents of the arguments, from the cotangents of the results."""
+        shares = [
+            None if ct is None else share(ct, r, ct, **self.params)
+            for ct, r in zip(cts, self.results, strict=True)
+        ]
+        return [
+            None if ct is None else psum_shared(ct, x, **self.params)
+            for ct, x in zip(pull(shares), self.arguments, strict=True)
+        ]
+
+
+register_pytree_node(
+    Reduction,
+    lambda r: ((r.arguments, r.results), tuple(r.params.items())),
+    lambda params, values: Reduction(
+        dict(zip(*[v for _, v in params], strict=True)), values[0], values[1]
+    ),
 )
 
 
-def check_outputs(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
-    """Refuses outputs that have no derivative of the kind asked for."""
-    for i, a in enumerate(avals):
-        good = dtypes.is_complex(a.dtype) if holomorphic else dtypes.is_float(a.dtype)
-        if not good and not (flat.transform == "jacfwd" and not holomorphic):
-            wanted = "complex (holomorphic=True)" if holomorphic else "real floating-point"
-            raise ShapeError(
-                f"{flat.transform}: the outputs of {function_line(flat.function)} must be "
-                f"{wanted}; got {a} for {output_path(flat.out_tree, i)}"
-                + (_HOLOMORPHIC if dtypes.is_complex(a.dtype) else "")
-            )
+def reduction(
+    reduce_axes: AxisNames, arguments: Sequence[Value], results: Sequence[Value]
+) -> Reduction | None:
+    """The `Reduction` over the axes that are in scope; nothing varies along others."""
+    axes = {name: size for name, size in thread.axes if name in reduce_axes} if reduce_axes else {}
+    return Reduction(axes, arguments, results) if axes else None
 
 
-def mapped_over_basis(function: Callable[..., list[Any]], avals: Sequence[Aval]) -> list[Value]:
-    """`function` applied to every unit vector of the space of `avals`, stacked along axis 0."""
-    total = sum(a.size for a in avals)
-    basis: list[Tangent] = []
-    start = 0
-    for a in avals:
-        if not dtypes.is_inexact(a.dtype):
-            basis.append(None)
-        else:
-            rows = iota(dtype=dtypes.int32, shape=(total, a.size), dimension=0)
-            columns = iota(dtype=dtypes.int32, shape=(total, a.size), dimension=1)
-            unit = (rows == columns + start).astype(a.dtype)
-            basis.append(unit.reshape((total, *a.shape)))
-        start += a.size
-    return mapped_over_leading(function, basis, total)
-
-
-def hessian(
-    fun: Callable[P, Any],
-    argnums: ArgNums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-) -> Callable[P, Any]:
-    """The Hessian: forward mode over reverse mode. Arguments as for `jacrev`.
-
-    Example:
-      >>> import weft, weft.numpy as np
-      >>> g = lambda x: x[0]**3 - 2*x[0]*x[1] - x[1]**6
-      >>> print(weft.hessian(g)(np.array([1., 2.])))
-      [[   6.   -2.]
-       [  -2. -480.]]
-    Source: JAX documentation, `jax.hessian`.
-    """
-    check_callable(fun, "hessian")
-    return jacfwd(
-        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
-        argnums,
-        has_aux=has_aux,
-        holomorphic=holomorphic,
-    )
+def names_of(transform: str, reduce_axes: AxisNames) -> tuple[Hashable, ...]:
+    """`reduce_axes` as a tuple of names."""
+    if not isinstance(reduce_axes, (tuple, list, set, frozenset)):
+        raise TypeError(
+            f"{transform}: reduce_axes must be a tuple of axis names; got {reduce_axes!r}\n"
+            f"  fix: reduce_axes=({reduce_axes!r},)"
+        )
+    return tuple(reduce_axes)

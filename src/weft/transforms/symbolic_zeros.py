@@ -1,9 +1,10 @@
-"""Zeros that are known to be zeros: what custom derivative rules get that ask for them.
+"""SymbolicZero, CustomVJPPrimal: the arguments of derivative rules defined with `symbolic_zeros`.
 
-A rule that is told which of its tangents or cotangents are zero can leave work out. See
-`custom_jvp.defjvp` and `custom_vjp.defvjp`, the option `symbolic_zeros`.
+A rule that knows which tangents or cotangents are zero can skip work. See `custom_jvp.defjvp` and
+`custom_vjp.defvjp`.
 """
 
+import math
 from typing import Any
 
 from .. import dtypes
@@ -12,13 +13,13 @@ from ..core.value import Value
 
 
 class SymbolicZero:
-    """Stands for a tangent or cotangent that is zero everywhere. It can be given back as one.
+    """Stands for a tangent or cotangent that is zero everywhere. A rule may return one.
 
     Args:
-      aval: the type of the array that it stands for, `weft.typeof(x)`; or its shape.
-      dtype: its dtype, after a shape.
+      aval: the type of the primal, `weft.typeof(x)`; or a shape.
+      dtype: the dtype, if a shape is passed.
     Attributes:
-      shape, dtype: of the array that it stands for; float0 for that of an integer.
+      shape, dtype: those of the tangent; the dtype is float0 if the primal is an integer.
     Example:
       >>> import weft
       >>> from weft.custom_derivatives import SymbolicZero
@@ -57,21 +58,18 @@ class SymbolicZero:
     @property
     def size(self) -> int:
         """The number of elements."""
-        size = 1
-        for length in self.shape:
-            size *= length
-        return size
+        return math.prod(self.shape)
 
     def __repr__(self) -> str:
         return f"SymbolicZero({self.dtype.name}[{','.join(map(str, self.shape))}])"
 
 
 class CustomVJPPrimal:
-    """An argument of the forward rule of a `custom_vjp` that asks for symbolic zeros.
+    """An argument of the forward rule of a `custom_vjp` defined with `symbolic_zeros`.
 
     Attributes:
       value: the argument.
-      perturbed: whether a derivative in it is asked for; if not, its cotangent isn't used.
+      perturbed: whether its cotangent is needed.
     Source: jax.custom_derivatives.CustomVJPPrimal.
     """
 
@@ -82,8 +80,3 @@ class CustomVJPPrimal:
 
     def __repr__(self) -> str:
         return f"CustomVJPPrimal(value={self.value}, perturbed={self.perturbed})"
-
-
-def symbolic(primal: Aval) -> SymbolicZero:
-    """The zero of a primal's tangent."""
-    return SymbolicZero(primal)

@@ -1,7 +1,4 @@
-"""Tracing without running: make_jaxpr, eval_shape, names of parts, values known while tracing.
-
-Compiles nothing.
-"""
+"""Tracing without running: make_jaxpr, eval_shape, named_call, ensure_compile_time_eval."""
 
 import contextlib
 import functools
@@ -12,13 +9,15 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from ..core.aval import aval
 from ..core.jaxpr import Jaxpr, Var
+from ..core.masks import active
 from ..core.primitive import Axis
 from ..core.source import located, wrapping
 from ..core.trace import Trace, current
 from ..errors import ShapeError
 from ..higher_order.naming import named_block, recording_trace, under_name
-from ..interpreters.known_first import KnownFirstTrace
-from ..primitives.structural import convert_element_type, zeros
+from ..interpreters.concrete import CompileTimeTrace
+from ..primitives.creation import zeros
+from ..primitives.structural import convert_element_type
 from ..programs.transform import batch_partly
 from ..scope import within_axes
 from ..tree_util import tree_map
@@ -55,18 +54,17 @@ class TracedFunction(NamedTuple):
 
     @property
     def out_shapes(self) -> PyTree:
-        """The results' shapes, dtypes and named shapes, in their structure.
+        """The shapes, dtypes and named shapes of the results, in their structure.
 
-        A named shape has the axes along which a result varies though no argument does.
+        A named shape lists the named axes along which a result varies although no argument does.
         """
-        structs = [struct_of(a) for a in self.jaxpr.out_avals]
-        whole = self.jaxpr.without_consts()
+        structs = [struct_of(a) for a in self.jaxpr.out_avals]  # new values of refs come last
+        jaxpr = self.jaxpr.without_consts()
         for name, size in self.axes:
-            _, varies = batch_partly(whole, [False] * len(whole.invars), Axis(size, name))
-            for struct, v in zip(structs, varies, strict=True):
-                if v:
-                    struct.named_shape[name] = size
-        return self.flat.out_tree.unflatten(structs)
+            _, varies = batch_partly(jaxpr, [False] * len(jaxpr.invars), Axis(size, name))
+            for struct in active(structs, varies):
+                struct.named_shape[name] = size
+        return self.flat.out_tree.unflatten(structs[: self.flat.out_tree.num_leaves])
 
 
 @located
@@ -99,9 +97,10 @@ def traced(
     axes: NamedAxes = (),
 ) -> TracedFunction:
     """Traces a function on arguments, or their shapes and dtypes, with named axes in scope."""
-    flat = FlatFunction(transform, fun, args, kwargs, static, abstract=True)
-    flat.check_static()
-    return TracedFunction(within_axes(axes, flat.stage), flat, axes)
+    flat = FlatFunction(transform, fun, args, kwargs, static, abstract=True, takes_refs=True)
+    _ = flat.statics  # raises an error if one is not hashable
+    jaxpr, _ = within_axes(axes, flat.stage_with_refs)
+    return TracedFunction(jaxpr, flat, axes)
 
 
 @overload
@@ -127,6 +126,9 @@ def make_jaxpr(
 ) -> TreeFunction:
     """A function that returns the jaxpr of `fun` for its arguments.
 
+    For each ref that `fun` closes over, the program has one more argument, and for each ref that it
+    writes, one more result: values before and after.
+
     Args:
       fun: to be traced; arguments may be arrays or anything with a shape and a dtype.
       static_argnums: positions of arguments that are part of the program.
@@ -150,16 +152,18 @@ def make_jaxpr(
     @wrapping(fun)
     @located
     def jaxpr_maker(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        found = traced("make_jaxpr", fun, nums, args, kwargs, axes)
-        jaxpr = without_weak_ends(found.jaxpr)
-        return (jaxpr, found.out_shapes) if return_shape else jaxpr
+        function = traced("make_jaxpr", fun, nums, args, kwargs, axes)
+        jaxpr = without_weak_ends(function.jaxpr)
+        return (jaxpr, function.out_shapes) if return_shape else jaxpr
 
     return jaxpr_maker
 
 
 def without_weak_ends(jaxpr: Jaxpr) -> Jaxpr:
-    """The program without conversions at its end that make a result weak and change nothing else:
-    gradients of Python scalars have one, and it says nothing to a reader."""
+    """The program without final conversions that only make a result weakly typed.
+
+    Gradients with respect to Python scalars end in one, which is noise to a reader.
+    """
     outvars = list(jaxpr.outvars)
     equations = list(jaxpr.equations)
     while equations:
@@ -183,7 +187,7 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
     Args:
       fun: the function.
       args, kwargs: arrays, or anything with a shape and a dtype, in containers.
-    Returns: the tree of results with `ShapeDtypeStruct` for arrays; one that `fun` returns stays.
+    Returns: the tree of results, with a `ShapeDtypeStruct` in the place of each array.
     Example:
       >>> import weft
       >>> A = weft.ShapeDtypeStruct((2000, 3000), "float32")
@@ -202,7 +206,7 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
 
 
 def value_like(leaf: object) -> Any:
-    """A value of the shape and dtype that a struct names; anything else as it is."""
+    """Zeros for a `ShapeDtypeStruct`; anything else as it is."""
     if not isinstance(leaf, ShapeDtypeStruct):
         return leaf
     return zeros(aval(leaf.shape, leaf.dtype, leaf.weak_type))
@@ -214,20 +218,20 @@ F = TypeVar("F", bound=TreeFunction)
 
 
 def named_call(fun: F, *, name: str | None = None) -> F:
-    """The same function, whose part of a compiled program carries a name.
+    """The same function, named in programs that it is traced into.
 
-    Inside `jit` and other transformations that write programs down, a call becomes a subprogram of
-    that name: an equation `call[name=…]` of the jaxpr, a function of the StableHLO module, and the
+    Inside `jit` and other transformations that stage programs, a call becomes a subprogram of that
+    name: an equation `call[name=…]` of the jaxpr, a function of the StableHLO module, and the
     `op_name` of all its operations in XLA's program, which profilers show. Names nest:
-    'model/block'. Derivatives are named after it: 'block_linear_t' is the backward pass. All values
-    within can be used outside, as those of a function that just runs.
+    'model/block'. Derivatives are named after it: 'block_linear_t' is the backward pass. Values
+    computed within can be used outside.
 
-    Outside, the function just runs. Programs without names are not touched by any of this.
+    Outside of `jit` the function simply runs.
 
     Args:
       fun: the function; arguments and results may be anything.
-      name: the name; that of the function by default.
-    Raises: TypeError: the name isn't a string.
+      name: the name; by default the name of the function.
+    Raises: TypeError: the name is not a string.
     Example:
       >>> import weft, weft.numpy as np
       >>> layer = weft.named_call(lambda w, x: np.tanh(w * x), name="layer")
@@ -257,15 +261,14 @@ def named_call(fun: F, *, name: str | None = None) -> F:
 
 @contextlib.contextmanager
 def named_scope(name: str) -> Iterator[None]:
-    """Names the part of a program that is traced within a block.
+    """Names the part of a program that is traced within a block: `named_call` for a `with` block.
 
-    As `named_call`, but for a block instead of a function. Where a block is differentiated inside
-    the program that it is traced into, only the operations within it are named; `named_call` names
-    the backward pass too.
+    If the program differentiates the block, only its forward operations are named; `named_call`
+    names the backward pass too.
 
     Args:
       name: the name.
-    Raises: TypeError: the name isn't a string.
+    Raises: TypeError: the name is not a string.
     Example:
       >>> import weft, weft.numpy as np
       >>> def f(x):
@@ -288,7 +291,7 @@ def named_scope(name: str) -> Iterator[None]:
 
 @located
 def checked_name(where: str, name: object) -> str:
-    """The name, if it is a string that isn't empty."""
+    """The name, if it is a string that is not empty."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"{where}: name must be a string that isn't empty; got {described(name)}")
     return name
@@ -298,14 +301,15 @@ def checked_name(where: str, name: object) -> str:
 
 
 def ensure_compile_time_eval() -> ContextDecorator:
-    """Computes known values at once within a block, even while a function is traced.
+    """Computes operations on known values immediately within a block, even under `jit`.
 
-    Under `jit` every operation is written down, on known values too, so that their results have no
-    elements while tracing. Within this block, what is computed from arrays, scalars and shapes
-    alone is computed at once, and Python can look at it. Operations on traced values are written
-    down as ever. Outside of transformations the block changes nothing. It can be a decorator too.
+    Under `jit` every operation is staged, even if all operands are known, so its result has no
+    elements while the function is traced. Within this block, an operation on arrays, scalars and
+    shapes alone is computed at once, and Python code can read the result. Operations on traced
+    values are staged as usual. Outside of transformations the block changes nothing. It can be used
+    as a decorator too.
 
-    Raises (within the block): ConcretizationTypeError: Python looks at a value that is traced.
+    Raises (within the block): ConcretizationTypeError: Python code reads a traced value.
     Example:
       >>> import weft
       >>> import weft.numpy as np
@@ -323,10 +327,10 @@ def ensure_compile_time_eval() -> ContextDecorator:
 
 
 class _KnownFirst(ContextDecorator):
-    """The block: `core.trace.under` for a `with` statement of the user's, which can't be a call.
+    """The block: `core.trace.under` as a context manager.
 
-    Between its methods' beginning and what they do an interrupt may come, as for any context
-    manager in Python; the transformation around it restores its own trace all the same.
+    An interrupt may come before its methods have set the trace, as for any context manager in
+    Python; the surrounding transformation restores its own trace in any case.
     """
 
     def __init__(self) -> None:
@@ -339,7 +343,7 @@ class _KnownFirst(ContextDecorator):
         outside = current.trace
         self._outside.append(outside)
         if not outside.computes:
-            current.trace = KnownFirstTrace(outside)
+            current.trace = CompileTimeTrace(outside)
 
     def __exit__(self, *error: object) -> None:
         outside = self._outside.pop()

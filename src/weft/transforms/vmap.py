@@ -1,6 +1,6 @@
-"""vmap: in_axes and out_axes trees around the batch interpreter.
+"""vmap: its options, and the axes of arguments and results, around the batch interpreter.
 
-Knows trees and axes; the batch itself is carried along axis 0 by `interpreters/batch.py`.
+Mapped axes are moved to axis 0, along which `interpreters/batch.py` carries the batch.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -9,14 +9,16 @@ from typing import Any, ParamSpec, TypeVar
 from ..core.array import as_value
 from ..core.masks import active, scatter_list
 from ..core.primitive import Axis
-from ..core.source import function_line, located, noted, wrapping
+from ..core.ref import Ref
+from ..core.source import function_line, located, wrapping
 from ..core.value import Value
 from ..errors import AxisError, ShapeError
 from ..interpreters.batch import batch, repeated
 from ..primitives.structural import move_axis
 from ..tree_util import flatten_axes
 from ..typing import PyTree
-from .arguments import FlatFunction, TreeFunction, check_callable
+from ..user_lines import noted
+from .arguments import FlatFunction, FunctionWithObjects, TreeFunction, check_callable
 
 __all__ = ["vmap"]
 
@@ -38,20 +40,20 @@ def vmap(
     """Maps a function over an axis of its arguments, by carrying the axis through its operations.
 
     Args:
-      fun: of arrays, scalars and containers of them.
-      in_axes: which axis of each argument is mapped over: an int, `None` for none (the argument may
-        then be anything: a function, a string, an object with arrays inside), or a tuple or
-        list with one entry for each positional argument: an int, `None`, or a tree of them that is
-        a prefix of the argument's tree. Keyword arguments are mapped over axis 0.
-      out_axes: where the mapped axis is in the results: an int, `None` for a result that doesn't
-        depend on it, or a tree of them that is a prefix of the result's tree.
+      fun: a function of arrays, scalars and containers of them.
+      in_axes: the axis of each argument that is mapped over: an int, `None` for no axis (the
+        argument may then be anything: a function, a string, an object with arrays inside), or a
+        tuple or list with one entry for each positional argument: an int, `None`, or a tree of them
+        that is a prefix of the argument's tree. Keyword arguments are mapped over axis 0.
+      out_axes: the position of the mapped axis in the results: an int, `None` for a result that
+        does not depend on it, or a tree of them that is a prefix of the result's tree.
       axis_name: a name for the axis, by which collectives in `fun` (`lax.psum`, …) refer to it.
-      axis_size: its length; needed only if no argument is mapped.
-      spmd_axis_name: an axis of a mesh, or several, that the mapped axis is divided over wherever
-        `fun` says how an array is divided: in `lax.with_sharding_constraint`, in shardings of
-        `jit`, and in `shard_map`. Without it XLA divides the mapped axis as it finds best.
+      axis_size: the length of the axis; needed only if no argument is mapped.
+      spmd_axis_name: the axis of a mesh, or several, that divide the mapped axis wherever `fun`
+        states a sharding: in `lax.with_sharding_constraint`, in shardings of `jit`, and in
+        `shard_map`. Without it, XLA chooses how the mapped axis is divided.
     Returns: the mapped function.
-    Raises: ValueError: the trees don't fit, an axis is out of range, or lengths differ.
+    Raises: ValueError: the trees do not match, an axis is out of range, or lengths differ.
     Example:
       >>> import weft, weft.numpy as np
       >>> mv = weft.vmap(np.dot, in_axes=(None, 0))
@@ -79,53 +81,64 @@ def vmap(
         mask = [axis is not None for axis in axes]
         axis = Axis(size, axis_name, () if spmd_axis_name is None else mesh_axes)
         outs = batch(flat, batched, mask, axis, about=fun, keep=True)
-        wanted = flatten_axes("vmap: out_axes", flat.out_tree, out_axes)
-        return flat.unflatten(
-            [
-                with_axis_at(fun, o, is_batched, at, size)
-                for (o, is_batched), at in zip(outs, wanted, strict=True)
-            ]
-        )
+        positions = flatten_axes("vmap: out_axes", flat.out_tree, out_axes)
+        n = len(positions)
+        results = [
+            with_axis_at(fun, x, is_batched, position, size)
+            for (x, is_batched), position in zip(outs[:n], positions, strict=True)
+        ]
+        for i, (x, is_batched) in zip(flat.refs, outs[n:], strict=True):
+            if x is not batched[i]:  # it was written
+                flat.refs[i].replace("vmap", with_axis_at(fun, x, is_batched, axes[i], size))
+        return flat.out_tree.unflatten(results)
 
     return mapped
 
 
-class BatchedCall(FlatFunction):
-    """The function at the arguments of one call; what isn't mapped may be anything.
+class BatchedCall(FunctionWithObjects):
+    """The function at the arguments of one call. Those that are not mapped may be any objects."""
 
-    Attributes:
-      objects: the leaves that are no arrays, by number. A zero stands for each among the values.
-    """
-
-    __slots__ = ("in_axes", "objects")
+    __slots__ = ("in_axes",)
 
     def __init__(
         self, fun: TreeFunction, args: Sequence[PyTree], kwargs: dict[str, PyTree], in_axes: PyTree
     ) -> None:
         self.in_axes = in_axes
-        self.objects: dict[int, Any] = {}
-        super().__init__("vmap", fun, args, kwargs)
+        self.objects = {}
+        super().__init__("vmap", fun, args, kwargs, takes_refs=True)
+
+    def __call__(self, *leaves: object) -> list[Value]:
+        outs = super().__call__(*leaves)
+        return [*outs, *[ref.end() for ref in self.stand_ins]]
 
     def argument_values(self) -> list[Value]:
         try:
-            return super().argument_values()
+            values = super().argument_values()
         except TypeError:
-            for i, axis in enumerate(leaf_axes(self, self.in_axes)):
-                if axis is None and not is_array_like(self.leaves[i]):
-                    self.objects[i] = self.leaves[i]
-            if not self.objects:
+            objects = self.unmapped_objects()
+            if not objects:
                 raise
-        self.leaves = [0 if i in self.objects else x for i, x in enumerate(self.leaves)]
-        return super().argument_values()
+        else:
+            objects = self.unmapped_objects() if self.refs else {}
+            if not objects:
+                return values
+        self.refs = {}  # those that are mapped are found again
+        return self.with_objects(objects)
 
-    def apply(self, leaves: Sequence[object]) -> PyTree:
-        if self.objects:
-            leaves = [self.objects.get(i, x) for i, x in enumerate(leaves)]
-        return super().apply(leaves)
+    def unmapped_objects(self) -> dict[int, Any]:
+        """The leaves that are not mapped and are not arrays, by number."""
+        axes = leaf_axes(self, self.in_axes)
+        return {
+            i: x
+            for i, (x, axis) in enumerate(zip(self.leaves, axes, strict=True))
+            if axis is None and not is_array_like(x)
+        }
 
 
 def is_array_like(x: object) -> bool:
     """True if a leaf can be a value."""
+    if isinstance(x, Ref):
+        return False
     try:
         as_value(x)
     except (TypeError, ValueError):
@@ -134,7 +147,7 @@ def is_array_like(x: object) -> bool:
 
 
 def checked_in_axes(transform: str, in_axes: PyTree, kinds: tuple[type, ...]) -> PyTree:
-    """`in_axes` as it is used: a list is a tuple."""
+    """`in_axes`, with a tuple in the place of a list; raises an error for another type."""
     if isinstance(in_axes, list):
         return tuple(in_axes)
     if isinstance(in_axes, bool) or (
@@ -150,7 +163,7 @@ def checked_in_axes(transform: str, in_axes: PyTree, kinds: tuple[type, ...]) ->
 
 
 def check_axis_name(transform: str, name: object) -> None:
-    """Refuses a name of an axis that can't be part of a key."""
+    """Raises an error for an axis name that is not hashable."""
     try:
         hash(name)
     except TypeError:
@@ -163,7 +176,7 @@ def check_axis_name(transform: str, name: object) -> None:
 
 
 def check_entries(transform: str, fun: TreeFunction, in_axes: PyTree, count: int) -> None:
-    """Refuses a tuple of axes with another number of entries than there are arguments."""
+    """Raises an error for a tuple of axes that does not have one entry for each argument."""
     if isinstance(in_axes, tuple) and len(in_axes) != count:
         raise ShapeError(
             f"{transform}: in_axes must have one entry for each positional argument of "
@@ -172,7 +185,7 @@ def check_entries(transform: str, fun: TreeFunction, in_axes: PyTree, count: int
 
 
 def leaf_axes(flat: FlatFunction, in_axes: PyTree) -> list[MapAxis]:
-    """The axis of each leaf that is mapped over; axis 0 of those passed by keyword."""
+    """The mapped axis of each leaf; axis 0 for arguments passed by keyword."""
     if isinstance(in_axes, tuple) and flat.fixed:
         in_axes = tuple([in_axes[i] for i in flat.positions])
     axes: list[MapAxis] = flatten_axes(f"{flat.transform}: in_axes", flat.in_tree, (in_axes, 0))
@@ -180,7 +193,7 @@ def leaf_axes(flat: FlatFunction, in_axes: PyTree) -> list[MapAxis]:
 
 
 def mapped_size(flat: FlatFunction, axes: Sequence[MapAxis], axis_size: int | None) -> int:
-    """The length of the mapped axis; arguments that disagree are listed."""
+    """The length of the mapped axis; the error for different lengths lists the arguments."""
     transform, fun, avals = flat.transform, flat.function, flat.avals
     sizes = []
     for i, (a, axis) in enumerate(zip(avals, axes, strict=True)):
@@ -207,10 +220,10 @@ def mapped_size(flat: FlatFunction, axes: Sequence[MapAxis], axis_size: int | No
         table = "\n".join(
             f"  argument {names[i]}: {avals[i]}, axis {axis}: length {n}" for i, axis, n in sizes
         )
-        wanted = f"\n  axis_size: {axis_size}" if axis_size is not None else ""
+        option = f"\n  axis_size: {axis_size}" if axis_size is not None else ""
         raise ShapeError(
             f"{transform}: the mapped axes of the arguments of {function_line(fun)} must have one "
-            f"length; got\n{table}{wanted}\n  fix: in_axes=None for arguments that aren't mapped"
+            f"length; got\n{table}{option}\n  fix: in_axes=None for arguments that aren't mapped"
         )
     if not lengths:
         raise ShapeError(
@@ -221,7 +234,7 @@ def mapped_size(flat: FlatFunction, axes: Sequence[MapAxis], axis_size: int | No
 
 
 def with_axis_at(fun: TreeFunction, x: Value, is_batched: bool, axis: MapAxis, size: int) -> Value:
-    """An output with its mapped axis where out_axes wants it."""
+    """An output with its mapped axis at the position that `out_axes` states."""
     if isinstance(axis, bool):
         raise TypeError(
             f"vmap: out_axes must be ints or None; got {axis!r}\n  fix: None for no axis"
@@ -249,12 +262,12 @@ def mapped_over_leading(
 ) -> list[Value]:
     """`function` mapped over the first axis of its arguments; `None` arguments stay `None`.
 
-    What it returns that is no value, the float0 of an integer, becomes a zero that nobody uses.
+    A float0 array among its results becomes a zero, which is not used.
     """
     mask = [a is not None for a in args]
 
-    def of_present(*present: Value) -> list[Value]:
-        outs = function(*scatter_list(present, mask))
+    def of_active(*active_args: Value) -> list[Value]:
+        outs = function(*scatter_list(active_args, mask))
         return [o if isinstance(o, Value) else as_value(0) for o in outs]
 
-    return batch(of_present, active(args, mask), [True] * sum(mask), Axis(size))
+    return batch(of_active, active(args, mask), [True] * sum(mask), Axis(size))

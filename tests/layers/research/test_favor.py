@@ -9,7 +9,7 @@ import weft
 from weft import fastmath, layers as tl, random, shapes
 from weft.layers.research import favor
 
-LONG = favor.CHUNK + 7
+LONG = favor.CHUNK_LENGTH + 7
 
 
 def vectors(*shape):
@@ -35,7 +35,7 @@ def causal(q, k, v, stabilizer=1e-3):
     return means(features(q, stabilizer), features(k, stabilizer), v, counts)
 
 
-@pytest.mark.parametrize("length", [1, 5, favor.CHUNK, LONG, 2 * favor.CHUNK])
+@pytest.mark.parametrize("length", [1, 5, favor.CHUNK_LENGTH, LONG, 2 * favor.CHUNK_LENGTH])
 @pytest.mark.parametrize("stabilizer", [1e-3, 0.5])
 def test_causal_attention(length, stabilizer):
     q, k, v = vectors(2, length, 3)

@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from weft import jit, layers as tl, random
-from weft.layers.research import endless_positions
+from weft.layers.research import position_encodings
 
 RNG = np.random.default_rng(8)
 X = RNG.standard_normal((2, 6, 8)).astype(np.float32)
@@ -162,7 +162,7 @@ def cycles(t, depth, drift):
     """Where each channel's wave is at time t, step by step."""
     waves = (depth + 1) // 2
     words = np.asarray(
-        tl.threefry_2x32_prange(weft.numpy.array(endless_positions.NOISE_KEY), 0, (t + 1) * waves)
+        tl.threefry_2x32_prange(weft.numpy.array(position_encodings.NOISE_KEY), 0, (t + 1) * waves)
     )
     steps = words[:, 0].reshape(t + 1, waves).astype(np.float64) / (2**31 - 1) * math.sqrt(3)
     walk = steps.sum(0) * math.sqrt(drift)
@@ -212,9 +212,9 @@ def test_endless_waves_have_random_phases():
 def test_endless_waves_stay_exact_far_out():
     """What a compiled step sums in a loop agrees with sums in float64 on the host."""
     depth, t = 4, 3000
-    expected = endless_positions.fixed_cycles(t + 1, depth, 0.03)[-1]
+    expected = position_encodings.fixed_cycles(t + 1, depth, 0.03)[-1]
     times = weft.numpy.array([t, 2], "int32")
-    found = np.asarray(jit(lambda t: endless_positions.cycles_at(t, depth, 0.03))(times))
+    found = np.asarray(jit(lambda t: position_encodings.cycles_at(t, depth, 0.03))(times))
     turn = (found[0] - expected) % 1.0
     assert np.minimum(turn, 1 - turn).max() < 2e-3
 

@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from weft import layers as tl
-from weft.layers.research import modular_dense, rel_attention, resampling
+from weft.layers.research import rel_attention, resampling, sparse_dense
 from weft.layers.research.rotary_positional_embedding import Rotate, rotate
 
 RNG = np.random.default_rng(9)
@@ -219,7 +219,7 @@ def test_a_feed_forward_block():
 
 def test_factored_dense():
     for use_bias in (True, False):
-        layer = modular_dense.FactoredDense(2, 8, 6, use_bias=use_bias)
+        layer = sparse_dense.FactoredDense(2, 8, 6, use_bias=use_bias)
         layer.init(X)
         gate, projection, *bias = leaves(layer.weights)
         expected = np.einsum("bld,nd,dm->blnm", X, gate, projection).reshape(B, 6, 6)
@@ -228,7 +228,7 @@ def test_factored_dense():
 
 
 def test_locally_convolved_dense():
-    layer = modular_dense.LocallyConvDense(4, 3, "eval", kernel_size=3, length_kernel_size=2)
+    layer = sparse_dense.LocallyConvDense(4, 3, "eval", kernel_size=3, length_kernel_size=2)
     layer.init(X)
     kernel, bias = leaves(layer.weights)
     assert kernel.shape == (2, 3, 2, 3)
@@ -238,12 +238,12 @@ def test_locally_convolved_dense():
         for m in range(4):
             expected[:, t, m] += np.einsum("bijd,ijdo->bo", padded[:, t : t + 2, m : m + 3], kernel)
     np.testing.assert_allclose(layer(X), expected.reshape(B, 6, 12), rtol=1e-4, atol=1e-5)
-    layer = modular_dense.LocallyConvDense(1, 3, "eval")
+    layer = sparse_dense.LocallyConvDense(1, 3, "eval")
     layer.init(X)
     assert layer(X).shape == (B, 6, 3)
 
 
 def test_axes_are_split_and_merged():
-    parts = modular_dense.SplitLastAxis(4)(X)
+    parts = sparse_dense.SplitLastAxis(4)(X)
     np.testing.assert_array_equal(parts, X.reshape(B, 6, 4, 2))
-    np.testing.assert_array_equal(modular_dense.MergeLastTwoAxes()(parts), X)
+    np.testing.assert_array_equal(sparse_dense.MergeLastTwoAxes()(parts), X)

@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from weft import layers as tl, random
-from weft.layers.research import modular_dense
+from weft.layers.research import sparse_dense
 
 X = np.random.default_rng(0).standard_normal((2, 5, 8)).astype(np.float32)
 
@@ -122,7 +122,7 @@ class Mask:
 
 
 def remembering(mask, n_items=2, x=X[:1]):
-    class Padded(modular_dense.RememberPad):
+    class Padded(sparse_dense.RememberPad):
         def monkey_patched_mask(self):
             return Mask(mask)
 

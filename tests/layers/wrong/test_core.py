@@ -258,7 +258,7 @@ CALLS = [
     (lambda: tl.Embedding(5, 3)(IDS), "Embedding_5_3: expected weights w; got none"),
     (lambda: tl.Weights(onp.ones, (2,))(()), "expected weights an array; got none"),
     (lambda: tl.LocallyConnected1d(2, 3)(jnp.ones((2, 5, 3))), "the layer has no weights yet"),
-    (lambda: tl.Serial(tl.Dense(2))(X), "Serial.*Dense_2: expected weights"),
+    (lambda: tl.Serial(tl.Dense(2))(X), "Dense_2: expected weights.*in layer Serial"),
     (lambda: tl.Dense(2)(X, weights=(X,)), r"Dense_2: expected weights \(w, b\)"),
     (lambda: tl.Dense(2)(X, weights=X), r"Weights should be a \(w, b\) tuple or list"),
     (lambda: tl.Dense(2)(X, weights=(X, V)), r"expected inputs \[\.\.\., 2\].*got \(2, 3\)"),
@@ -266,7 +266,7 @@ CALLS = [
     (lambda: tl.Serial(tl.Dense(2))(X, state=((),), weights=()), "Number of weight elements"),
     # lists and keys that are none
     (lambda: tl.Relu()([[1.0] * 50] * 50),
-     r"shapes: [^\n]{500} … \(\d+ characters\)\n.*fix: the layer takes arrays, and got list"),
+     r"fix: the layer takes arrays, and got list.* for [^\n]{500} … \(\d+ characters\)"),
     (lambda: tl.Dropout(0.5)(X, rng=3), r"bernoulli: expected a key(?!.*no weights yet)"),
     # arity
     (lambda: run(tl.Serial(tl.Dup(), tl.Concatenate(3)), X),
@@ -326,15 +326,15 @@ CALLS = [
     (lambda: Plain()(X), r"Plain: its class is to define forward\(self, inputs\)"),
     (lambda: fastmath.grad(lambda x: Silent()(x).sum())(X), "Silent: its class has_backward"),
     (lambda: run(Odd(), X), "the number of features is odd"),
-    (lambda: run(tl.Serial(tl.Dense(3), Odd()), X), "Serial.*Odd.*the number of features is odd"),
-    (lambda: tl.Dense(3).output_signature(SIG), "in _forward_abstract.*expected weights"),
+    (lambda: run(tl.Serial(tl.Dense(3), Odd()), X), "is odd.*in layer Odd.*in layer Serial"),
+    (lambda: tl.Dense(3).output_signature(SIG), "expected weights.*in layer Dense_3 "),
     # neither arrays nor signatures
-    (lambda: tl.Dense(2)("x"), "shapes: str.*fix: the layer takes arrays, and got str: np.asarray"),
+    (lambda: tl.Dense(2)("x"), "fix: the layer takes arrays, and got str: np.asarray.*for str"),
     (lambda: tl.Relu()(3), "layer takes arrays, and got int: np.asarray"),
     (lambda: tl.Dense(2)([[1.0, 2.0]]), "layer takes arrays, and got list: np.asarray"),
     (lambda: tl.Add()((X, "a")), "layer takes arrays, and got str: np.asarray"),
     (lambda: tl.Serial(tl.Dense(2))(None), "layer takes arrays, and got NoneType"),
-    (lambda: tl.Dense(2).init("x"), "shapes: str.*the layer takes signatures, and got str: shapes"),
+    (lambda: tl.Dense(2).init("x"), "the layer takes signatures, and got str: shapes.*for str"),
     (lambda: tl.Dense(2).init((2, 4)), r"takes signatures, and got int: shapes.ShapeDtype\(\(2, 3"),
     (lambda: tl.Dense(2).init(None), "takes signatures, and got NoneType"),
 ]  # fmt: skip
@@ -358,7 +358,7 @@ def test_wrong_calls(case):
         f()
     text = str(info.value)
     assert re.search(message, text, re.DOTALL), text
-    assert "test_core.py, line" in text, text
+    assert "test_core.py:" in text, text
 
 
 def test_there_are_enough():

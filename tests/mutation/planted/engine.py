@@ -71,7 +71,7 @@ MUTANTS = (
         f"{SWITCHES} -k nan",
     ),
     Mutant(
-        "H11", "elements with effects: the last comes first", "higher_order/sequential.py",
+        "H11", "elements with effects: the last comes first", "higher_order/scan.py",
         "length=size, reverse=False, unroll=1",
         "length=size, reverse=True, unroll=1",
         "tests/higher_order/test_in_turn.py",
@@ -79,7 +79,7 @@ MUTANTS = (
     Mutant(
         "H16", "a map as one program: another axis is brought to the front",
         "programs/shard_map_as_vmap.py",
-        "at = len(kept)",
+        "at = len(index)",
         "at = 0",
         "tests/higher_order/test_stacked.py",
     ),
@@ -98,7 +98,7 @@ MUTANTS = (
     ),
     Mutant(
         "T06", "static names inferred for positional-only parameters", "transforms/arguments.py",
-        "0 <= n < len(positional) and positional[n] in by_name",
+        "0 <= n < len(positional) and positional[n] in by_keyword",
         "0 <= n < len(positional)",
         f"{KEYS} -k positional_only",
     ),
@@ -129,8 +129,8 @@ MUTANTS = (
     ),
     Mutant(
         "C10", "a result's spec: axes of the mesh in another order", "compiler/layout.py",
-        "yield (name, *rest)",
-        "yield (*rest, name)",
+        "yield (name, *later)",
+        "yield (*later, name)",
         "tests/core/test_placements.py",
         equivalent="the reverse of every sequence is tried too, and the one that divides as the "
         "result is divided is taken: no two of them divide alike",

@@ -29,14 +29,14 @@ MUTANTS = (
     ),
     Mutant(
         "F04", "beyond three axes, inverses go forwards", "lax/fourier.py",
-        "rest = FftType.IFFT if inverse else FftType.FFT",
-        "rest = FftType.FFT",
+        "complex_type = FftType.IFFT if inverse else FftType.FFT",
+        "complex_type = FftType.FFT",
         f"{FFT} -k more_axes",
     ),
     Mutant(
         "F05", "repeated axes in another order", "numpy/fft/lengths.py",
-        "if kind is FftType.IRFFT else turns[::-1]",
-        "if kind is not FftType.IRFFT else turns[::-1]",
+        "if kind is FftType.IRFFT else steps[::-1]",
+        "if kind is not FftType.IRFFT else steps[::-1]",
         f"{FFT} -k those_of_numpy",
     ),
     Mutant(
@@ -46,27 +46,27 @@ MUTANTS = (
         f"{COSINES} -k one_axis",
     ),
     Mutant(
-        "F07", "welch: the last frequency of even lengths twice", "scipy/signal/spectra.py",
+        "F07", "welch: the last frequency of even lengths twice", "scipy/signal/spectral.py",
         "twice[[0, -1] if n % 2 == 0 else [0]] = 1.0",
         "twice[[0]] = 1.0",
         f"{SIGNAL} -k densities",
     ),
     Mutant(
-        "F08", "stft: padding of less than a segment", "scipy/signal/spectra.py",
+        "F08", "stft: padding of less than a segment", "scipy/signal/spectral.py",
         "% segments.step % segments.length",
         "% segments.length",
         f"{SIGNAL} -k short_time",
     ),
     Mutant(
-        "F09", "as near to two elements of a grid: the second", "scipy/interpolate/grids.py",
+        "F09", "as near to two elements of a grid: the second", "scipy/interpolate/regular_grid.py",
         "(t > 0.5)",
         "(t >= 0.5)",
         f"{BETWEEN} -k grids",
     ),
     Mutant(
         "F10", "the series of a short rotation vector", "scipy/spatial/transform/quaternions.py",
-        "near = 2 + square / 3",
-        "near = 2 + square / 2",
+        "series = 2 + square / 3",
+        "series = 2 + square / 2",
         f"{TURNS} -k vectors",
     ),
 )  # fmt: skip

@@ -87,13 +87,14 @@ MUTANTS = (
     ),
     Mutant(
         "W10", "buckets of the state are hashed anew in the backward pass",
-        "layers/research/heads.py",
+        "layers/research/efficient_attention_base.py",
         "            compute_output=False,\n            update_state=False,",
         "            compute_output=False,\n            update_state=True,",
         f"{REVERSIBLE} -k buckets",
     ),
     Mutant(
-        "W11", "decoding: a full memory forgets nothing", "layers/research/heads.py",
+        "W11", "decoding: a full memory forgets nothing",
+        "layers/research/efficient_attention_base.py",
         "old = fastmath.dynamic_slice_in_dim(old, dropped, mem_len, 1)",
         "old = old[:, :mem_len]",
         LONG,
@@ -112,13 +113,13 @@ MUTANTS = (
         f"{REVERSIBLE} -k as_it_was",
     ),
     Mutant(
-        "W21", "Serial: what a layer gives lies the wrong way round", "layers/stacks.py",
+        "W21", "Serial: what a layer gives lies the wrong way round", "layers/serial.py",
         "stack += reversed(y)",
         "stack += y",
         f"{GOLDENS} -k combinators",
     ),
     Mutant(
-        "W22", "the first of a layer's keys goes to all", "layers/stacks.py",
+        "W22", "the first of a layer's keys goes to all", "layers/serial.py",
         "return [keys[i] if a._needs_key else None",
         "return [keys[0] if a._needs_key else None",
         "tests/layers/test_combinators.py -k keys_of_their_own",

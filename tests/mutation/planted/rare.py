@@ -30,13 +30,13 @@ MUTANTS = (
     ),
     Mutant(
         "Q05", "start indices of two dtypes", "primitives/dynamic_slicing.py",
-        "if len({s.aval.dtype for s in wide}) > 1:",
+        "if len({s.aval.dtype for s in widened_starts}) > 1:",
         "if False:",
         f"{EDGES} -k two_dtypes",
     ),
     Mutant(
         "Q06", "large unsigned indices wrap around", "primitives/indexing.py",
-        "if dtypes.is_unsigned(dtype) and dtypes.bit_width(dtype) >= dtypes.bit_width(wide):",
+        "if dtypes.is_unsigned(dtype) and dtypes.bit_width(dtype) >= dtypes.bit_width(wide_dtype):",
         "if False:",
         f"{EDGES} -k unsigned",
     ),
@@ -56,8 +56,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q09", "dtypes of the other byte order", "dtypes.py",
-        '_SAME.get(own.newbyteorder("="))',
-        "_SAME.get(own)",
+        '_NUMPY_DTYPES.get(own.newbyteorder("="))',
+        "_NUMPY_DTYPES.get(own)",
         "tests/test_dtypes.py",
     ),
     Mutant(
@@ -85,15 +85,15 @@ MUTANTS = (
         "tests/random/test_typed_keys.py -k printed",
     ),
     Mutant(
-        "Q14", "permutation: sorted too few times", "random/orders.py",
+        "Q14", "permutation: sorted too few times", "random/permutation.py",
         "math.ceil(3 * math.log(max(1, x.size))",
         "math.ceil(2 * math.log(max(1, x.size))",
         f"{BORDERS} -k permutation",
     ),
     Mutant(
-        "Q15", "a shape that parameters don't broadcast to", "random/distributions.py",
-        "if np.broadcast_shapes(wanted, *shapes) == wanted:",
-        "if np.broadcast_shapes(wanted, *shapes) is not None:",
+        "Q15", "a shape that parameters don't broadcast to", "random/arguments.py",
+        "if np.broadcast_shapes(result_shape, *shapes) == result_shape:",
+        "if np.broadcast_shapes(result_shape, *shapes) is not None:",
         f"{BORDERS} -k refused",
     ),
     Mutant(
@@ -103,7 +103,7 @@ MUTANTS = (
         f"{BORDERS} -k least",
     ),
     Mutant(
-        "Q16b", "the mode high without fine digits", "random/distributions.py",
+        "Q16b", "the mode high without fine digits", "random/uniform.py",
         "fine * literal(2.0 ** -int(dtypes.finfo(dtype).nmant), dtype)",
         "fine * literal(0.0, dtype)",
         "tests/random/test_distributions.py -k mode",
@@ -122,8 +122,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q19", "pad: a ramp of integers isn't rounded down", "numpy/padding.py",
-        "line = line if whole else arithmetic.floor(line)",
-        "line = line if whole else arithmetic.ceil(line)",
+        "ramp = ramp if is_exact else arithmetic.floor(ramp)",
+        "ramp = ramp if is_exact else arithmetic.ceil(ramp)",
         f"{RARE} -k pad",
     ),
     Mutant(
@@ -134,8 +134,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q21", "unique under jit: the last of equal elements is found", "numpy/sets.py",
-        "        structural.full(counts.aval, max(n - 1, 0))\n        .at[slot]\n        .min(",
-        "        structural.full(counts.aval, 0)\n        .at[slot]\n        .max(",
+        "        creation.full(counts.aval, max(n - 1, 0))\n        .at[slot]\n        .min(",
+        "        creation.full(counts.aval, 0)\n        .at[slot]\n        .max(",
         f"{RARE} -k unique",
     ),
     Mutant(
@@ -157,8 +157,8 @@ MUTANTS = (
         f"{RARE} -k polymul",
     ),
     Mutant(
-        "Q25", "cumsum: a dtype that was asked for is weak", "numpy/running.py",
-        "weak = x.aval.weak_type and wanted is None",
+        "Q25", "cumsum: a dtype that was asked for is weak", "numpy/cumulative.py",
+        "weak = x.aval.weak_type and requested is None",
         "weak = x.aval.weak_type",
         f"{RARE} -k weak",
     ),

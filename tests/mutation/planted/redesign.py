@@ -30,14 +30,14 @@ MUTANTS = (
     ),
     Mutant(
         "Q33", "hash consing: programs known longest go, in use or not", "programs/hash_consing.py",
-        "                self.used.pop(found, None)\n",
+        "                self.used.pop(first, None)\n",
         "",
         f"{CONSING} -k full_table",
     ),
     Mutant(
         "Q34", "a program lives as long as the earliest rule inside", "programs/hash_consing.py",
-        "rules.number > found.number",
-        "rules.number < found.number",
+        "rules.number > latest.number",
+        "rules.number < latest.number",
         f"{CONSING} -k two_rules",
     ),
     Mutant(
@@ -66,8 +66,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q94", "spare CPU devices are seen", "runtime/client.py",
-        "found += own[:-SPARE] if",
-        "found += own[:] if",
+        "computing += local[:-SPARE] if",
+        "computing += local[:] if",
         "tests/runtime/test_client.py -k asked_for",
     ),
     Mutant(
@@ -110,8 +110,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q41", "the name of an inner map means the outer one's axis", "programs/uniformity.py",
-        "names = {**dict(self.names), **own}",
-        "names = {**own, **dict(self.names)}",
+        "names = {**dict(self.names), **new_names}",
+        "names = {**new_names, **dict(self.names)}",
         f"{UNIFORM} -k hides",
     ),
     Mutant(
@@ -146,7 +146,7 @@ MUTANTS = (
     ),
     # --- rules ---
     Mutant(
-        "Q47", "cond: weak if any branch is", "lax/control_flow.py",
+        "Q47", "cond: weak if any branch is", "lax/conditionals.py",
         "weak = tuple(all(a.weak_type for a in column) for column in columns)",
         "weak = tuple(any(a.weak_type for a in column) for column in columns)",
         "tests/higher_order/test_cond.py -k weak",
@@ -166,8 +166,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q50", "a switch for all threads leaves out those that compute", "core/trace.py",
-        '                if "trace" in own and own["trace"].computes:\n'
-        '                    own["trace"] = everybody\n',
+        '                if "trace" in attributes and attributes["trace"].computes:\n'
+        '                    attributes["trace"] = everybody\n',
         "",
         f"{NANS} -k every_thread",
     ),
@@ -179,15 +179,15 @@ MUTANTS = (
     ),
     Mutant(
         "Q52", "look-ups don't ask for a thread's state", "switch_state.py",
-        "self.now = self._of_thread if any(s is not first for s in rest) else first.caches",
+        "self.now = self._thread_caches if any(s is not first for s in others) else first.caches",
         "self.now = first.caches",
         STATES,
     ),
     # --- programs that run ---
     Mutant(
         "Q53", "values live until a program ends", "core/jaxpr.py",
-        "found.append(tuple(dead))",
-        "found.append(())",
+        "dead_after.append(tuple(dead))",
+        "dead_after.append(())",
         f"{JAXPR} -k last_use",
     ),
     Mutant(
@@ -241,13 +241,13 @@ MUTANTS = (
     ),
     Mutant(
         "Q60", "a NaN that came in: the number inside", "interpreters/debugging/nonfinite.py",
-        "return Input(origins[found.number], found.array)",
+        "return Input(origins[culprit.number], culprit.array)",
         "return found",
         f"{NANS} -k counted_among",
     ),
     Mutant(
         "Q61", "leaks: what derivative rules close over", "interpreters/debugging/leaks.py",
-        "leaked = [x for x in leaked if id(x) not in known]",
+        "leaked = [x for x in leaked if id(x) not in allowed]",
         "pass",
         "tests/errors/test_leaks.py -k closes_over",
     ),
@@ -278,27 +278,27 @@ MUTANTS = (
     ),
     Mutant(
         "Q66", "look-ups in one state while threads are in two", "switch_state.py",
-        "self.now = self._of_thread if any(s is not first for s in rest) else first.caches",
+        "self.now = self._thread_caches if any(s is not first for s in others) else first.caches",
         "self.now = first.caches",
         STATES,
     ),
     Mutant(
-        "Q67", "index arrays: the largest unsigned numbers", "numpy/index_arrays.py",
+        "Q67", "index arrays: the largest unsigned numbers", "numpy/gather_indices.py",
         "array = np.minimum(array, np.uint64(n))",
         "pass",
-        "tests/numpy/test_index_arrays.py",
+        "tests/numpy/test_gather_indices.py",
     ),
     Mutant(
-        "Q68", "index arrays: few bits, a long axis", "numpy/index_arrays.py",
+        "Q68", "index arrays: few bits, a long axis", "numpy/gather_indices.py",
         "if dtypes.iinfo(places.dtype).max < n:",
         "if False:",
-        "tests/numpy/test_index_arrays.py",
+        "tests/numpy/test_gather_indices.py",
     ),
     # --- arguments of transformed functions ---
     Mutant(
         "Q69", "static arguments: 1 and 1.0 and True", "transforms/arguments.py",
-        "*[(which, exact(x), x) for which, x in named]",
-        "*[(which, x, x) for which, x in named]",
+        "*[(position, exact(x), x) for position, x in named]",
+        "*[(position, x, x) for position, x in named]",
         "tests/core/test_caching.py -k other_types",
     ),
     Mutant(
@@ -365,7 +365,7 @@ MUTANTS = (
     ),
     Mutant(
         "Q80", "arguments that clash: the first is number 0", "core/placement.py",
-        "        if found is ANYWHERE:\n            first = i\n",
+        "        if result is ANYWHERE:\n            first = i\n",
         "",
         f"{CALLS} -k clash",
     ),
@@ -401,8 +401,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q86", "the caller's memory is used on one device", "compiler/placing.py",
-        "x if x.dtype == dtype else quietly_cast(x, dtype), device, alias=False)",
-        "x if x.dtype == dtype else quietly_cast(x, dtype), device, alias=True)",
+        "x if x.dtype == dtype else cast_on_host(x, dtype), device, alias=False)",
+        "x if x.dtype == dtype else cast_on_host(x, dtype), device, alias=True)",
         f"{CALLS} -k written",
     ),
     Mutant(

@@ -48,7 +48,7 @@ BAD = [
     (ShapeError, "twice", lambda: linalg.tensorsolve(A, LINE, (0, 0))),
     (ShapeError, "length 3", lambda: linalg.cross(np.ones(2), np.ones(2))),
     (ShapeError, "one axis", lambda: linalg.outer(A, LINE)),
-    (ShapeError, "don't meet", lambda: linalg.multi_dot([A, TALL, LINE])),
+    (ShapeError, "differ; got", lambda: linalg.multi_dot([A, TALL, LINE])),
     (ShapeError, r"arrays\[1\] must be a matrix", lambda: linalg.multi_dot([A, LINE, A])),
     (ValueError, "at least two", lambda: linalg.multi_dot([A])),
     (ValueError, "ord of vectors", lambda: linalg.norm(LINE, "fro")),
@@ -61,7 +61,7 @@ BAD = [
     *[
         (
             ShapeError,
-            f"norm: ord={ord} is a smallest number",
+            f"norm: ord={ord} is a minimum",
             lambda x=x, ord=ord: linalg.norm(x, ord),
         )
         for x, ord in [

@@ -11,15 +11,23 @@ from weft.compiler.lowered import LoweredProgram
 from weft.compiler.placing import buffer_on
 from weft.core.array import Array, as_value, from_host
 from weft.interpreters.stage import stage
-from weft.primitives.linalg.condensed import hessenberg, schur, tridiagonal
-from weft.primitives.linalg.definite import cholesky
-from weft.primitives.linalg.factored import factored_inverse, factored_solve
-from weft.primitives.linalg.factors import lu
-from weft.primitives.linalg.orthogonal import qr
-from weft.primitives.linalg.singular import svd
-from weft.primitives.linalg.spectral import eig, eigh
-from weft.primitives.linalg.values import real_of
-from weft.primitives.portable import householder, jacobi, nonsymmetric, triangular
+from weft.primitives.linalg.cholesky import cholesky
+from weft.primitives.linalg.eig import eig
+from weft.primitives.linalg.eigh import eigh
+from weft.primitives.linalg.lu import lu
+from weft.primitives.linalg.lu_solve import factored_inverse, factored_solve
+from weft.primitives.linalg.matrix_operations import real_of
+from weft.primitives.linalg.qr import qr
+from weft.primitives.linalg.schur import hessenberg, schur
+from weft.primitives.linalg.svd import svd
+from weft.primitives.linalg.tridiagonal import tridiagonal
+from weft.primitives.portable.eig import portable_eig
+from weft.primitives.portable.eigh import portable_eigh
+from weft.primitives.portable.hessenberg import portable_gehrd, portable_sytrd
+from weft.primitives.portable.lu import portable_lu
+from weft.primitives.portable.qr import portable_geqrf, portable_product
+from weft.primitives.portable.schur import portable_schur
+from weft.primitives.portable.svd import portable_svd
 from weft.runtime import client
 
 RNG = onp.random.default_rng(3)
@@ -61,7 +69,7 @@ def dtype(request):
 @pytest.mark.parametrize(("m", "n"), SHAPES)
 def test_lu(m, n, dtype):
     a = normal(m, n, dtype)
-    factors, pivots, order = run(triangular.portable_lu, a)
+    factors, pivots, order = run(portable_lu, a)
     k = min(m, n)
     low, up = onp.tril(factors[..., :k], -1) + onp.eye(m, k), onp.triu(factors[:, :k])
     near(low @ up, onp.take_along_axis(a, order[..., None], 1))
@@ -74,12 +82,12 @@ def test_lu(m, n, dtype):
 @pytest.mark.parametrize(("m", "n"), SHAPES)
 def test_qr(m, n, dtype):
     a = normal(m, n, dtype)
-    packed, taus = run(householder.portable_geqrf, a)
+    packed, taus = run(portable_geqrf, a)
     k = min(m, n)
     for width in (k, m) if n else (k,):
         columns = onp.zeros((2, m, width), a.dtype)
         columns[..., :k] = packed[..., :k]
-        (q,) = run(householder.portable_product, columns, taus)
+        (q,) = run(portable_product, columns, taus)
         orthonormal(q)
         near(q[..., :k] @ onp.triu(packed)[:, :k], a)
 
@@ -89,7 +97,7 @@ def test_qr(m, n, dtype):
 def test_eigenvalues_of_hermitian_matrices(n, size, dtype):
     a = normal(n, n, dtype)
     a = a + adjoint(a)
-    v, w = run(jacobi.portable_eigh, a * size)
+    v, w = run(portable_eigh, a * size)
     orthonormal(v)
     near(w / size, onp.linalg.eigvalsh(a))
     near((a @ v - v * (w / size)[:, None, :]), 0.0)
@@ -97,7 +105,7 @@ def test_eigenvalues_of_hermitian_matrices(n, size, dtype):
 
 def test_equal_eigenvalues_and_infinities():
     a = onp.stack([onp.eye(4), onp.ones((4, 4)), onp.zeros((4, 4)), onp.full((4, 4), onp.inf)])
-    v, w = run(jacobi.portable_eigh, a)
+    v, w = run(portable_eigh, a)
     near(w[:3], [[1, 1, 1, 1], [0, 0, 0, 4], [0, 0, 0, 0]])
     orthonormal(v[:3])
     assert onp.isnan(w[3]).all()
@@ -109,23 +117,23 @@ def test_singular_values(m, n, full, dtype):
     a = normal(m, n, dtype)
     k = min(m, n)
     a[1] *= onp.arange(n) % 2  # columns of zeros
-    s, u, vh = run(jacobi.portable_svd, a, full_matrices=full, compute_uv=True)
+    s, u, vh = run(portable_svd, a, full_matrices=full, compute_uv=True)
     assert u.shape[1:] == (m, m if full else k)
     assert vh.shape[1:] == (n if full else k, n)
     orthonormal(u)
     orthonormal(adjoint(vh))
     near(s, onp.linalg.svd(a, compute_uv=False))
     near(u[..., :k] * s[:, None, :] @ vh[:, :k], a)
-    near(run(jacobi.portable_svd, a, full_matrices=full, compute_uv=False)[0], s)
+    near(run(portable_svd, a, full_matrices=full, compute_uv=False)[0], s)
 
 
 @pytest.mark.parametrize("n", [6, 1, 2, 0])
 def test_hessenberg(n, dtype):
     a = normal(n, n, dtype)
-    packed, taus = run(householder.portable_gehrd, a)
+    packed, taus = run(portable_gehrd, a)
     q = onp.zeros_like(a) + onp.eye(n)
     if n > 1:
-        (q[:, 1:, 1:],) = run(householder.portable_product, packed[:, 1:, :-1], taus)
+        (q[:, 1:, 1:],) = run(portable_product, packed[:, 1:, :-1], taus)
     orthonormal(q)
     near(q @ onp.triu(packed, -1) @ adjoint(q), a)
 
@@ -133,11 +141,11 @@ def test_hessenberg(n, dtype):
 @pytest.mark.parametrize("n", [6, 1, 2, 0])
 def test_schur_and_eigenvectors(n):
     a = normal(n, n, "complex128")
-    t, z = run(nonsymmetric.portable_schur, a)
+    t, z = run(portable_schur, a)
     orthonormal(z)
     near(onp.tril(t, -1), 0.0)
     near(z @ t @ adjoint(z), a)
-    w, left, right = run(nonsymmetric.portable_eig, a)
+    w, left, right = run(portable_eig, a)
     near(onp.sort_complex(w), onp.sort_complex(onp.linalg.eigvals(a)))
     near(a @ right - right * w[:, None, :], 0.0)
     near(adjoint(left) @ a - w[..., None] * adjoint(left), 0.0)
@@ -147,7 +155,7 @@ def test_schur_and_eigenvectors(n):
 
 def test_schur_of_elements_whose_squares_vanish():
     a = REAL["graded"](normal(30, 30, "complex64"))
-    t, z = run(nonsymmetric.portable_schur, a)
+    t, z = run(portable_schur, a)
     near(adjoint(z) @ z, onp.eye(30), 1e-5)
     near(z @ t @ adjoint(z), a, 1e-5)
 
@@ -156,7 +164,7 @@ def test_schur_of_matrices_that_take_shifts():
     a = onp.zeros((3, 4, 4), complex)
     a[0] = onp.roll(onp.eye(4), 1, 0)  # the eigenvalues of a cycle have one size
     a[1] = onp.eye(4, k=1)  # one vector for all
-    t, z = run(nonsymmetric.portable_schur, a)
+    t, z = run(portable_schur, a)
     near(z @ t @ adjoint(z), a)
     near(onp.sort_complex(onp.round(onp.diagonal(t[0]), 8)), [-1, -1j, 1j, 1])
 
@@ -183,7 +191,7 @@ def test_real_schur(form, n):
     """Reconstructed, with blocks of two rows for complex pairs alone, which are standard."""
     a = REAL[form](normal(n, n, "float64"))
     size = max(onp.abs(a).max(initial=0), 1e-300)
-    t, z = run(nonsymmetric.portable_schur, a)
+    t, z = run(portable_schur, a)
     orthonormal(z)
     near(z @ (t / size) @ adjoint(z), a / size)
     near(onp.tril(t, -2), 0.0)
@@ -193,14 +201,14 @@ def test_real_schur(form, n):
         assert (onp.diff(pairs) > 1).all()
         assert (onp.sign(below[pairs]) == -onp.sign(above[pairs])).all()
         onp.testing.assert_array_equal(onp.diag(part)[pairs], onp.diag(part)[pairs + 1])
-    (alone,) = run(nonsymmetric.portable_schur, a, vectors=False)
+    (alone,) = run(portable_schur, a, vectors=False)
     onp.testing.assert_array_equal(alone, t)
 
 
 def test_real_schur_of_what_is_not_finite():
     a = normal(3, 3, "float64")
     a[0, 1, 1] = onp.nan
-    for found in run(nonsymmetric.portable_schur, a):
+    for found in run(portable_schur, a):
         assert onp.isnan(found[0]).all()
         assert onp.isfinite(found[1]).all()
 
@@ -209,7 +217,7 @@ def test_real_schur_of_what_is_not_finite():
 @pytest.mark.parametrize("lower", [True, False])
 def test_tridiagonal_is_that_of_lapack(n, lower, dtype):
     a = normal(n, n, dtype)
-    found = run(householder.portable_sytrd, a, lower=lower)
+    found = run(portable_sytrd, a, lower=lower)
     routine = scipy.linalg.lapack.zhetrd if a.dtype == complex else scipy.linalg.lapack.dsytrd
     for i in range(2 if n else 0):
         for mine, wanted in zip(found, routine(a[i], lower=int(lower))[:4], strict=True):

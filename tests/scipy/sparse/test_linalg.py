@@ -1,6 +1,7 @@
 """cg, gmres and bicgstab against NumPy's solutions."""
 
 import functools
+import itertools
 
 import numpy as onp
 import pytest
@@ -164,3 +165,33 @@ def test_results_are_weak_where_all_that_they_come_from_is(solve):
         lambda x: {k: 2 * v for k, v in x.items()}, {"u": 2.0, "v": np.asarray(4.0, float)}
     )
     assert (x["u"].weak_type, x["v"].weak_type) == (True, False)
+
+
+MIXED = list(itertools.product(
+    ("gmres", "bicgstab", "cg"), ("bfloat16", "float32", "complex64"), ("float32", "complex64"),
+    (False, True),
+))  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "one", "other", "preconditioned"), MIXED)
+def test_leaves_of_several_dtypes_are_one_vector(name, one, other, preconditioned):
+    def scaled(tree):
+        return {"a": 2 * tree["a"], "b": 3 * tree["b"]}
+
+    def wide(tree):
+        return {"a": tree["a"] * onp.float32(0.5), "b": tree["b"]}
+
+    b = {"a": np.ones(2, one), "b": np.full(3, 2.0, other)}
+    for x0 in (None, {"a": onp.zeros(2, "float32"), "b": onp.zeros(3, "float32")}):
+        options = {"M": wide} if preconditioned else {}
+        x, _ = getattr(linalg, name)(scaled, b, x0, **options)
+        onp.testing.assert_allclose(onp.asarray(x["a"], "complex64"), 1 / 2, atol=1e-2)
+        onp.testing.assert_allclose(onp.asarray(x["b"], "complex64"), 2 / 3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gmres", "bicgstab", "cg"])
+def test_complex_systems_are_solved_under_strict_promotion(name):
+    a, b = onp.array([[4, 1j], [-1j, 3]], "complex64"), onp.array([1, 2j], "complex64")
+    with weft.numpy_dtype_promotion("strict"):
+        x, _ = getattr(linalg, name)(a, b)
+    onp.testing.assert_allclose(x, onp.linalg.solve(a, b), atol=1e-5)

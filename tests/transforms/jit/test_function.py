@@ -11,7 +11,7 @@ import pytest
 
 import weft
 from weft.core.array import Array
-from weft.primitives.transcendental import cos, sin
+from weft.primitives.trigonometric import cos, sin
 
 
 def f32(x):

@@ -96,7 +96,7 @@ def test_static_arguments(logged):
     f(1.0, option=Option())
     logged()
     f(1.0, option=Option())
-    alike = "they look alike and aren't equal: the class needs __eq__ and __hash__"
+    alike = "they look alike and are not equal: the class needs __eq__ and __hash__"
     assert alike in reasons(logged())
     for _ in range(2):
         f(1.0, option=lambda x: x)
@@ -107,7 +107,7 @@ def test_a_function_that_is_made_again(logged):
     for rate in (0.1, 0.2):
         weft.jit(lambda x, rate=rate: x * 2)(1.0)
     said = reasons(logged())
-    assert said[0].startswith("a new function object, the 2.: <lambda> (test_retrace.py:")
+    assert said[0].startswith("a new function object (the 2nd): <lambda> (test_retrace.py:")
     assert "define it, and jit it, once outside the loop" in said[0]
 
 
@@ -147,4 +147,4 @@ def test_a_program_that_was_forgotten(logged):
     f(1.0)
     f.clear_cache()
     f(1.0)
-    assert reasons(logged())[0].startswith("nothing changed: the program was forgotten")
+    assert reasons(logged())[0].startswith("nothing changed: the program was dropped")

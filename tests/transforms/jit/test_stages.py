@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.primitives.transcendental import sin, tanh
+from weft.primitives.trigonometric import sin, tanh
 
 
 def f32(x):

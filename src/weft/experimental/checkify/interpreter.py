@@ -1,8 +1,8 @@
-"""Programs whose checks are values: each goes from its inputs to its outputs and an error.
+"""Programs whose checks are values: each maps its inputs to its outputs and an error.
 
-An error is a code (the number of the place that failed first, or -1) and a payload. A program
-inside another has an error of its own, which is joined to that of the program around it: so it is
-changed once, wherever it is used. Knows programs and control flow; knows no user's functions.
+An error is a code (the number of the first check that failed, or -1) and a payload. An inner
+program has an error of its own, which is joined with the error of the program around it; so it is
+transformed once, wherever it is used.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,6 @@ from ...core.caching import derived
 from ...core.jaxpr import Equation, Jaxpr, Var, run, subjaxprs
 from ...core.masks import groups_of
 from ...core.primitive import Primitive
-from ...core.source import noted
 from ...core.trace import current
 from ...core.value import Value
 from ...higher_order.call import call, call_jaxpr
@@ -32,11 +31,13 @@ from ...interpreters.stage import stage
 from ...primitives.arithmetic import min_
 from ...primitives.bitwise import bitwise_and
 from ...primitives.comparison import eq, ge, lt
+from ...primitives.creation import zeros
 from ...primitives.dynamic_slicing import dynamic_slice
-from ...primitives.reduction import argmax, reduce_min, reduce_or
+from ...primitives.reductions import argmax, reduce_min, reduce_or
 from ...primitives.selection import stop_gradient, where
-from ...primitives.structural import add, convert_element_type, reshape, zeros
+from ...primitives.structural import add, convert_element_type, reshape
 from ...tree_util import tree_flatten
+from ...user_lines import noted
 from .primitive import NONE, check_p
 from .rules import Check, checks_before, nan_check
 from .values import ErrorCategory, FailedCheckError, Layout, NaNError, Site
@@ -58,7 +59,7 @@ class Checked(NamedTuple):
     slots: tuple[Aval, ...]
 
 
-LAST = onp.int32(2**31 - 1)  # a number behind those of all places
+NO_FAILURE = onp.int32(2**31 - 1)  # above the number of every check
 
 
 class State:
@@ -67,7 +68,7 @@ class State:
     Places are numbered in their order, so that the first one that failed is the least.
 
     Attributes:
-      first: the least number of a place that failed; `LAST` for none.
+      first: the least number of a check that failed, or `NO_FAILURE`.
       payload: what the place of that number knew, if its message has values.
       waiting: by shape, the least number for each element, of places without values: XLA computes
         these along with the operations that are looked at. A reduction for each of them would be
@@ -76,7 +77,7 @@ class State:
 
     def __init__(self) -> None:
         self.layout = Layout()
-        self.first: Value = as_value(LAST)
+        self.first: Value = as_value(NO_FAILURE)
         self.payload: list[Value] = []
         self.waiting: dict[tuple[int, ...], Value] = {}
 
@@ -87,7 +88,7 @@ class State:
             axes = tuple(range(numbers.ndim))
             self.first = min_(self.first, reduce_min(numbers, axes=axes) if axes else numbers)
         self.waiting.clear()
-        none = eq(self.first, as_value(LAST))
+        none = eq(self.first, as_value(NO_FAILURE))
         result: Value = where(none, as_value(NONE), self.first)
         return result
 
@@ -98,7 +99,7 @@ class State:
         offset, mapping = self.layout.add(sites, slots)
         self.payload += [zeros(a) for a in self.layout.slots[len(self.payload) :]]
         failed = ge(code, as_value(onp.int32(0)))
-        moved = where(failed, add(code, as_value(onp.int32(offset))), as_value(LAST))
+        moved = where(failed, add(code, as_value(onp.int32(offset))), as_value(NO_FAILURE))
         if payload:
             new = lt(moved, self.first)
             for at, value in zip(mapping, payload, strict=True):
@@ -112,7 +113,7 @@ class State:
                 shape = check.failed.shape
                 number = as_value(onp.int32(len(self.layout.sites)))
                 before = self.waiting.get(shape)
-                found = where(check.failed, number, as_value(LAST))
+                found = where(check.failed, number, as_value(NO_FAILURE))
                 self.waiting[shape] = found if before is None else min_(before, found)
                 self.layout.sites.append(Site(check.kind, check.message, place))
             return
@@ -275,7 +276,7 @@ def inside_rules(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Sta
 
 
 def inside_cond(e: Equation, inputs: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
-    """A choice: the error is that of the branch that is taken."""
+    """A choice: the error is the error of the branch that is taken."""
     options = dict(e.params)
     branches: tuple[Jaxpr, ...] = options.pop("branches")
     inner = [checked_jaxpr(b, errors) for b in branches]
@@ -308,7 +309,7 @@ def inside_cond(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Stat
 
 
 def with_type(x: Value, a: Aval) -> Value:
-    """A value whose weak type is that of an aval."""
+    """A value with the weak type of an aval."""
     if x.aval is a:
         return x
     result: Value = convert_element_type(x, dtype=a.dtype, weak_type=a.weak_type)

@@ -1,6 +1,7 @@
-"""`check`: an operation that fails if a condition is false. `checkify` makes a value of that.
+"""`check` and `debug_check`: operations that fail if a condition is false; check_error raises the
+error that a checkified function returned.
 
-Knows how it raises where values are known; knows nothing of how programs are changed.
+`checkify` turns their failures into values.
 """
 
 from collections.abc import Sequence
@@ -9,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array, as_value
-from ...core.effects import Effects
-from ...core.primitive import Primitive
-from ...core.source import located, noted, user_line
+from ...core.primitive import Effects, Primitive
+from ...core.source import located
 from ...core.value import Value
 from ...primitives.selection import select_n
 from ...primitives.structural import widen
 from ...tree_util import tree_flatten
 from ...typing import ArrayLike
+from ...user_lines import noted, user_line
 from .values import Error, FailedCheckError, Layout, Site
 
 __all__ = ["check", "check_error", "debug_check"]

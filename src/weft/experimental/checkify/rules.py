@@ -1,6 +1,6 @@
-"""The automatic checks: what of an operation's operands and results says that it failed.
+"""The automatic checks: for each primitive, which operands and results mean that it failed.
 
-A check is a boolean and the values of its message. Knows primitives; knows nothing of programs.
+A check is a boolean and the values of its message.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ from ...primitives import (
     creation,
     dynamic_slicing,
     indexing,
-    placement,
     selection,
+    sharding_constraint,
     slicing,
     sorting,
     structural,
@@ -26,7 +26,7 @@ from ...primitives import (
 )
 from ...primitives.arithmetic import div, rem
 from ...primitives.comparison import eq, ne
-from ...primitives.dimension_numbers import window_sizes
+from ...primitives.gather_dimension_numbers import window_sizes
 from .values import DivisionByZeroError, ErrorCategory, NaNError, OOBError
 
 
@@ -52,8 +52,9 @@ MOVES = frozenset(
         collectives.all_gather, collectives.all_to_all, collectives.ppermute,
         conversion.bitcast_convert_type, creation.iota, dynamic_slicing.dynamic_slice,
         dynamic_slicing.dynamic_update_slice, indexing.gather, indexing.scatter,
-        placement.constrain, selection.clamp, selection.copy, selection.guard, selection.name,
+        selection.clamp, selection.copy, selection.guard, selection.name,
         selection.optimization_barrier, selection.select_n, selection.stop_gradient,
+        sharding_constraint.constrain,
         slicing.concatenate, slicing.pad, slicing.rev, slicing.slice_, slicing.split,
         sorting.sort, sorting.top_k, structural.broadcast_in_dim,
         structural.convert_element_type, structural.reshape, structural.transpose,
@@ -72,7 +73,7 @@ def nan_check(primitive: Primitive, outs: Sequence[Value]) -> list[Check]:
 
 def division_check(args: Sequence[Value], params: dict[str, Any]) -> Check:
     """A divisor of zero."""
-    zeros = structural.zeros(args[1].aval)
+    zeros = creation.zeros(args[1].aval)
     return Check(DivisionByZeroError, eq(args[1], zeros), "division by zero")
 
 
@@ -147,7 +148,7 @@ def window_check(x: Value, starts: Sequence[Value], sizes: Sequence[int]) -> Che
 
 Rule = Callable[[Sequence[Value], dict[str, Any]], Check | None]
 
-# what is looked at before an operation: its operands
+# checked before an operation: its operands
 OPERAND_RULES: dict[Primitive, tuple[ErrorCategory, Rule]] = {
     div: (DivisionByZeroError, division_check),
     rem: (DivisionByZeroError, remainder_check),

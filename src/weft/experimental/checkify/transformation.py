@@ -26,10 +26,10 @@ def checkify(
 
     Args:
       f: of arrays and containers of them.
-      errors: what is checked: a union of `user_checks` (the calls of `check`), `nan_checks` (an
+      errors: the checks to make: a union of `user_checks` (the calls of `check`), `nan_checks` (an
         operation gives NaN), `div_checks` (a divisor is zero) and `index_checks` (an index is out
-        of bounds); `float_checks` are those of NaN and division, `automatic_checks` all but the
-        user's. Checks of other kinds are left out.
+        of bounds); `float_checks` are the checks of NaN and division, `automatic_checks` all but
+        the user's. Checks of other kinds are left out.
     Returns: a function of the same arguments that returns a pair (`Error`, result of `f`).
     Raises: TypeError: `errors` are no kinds of checks; or there is a check inside `shard_map`,
       `pmap` or a solver.

@@ -1,6 +1,6 @@
-"""Errors as values: an array that says which check failed, and what the program knew then.
+"""Errors as values: Error, an array that says which check failed, with the values for its message.
 
-Knows pytrees and arrays; knows nothing of programs.
+FailedCheckError, NaNError, DivisionByZeroError, OOBError and JaxRuntimeError are raised from it.
 """
 
 import itertools

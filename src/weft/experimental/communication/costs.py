@@ -1,6 +1,6 @@
 """The cost of a collective: the bytes that each device sends, and an estimate of the time.
 
-The bytes are those of the algorithms that send least, whatever library carries them out. With n
+The bytes are the least that known algorithms send, whatever library carries them out. With n
 devices in a group, and B bytes on each (before a reduce-scatter, after an all-gather):
 
 | collective | each device sends | in rounds |
@@ -17,7 +17,7 @@ communication operations in MPICH, Int. J. High Perform. Comput. Appl. 19(1), 20
 halving and doubling sends as many bytes as the ring, in fewer rounds. The same factors are what
 NVIDIA's nccl-tests call bus bandwidth.
 
-Knows numbers; nothing of programs.
+Collective, Link, Network, bytes_sent, seconds and table are the names to use.
 """
 
 import math
@@ -181,7 +181,7 @@ def seconds(collective: Collective, network: Network = Network()) -> float:
 
     Args:
       collective: of `collectives` or `predicted`.
-      network: what is assumed of the hardware.
+      network: assumptions about the hardware.
     Example:
       >>> gradient = Collective("all-reduce", (("f32", (250_000_000,)),), (tuple(range(16)),))
       >>> round(seconds(gradient), 4)

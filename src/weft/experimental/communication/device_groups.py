@@ -1,6 +1,6 @@
 """The groups of devices of a collective, from HLO's notations and from the axes of a mesh.
 
-Devices are numbered by their place in the program's group of devices. Knows text and numbers.
+Devices are numbered by their place in the program's group of devices.
 """
 
 import itertools

@@ -1,7 +1,4 @@
-"""Finds the collectives of a compiled program in its HLO text.
-
-Knows the text's form; what XLA makes of a program is XLA's business.
-"""
+"""Finds the collectives of a compiled program in its HLO text."""
 
 import re
 from collections.abc import Hashable, Iterator, Mapping
@@ -27,7 +24,7 @@ _ARRAY = re.compile(r"([a-z]\w*)\[([^\]]*)\]")
 def collectives(program: Any, mesh: Any = None) -> list[Collective]:
     """The exchanges between devices that a compiled program makes, in the order of its text.
 
-    Loops of known length are counted: what is in the body of a `scan` of 12 steps is done 12 times.
+    Loops of known length are counted: a collective in a `scan` of 12 steps counts 12 times.
     Of branches, every one is counted. Asynchronous pairs (`all-reduce-start`, `all-reduce-done`)
     are one exchange.
 

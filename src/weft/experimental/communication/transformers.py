@@ -3,8 +3,9 @@
 The model is a decoder of the GPT-2 family (A. Radford and others, Language models are unsupervised
 multitask learners, 2019), whose output layer is the table of embeddings again. Its batch is split
 along one axis of the mesh, its weights along another, as M. Shoeybi and others do (Megatron-LM:
-training multi-billion parameter language models using model parallelism, 2019). The program that is
-meant is examples/two_axis_transformer.py. Knows shapes; runs nothing.
+training multi-billion parameter language models using model parallelism, 2019). The program is
+examples/two_axis_transformer.py; nothing is run. `predicted` takes a Transformer (GPT2_SMALL, …),
+where each weight is a Parameter.
 """
 
 import math

@@ -19,8 +19,8 @@ from ...interpreters.dependence import dependents
 from ...interpreters.derivative import Derivative, DifferentiatedTracer, derivative
 from ...interpreters.jvp import jvp
 from ...interpreters.stage import leaked
-from ...primitives.structural import zeros
-from ...primitives.transcendental import pow_
+from ...primitives.creation import zeros
+from ...primitives.exponential import pow_
 from .recurrences import Path, path_of_power, recurrences
 
 Values = Callable[..., Sequence[Any]]

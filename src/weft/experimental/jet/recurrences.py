@@ -15,23 +15,12 @@ from typing import Any
 from ...core.primitive import Primitive
 from ...primitives.arithmetic import div, integer_pow, mul, sqrt, square
 from ...primitives.comparison import eq
-from ...primitives.contraction import dot_general
 from ...primitives.convolution import conv_general_dilated
+from ...primitives.creation import zeros
+from ...primitives.exponential import exp, log, log1p, logistic, pow_
+from ...primitives.products import dot_general
 from ...primitives.selection import select_n
-from ...primitives.structural import zeros
-from ...primitives.transcendental import (
-    cos,
-    cosh,
-    exp,
-    log,
-    log1p,
-    logistic,
-    pow_,
-    sin,
-    sinh,
-    tan,
-    tanh,
-)
+from ...primitives.trigonometric import cos, cosh, sin, sinh, tan, tanh
 
 Path = list[Any]
 Rule = Callable[..., Path]

@@ -1,4 +1,6 @@
-"""jet: Taylor-mode differentiation of functions of trees."""
+"""jet: Taylor-mode differentiation of functions of trees; zero_series stands for a constant
+argument.
+"""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +13,8 @@ from ...core.array import as_value
 from ...core.aval import Aval
 from ...core.source import located
 from ...errors import ShapeError
-from ...primitives.structural import convert_element_type, zeros
+from ...primitives.creation import zeros
+from ...primitives.structural import convert_element_type
 from ...transforms.arguments import FlatFunction, TreeFunction, check_callable
 from ...tree_util import register_pytree_node, tree_flatten, tree_structure
 from ...typing import PyTree

@@ -6,7 +6,6 @@ __all__, __getattr__, __dir__ = exports(
     __name__,
     {
         "gradients": "clip_grads l2_norm",
-        "rules": "adagrad adam adamax momentum nesterov rmsprop rmsprop_momentum sgd sm3",
         "schedules": """
             constant exponential_decay inverse_time_decay make_schedule piecewise_constant
             polynomial_decay
@@ -14,5 +13,6 @@ __all__, __getattr__, __dir__ = exports(
         "states": """
             JoinPoint Optimizer OptimizerState optimizer pack_optimizer_state unpack_optimizer_state
         """,
+        "update_rules": "adagrad adam adamax momentum nesterov rmsprop rmsprop_momentum sgd sm3",
     },
 )

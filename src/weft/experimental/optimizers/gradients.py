@@ -1,4 +1,4 @@
-"""The length of a gradient, and gradients that aren't too long. Knows no update rule."""
+"""l2_norm and clip_grads: the norm of a gradient, and gradients clipped to a norm."""
 
 import functools
 import operator
@@ -11,8 +11,7 @@ from ...numpy.promotion import cast
 from ...numpy.reductions import wide_of
 from ...tree_util import tree_map
 from ...typing import ArrayLike, PyTree
-from .settings import setting
-from .states import arrays_of
+from .states import arrays_of, setting
 
 __all__ = ["clip_grads", "l2_norm"]
 

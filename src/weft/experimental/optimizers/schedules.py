@@ -1,4 +1,6 @@
-"""Step sizes as functions of the number of the step."""
+"""Step sizes as functions of the step's number: constant, exponential_decay, inverse_time_decay,
+polynomial_decay, piecewise_constant, and make_schedule.
+"""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -9,7 +11,7 @@ from ...core.array import Tracer
 from ...core.source import located
 from ...errors import ShapeError
 from ...typing import ArrayLike
-from .settings import setting
+from .states import setting
 
 __all__ = [
     "constant",
@@ -49,7 +51,7 @@ def exponential_decay(
     """step_size · decay_rate^(i / decay_steps).
 
     Args:
-      step_size: that of step 0; a number, 0 or more.
+      step_size: the step size of step 0; a number, 0 or more.
       decay_steps: the number of steps in which it changes by one factor; above 0.
       decay_rate: the factor, above 0.
     Returns: function of the number of the step.
@@ -74,7 +76,7 @@ def inverse_time_decay(
     """step_size / (1 + decay_rate · i / decay_steps).
 
     Args:
-      step_size: that of step 0; a number, 0 or more.
+      step_size: the step size of step 0; a number, 0 or more.
       decay_steps: the unit in which steps are counted; above 0.
       decay_rate: 0 or more.
       staircase: rounds `i / decay_steps` down, so that step sizes change every `decay_steps`.
@@ -108,7 +110,7 @@ def polynomial_decay(
     """(step_size - final_step_size) · (1 - i / decay_steps)^power + final_step_size.
 
     Args:
-      step_size: that of step 0; a number, 0 or more.
+      step_size: the step size of step 0; a number, 0 or more.
       decay_steps: the step from which on the final step size holds; above 0.
       final_step_size: 0 or more.
       power: 1 is a straight line; above 0.

@@ -1,14 +1,18 @@
-"""Optimizers of arrays as optimizers of trees, and their states. Knows no update rule.
+"""`optimizer` makes an optimizer of trees (Optimizer) from an update rule of arrays.
 
-A state keeps, for each leaf of the parameters, the leaves of that parameter's own state: so any
-tree of parameters goes with any tree for each of them, and `jit` sees arrays and two structures.
+OptimizerState keeps, for each leaf of the parameters, the leaves of that parameter's own state: so
+any tree of parameters works with any tree for each of them, and `jit` sees arrays and two
+structures. pack_optimizer_state, unpack_optimizer_state and JoinPoint convert it for checkpoints.
 """
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ...core.array import Tracer
 from ...core.source import located
+from ...core.value import Value
 from ...errors import ShapeError
 from ...numpy.promotion import strong, value
 from ...tree_paths import GetAttrKey, mismatch
@@ -111,7 +115,7 @@ def states_of(name: str, state: Any) -> list[PyTree]:
 
 
 def packed(treedef: PyTreeDef, states: list[PyTree]) -> OptimizerState:
-    """A state of an optimizer from those of the parameters."""
+    """A state of an optimizer from the states of the parameters."""
     flat = [tree_flatten(state) for state in states]
     leaves, structures = tuple([tuple(x) for x, _ in flat]), tuple([s for _, s in flat])
     return OptimizerState(leaves, treedef, structures)
@@ -128,7 +132,7 @@ def optimizer(
         are trees of arrays, each update's of the structure of the one before.
     Returns: function of the same arguments, which returns an `Optimizer`.
     Raises: TypeError: a parameter is no array, or the state isn't one of `init`. ValueError: the
-      gradient's tree or a shape in it isn't that of the parameters; a state changes its structure.
+      gradient's tree or a shape in it differs from the parameters'; a state changes its structure.
     Example:
       >>> from weft.experimental import optimizers
       >>> @optimizers.optimizer
@@ -247,3 +251,37 @@ def pack_optimizer_state(marked_pytree: PyTree) -> OptimizerState:
                 f"{type(point).__name__}"
             )
     return packed(treedef, [point.subtree for _, point in pairs])
+
+
+def setting(
+    name: str,
+    argument: str,
+    x: Any,
+    low: float = 0.0,
+    high: float = math.inf,
+    with_low: bool = True,
+    with_high: bool = False,
+) -> Any:
+    """A number, or an array of no axes, between two bounds; one that is traced isn't looked at."""
+    kind = type(x)
+    array = x if kind in (int, float) else value(name, x, argument)
+    if isinstance(array, Value):
+        if array.ndim or array.dtype.kind == "c":
+            raise ShapeError(f"{name}: {argument} must be a real number; got {array.aval}")
+        if isinstance(array, Tracer):
+            return array
+    number = float(array)
+    below = number >= low if with_low else number > low
+    above = number <= high if with_high else number < high
+    if not (below and above):
+        raise ValueError(
+            f"{name}: {argument} must be {_range(low, high, with_low, with_high)}; got {number:g}"
+        )
+    return array
+
+
+def _range(low: float, high: float, with_low: bool, with_high: bool) -> str:
+    if high == math.inf:
+        return f"finite and {'at least' if with_low else 'above'} {low:g}"
+    last = f"at most {high:g}" if with_high else f"below {high:g}"
+    return f"{'at least' if with_low else 'above'} {low:g} and {last}"

@@ -1,11 +1,11 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
-from .arranging import (
+from .bcoo import BCOO as BCOO, bcoo_fromdense as bcoo_fromdense
+from .conversion import (
     bcoo_sort_indices as bcoo_sort_indices,
     bcoo_sum_duplicates as bcoo_sum_duplicates,
     bcoo_todense as bcoo_todense,
     bcoo_update_layout as bcoo_update_layout,
 )
-from .bcoo import BCOO as BCOO, bcoo_fromdense as bcoo_fromdense
 from .coordinates import (
     SparseArray as SparseArray,
     SparseEfficiencyError as SparseEfficiencyError,
@@ -28,14 +28,7 @@ from .creation import (
 )
 from .formats import BCSR as BCSR, COO as COO, CSC as CSC, CSR as CSR
 from .interpreter import SparseTracer as SparseTracer
-from .products import (
-    bcoo_dot_general as bcoo_dot_general,
-    bcoo_dot_general_sampled as bcoo_dot_general_sampled,
-    bcoo_extract as bcoo_extract,
-    bcoo_multiply_dense as bcoo_multiply_dense,
-    bcoo_multiply_sparse as bcoo_multiply_sparse,
-)
-from .shapes import (
+from .manipulation import (
     bcoo_broadcast_in_dim as bcoo_broadcast_in_dim,
     bcoo_concatenate as bcoo_concatenate,
     bcoo_dynamic_slice as bcoo_dynamic_slice,
@@ -45,6 +38,13 @@ from .shapes import (
     bcoo_slice as bcoo_slice,
     bcoo_squeeze as bcoo_squeeze,
     bcoo_transpose as bcoo_transpose,
+)
+from .products import (
+    bcoo_dot_general as bcoo_dot_general,
+    bcoo_dot_general_sampled as bcoo_dot_general_sampled,
+    bcoo_extract as bcoo_extract,
+    bcoo_multiply_dense as bcoo_multiply_dense,
+    bcoo_multiply_sparse as bcoo_multiply_sparse,
 )
 from .transformation import (
     grad as grad,

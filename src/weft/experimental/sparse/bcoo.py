@@ -1,4 +1,4 @@
-"""The class BCOO: batched coordinates, with the operators and methods of arrays."""
+"""BCOO: batched coordinates, with the operators and methods of arrays; bcoo_fromdense makes one."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
@@ -11,7 +11,7 @@ from ...numpy.axes import all_axes
 from ...tree_paths import GetAttrKey
 from ...tree_util import register_pytree_with_keys_class
 from ...typing import Array, DTypeLike
-from .arranging import (
+from .conversion import (
     OnInefficient,
     bcoo_sort_indices,
     bcoo_sum_duplicates,
@@ -22,8 +22,8 @@ from .arranging import (
 from .coordinates import Coordinates, SparseArray
 from .elementwise import added, applied, divided, is_dense, multiplied, refuse_dense
 from .indexing import item
+from .manipulation import bcoo_reduce_sum, bcoo_reshape, bcoo_transpose
 from .products import bcoo_dot_general
-from .shapes import bcoo_reduce_sum, bcoo_reshape, bcoo_transpose
 
 __all__ = ["BCOO", "bcoo_fromdense"]
 
@@ -51,9 +51,9 @@ class BCOO(Coordinates):
     It is a pytree, and passes through `jit`, `vmap` (which maps the first axis of a batch), `jvp`
     and `vjp`; derivatives in its elements: `sparse.grad`.
 
-    Operators and methods are those of arrays where the result is sparse: `@`, `*`, `/` and `+` with
-    sparse and dense operands, `x[i, a:b]`, `sum`, `transpose`, `reshape`. Where the result would
-    have elements everywhere, they raise `TypeError`.
+    Operators and methods are the same as for arrays where the result is sparse: `@`, `*`, `/` and
+    `+` with sparse and dense operands, `x[i, a:b]`, `sum`, `transpose`, `reshape`. Where the result
+    would have elements everywhere, they raise `TypeError`.
 
     Example:
       >>> import weft.numpy as np
@@ -144,7 +144,7 @@ class BCOO(Coordinates):
     # --- trees ---
 
     def tree_flatten_with_keys(self) -> tuple[Any, Any]:
-        """The arrays with their names, and what is static."""
+        """The arrays with their names, and the static data."""
         (data, indices), static = self.tree_flatten()
         return ((GetAttrKey("data"), data), (GetAttrKey("indices"), indices)), static
 

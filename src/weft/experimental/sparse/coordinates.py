@@ -1,13 +1,6 @@
-"""Matrices of coordinates: how a sparse array is stored.
+"""SparseArray, the base of all formats, and how coordinates are stored and checked.
 
-A matrix of `shape` with `n_batch` + `n_sparse` + `n_dense` axes, in this order, is stored as
-`data` [batch…, nse, dense…] and `indices` [batch…, nse, n_sparse]: element e of a batch stands at
-`indices[e]` of the sparse axes. Elements at one place add up. An index beyond the shape marks
-padding, whose data don't count.
-
-Operations take such a matrix and return one of the same class (`like`), so that they can lie below
-the class that has them as methods. The axes of a batch are those of the arrays alone, so that
-`vmap` over a matrix takes off the first of them.
+SparseEfficiencyError and SparseEfficiencyWarning report layouts that waste memory.
 """
 
 import math
@@ -189,7 +182,7 @@ class Coordinates(SparseArray):
         return (*self.batch_shape, *self.inner)
 
     def tree_flatten(self) -> tuple[tuple[Array, Array], Any]:
-        """The arrays, and what is static."""
+        """The arrays, and the static data."""
         static = (self.inner, self.indices_sorted, self.unique_indices)
         return (self.data, self.indices), static
 

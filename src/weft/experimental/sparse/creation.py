@@ -1,6 +1,6 @@
-"""Sparse matrices of a kind: empty, with ones on a diagonal, random; and functions by format.
-
-The functions by format are the methods of the classes under the names that JAX has for them.
+"""empty, eye and random_bcoo; and coo_*, csr_* and bcsr_* functions, by format: coo_fromdense,
+coo_todense, coo_matvec, coo_matmat, csr_fromdense, csr_todense, csr_matvec, csr_matmat,
+bcsr_fromdense and bcsr_todense.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,13 +8,13 @@ from typing import Any
 
 from ... import numpy as np
 from ...core.source import located
-from ...random.distributions import uniform
-from ...random.orders import permutation
-from ...random.prng import split
+from ...random.keys import split
+from ...random.permutation import permutation
+from ...random.uniform import uniform
 from ...transforms.vmap import vmap
 from ...typing import Array, DTypeLike
-from .arranging import bcoo_sort_indices
 from .bcoo import BCOO
+from .conversion import bcoo_sort_indices
 from .formats import BCSR, COO, CSC, CSR
 
 __all__ = [

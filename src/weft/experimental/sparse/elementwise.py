@@ -11,7 +11,7 @@ from ...core.value import Value
 from ...errors import ShapeError
 from ...numpy.promotion import SCALARS
 from ...typing import Array, Shape
-from .arranging import bcoo_sum_duplicates, bcoo_todense
+from .conversion import bcoo_sum_duplicates, bcoo_todense
 from .coordinates import Coordinates, SparseArray, axes_behind
 from .products import bcoo_multiply_dense, bcoo_multiply_sparse, broadcast_to, flat, read
 
@@ -92,7 +92,7 @@ def multiplied(lhs: Any, rhs: Any) -> Any:
 
 
 def divided(lhs: Coordinates, rhs: Any) -> Any:
-    """lhs / rhs for an array; what isn't stored stays 0, whatever it is divided by."""
+    """lhs / rhs for an array; elements that are not stored stay 0, whatever the divisor."""
     if isinstance(rhs, Coordinates) or not isinstance(lhs, Coordinates):
         raise refuse_dense("divide", lhs, rhs)
     return by_dense(lhs, rhs, quotients)

@@ -45,7 +45,7 @@ class OtherFormat(SparseArray):
         return self.tree_unflatten(self.inner, (data, *arrays))
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Shape]:
-        """The arrays, and what is static."""
+        """The arrays, and the static data."""
         return tuple(getattr(self, name) for name in self.parts), self.inner
 
     @classmethod

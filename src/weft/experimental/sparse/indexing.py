@@ -8,7 +8,7 @@ from ...errors import IndexingError
 from ...transforms.vmap import vmap
 from ...typing import Array
 from .coordinates import Coordinates
-from .shapes import (
+from .manipulation import (
     bcoo_broadcast_in_dim,
     bcoo_dynamic_slice,
     bcoo_rev,
@@ -102,7 +102,7 @@ def window_of(i: Any, n: int, axis: int, mat: Coordinates) -> Window:
 
 
 def wrong_index(i: Any, mat: Coordinates) -> IndexingError:
-    """The error for what is no index of a sparse matrix."""
+    """The error for an object that is not an index of a sparse matrix."""
     return IndexingError(
         f"getitem: {mat!r} is indexed by whole numbers, slices, None and one array of whole "
         f"numbers; got {type(i).__name__} {i!r:.60}"

@@ -1,4 +1,4 @@
-"""Runs a function with sparse matrices in the place of arrays, operation by operation."""
+"""SparseTracer: runs a function with sparse matrices in place of arrays, operation by operation."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,7 +17,7 @@ from ...higher_order.scan import ScanParams, scan
 from ...higher_order.while_loop import WhileParams, while_loop
 from ...interpreters.stage import leaked
 from ...transforms.tracing import eval_shape
-from .arranging import bcoo_todense, bcoo_update_layout, resized
+from .conversion import bcoo_todense, bcoo_update_layout, resized
 from .coordinates import Coordinates
 from .elementwise import refuse_dense
 from .rules import rules

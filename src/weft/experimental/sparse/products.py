@@ -1,6 +1,7 @@
-"""Products of sparse matrices, element by element and by axes. Knows places and values.
+"""Products of sparse matrices: bcoo_multiply_dense, bcoo_multiply_sparse, bcoo_dot_general,
+bcoo_dot_general_sampled and bcoo_extract.
 
-Axes of two operands are paired by labels, as in `einsum`: whole numbers, equal where axes are.
+Axes of two operands are paired by labels, as in `einsum`: integers, equal for axes that are paired.
 """
 
 import math
@@ -12,9 +13,9 @@ from ...core.source import located
 from ...errors import ConcretizationTypeError, ShapeError
 from ...transforms.vmap import vmap
 from ...typing import Array, Shape
-from .arranging import bcoo_sum_duplicates, bcoo_update_layout, bounded
+from .conversion import bcoo_sum_duplicates, bcoo_update_layout, bounded
 from .coordinates import Coordinates, axes_behind
-from .shapes import bcoo_broadcast_in_dim
+from .manipulation import bcoo_broadcast_in_dim
 
 __all__ = [
     "bcoo_dot_general",

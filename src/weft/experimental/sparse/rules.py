@@ -9,13 +9,13 @@ from typing import Any
 
 from ... import numpy as np
 from ...core.primitive import Primitive
-from ...primitives import arithmetic, complex_numbers, transcendental
+from ...primitives import arithmetic, complex_numbers, exponential, trigonometric
 from ...primitives.activations import relu
-from ...primitives.contraction import dot_general
 from ...primitives.dynamic_slicing import dynamic_slice
+from ...primitives.error_functions import erf
+from ...primitives.products import dot_general
 from ...primitives.selection import copy, stop_gradient
 from ...primitives.slicing import concatenate, rev, slice_
-from ...primitives.special import erf
 from ...primitives.structural import (
     add,
     broadcast_in_dim,
@@ -24,11 +24,10 @@ from ...primitives.structural import (
     reshape,
     transpose,
 )
-from .arranging import bcoo_todense, bcoo_update_layout
+from .conversion import bcoo_todense, bcoo_update_layout
 from .coordinates import Coordinates
 from .elementwise import added, applied, divided, multiplied, refuse_dense
-from .products import bcoo_dot_general
-from .shapes import (
+from .manipulation import (
     bcoo_broadcast_in_dim,
     bcoo_concatenate,
     bcoo_dynamic_slice,
@@ -39,14 +38,15 @@ from .shapes import (
     bcoo_squeeze,
     bcoo_transpose,
 )
+from .products import bcoo_dot_general
 
 rules: dict[Primitive, Callable[..., Any]] = {}
 
 _KEEP_ZERO = (
     arithmetic.abs_, arithmetic.cbrt, arithmetic.ceil, arithmetic.floor, arithmetic.round_,
-    arithmetic.sign, arithmetic.sqrt, arithmetic.square, erf, relu, transcendental.atanh,
-    transcendental.expm1, transcendental.log1p, transcendental.sin, transcendental.sinh,
-    transcendental.tan, transcendental.tanh,
+    arithmetic.sign, arithmetic.sqrt, arithmetic.square, erf, relu, trigonometric.atanh,
+    exponential.expm1, exponential.log1p, trigonometric.sin, trigonometric.sinh,
+    trigonometric.tan, trigonometric.tanh,
 )  # fmt: skip
 _LINEAR = (
     arithmetic.neg, complex_numbers.conj, complex_numbers.imag, complex_numbers.real, copy,

@@ -1,4 +1,6 @@
-"""sparsify, and derivatives in the elements of sparse matrices: functions of trees."""
+"""sparsify and todense, and derivatives in the elements of sparse matrices: grad, value_and_grad,
+jacfwd and jacrev.
+"""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -8,11 +10,11 @@ from typing import Any, SupportsIndex
 from ... import numpy as np
 from ...core.source import located, wrapping
 from ...core.trace import under
-from ...transforms import derivatives
+from ...transforms import derivatives, jacobians
 from ...transforms.arguments import check_callable
 from ...tree_util import tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten
 from ...typing import PyTree
-from .arranging import bcoo_todense
+from .conversion import bcoo_todense
 from .coordinates import Coordinates, SparseArray
 from .formats import OtherFormat
 from .interpreter import SparseTracer, sparse_values
@@ -31,7 +33,7 @@ def todense(arr: PyTree) -> PyTree:
 
     Args:
       arr: an array, sparse or dense, or a tree of them.
-    Returns: the tree; what is dense stays as it is.
+    Returns: the tree; dense arrays stay as they are.
     Example:
       >>> from weft.experimental import sparse
       >>> sparse.todense([sparse.eye(2), 3])
@@ -204,7 +206,7 @@ def jacfwd(
       `in`, a sparse matrix of shape `(*out, *in)` with axes of a batch for those of the output.
     Source: JAX documentation, `jax.experimental.sparse.jacfwd`.
     """
-    return differentiated(derivatives.jacfwd, fun, argnums, has_aux, **options)
+    return differentiated(jacobians.jacfwd, fun, argnums, has_aux, **options)
 
 
 @located
@@ -215,7 +217,7 @@ def jacrev(
 
     Source: JAX documentation, `jax.experimental.sparse.jacrev`.
     """
-    return differentiated(derivatives.jacrev, fun, argnums, has_aux, **options)
+    return differentiated(jacobians.jacrev, fun, argnums, has_aux, **options)
 
 
 jacobian = jacrev

@@ -1,11 +1,14 @@
-"""Activations as layers, without parameters. Their formulas are in `weft.nn`."""
+"""Activations as layers without parameters: Tanh, Relu, Exp, LogSoftmax, Softmax, Softplus,
+Sigmoid, Elu, LeakyRelu, Selu and Gelu; elementwise makes one from a function.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 from ... import nn
 from ...core.source import located
-from ...numpy.transcendental import exp, tanh
+from ...numpy.exponential import exp
+from ...numpy.trigonometric import tanh
 from .pairs import Layer, array, layer
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Layers of one array without windows: dense, normalising, reshaping, dropping."""
+"""Layers of one array without windows: Dense, BatchNorm, Flatten, Identity and Dropout."""
 
 import math
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ def BatchNorm(
 ) -> Layer:
     """A layer that brings batches to mean 0 and variance 1, then to a mean and scale of its own.
 
-    The mean and the variance are those of the inputs, in tests too: there are no running ones.
+    The mean and the variance are the inputs', in tests too: there are no running ones.
 
     Args:
       axis: the axis or axes of the mean and the variance; by default all of [N, H, W] in

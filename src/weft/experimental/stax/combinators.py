@@ -1,4 +1,6 @@
-"""Layers made of layers, and layers between one array and several. Knows no particular layer."""
+"""serial, parallel and shape_dependent, layers made of layers; FanOut, FanInSum and FanInConcat,
+layers between one array and several.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +16,7 @@ __all__ = ["FanInConcat", "FanInSum", "FanOut", "parallel", "serial", "shape_dep
 
 
 def _checked(name: str, layers: Any) -> list[Layer]:
-    """Layers; an error for what is none."""
+    """Layers; an error for an object that is not one."""
     for i, pair in enumerate(layers):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(map(callable, pair))):
             what = f"the function {pair.__name__}" if hasattr(pair, "__name__") else f"{pair!r:.60}"
@@ -46,7 +48,7 @@ def serial(*layers: Layer) -> Layer:
 
     Args:
       layers: pairs (init_fun, apply_fun).
-    Returns: (init_fun, apply_fun); the parameters are a list of those of the layers. A key for
+    Returns: (init_fun, apply_fun); the parameters are a list of the layers' parameters. A key for
       `apply_fun` is split among them, and other keywords go to each.
     Raises: TypeError: an argument is no layer. ValueError: shapes, or the number of parameters,
       don't fit.
@@ -88,7 +90,7 @@ def parallel(*layers: Layer) -> Layer:
       layers: pairs (init_fun, apply_fun).
     Returns: (init_fun, apply_fun), which take a list of shapes and a list of inputs, and return a
       tuple of shapes and a list of outputs. `FanOut` comes before, `FanInSum` or `FanInConcat`
-      after. The parameters are a tuple of those of the layers. A key is split among them.
+      after. The parameters are a tuple of the layers' parameters. A key is split among them.
     Raises: TypeError: an argument is no layer. ValueError: as many shapes, inputs or parameters as
       layers were expected.
     Example:
@@ -156,7 +158,7 @@ def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
 
 
 def _shapes(inputs: Any) -> Any:
-    """The shape of an array, the list of those of several."""
+    """The shape of an array, or the list of the shapes of several."""
     if isinstance(inputs, (tuple, list)):
         return list(map(_shapes, inputs))
     return array("shape_dependent", inputs).shape

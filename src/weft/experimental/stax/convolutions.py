@@ -1,4 +1,6 @@
-"""Convolutions as layers, in any layout, and transposed ones. Knows no pooling."""
+"""Convolutions as layers: Conv and GeneralConv, ConvTranspose, Conv1DTranspose and
+GeneralConvTranspose.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,8 +10,18 @@ from ...core.source import located
 from ...lax import conv_general_dilated, conv_transpose, padtype_to_pads
 from ...nn.initializers import Initializer, glorot_normal, normal
 from ...typing import PyTree
-from .pairs import Layer, array, layer, parameters, positive, settled, shape_of
-from .window_options import Padding, lengths_of, pads_of
+from .pairs import (
+    Layer,
+    Padding,
+    array,
+    layer,
+    lengths_of,
+    pads_of,
+    parameters,
+    positive,
+    settled,
+    shape_of,
+)
 
 __all__ = ["Conv", "Conv1DTranspose", "ConvTranspose", "GeneralConv", "GeneralConvTranspose"]
 Specs = Sequence[str]

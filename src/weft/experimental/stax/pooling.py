@@ -1,4 +1,4 @@
-"""Layers that reduce windows of images. Knows no convolution."""
+"""MaxPool, SumPool and AvgPool: layers that reduce windows of images."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,8 +11,7 @@ from ...lax.windows import window_geometry
 from ...numpy.promotion import cast
 from ...numpy.reductions import wide_of
 from ...typing import PyTree
-from .pairs import Layer, array, layer, shape_of
-from .window_options import Padding, lengths_of, pads_of
+from .pairs import Layer, Padding, array, layer, lengths_of, pads_of, shape_of
 
 __all__ = ["AvgPool", "MaxPool", "SumPool"]
 
@@ -83,7 +82,7 @@ class Windows:
         return self.reduced(wide, np.zeros((), wide.aval.dtype), lax.add)
 
     def counts(self, x: Any) -> Any:
-        """Number of elements of each window, those of the padding aside."""
+        """Number of elements of each window, without the padding."""
         if isinstance(self.padding, str) and self.padding.upper() == "VALID":
             return math.prod(self.window)
         shape = [1 if a in self.others else n for a, n in enumerate(x.shape)]

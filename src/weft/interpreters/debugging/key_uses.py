@@ -1,9 +1,8 @@
-"""The uses of random keys, counted: each typed key may be used once, under `debug_key_reuse`.
+"""Counts the uses of random keys: under `debug_key_reuse` each typed key may be used once.
 
-What is followed is not a key's words but the key as it was made: a new one has a mark for each of
-its elements, and what moves elements moves the marks. An operation that is called eagerly is
-followed on its arrays; a program is followed equation by equation before it runs, and a loop for
-two steps.
+The count follows the key object, not its words: each element of a new array of keys gets a mark,
+and operations that move elements move the marks. Eager operations are followed on their arrays. A
+program is followed equation by equation before it runs, and a loop for two steps.
 """
 
 import itertools
@@ -17,19 +16,19 @@ from ...core.array import Array
 from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr, Var
 from ...core.primitive import Primitive
-from ...core.source import noted
 from ...core.source_location import SourceLocation, at_location, location_of
 from ...core.trace import Params
 from ...core.value import Value
 from ...errors import KeyReuseError
 from ...extended_dtypes import is_extended
-from ...primitives.keys import random_clone, random_use
+from ...primitives.prng_keys import random_clone, random_use
+from ...user_lines import noted
 
 _numbers = itertools.count(1)
 
 
 class KeyMark:
-    """A key that was made. `used` says by what, and where."""
+    """A key that was made. `used` says which operation used it, and where."""
 
     __slots__ = ("used",)
 
@@ -41,7 +40,8 @@ class Marks:
     """The marks of an array of keys.
 
     Attributes:
-      numbers: a number for each element, as the host stores a key: whatever moves keys moves it.
+      numbers: a number for each element, in the form in which the host stores a key, so that
+        operations that move keys move it.
       known: the marks by number.
     """
 
@@ -69,17 +69,17 @@ def fresh(a: Aval) -> Marks:
     return Marks(stored, {n: KeyMark() for n in numbers})
 
 
-# The marks of arrays that are alive, by the array's id; an entry goes with its array.
+# The marks of arrays that are alive, by the array's id; an entry is removed with its array.
 _arrays: dict[int, tuple[Any, Marks]] = {}
 
 
 def marks_of(x: Any) -> Marks | None:
-    """The marks of an array of keys, made if it is met for the first time; `None` for others."""
+    """The marks of an array of keys, made at its first use; `None` for other arrays."""
     if not is_extended(x.aval.dtype):
         return None
-    found = _arrays.get(id(x))
-    if found is not None:
-        return found[1]
+    entry = _arrays.get(id(x))
+    if entry is not None:
+        return entry[1]
     marks = fresh(x.aval)
     _mark(x, marks)
     return marks
@@ -94,13 +94,11 @@ def _mark(x: object, marks: Marks) -> None:
 
 
 class Uses:
-    """Follows operations, with the programs inside them, and notes uses."""
+    """Follows operations and the programs inside them, and records uses of keys."""
 
     def __init__(self, counted: bool = True) -> None:
-        """
-        Args:
-          counted: False for what is computed again: it uses no key a second time.
-        """
+        """Args:   counted: False for values that are computed again, which use no key a second
+        time."""
         self.counted = counted
 
     def again(self) -> "Uses":
@@ -108,7 +106,7 @@ class Uses:
         return Uses(counted=False)
 
     def use(self, marks: Marks, operation: str) -> None:
-        """Notes that keys are used; KeyReuseError if one of them was."""
+        """Records that keys are used; raises KeyReuseError if one of them was used before."""
         if not self.counted:
             return
         here = location_of(operation)._replace(operation=operation)
@@ -134,10 +132,10 @@ class Uses:
         return [env.get(v) if isinstance(v, Var) else marks_of(v) for v in jaxpr.outvars]
 
     def branches(self, jaxprs: Sequence[Jaxpr], ins: Sequence[Marks | None]) -> list[Marks | None]:
-        """The marks of the results of one of several programs, for those of the inputs; the keys
-        that are used are those that any of them uses."""
-        own = [x for x in ins if x is not None]
-        marks = [m for x in own for n in x.each() if (m := x.known.get(n))]
+        """The marks of the results of one of several programs, for the marks of the inputs. A key
+        counts as used if any of the programs uses it."""
+        inputs = [x for x in ins if x is not None]
+        marks = [m for x in inputs for n in x.each() if (m := x.known.get(n))]
         before = [m.used for m in marks]
         after = list(before)
         for jaxpr in jaxprs:
@@ -162,30 +160,30 @@ class Uses:
         inside = primitive.inside
         rule = rules.get(primitive) if inside is None else inside.follow_keys
         if rule is not None:
-            found = list(rule(ins, self, **dict(params)))
+            marks = list(rule(ins, self, **dict(params)))
         elif keys and primitive.takes_keys and primitive.evaluate_rule is not None:
-            found = _moved(primitive, ins, values, params)
+            marks = _moved(primitive, ins, values, params)
         else:
-            found = []
-        found += [None] * (len(outs) - len(found))
+            marks = []
+        marks += [None] * (len(outs) - len(marks))
         return [
             None if not is_extended(a.dtype) else fresh(a) if x is None else x
-            for x, a in zip(found, outs, strict=True)
+            for x, a in zip(marks, outs, strict=True)
         ]
 
 
 def used_up(marks: Sequence[Any], uses: Uses, *, by: str) -> list[None]:
-    """A key is used, and what the sampler makes of it inside is its own affair."""
+    """The key is used; the operations inside the sampler are not followed."""
     uses.use(marks[0], by)
     return [None]
 
 
 def made_new(marks: Sequence[Any], uses: Uses) -> list[None]:
-    """The results are other keys."""
+    """The results are new keys."""
     return [None]
 
 
-# (marks of the operands, uses, **params) -> the marks of the results; of new keys, `None`
+# (marks of the operands, uses, **params) -> the marks of the results; `None` for new keys
 rules: dict[Primitive, Callable[..., list[None]]] = {
     random_use: used_up,
     random_clone: made_new,
@@ -195,18 +193,18 @@ rules: dict[Primitive, Callable[..., list[None]]] = {
 def _moved(
     primitive: Primitive, ins: Sequence[Marks | None], values: Sequence[Any], params: Params
 ) -> list[Marks | None]:
-    """The marks where an operation moved them; nothing if it isn't known where to."""
+    """The marks after an operation moved the keys; none if it is not known where they went."""
     if any(m is None and not isinstance(x, Array) for m, x in zip(ins, values, strict=True)):
         return []
     hosts = [x.host() if m is None else m.numbers for m, x in zip(ins, values, strict=True)]
     assert primitive.evaluate_rule is not None
     outs = primitive.evaluate_rule(*hosts, **dict(params))
-    known: dict[int, KeyMark] = {}
+    marks: dict[int, KeyMark] = {}
     for m in ins:
         if m is not None:
-            known.update(m.known)
+            marks.update(m.known)
     results = outs if primitive.multiple else [outs]
-    made = [Marks(np.asarray(x), known) for x in results]
+    made = [Marks(np.asarray(x), marks) for x in results]
     return [_own(m) if m.numbers.dtype.kind == "V" else None for m in made]
 
 
@@ -238,7 +236,7 @@ def follow(primitive: Primitive, args: Sequence[Value], params: Params) -> list[
 
 
 def mark_results(outs: Sequence[Value], marks: Sequence[Marks | None]) -> None:
-    """Gives results their marks."""
+    """Stores the marks of results."""
     for x, m in zip(outs, marks, strict=bool(marks)):
         if m is not None and isinstance(x, Array):
             _mark(x, m)

@@ -1,7 +1,6 @@
-"""Tracers that outlive their trace: their origin, and the objects that keep them. Slow.
+"""Finds tracers that outlive their trace: their origin, and the objects that keep them. Slow.
 
-Used under the switch `check_tracer_leaks`, at the end of each trace of a user's function. Knows
-Python's references; knows tracers only as objects that have a trace.
+The switch `check_tracer_leaks` runs this at the end of each trace of a user's function.
 """
 
 import gc
@@ -12,32 +11,33 @@ from typing import Any
 from ... import errors
 from ...core.array import Tracer
 from ...core.jaxpr import Jaxpr
-from ...core.source import HERE, function_line, noted
+from ...core.source import function_line
 from ...core.trace import Trace
+from ...user_lines import HERE, noted
 
-MOST_NAMED = 5  # tracers in a message
-_DEPTH = 4  # of containers in containers
+MAX_LISTED_TRACERS = 5  # tracers in a message
+_DEPTH = 4  # depth of nested containers
 
 
 def refuse_leaks(trace: Any) -> None:
-    """Raises UnexpectedTracerError if tracers of a trace that has ended are still referred to."""
+    """Raises UnexpectedTracerError if tracers of an ended trace are still referenced."""
     gc.collect()
     objects = gc.get_objects()
     leaked = [x for x in objects if isinstance(x, Tracer) and x._trace is trace]
     if leaked:
-        known = closed_over_by_rules(objects)
-        leaked = [x for x in leaked if id(x) not in known]
+        allowed = closed_over_by_rules(objects)
+        leaked = [x for x in leaked if id(x) not in allowed]
     del objects
     if not leaked:
         return
     search = Search()
-    search.notes += [leaked, shown := leaked[:MOST_NAMED]]
+    search.notes += [leaked, shown := leaked[:MAX_LISTED_TRACERS]]
     lines = []
     for x in shown:
         lines.append(f"  a traced {x.aval}, made {trace.origin(x) or 'in the function'}")
         lines += [f"    kept by {holder}" for holder in search.holders(x, _DEPTH)]
-    if len(leaked) > MOST_NAMED:
-        lines.append(f"  and {len(leaked) - MOST_NAMED} more")
+    if len(leaked) > MAX_LISTED_TRACERS:
+        lines.append(f"  and {len(leaked) - MAX_LISTED_TRACERS} more")
     count = "a traced value is" if len(leaked) == 1 else f"{len(leaked)} traced values are"
     text = "\n".join(lines)
     del leaked, shown, search, x  # the error keeps this frame
@@ -51,35 +51,36 @@ def refuse_leaks(trace: Any) -> None:
 
 
 def closed_over_by_rules(objects: list[Any]) -> set[int]:
-    """The ids of tracers that derivative rules in programs close over: they are kept with those.
+    """The ids of tracers that derivative rules in programs close over, which the programs keep
+    alive.
 
-    A misuse of those is reported when the rule runs.
+    If such a tracer is misused, that is reported when the rule runs.
     """
     waiting: list[Any] = [o for o in objects if getattr(type(o), "keeps_closures", False)]
     seen: set[int] = set()
-    found: set[int] = set()
+    ids: set[int] = set()
     while waiting:
         o = waiting.pop()
         if id(o) in seen:
             continue
         seen.add(id(o))
         if isinstance(o, Tracer):
-            found.add(id(o))
+            ids.add(id(o))
         if isinstance(o, FunctionType):
             waiting += [o.__closure__, o.__defaults__, o.__kwdefaults__]
         elif not isinstance(o, (Trace, Jaxpr, ModuleType, FrameType, type)):
             waiting += gc.get_referents(o)
-    return found
+    return ids
 
 
 class Search:
-    """The references to an object, in the user's words; not counting what looks for it."""
+    """The references to an object, described for the user. The search's own do not count."""
 
     def __init__(self) -> None:
-        self.notes: list[Any] = []  # lists of the search itself, which refer to what they list
+        self.notes: list[Any] = []  # lists of the search itself, which refer to the objects too
 
     def holders(self, x: object, depth: int) -> list[str]:
-        """The owners that keep an object: a sentence each."""
+        """The owners that keep an object alive, a sentence for each."""
         owners = gc.get_referrers(x)
         self.notes.append(owners)
         texts = set()
@@ -88,7 +89,8 @@ class Search:
         return sorted(texts - {""}) or ["an object that Python doesn't name"]
 
     def described(self, owner: object, x: object, depth: int) -> str:
-        """The place in which an owner keeps an object; empty if it is weft's, or this search's."""
+        """The place in which an owner keeps an object; empty if the owner belongs to weft or the
+        search."""
         if owner is self.notes:
             return ""
         for note in self.notes:
@@ -117,7 +119,7 @@ class Search:
         return f"a {type(owner).__name__}"
 
     def closed_over(self, cell: object) -> str:
-        """The variable that a cell is, and the function that closes over it."""
+        """The variable of a closure's cell, and the function that closes over it."""
         for function in gc.get_referrers(*gc.get_referrers(cell)):
             if not isinstance(function, FunctionType):
                 continue
@@ -139,7 +141,7 @@ class Search:
         return self.inside(owner, f"[{keys[0]!r}]" if keys else "a key", depth)
 
     def inside(self, container: object, place: str, depth: int) -> str:
-        """An element of a container, and what keeps that."""
+        """An element of a container, and what keeps the container."""
         text = f"{place} of a {type(container).__name__}"
         return f"{text}: {self.holders(container, depth - 1)[0]}" if depth else text
 

@@ -1,7 +1,7 @@
-"""The search for the operation that made a NaN or an infinity, and the message about it.
+"""Finds the operation that made a NaN or an infinity, and writes the message about it.
 
 A compiled program is run again equation by equation, and so are the programs inside the equation
-that made it, down to one operation. Knows `run` of programs; knows no transformation.
+that made the bad value, down to one operation.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,23 +11,24 @@ import numpy as np
 
 from ...compiler.simplify import quiet_params
 from ...config import thread
-from ...core.array import Array
+from ...core.array import Array, is_shared
 from ...core.jaxpr import NO_LABELS, Jaxpr, Labels, Var
 from ...core.primitive import Primitive
-from ...core.source import noted
 from ...core.source_location import SourceLocation, at_location, location_of
 from ...core.trace import Params, current
 from ...core.value import Value
+from ...dtypes import is_inexact
 from ...primitives.structural import broadcast_in_dim, convert_element_type, reshape
+from ...user_lines import noted
 
-MOST_SHOWN = 5  # elements of an array that a message lists
+MAX_LISTED_ELEMENTS = 5  # elements of an array that a message lists
 
-# These spread a constant. That isn't where it is made, nor yet used: `np.full(3, np.nan)`.
+# These only spread a constant: `np.full(3, np.nan)` neither makes a NaN nor uses it.
 _SPREAD = (broadcast_in_dim, convert_element_type, reshape)
 
 
 def bad_elements(x: object) -> Any:
-    """A mask of the elements that the switches forbid; `None` if there can't be any."""
+    """A mask of the elements that the switches forbid; `None` if the dtype has no such elements."""
     if not isinstance(x, Array) or not x.aval.inexact:
         return None
     host = float_of(x)
@@ -38,7 +39,7 @@ def bad_elements(x: object) -> Any:
 
 
 def float_of(x: Array) -> Any:
-    """The elements on the host, in a dtype of which NumPy knows what is finite."""
+    """The elements on the host, in a dtype for which NumPy has `isfinite`."""
     host = np.asarray(x.host())
     return host if host.dtype.kind in "fcbiu" else host.astype(np.float32)  # bfloat16, float8
 
@@ -50,7 +51,7 @@ def is_bad(x: object) -> bool:
 
 
 class Operation(NamedTuple):
-    """An operation that was applied to arrays, and returned bad ones."""
+    """An operation with its arguments and its bad results."""
 
     primitive: Primitive
     inputs: Sequence[Any]
@@ -65,7 +66,7 @@ class Operation(NamedTuple):
 
 
 class Input(NamedTuple):
-    """A bad array that came into a program: the number of the input, or `None` for a constant."""
+    """A bad array that entered a program: the number of the input, or `None` for a constant."""
 
     number: int | None
     array: Any
@@ -74,57 +75,58 @@ class Input(NamedTuple):
 def report(
     primitive: Primitive, args: Sequence[Value], params: Params, outs: Sequence[Value]
 ) -> None:
-    """Raises FloatingPointError for an operation with bad results, naming the first that made them.
+    """Raises FloatingPointError for bad results, naming the first operation that made them.
 
-    It lets a constant pass that is only spread.
+    Operations that only spread a constant pass.
     """
     if primitive in _SPREAD and args[0].aval.ndim == 0 and is_bad(args[0]):
         return
     applied = Operation(primitive, args, outs, location_of(primitive.name))
-    if unfold_of(primitive) is None:
+    if inner_runs_of(primitive) is None:
         raise noted(FloatingPointError(told(applied)))
-    found = culprit_inside(primitive, args, quiet_params(params), ())  # effects are over
-    if isinstance(found, Operation):
-        raise noted(FloatingPointError(told(found)))
-    if found is not None:
-        raise noted(FloatingPointError(came_in(applied, found, params)))
+    culprit = culprit_inside(primitive, args, quiet_params(params), ())  # effects are over
+    if isinstance(culprit, Operation):
+        raise noted(FloatingPointError(told(culprit)))
+    if culprit is not None:
+        raise noted(FloatingPointError(came_in(applied, culprit, params)))
     raise noted(FloatingPointError(compiled_only(applied, params)))
 
 
 # --- the search ---
 
 
-def unfold_of(primitive: Primitive) -> Callable[..., Any] | None:
-    """The rule by which the programs inside an operation are run one after the other."""
-    return None if primitive.inside is None else primitive.inside.unfold
+def inner_runs_of(primitive: Primitive) -> Callable[..., Any] | None:
+    """The rule that runs the programs inside an operation one after the other."""
+    return None if primitive.inside is None else primitive.inside.inner_runs
 
 
 def culprit_inside(
     primitive: Primitive, args: Sequence[Value], params: Params, steps: tuple[str, ...]
 ) -> Any:
-    """The operation that made the bad results, inside one with programs inside.
+    """The operation that made the bad results, inside an operation with programs inside.
 
-    Returns: an `Operation`; an `Input` of the operation if it came from there; `None` if there are
-      no bad results when the programs are run operation by operation.
+    Returns: an `Operation`; an `Input` of the operation if the bad value came from there; `None` if
+    the
+      results are good when the programs run operation by operation.
     """
-    unfold = unfold_of(primitive)
-    assert unfold is not None
-    unfolding = unfold(args, **dict(params))
+    inner_runs = inner_runs_of(primitive)
+    assert inner_runs is not None
+    runs = inner_runs(args, **dict(params))
     outs = None
     while True:
         try:
-            jaxpr, inputs, origins, step = unfolding.send(outs)
+            jaxpr, inputs, origins, step = runs.send(outs)
         except StopIteration:
             return None
-        outs, found = search(jaxpr, inputs, (*steps, step) if step else steps)
-        if isinstance(found, Input) and found.number is not None:
-            return Input(origins[found.number], found.array)
-        if found is not None:
-            return found
+        outs, culprit = search(jaxpr, inputs, (*steps, step) if step else steps)
+        if isinstance(culprit, Input) and culprit.number is not None:
+            return Input(origins[culprit.number], culprit.array)
+        if culprit is not None:
+            return culprit
 
 
 def search(jaxpr: Jaxpr, args: Sequence[Value], steps: tuple[str, ...]) -> tuple[list[Any], Any]:
-    """A program's results, and the origin of bad ones, as `culprit_inside` returns it."""
+    """The results of a program, and the origin of bad results as `culprit_inside` returns it."""
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     made_by: dict[Any, Any] = {}
@@ -141,8 +143,8 @@ def search(jaxpr: Jaxpr, args: Sequence[Value], steps: tuple[str, ...]) -> tuple
 
 
 def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any:
-    """The first equation that returns a bad value without getting one, of those on the way to the
-    program's bad results: a bad value that is thrown away later does no harm."""
+    """The first equation that returns a bad value from good ones, among those that the program's
+    bad results depend on. A bad value that is never used does no harm."""
     waiting = [v for v in jaxpr.outvars if type(v) is Var and is_bad(env[v])]
     seen, makers, sources = set(waiting), [], []
     while waiting:
@@ -161,7 +163,7 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
         order = {id(e): i for i, e in enumerate(jaxpr.equations)}
         e, place = min(makers, key=lambda pair: order[id(pair[0])])
         inputs = [env[u] if type(u) is Var else u for u in e.inputs]
-        if unfold_of(e.primitive) is not None:
+        if inner_runs_of(e.primitive) is not None:
             return culprit_inside(e.primitive, inputs, e.params, steps)
         return Operation(e.primitive, inputs, [env[v] for v in e.outvars], place, steps)
     for v in sources:
@@ -170,7 +172,7 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
     return None
 
 
-# --- what is said ---
+# --- messages ---
 
 
 def told(operation: Operation) -> str:
@@ -178,8 +180,8 @@ def told(operation: Operation) -> str:
     primitive, inputs, outs, place, steps = operation
     bad = next(x for x in outs if is_bad(x))
     mask = bad_elements(bad)
-    what = "made" if operation.makes else "gives"
-    lines = [f"{primitive}: {what} {kinds(bad)}; {switches_on()} is on"]
+    verb = "made" if operation.makes else "gives"
+    lines = [f"{primitive}: {verb} {kinds(bad)}; {switches_on()} is on"]
     if not operation.makes:
         where = [f"input {i}" for i, x in enumerate(inputs) if is_bad(x)]
         lines.append(f"  it came in: {', '.join(where)} has it already")
@@ -188,32 +190,39 @@ def told(operation: Operation) -> str:
         lines[-1] += f", for {place.operation} and its derivative"
     lines += [f"  inside: {step}" for step in steps]
     lines.append(f"  output: {summary(bad)}")
-    at = np.argwhere(mask)[:MOST_SHOWN]
+    at = np.argwhere(mask)[:MAX_LISTED_ELEMENTS]
     for i, x in enumerate(inputs):
         lines.append(f"  input {i}: {summary(x)}{there(x, at, mask.shape)}")
     lines.append(cure(operation))
     return "\n".join(lines)
 
 
-def came_in(applied: Operation, found: Input, params: Params) -> str:
-    """The message for a value that a program only passed on."""
+def came_in(applied: Operation, passed: Input, params: Params) -> str:
+    """The message for a bad value that a program only passed on."""
     names = labels(params).inputs
-    if found.number is None:
+    if passed.number is None:
         source = "a constant that it closes over"
-    elif found.number < len(names):
-        source = names[found.number]
+    elif passed.number < len(names):
+        source = names[passed.number]
+    elif any(is_number(x) for x in applied.inputs):
+        source = "one of its inputs"  # which numbers that are written in it are too
     else:
-        source = f"its input {found.number}"
+        source = f"its input {passed.number}"
     return (
         f"{title(applied, params)}: gives {kinds(next(x for x in applied.outs if is_bad(x)))}; "
         f"{switches_on()} is on\n"
-        f"  it came in with {source}: {summary(found.array)}\n"
+        f"  it came in with {source}: {summary(passed.array)}\n"
         "  fix: look at where that value was made; no operation inside made it"
     )
 
 
+def is_number(x: Any) -> bool:
+    """True for an array that stands for a floating-point number in a program."""
+    return isinstance(x, Array) and is_shared(x) and is_inexact(x.aval.dtype)
+
+
 def compiled_only(applied: Operation, params: Params) -> str:
-    """The message for a value that only the compiled program makes."""
+    """The message for a bad value that only the compiled program makes."""
     number = next(i for i, x in enumerate(applied.outs) if is_bad(x))
     names = labels(params).results
     where = names[number] if number < len(names) else f"result {number}"
@@ -229,25 +238,26 @@ def compiled_only(applied: Operation, params: Params) -> str:
 
 
 def switches_on() -> str:
-    """The switch that forbids, by name."""
+    """The names of the switches that forbid the value."""
     return " and ".join(s for s in ("debug_nans", "debug_infs") if getattr(thread, s))
 
 
 def pass_over(place: SourceLocation) -> str:
-    """The pass over a line that an operation is a part of."""
+    """The pass (forward or backward) over a line to which an operation belongs."""
     return "backward" if place.backward else "forward"
 
 
 def kinds(x: Any) -> str:
-    """The bad elements of an array, in words."""
+    """The kinds of bad elements in an array, in words."""
     host = float_of(x)
-    found = [("a NaN", bool(np.isnan(host).any()) and thread.debug_nans)]
-    found.append(("an infinity", bool(np.isinf(host).any()) and thread.debug_infs))
-    return " and ".join(word for word, there in found if there)
+    present = [("a NaN", bool(np.isnan(host).any()) and thread.debug_nans)]
+    present.append(("an infinity", bool(np.isinf(host).any()) and thread.debug_infs))
+    return " and ".join(word for word, is_present in present if is_present)
 
 
 def summary(x: object) -> str:
-    """An array in a line: its aval, how much of it is not finite, the range of the rest."""
+    """An array in a line: its aval, the number of elements that are not finite, the range of the
+    others."""
     aval = getattr(x, "aval", None)
     if not isinstance(x, Array) or not x.aval.size:
         return str(aval)
@@ -260,12 +270,12 @@ def summary(x: object) -> str:
         return f"{aval} = {host:.6g}"
     nans, infs = int(np.isnan(host).sum()), int(np.isinf(host).sum())
     parts = [f"{n} of {host.size} are {word}" for n, word in ((nans, "nan"), (infs, "inf")) if n]
-    rest = host[np.isfinite(host)]
-    if rest.size and host.dtype.kind == "c":
-        parts.append(f"absolute values from {abs(rest).min():.6g} to {abs(rest).max():.6g}")
-    elif rest.size:
+    finite = host[np.isfinite(host)]
+    if finite.size and host.dtype.kind == "c":
+        parts.append(f"absolute values from {abs(finite).min():.6g} to {abs(finite).max():.6g}")
+    elif finite.size:
         others = "the others " if nans or infs else ""
-        parts.append(f"{others}from {rest.min():.6g} to {rest.max():.6g}")
+        parts.append(f"{others}from {finite.min():.6g} to {finite.max():.6g}")
     first = np.argwhere(np.isnan(host) if nans else np.isinf(host))
     if len(first):
         parts.append(f"the first at {[int(i) for i in first[0]]}")
@@ -273,7 +283,7 @@ def summary(x: object) -> str:
 
 
 def there(x: object, at: Any, shape: tuple[int, ...]) -> str:
-    """The elements of an input in the places where the output is bad, if it has such places."""
+    """The elements of an input at the indices of bad outputs, if the shapes agree."""
     if not isinstance(x, Array) or x.aval.shape != shape or not shape:
         return ""
     host = np.asarray(x.host())
@@ -290,23 +300,23 @@ _CURES = {
 
 
 def cure(operation: Operation) -> str:
-    """The way out."""
+    """The suggested fix."""
     if not operation.makes:
         return "  fix: look at where that input was made"
     name = operation.place.operation
-    known = _CURES.get(str(operation.primitive)) or _CURES.get(name)
+    fix = _CURES.get(str(operation.primitive)) or _CURES.get(name)
     arrays = [float_of(x) for x in operation.inputs if isinstance(x, Array)]
     at_edge = not all(np.isfinite(x).all() for x in arrays)
     if operation.place.backward and at_edge:
-        known = (
+        fix = (
             "an infinite derivative meets the 0 that comes from a branch that np.where did not "
             "choose: give the operation a safe argument by an np.where before it"
         )
-    return f"  fix: {known or 'keep the inputs in the range where the operation is finite'}"
+    return f"  fix: {fix or 'keep the inputs in the range where the operation is finite'}"
 
 
 def title(applied: Operation, params: Params) -> str:
-    """The name of an operation: that of the program for a call."""
+    """The name of an operation; for a call, the name of the program."""
     inner: Any = params[0][1] if params else None
     return inner.name if isinstance(inner, Jaxpr) else str(applied.primitive)
 

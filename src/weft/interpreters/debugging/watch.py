@@ -1,10 +1,9 @@
-"""Evaluation with checks of the results: the base trace under some switches.
+"""The base trace under switches that check every result.
 
-`core/trace.py` puts it in the place of the base trace under `debug_nans`, `debug_infs`,
+`core/trace.py` puts this trace in place of the base trace under `debug_nans`, `debug_infs`,
 `enable_checks`, `debug_key_reuse` and `default_device`, in the threads where they are on. So the
-base trace, and the fast ways that ask whether it is the current one, know nothing of these
-switches. A call of a jitted function is one operation here: it runs compiled, and its program is
-searched only if its results are bad.
+base trace and its fast paths never test these switches. A call of a jitted function is one
+operation here: it runs compiled, and its program is searched only if its results are bad.
 """
 
 from typing import Any
@@ -25,19 +24,19 @@ from .nonfinite import is_bad, report
 
 
 class WatchTrace(EvaluateTrace):
-    """Lets the base trace do everything, and checks the results."""
+    """Lets the base trace compute, and checks the results."""
 
     __slots__ = ()
 
     def run(self, plan: Any, args: Any) -> Any:
-        return plan.under(self, args)  # every operation of it is looked at
+        return plan.under(self, args)  # every operation inside is checked
 
     def bind(self, primitive: Primitive, args: Any, params: Params, out: Any = None) -> Any:
         base = current.base
         marks = follow(primitive, args, params) if thread.debug_key_reuse else []
         if client.chosen_device() is None or not compiles(primitive):
             result = base.bind(primitive, args, params, out)
-        else:  # results on the host would be on no device: `run_program` knows where to
+        else:  # results on the host would be on no device; `run_program` puts them on the right one
             result = computed_there(primitive, args, params)
         if not watched():  # turned off for all threads, by another one
             watch()
@@ -53,7 +52,7 @@ class WatchTrace(EvaluateTrace):
 
 
 def computed_there(primitive: Primitive, args: Any, params: Params) -> Any:
-    """The result of an operation that is to be on the device that was chosen."""
+    """The result of an operation on the device that the switch `default_device` names."""
     if primitive.host.execute_rule is not None:
         return primitive.host.execute_rule(args, **dict(params))
     return current.base.plan(primitive, args, params).execute(args)
@@ -66,18 +65,18 @@ def compiles(primitive: Primitive) -> bool:
 
 def check_elements(primitive: Primitive, args: Any, params: Params, outs: Any) -> None:
     """Refuses results whose types or elements differ from what the type rule states."""
-    said = primitive.out(args, params)
-    avals = said if primitive.multiple else [said]
+    expected = primitive.out(args, params)
+    avals = expected if primitive.multiple else [expected]
     inputs = [a.aval for a in args]
     check_results(str(primitive), "evaluate or lower", outs, avals, inputs)
     for x, a in zip(outs, avals, strict=True):
         if isinstance(x, Array):
             host = np.asarray(x.host())
             if (host.shape, host.dtype) != (a.shape, host_dtype(a.dtype)):
-                found = f"{host.dtype}{list(host.shape)}"
+                actual = f"{host.dtype}{list(host.shape)}"
                 raise errors.InvalidJaxprError(
                     f"{primitive}: its evaluate or lower rule must give {a.strong()}, as its type "
-                    f"rule says; got {found}; its inputs: {', '.join(map(str, inputs))}"
+                    f"rule says; got {actual}; its inputs: {', '.join(map(str, inputs))}"
                 )
 
 

@@ -5,11 +5,15 @@ from ...lazy import exports
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "algorithms": "EigImplementation EighImplementation SvdAlgorithm",
-        "decompositions": "cholesky eig eigh lu lu_pivots_to_permutation qr svd",
+        "cholesky_factors": "cholesky cholesky_update",
+        "eigenvalues": "EigImplementation EighImplementation eig eigh",
+        "lu_factors": "lu lu_pivots_to_permutation",
         "polar": "qdwh",
-        "reductions": "hessenberg schur tridiagonal",
-        "solving": "householder_product ormqr triangular_solve tridiagonal_solve",
-        "updates": "cholesky_update symmetric_product",
+        "qr_factors": "householder_product ormqr qr",
+        "schur_forms": "hessenberg schur",
+        "singular_values": "SvdAlgorithm svd",
+        "symmetric_products": "symmetric_product",
+        "triangular_systems": "triangular_solve",
+        "tridiagonals": "tridiagonal tridiagonal_solve",
     },
 )

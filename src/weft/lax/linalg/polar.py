@@ -1,4 +1,4 @@
-"""qdwh: the polar decomposition, by products of matrices, QR and Cholesky decompositions alone."""
+"""qdwh: the polar decomposition, by matrix products and QR and Cholesky decompositions alone."""
 
 import math
 from typing import Any
@@ -11,23 +11,24 @@ from ...core.source import located
 from ...core.value import Value
 from ...errors import ShapeError
 from ...primitives.arithmetic import abs_, div, mul, sqrt, sub
-from ...primitives.linalg.definite import cholesky
-from ...primitives.linalg.native import check_matrices
-from ...primitives.linalg.orthogonal import qr
-from ...primitives.linalg.triangular import triangular_solve
-from ...primitives.linalg.values import adjoint, identities, in_kind, product_of
-from ...primitives.reduction import reduce_max
+from ...primitives.creation import full
+from ...primitives.linalg.cholesky import cholesky
+from ...primitives.linalg.matrix_operations import adjoint, identities, in_kind, product_of
+from ...primitives.linalg.qr import qr
+from ...primitives.linalg.solver_calls import check_matrices
+from ...primitives.linalg.triangular_solve import triangular_solve
+from ...primitives.reductions import reduce_max
 from ...primitives.selection import where
 from ...primitives.slicing import concatenate
-from ...primitives.structural import add, broadcast_in_dim, full, reduce_sum
+from ...primitives.structural import add, broadcast_in_dim, reduce_sum
 from ...typing import ArrayLike
 from ..creation import broadcasted_iota
-from .decompositions import taken
-from .widening import narrowed, widened
+from .operands import narrowed, taken, widened
 
 __all__ = ["qdwh"]
 
-MOST_STEPS = 10
+
+MAX_STEPS = 10
 
 
 @located
@@ -39,19 +40,19 @@ def qdwh(
     eps: float | None = None,
     dynamic_shape: tuple[Any, Any] | None = None,
 ) -> tuple[Array, Array, Array, Array]:
-    """The polar decomposition x = u h: orthonormal columns u, and a positive Hermitian h.
+    """Polar decomposition x = u h: u with orthonormal columns, h Hermitian and positive.
 
-    The weights of the steps are those for matrices with singular values from the machine's epsilon
-    up to 1, and known when traced: six or seven steps, which have derivatives in both modes.
+    The weights of the steps are those for matrices with singular values from the machine epsilon to
+    1, and static: six or seven steps, which have derivatives in both modes.
 
     Args:
       x: a stack of matrices [..., m, n], m >= n, of full rank, of a float or complex dtype. 16-bit
         floats are computed in float32.
-      is_hermitian: a permission, which isn't needed.
-      max_iterations: the number of steps at most; 10 by default.
-      eps: the precision that is wanted: u has converged when a step changes it by less than
-        (4 eps)^(1/3) of itself. The machine's epsilon by default.
-      dynamic_shape: (rows, columns) of x that count, if the others only fill it up.
+      is_hermitian: accepted and ignored.
+      max_iterations: the maximum number of steps; 10 by default.
+      eps: the precision: u has converged when a step changes it by a relative amount below
+        (4 eps)^(1/3). The machine epsilon by default.
+      dynamic_shape: (rows, columns) of x that count, if the rest is padding.
     Returns: (u, h, steps, converged): u [..., m, n], h [..., n, n], an int32, and booleans [...].
     Raises: ShapeError: fewer rows than columns, or another dtype. ValueError: no steps.
     Example:
@@ -70,7 +71,7 @@ def qdwh(
     m, n = value.shape[-2:]
     if m < n:
         raise ShapeError(f"qdwh: x must have at least as many rows as columns; got {value.aval}")
-    limit = MOST_STEPS if max_iterations is None else int(max_iterations)
+    limit = MAX_STEPS if max_iterations is None else int(max_iterations)
     if limit < 1:
         raise ValueError(f"qdwh: max_iterations must be at least 1; got {max_iterations!r}")
     if dynamic_shape is not None:
@@ -78,13 +79,13 @@ def qdwh(
     machine = float(np.finfo(value.dtype).eps)
     u, before = normalised(value), value
     weights = steps_of(machine)
-    whole, weights = len(weights) <= limit, weights[:limit]
+    complete, weights = len(weights) <= limit, weights[:limit]
     for a, b, c in weights:
         before, u = u, halley(u, a, b, c)
     change, size = length(sub(u, before)), length(u)
     bound = math.cbrt(4 * (machine if eps is None else float(eps)))
     # before the last steps small singular values may wait while nothing seems to change
-    bound = bound if whole else -1.0
+    bound = bound if complete else -1.0
     converged = change <= mul(size, full(size.aval.strong(), bound))
     h = product_of(adjoint(u), value)
     h = mul(add(h, adjoint(h)), number(h, 0.5))
@@ -105,12 +106,12 @@ def only_first(x: Value, rows: Any, columns: Any) -> Value:
 
 
 def length(x: Value) -> Value:
-    """Frobenius's norm."""
+    """The Frobenius norm."""
     return sqrt(reduce_sum(mul(abs_(x), abs_(x)), axes=(x.ndim - 2, x.ndim - 1)))
 
 
 def normalised(x: Value) -> Value:
-    """The matrices with singular values of at most 1; by the sums of their columns and rows."""
+    """The matrices divided by a bound of their singular values, from column and row sums."""
     if not x.size:
         return x
     rows, columns = x.ndim - 2, x.ndim - 1
@@ -120,29 +121,30 @@ def normalised(x: Value) -> Value:
         reduce_max(reduce_sum(sizes, axes=(columns,)), axes=(rows,)),
     )
     bound = sqrt(where(most > 0, most, number(most, 1)))
-    wide = broadcast_in_dim(bound, shape=x.shape, dims=tuple(range(x.ndim - 2)))
-    return div(x, in_kind(wide, x))
+    bounds = broadcast_in_dim(bound, shape=x.shape, dims=tuple(range(x.ndim - 2)))
+    return div(x, in_kind(bounds, x))
 
 
 def steps_of(eps: float) -> list[tuple[float, float, float]]:
     """The weights (a, b, c) of the steps x -> x (a + b xᴴ x) / (1 + c xᴴ x) that bring singular
-    values from `eps` to 1 soonest."""
-    found: list[tuple[float, float, float]] = []
+    values from `eps` to 1 fastest."""
+    step_weights: list[tuple[float, float, float]] = []
     least = eps
-    while abs(1 - least) > 5 * eps and len(found) < MOST_STEPS:
+    while abs(1 - least) > 5 * eps and len(step_weights) < MAX_STEPS:
         square = least * least
         d = math.cbrt(4 * (1 - square) / (square * square))
         root = math.sqrt(1 + d)
         a = root + math.sqrt(8 - 4 * d + 8 * (2 - square) / (square * root)) / 2
         b = (a - 1) ** 2 / 4
         c = a + b - 1
-        found.append((a, b, c))
+        step_weights.append((a, b, c))
         least = min(least * (a + b * square) / (1 + c * square), 1.0)
-    return [*found, (3.0, 1.0, 3.0)]
+    return [*step_weights, (3.0, 1.0, 3.0)]
 
 
 def halley(x: Value, a: float, b: float, c: float) -> Value:
-    """A step: by a QR decomposition where c is large, else by Cholesky's, which is cheaper."""
+    """A step: by QR decomposition where c is large, else by Cholesky decomposition, which is
+    cheaper."""
     m, n = x.shape[-2:]
     unit = identities(x.aval, n)
     kept = mul(x, number(x, b / c))
@@ -156,14 +158,14 @@ def halley(x: Value, a: float, b: float, c: float) -> Value:
         add(unit, mul(product_of(adjoint(x), x), number(x, c))), lower=True, hermitian=True
     )
     inner = x
-    for turned in (True, False):
+    for matrix_transpose in (True, False):
         inner = triangular_solve(
             factor,
             inner,
             left_side=False,
             lower=True,
-            transpose_a=turned,
-            conjugate_a=turned,
+            transpose_a=matrix_transpose,
+            conjugate_a=matrix_transpose,
             unit_diagonal=False,
         )
     return add(kept, mul(inner, number(x, a - b / c)))

@@ -1,6 +1,6 @@
-"""Attention of one head over one sequence, in chunks of it, and the hashing of vectors to buckets.
+"""Attention of one head over one sequence in chunks, and the hashing of vectors to buckets.
 
-Knows arrays only. Source: Kitaev, Kaiser, Levskaya (2020), Reformer: The Efficient Transformer.
+Source: Kitaev, Kaiser, Levskaya (2020), Reformer: The Efficient Transformer.
 """
 
 import math
@@ -12,15 +12,15 @@ from ...fastmath import numpy as jnp
 from ...user_lines import noted
 from ..attention_weights import widened
 
-HIDDEN = 1e9
+MASK_PENALTY = 1e9
 """Subtracted from the logit of a key that a query may not see."""
 
-ITSELF = 1e5
-"""Subtracted where a query is its own key: it sees itself if it sees nothing else."""
+SELF_PENALTY = 1e5
+"""Subtracted where a query is its own key, so that it sees itself only if it sees nothing else."""
 
 PAIRS_AT_ONCE = 2**15
 """The pairs of a query and a key that attention in chunks computes at a time: few enough to stay in
-a core's cache. All pairs of 65,536 positions at once took three times as long as those of 1,024,
+a core's cache. All pairs of 65,536 positions at once are three times as slow as 1,024 at a time,
 for each (benchmarks/long_sequences.py)."""
 
 
@@ -42,13 +42,13 @@ def length_normalized(x: Any, epsilon: float = 1e-6) -> Any:
 
 
 def hash_vecs(vecs: Any, n_buckets_in: Any, n_hashes: int, rng: Any) -> tuple[Any, int]:
-    """Buckets of vectors, such that near vectors often share one: the largest coordinate, or its
+    """Hashes vectors so that near ones often share a bucket: the largest coordinate, or its
     opposite, of a random rotation.
 
     Args:
       vecs: array [n, depth].
-      n_buckets_in: an even number of buckets, or a list of even factors of it: a digit of the
-        bucket for each, the least significant first, which takes less work than all at once.
+      n_buckets_in: an even number of buckets, or a list of even factors of it, one for each digit
+        of the bucket, the least significant first. Factors take less work.
       n_hashes: number of independent rounds.
       rng: random key; equal keys and depths give equal rotations.
     Returns: (int32 array [n_hashes, n] of buckets, the number of buckets).
@@ -86,12 +86,13 @@ def hash_vecs(vecs: Any, n_buckets_in: Any, n_hashes: int, rng: Any) -> tuple[An
 
 
 def look_adjacent(x: Any, n_chunks_before: int, n_chunks_after: int) -> Any:
-    """Chunks with those before and after them; the first and the last are neighbours.
+    """Concatenates each chunk with the chunks before and after it; the first and the last are
+    neighbours.
 
     Args:
       x: array [n_chunks, chunk_len, ...].
-      n_chunks_before: number of earlier chunks that are put in front of each.
-      n_chunks_after: number of later chunks that are put behind it.
+      n_chunks_before: number of earlier chunks to put in front of each.
+      n_chunks_after: number of later chunks to put behind it.
     Returns: array [n_chunks, (1 + n_chunks_before + n_chunks_after) * chunk_len, ...].
     Example:
       >>> from weft import layers as tl
@@ -119,7 +120,7 @@ def mask_self_attention(
     exclude_self: bool = True,
     masked: bool = False,
 ) -> Any:
-    """Logits with large numbers subtracted where a query is not to see a key.
+    """Subtracts large numbers from logits where a query must not see a key.
 
     Args:
       dots: array of logits.
@@ -139,11 +140,11 @@ def mask_self_attention(
     """
     hidden: Any = 0.0
     if causal:
-        hidden = hidden + _where(q_info < kv_info, HIDDEN, dots)
+        hidden = hidden + _where(q_info < kv_info, MASK_PENALTY, dots)
     if exclude_self:
-        hidden = hidden + _where(q_info == kv_info, ITSELF, dots)
+        hidden = hidden + _where(q_info == kv_info, SELF_PENALTY, dots)
     if masked:
-        hidden = hidden + _where(kv_info < 0, HIDDEN, dots)
+        hidden = hidden + _where(kv_info < 0, MASK_PENALTY, dots)
     return dots - hidden
 
 
@@ -156,7 +157,7 @@ def _where(condition: Any, amount: float, like: Any) -> Any:
 
 
 def padded_positions(positions: Any, mask: Any) -> Any:
-    """Positions as `attend` takes them: those of padding become negative, also after it adds 1.
+    """Positions as `attend` takes them: negative at padding, also after it adds 1.
 
     Args:
       positions: int array.
@@ -186,19 +187,20 @@ def attend(
       q: queries [q_len, d_qk].
       k: keys [kv_len, d_qk]; by default, the queries with a length of √d_qk.
       v: values [kv_len, d_v].
-      q_chunk_len: cuts the queries in chunks of that length, which see only the chunk of keys of
-        their number, and those around it; `q_len` is a multiple of it.
-      kv_chunk_len: the length of chunks of keys; by default that of the queries, if keys are these.
+      q_chunk_len: the length of chunks of queries, each of which sees only the chunk of keys with
+        its number and the chunks around it; it divides `q_len`.
+      kv_chunk_len: the length of chunks of keys; by default `q_chunk_len`, if the keys are the
+        queries.
       n_chunks_before: number of earlier chunks that are seen.
       n_chunks_after: number of later chunks that are seen. The first chunk comes after the last.
-      mask_fn: function of (logits, q_info, kv_info) that hides keys, as `mask_self_attention`; the
-        infos are those given plus 1, with axes that broadcast.
+      mask_fn: a function of (logits, q_info, kv_info) that hides keys, such as
+        `mask_self_attention`; it gets both infos plus 1, with axes that broadcast.
       q_info: [q_len]; by default, positions.
       kv_info: [kv_len]; by default, positions, or `q_info` if the keys are the queries.
-      dropout: probability with which a weight of attention becomes zero.
+      dropout: the probability that an attention weight becomes zero.
       rng: random key for it.
-    Returns: (outputs [q_len, d_v], logsumexp of the logits [q_len], float32 or wider, by which
-      rounds are combined).
+    Returns: (outputs [q_len, d_v], logsumexp of the logits [q_len], float32 or wider, which
+      combines rounds).
     Raises: ValueError: options or lengths don't fit together.
     Example:
       >>> from weft import layers as tl
@@ -220,20 +222,23 @@ def attend(
     n_keys = v.shape[0]
     if kv_chunk_len:
         n_keys = kv_chunk_len * (1 + n_chunks_before + n_chunks_after)
-    kept: Any = None
+    keep_mask: Any = None
     if dropout > 0.0:
-        kept = fastmath.random.bernoulli(rng, 1.0 - dropout, (q_chunk_len or q.shape[0], n_keys))
+        keep_mask = fastmath.random.bernoulli(
+            rng, 1.0 - dropout, (q_chunk_len or q.shape[0], n_keys)
+        )
 
     def within(arrays: Any) -> tuple[Any, Any]:
         q, k, v, q_info, kv_info = arrays
         k = length_normalized(k) if is_shared else k
-        # What is subtracted of hidden keys is beyond float16, and their sums beyond bfloat16.
+        # The numbers subtracted for hidden keys exceed float16, and their sums the digits of
+        # bfloat16.
         dots = widened(jnp.matmul(q, jnp.swapaxes(k / math.sqrt(q.shape[-1]), -1, -2)))
         if mask_fn is not None:
             dots = mask_fn(dots, q_info[..., :, None], kv_info[..., None, :])
         weights, logsumexp = _softmax(dots)
-        if kept is not None:
-            weights = weights * (kept.astype(weights.dtype) / (1.0 - dropout))
+        if keep_mask is not None:
+            weights = weights * (keep_mask.astype(weights.dtype) / (1.0 - dropout))
         return jnp.matmul(weights, v).astype(jnp.result_type(q, k, v)), logsumexp
 
     if q_chunk_len:
@@ -252,17 +257,17 @@ def _softmax(dots: Any) -> tuple[Any, Any]:
     """The weights of logits along the last axis, and the logarithms of their sums."""
     logsumexp = fastmath.logsumexp(dots, axis=-1, keepdims=True)
     weights = jnp.exp(dots - logsumexp)
-    # Where all keys are hidden, the logits are alike, and so large that the logarithm of the number
-    # of keys is nothing beside them: the weights would come to that number.
-    is_hidden = jnp.max(dots, axis=-1, keepdims=True) < -HIDDEN / 2
+    # Where all keys are hidden, the logits are equal, and so large that rounding loses the
+    # logarithm of the number of keys: the weights would sum to that number.
+    is_hidden = jnp.max(dots, axis=-1, keepdims=True) < -MASK_PENALTY / 2
     total = jnp.sum(weights, axis=-1, keepdims=True)
     weights = jnp.where(is_hidden, weights / total, weights)
     return weights, logsumexp
 
 
 def _by_groups(f: Callable[[Any], Any], chunks: tuple[Any, ...], size: int) -> Any:
-    """The results of `f` for chunks [n, ...], `size` of them at a time: of the others, neither pass
-    has more in memory than is given and returned. Backends but weft's own take all at once."""
+    """The results of `f` for chunks [n, ...], `size` of them at a time, so that neither pass stores
+    intermediate values of the others. Backends other than weft's take all at once."""
     n = chunks[0].shape[0]
     if n <= size or not fastmath.is_backend(fastmath.Backend.JAX):
         return f(chunks)
@@ -339,14 +344,14 @@ def _chunks(x: Any, length: Any) -> Any:
 
 
 def apply_broadcasted_dropout(vecs: Any, dropout_rate: float, rng: Any) -> Any:
-    """Vectors of which the same random features are zero, and the others scaled up.
+    """Dropout of the same random features in all vectors.
 
     Args:
       vecs: array [..., depth].
       dropout_rate: probability of a feature to become zero, below 1; 0 or less for none.
       rng: random key.
     Returns: array of the same shape.
-    Raises: ValueError: `rng` is None, and features are to be dropped.
+    Raises: ValueError: `rng` is None and the rate is positive.
     Example:
       >>> from weft import layers as tl
       >>> tl.apply_broadcasted_dropout(np.ones(2), 0.0, None)
@@ -359,17 +364,17 @@ def apply_broadcasted_dropout(vecs: Any, dropout_rate: float, rng: Any) -> Any:
         raise noted(
             ValueError(f"apply_broadcasted_dropout: rate {dropout_rate} needs a random key")
         )
-    kept = fastmath.random.bernoulli(rng, 1.0 - dropout_rate, (vecs.shape[-1],))
-    return vecs * (kept.astype(vecs.dtype) / (1.0 - dropout_rate))
+    keep_mask = fastmath.random.bernoulli(rng, 1.0 - dropout_rate, (vecs.shape[-1],))
+    return vecs * (keep_mask.astype(vecs.dtype) / (1.0 - dropout_rate))
 
 
 def permute_via_gather(val: Any, permutation: Any, inverse_permutation: Any, axis: int = 0) -> Any:
-    """Slices of an array in another order; the gradient is a gather too, not a scatter.
+    """Permutes slices of an array; the gradient is a gather too, not a scatter.
 
     Args:
       val: array.
-      permutation: int array [n]: which slice comes to each place.
-      inverse_permutation: int array [n] that undoes it.
+      permutation: int array [n]: the index of the slice for each position.
+      inverse_permutation: int array [n], the inverse.
       axis: axis of length n.
     Returns: array of the same shape.
     Example:
@@ -389,7 +394,7 @@ def permute_via_gather(val: Any, permutation: Any, inverse_permutation: Any, axi
 
 
 def permute_via_sort(val: Any, keys: Any, inverse_keys: Any, axis: int = 0) -> Any:
-    """Elements of an array in the order of keys; the gradient is a sort too.
+    """Sorts elements of an array by keys; the gradient is a sort too.
 
     Args:
       val: array of the shape of the keys.

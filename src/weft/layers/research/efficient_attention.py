@@ -10,9 +10,10 @@ from .chunked_attention import (
     permute_via_gather,
     permute_via_sort,
 )
-from .heads import EfficientAttentionBase
+from .efficient_attention_base import EfficientAttentionBase
 from .lsh_attention import LSHSelfAttention, PureLSHSelfAttention
-from .lsh_combinations import LSHFF, MixedLSHSelfAttention, PureLSHSelfAttentionWrapper
+from .lsh_feed_forward import LSHFF
+from .mixed_lsh_attention import MixedLSHSelfAttention, PureLSHSelfAttentionWrapper
 from .self_attention import EncDecAttention, SelfAttention
 
 __all__ = [

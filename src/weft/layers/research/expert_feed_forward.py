@@ -10,20 +10,20 @@ from typing import Any
 from ... import fastmath
 from ...fastmath import numpy as jnp
 from ..base import Layer
-from ..checked_options import checked_mode, divided
-from ..densities import log_softmax, one_hot
+from ..embedding import one_hot
 from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
-from ..options import function, number
+from ..option_checks import INITIALIZER_SIGNATURE, checked_mode, divided, function, number
+from ..softmax import log_softmax
 from .sparse_feed_forward import chosen, straight_through
 
-_GLOROT, _SMALL = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
+_KERNEL_INITIALIZER, _BIAS_INITIALIZER = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
 
 
 class ExpertFeedForward(Layer):
     """The base of feed-forward blocks of experts: relu(x · w1 · gate of the expert) · w2 + b2.
 
-    A class says by `_gates` what the units of each expert are multiplied by, and by
-    `_gate_of_chosen` what those of the chosen one are.
+    A subclass defines the factors of each expert's units in `_gates`, and of the chosen expert's
+    units in `_gate_of_chosen`.
 
     Args:
       d_ff, n_experts, temperature, mode, kernel_initializer, bias_initializer: as for
@@ -46,9 +46,12 @@ class ExpertFeedForward(Layer):
         number(kind, "temperature", temperature, least=0.0)
         self._mode = checked_mode(kind, mode)
         self._temperature = temperature if mode == "train" else 0.0
-        form = "of (shape, rng)"
-        self._kernel_initializer = function(kind, "kernel_initializer", kernel_initializer, form)
-        self._bias_initializer = function(kind, "bias_initializer", bias_initializer, form)
+        self._kernel_initializer = function(
+            kind, "kernel_initializer", kernel_initializer, INITIALIZER_SIGNATURE
+        )
+        self._bias_initializer = function(
+            kind, "bias_initializer", bias_initializer, INITIALIZER_SIGNATURE
+        )
         self._needs_key = mode == "train"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
@@ -89,11 +92,11 @@ class ExpertFeedForward(Layer):
 
 
 class BlockSparseFF(ExpertFeedForward):
-    """A feed-forward block whose units are in equal parts, of which one is used for each vector.
+    """A feed-forward block whose units form equal groups (experts); each vector uses one of them.
 
-    In mode "train" half of the calls use parts that are drawn by their probabilities, to which the
-    derivative passes through; the others use all units, times the probabilities of their parts. In
-    other modes it is the likeliest part.
+    In mode "train" half of the calls draw experts by their probabilities, to which the derivative
+    passes through; the others use all units, times the probabilities of their experts. Other modes
+    use the most likely expert.
 
     Args:
       d_ff: the number of units.
@@ -123,8 +126,8 @@ class BlockSparseFF(ExpertFeedForward):
         n_experts: int = 64,
         temperature: float = 0.7,
         mode: str = "train",
-        kernel_initializer: Callable[..., Any] = _GLOROT,
-        bias_initializer: Callable[..., Any] = _SMALL,
+        kernel_initializer: Callable[..., Any] = _KERNEL_INITIALIZER,
+        bias_initializer: Callable[..., Any] = _BIAS_INITIALIZER,
     ):
         super().__init__(d_ff, n_experts, temperature, mode, kernel_initializer, bias_initializer)
 
@@ -171,8 +174,8 @@ class SwitchSparseFF(ExpertFeedForward):
         n_experts: int = 64,
         temperature: float = 0.1,
         mode: str = "train",
-        kernel_initializer: Callable[..., Any] = _GLOROT,
-        bias_initializer: Callable[..., Any] = _SMALL,
+        kernel_initializer: Callable[..., Any] = _KERNEL_INITIALIZER,
+        bias_initializer: Callable[..., Any] = _BIAS_INITIALIZER,
     ):
         super().__init__(d_ff, n_experts, temperature, mode, kernel_initializer, bias_initializer)
 

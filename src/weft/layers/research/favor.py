@@ -13,38 +13,39 @@ from ... import fastmath
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
-from .. import options
+from .. import option_checks
 from ..attention import ConfigurableAttention
 from ..attention_weights import wide_dtype, widened
 from ..base import Layer
-from ..checked_options import checked_mode, checked_rate, divided
-from ..core import Dense
+from ..dense import Dense
+from ..option_checks import checked_mode, checked_rate, divided
 
 # Positions whose scores are computed at once. The gradient of 2 heads of 32 features takes as long
 # with 32 or 128, and a third to twice as long again with 16 or 256 (benchmarks/long_sequences.py).
-CHUNK = 64
+CHUNK_LENGTH = 64
 
 
 class FavorAttention(Layer):
     """Attention within heads, in time and memory that grow with the length, not with its square.
 
-    A query gets Σ_j (q' · k'_j) v_j / Σ_j (q' · k'_j), where q' and k' are positive features of
-    queries and keys: relu(x) + numerical_stabilizer, or random ones, whose products are on average
-    the exponentials that a softmax of q · k has.
+    The output for a query is Σ_j (q' · k'_j) v_j / Σ_j (q' · k'_j), where q' and k' are positive
+    features of queries and keys: relu(x) + numerical_stabilizer, or random ones, whose products
+    have the exponentials in a softmax of q · k as their mean.
 
     Args:
       d_feature: features of all heads together.
       n_heads: the number of heads; divides d_feature.
       n_random_features: how many random features there are; more are closer to a softmax.
-      numerical_stabilizer: what is added to relu(x), so that no denominator is 0.
+      numerical_stabilizer: a number added to relu(x), so that no denominator is 0.
       use_approximate_softmax: whether features are random.
       scale_by_norm: whether random directions have lengths of normal vectors; else √d.
       normalize_data: whether vectors are divided by d^¼, as a softmax of q · k / √d has it.
-      epsilon: what is added to random features.
+      epsilon: a number added to random features.
       mode: "train", "eval", "predict" or "viz"; without a difference.
 
     Inputs: queries, keys, values, floats [batch * n_heads, length, d], and a mask of batch * length
-      numbers in any shape, 0 where a key is hidden. Where all are, all count alike.
+      numbers in any shape, 0 where a key is hidden. If all keys are hidden, all have the same
+      weight.
     Outputs: floats like the values, and the mask as it came.
 
     Raises: ValueError, TypeError: an option is out of its range.
@@ -73,18 +74,18 @@ class FavorAttention(Layer):
     ):
         name = "FavorAttention"
         depth = divided(name, "d_feature", d_feature, "n_heads", n_heads)
-        options.whole_number(name, "n_random_features", n_random_features)
+        option_checks.whole_number(name, "n_random_features", n_random_features)
         super().__init__(n_in=4, n_out=2)
         self._n_heads = n_heads
-        self._stabilizer = options.number(
+        self._stabilizer = option_checks.number(
             name, "numerical_stabilizer", numerical_stabilizer, least=0.0
         )
-        self._normalize_data = options.flag(name, "normalize_data", normalize_data)
-        self._epsilon = options.number(name, "epsilon", epsilon, least=0.0)
+        self._normalize_data = option_checks.flag(name, "normalize_data", normalize_data)
+        self._epsilon = option_checks.number(name, "epsilon", epsilon, least=0.0)
         checked_mode(name, mode)
-        scale_by_norm = options.flag(name, "scale_by_norm", scale_by_norm)
+        scale_by_norm = option_checks.flag(name, "scale_by_norm", scale_by_norm)
         self._directions: onp.ndarray[Any, Any] | None = None
-        if options.flag(name, "use_approximate_softmax", use_approximate_softmax):
+        if option_checks.flag(name, "use_approximate_softmax", use_approximate_softmax):
             key = fastmath.random.get_prng(0)
             directions = self.get_2d_array(key, n_random_features, depth, scale_by_norm)
             self._directions = onp.asarray(directions)  # of no backend
@@ -102,14 +103,15 @@ class FavorAttention(Layer):
 
         Args:
           rng: random key.
-          n_rows: how many there are.
+          n_rows: the number of directions.
           n_columns: their dimension.
-          scale_by_norm: whether their lengths are those of normal vectors; else √n_columns.
-          normalize_data, epsilon: for the sake of the signature.
+          scale_by_norm: whether their lengths are distributed as those of normal vectors; else
+            √n_columns.
+          normalize_data, epsilon: have no effect.
         Returns: floats [n_rows, n_columns].
         """
-        options.whole_number("get_2d_array", "n_rows", n_rows)
-        options.whole_number("get_2d_array", "n_columns", n_columns)
+        option_checks.whole_number("get_2d_array", "n_rows", n_rows)
+        option_checks.whole_number("get_2d_array", "n_columns", n_columns)
         blocks, key = [], rng
         for _ in range(-(-n_rows // n_columns)):
             key, sub = fastmath.random.split(key)
@@ -151,8 +153,8 @@ class FavorAttention(Layer):
     def nonnegative_softmax_kernel_feature_creator(self, x: Any, is_query: bool) -> Any:
         """Random features of vectors: (exp(p · x - |x|² / 2 - m) + epsilon) / √n, of n directions.
 
-        p is a direction. m, the maximum of p · x, is taken for each query, or over all keys; it has
-        no influence but by epsilon.
+        p is a direction. m is the maximum of p · x for each query, or over all keys; without
+        epsilon it would have no effect.
 
         Args:
           x: floats [batch, length, d].
@@ -226,8 +228,8 @@ def Favor(
 
     Args:
       d_feature: features of a vector, in and out.
-      n_heads: how many parts of the features attend apart; divides d_feature.
-      dropout: without effect, since there are no weights of attention to drop.
+      n_heads: how many parts of the features attend separately; divides d_feature.
+      dropout: has no effect, since there are no weights of attention to drop.
       n_random_features, numerical_stabilizer, use_approximate_softmax, scale_by_norm,
         normalize_data, epsilon, mode: as for `FavorAttention`; but scale_by_norm is false.
     Returns: a layer of two inputs, floats [batch, length, d_feature] and a mask [batch, 1, 1,
@@ -263,17 +265,17 @@ def _with_dense_layers(d_feature: int, n_heads: int, attention: Layer) -> Layer:
 
 
 class CausalFavorAttention(Layer):
-    """Attention within heads to a position's own and earlier ones, in linear time.
+    """Causal attention within heads, in linear time: to a position itself and earlier ones.
 
     Position i gets Σ_{j<=i} (q'_i · k'_j) v_j / Σ_{j<=i} (q'_i · k'_j), with features x' of relu(x)
     + numerical_stabilizer. The sums Σ k'_j v_jᵀ and Σ k'_j run along the sequence, chunk by chunk;
-    the backward pass computes within chunks again, so that its memory is linear as well.
+    the backward pass computes chunks again, so that its memory is linear as well.
 
     In mode "predict" these sums are the state: a step takes as long for the last position of a
     sequence as for the first, and there is no longest sequence.
 
     Args:
-      numerical_stabilizer: what is added to relu(x), so that no denominator is 0.
+      numerical_stabilizer: a number added to relu(x), so that no denominator is 0.
       mode: "train", "eval", "predict" or "viz".
 
     Inputs: queries, keys, values: floats [batch, length, d].
@@ -294,7 +296,7 @@ class CausalFavorAttention(Layer):
     def __init__(self, numerical_stabilizer: float = 0.001, mode: str = "train"):
         name = "CausalFavorAttention"
         super().__init__(n_in=3)
-        self._stabilizer = options.number(
+        self._stabilizer = option_checks.number(
             name, "numerical_stabilizer", numerical_stabilizer, least=0.0
         )
         self._mode = checked_mode(name, mode)
@@ -327,7 +329,7 @@ def _no_sums(keys: Any, values: Any) -> Any:
 
 
 def causal_sums(queries: Any, keys: Any, values: Any, before: Any) -> tuple[Any, Any]:
-    """Sums of keys times values, and the products of queries with the sums up to their positions.
+    """Cumulative sums of keys times values, and the products of queries with them.
 
     Args:
       queries, keys: floats [batch, length, features].
@@ -337,30 +339,30 @@ def causal_sums(queries: Any, keys: Any, values: Any, before: Any) -> tuple[Any,
       times queries_i, [batch, length, d].
     """
     length = queries.shape[1]
-    size = min(length, CHUNK)
+    size = min(length, CHUNK_LENGTH)
     ordered = jnp.tril(jnp.ones((size, size), queries.dtype))
 
     def step(sums: Any, chunk: Any) -> tuple[Any, Any]:
         q, k, v = chunk
         scores = jnp.matmul(q, jnp.swapaxes(k, 1, 2)) * ordered
-        found = jnp.matmul(scores, v) + jnp.matmul(q, sums)
-        return sums + jnp.matmul(jnp.swapaxes(k, 1, 2), v), found
+        means = jnp.matmul(scores, v) + jnp.matmul(q, sums)
+        return sums + jnp.matmul(jnp.swapaxes(k, 1, 2), v), means
 
-    if length <= CHUNK:
+    if length <= CHUNK_LENGTH:
         return step(before, (queries, keys, values))
     count = -(-length // size)
 
     def cut(x: Any) -> Any:
         """[chunks, batch, positions, d]; positions of zeros follow the last one."""
-        rest = jnp.zeros((x.shape[0], count * size - length, x.shape[2]), x.dtype)
-        whole = jnp.concatenate([x, rest], axis=1)
-        return jnp.swapaxes(jnp.reshape(whole, (x.shape[0], count, size, x.shape[2])), 0, 1)
+        padding = jnp.zeros((x.shape[0], count * size - length, x.shape[2]), x.dtype)
+        padded = jnp.concatenate([x, padding], axis=1)
+        return jnp.swapaxes(jnp.reshape(padded, (x.shape[0], count, size, x.shape[2])), 0, 1)
 
-    sums, found = fastmath.scan(
+    sums, means = fastmath.scan(
         fastmath.remat(step), before, (cut(queries), cut(keys), cut(values))
     )
-    found = jnp.reshape(jnp.swapaxes(found, 0, 1), (-1, count * size, values.shape[2]))
-    return sums, found[:, :length]
+    means = jnp.reshape(jnp.swapaxes(means, 0, 1), (-1, count * size, values.shape[2]))
+    return sums, means[:, :length]
 
 
 def CausalFavor(

@@ -1,7 +1,6 @@
-"""Attention over buckets of near vectors: of a long sequence, each position sees what is like it.
+"""LSHSelfAttention and PureLSHSelfAttention: each position attends to positions in its hash bucket.
 
-Knows the base of attention layers and attention in chunks. Source: Kitaev, Kaiser, Levskaya (2020),
-Reformer: The Efficient Transformer.
+Source: Kitaev, Kaiser, Levskaya (2020), Reformer: The Efficient Transformer.
 """
 
 import functools
@@ -11,9 +10,9 @@ from ... import fastmath
 from ...fastmath import numpy as jnp
 from ...shapes import ShapeDtype
 from ...user_lines import noted
-from .. import options
+from .. import option_checks
 from .chunked_attention import (
-    HIDDEN,
+    MASK_PENALTY,
     apply_broadcasted_dropout,
     attend,
     factors_of_buckets,
@@ -23,14 +22,14 @@ from .chunked_attention import (
     padded_positions,
     permute_via_gather,
 )
-from .heads import EfficientAttentionBase
+from .efficient_attention_base import EfficientAttentionBase
 from .self_attention import dropouts, projections, refuse_masked_prediction
 
 
 class HashedAttention(EfficientAttentionBase):
     """The options and the computation that both kinds of LSH attention share.
 
-    Its arguments are those of `LSHSelfAttention`.
+    It takes the arguments of `LSHSelfAttention`.
     """
 
     _extra_inputs = 0  # beside the first and the mask
@@ -81,14 +80,14 @@ class HashedAttention(EfficientAttentionBase):
             use_python_loop=use_python_loop,
             use_reference_code=use_reference_code,
         )
-        self._d_qk = options.whole_number(name, "d_qk", d_qk)
-        self._d_v = options.whole_number(name, "d_v", d_v)
-        self._chunk_len = options.whole_number(name, "chunk_len", chunk_len)
-        self._n_hashes = options.whole_number(name, "n_hashes", n_hashes)
+        self._d_qk = option_checks.whole_number(name, "d_qk", d_qk)
+        self._d_v = option_checks.whole_number(name, "d_v", d_v)
+        self._chunk_len = option_checks.whole_number(name, "chunk_len", chunk_len)
+        self._n_hashes = option_checks.whole_number(name, "n_hashes", n_hashes)
         if max_length_for_buckets is not None:
-            options.whole_number(name, "max_length_for_buckets", max_length_for_buckets)
+            option_checks.whole_number(name, "max_length_for_buckets", max_length_for_buckets)
         for factor in n_buckets if isinstance(n_buckets, list | tuple) else [n_buckets]:
-            if factor is not None and options.whole_number(name, "n_buckets", factor) % 2:
+            if factor is not None and option_checks.whole_number(name, "n_buckets", factor) % 2:
                 raise noted(
                     ValueError(f"{name}: numbers of buckets are even; got n_buckets={n_buckets}")
                 )
@@ -97,8 +96,8 @@ class HashedAttention(EfficientAttentionBase):
         self._around = {"n_chunks_before": n_chunks_before, "n_chunks_after": n_chunks_after}
 
     def create_state_unbatched(self, input_signature: Any, rng: Any) -> Any:
-        """(buckets, random key) of one head of one example; in decoding, (buckets, how many
-        positions have one, random key)."""
+        """(buckets, random key) of one head of one example; in decoding, (buckets, number of
+        positions with a bucket, random key)."""
         first = input_signature[0] if self.n_in > 1 else input_signature
         if self._incremental:
             buckets = jnp.zeros((self._n_hashes * self._mem_len,), dtype=jnp.int32)
@@ -128,7 +127,7 @@ class HashedAttention(EfficientAttentionBase):
     def _attended(
         self, q: Any, v: Any, mask: Any, state: Any, rng: Any, update_state: bool
     ) -> tuple[Any, Any]:
-        """(output of all rounds [length, d_v], new state) of queries that are the keys too."""
+        """(output of all rounds [length, d_v], new state); the queries are the keys too."""
         buckets, key, *_ = state
         length = q.shape[0]
         if update_state:
@@ -140,7 +139,7 @@ class HashedAttention(EfficientAttentionBase):
         return self._over_buckets(q, v, mask, buckets, rng), state
 
     def _padded(self, buckets: Any, length: int) -> Any:
-        """Buckets as the state has them: for sequences of up to a largest length."""
+        """Buckets padded for the state, whose size is the largest length of a sequence."""
         if self._max_len is None:
             return buckets
         missing = self._n_hashes * (self._max_len - length)
@@ -184,8 +183,8 @@ class HashedAttention(EfficientAttentionBase):
             return out
         logits = jnp.reshape(permute_via_gather(logits, undo, sticker), (n_hashes, length, 1))
         weights = jnp.exp(logits - fastmath.logsumexp(logits, axis=0, keepdims=True))
-        # Beside what is subtracted of hidden keys, the logarithm of a number of rounds is nothing.
-        is_hidden = jnp.max(logits, axis=0, keepdims=True) < -HIDDEN / 2
+        # Beside the numbers subtracted for hidden keys, the logarithm of the number of rounds is 0.
+        is_hidden = jnp.max(logits, axis=0, keepdims=True) < -MASK_PENALTY / 2
         weights = jnp.where(is_hidden, 1.0 / n_hashes, weights)
         rounds = jnp.reshape(out, (n_hashes, length, -1))
         return jnp.sum(rounds * weights, axis=0).astype(out.dtype)
@@ -212,13 +211,14 @@ class HashedAttention(EfficientAttentionBase):
     def _next_positions(
         self, q: Any, memory: Any, state: Any, q_start: Any
     ) -> tuple[Any, tuple[Any, Any, Any]]:
-        """The positions of the memory that each query attends to, those of its buckets first and
-        the latest of these; (positions [n, count], which may stand for later ones, the new state).
+        """The positions of the memory that each query attends to: the latest ones in its buckets
+        first. Returns (positions [n, count], some of which may be later than the query, the new
+        state).
         """
         buckets, end, key = state
         n, length = q.shape[0], memory.shape[0]
         table = jnp.reshape(buckets, (self._n_hashes, length))
-        # The oldest positions were dropped since: those left have moved to the front.
+        # The oldest positions were dropped since then: the remaining ones have moved to the front.
         places = jnp.arange(length)
         moved = places + jnp.maximum(end - q_start, 0)
         kept = jnp.take(table, jnp.minimum(moved, length - 1), axis=1)
@@ -251,9 +251,10 @@ class HashedAttention(EfficientAttentionBase):
 
 
 def _by_bucket(buckets: Any) -> Any:
-    """The positions of each round [n_hashes, length] by bucket, and within it in their order."""
+    """The positions of each round [n_hashes, length], sorted by bucket, and by position within a
+    bucket."""
     length = buckets.shape[1]
-    # One number for both is sorted in a fifth of the time that a key and a value take on the CPU.
+    # On the CPU one combined number sorts several times faster than a key and a value.
     return jnp.sort(length * buckets + jnp.arange(length), axis=-1) % length
 
 
@@ -267,7 +268,7 @@ class LSHSelfAttention(HashedAttention):
       share_qk: ignored: keys are always the queries, with a length of √d_qk.
       causal: whether later positions are hidden.
       masked: whether there is a second input, a bool array [batch, length], False at padding.
-      chunk_len: length of the chunks that the positions, sorted by bucket, are cut in.
+      chunk_len: length of the chunks of positions, which are sorted by bucket.
       n_chunks_before: how many earlier chunks each chunk sees.
       n_chunks_after: how many later ones. The first chunk comes after the last.
       n_hashes: number of independent rounds of hashing, all of which are attended to.
@@ -277,9 +278,9 @@ class LSHSelfAttention(HashedAttention):
       predict_mem_len: how many positions 'predict' remembers.
       predict_drop_len: how many it forgets at once when it is full.
       attention_dropout: probability with which a weight of attention becomes zero in training.
-      output_dropout: probability with which a feature of a head's output does.
-      max_length_for_buckets: the longest length of sequences, if they have several: the state has
-        room for the buckets of so many.
+      output_dropout: the probability that a feature of a head's output becomes zero.
+      max_length_for_buckets: the length of the longest sequence, if lengths differ: the state has
+        room for its buckets.
       bias: whether queries and values have a bias.
       n_parallel_heads: see `EfficientAttentionBase`; by default, one head at a time.
       use_python_loop: see there.
@@ -351,9 +352,9 @@ class LSHSelfAttention(HashedAttention):
 
 
 class PureLSHSelfAttention(HashedAttention):
-    """Attention over hash buckets of queries and values that are given: no weights.
+    """LSH attention without weights: queries and values are inputs.
 
-    Args: those of `LSHSelfAttention`, without `bias`.
+    Args: as for `LSHSelfAttention`, without `bias`.
 
     Raises: ValueError: options don't fit together, or there is a bias.
 
@@ -447,7 +448,7 @@ class PureLSHSelfAttention(HashedAttention):
         compute_output: bool = True,
         update_state: bool = True,
     ) -> tuple[Any, Any, Any]:
-        """As that of `EfficientAttentionBase`, without weights and their gradient."""
+        """As in `EfficientAttentionBase`, without weights and their gradient."""
         return super().forward_and_or_backward(
             inputs, (), state, rng, output_grad, compute_output, update_state
         )[:3]

@@ -13,12 +13,12 @@ from ..reversible import ReversibleLayer
 
 @assert_shape("...->...")
 class ReversibleReshapePermute(ReversibleLayer):
-    """Permutes features as a matrix of them is transposed; their number is a power of two.
+    """Permutes features by transposing a matrix of them; their number is a power of two.
 
-    Features [d] are taken for a matrix [d / m, m], and given column by column. m is a power of two
+    Features [d] are read as a matrix [d / m, m] and returned column by column. m is a power of two
     too: 2 for d = 2, 4, 8, 16 and 64, 4 for 32, 8 for 128 and 256, 16 for 512 and 1024, and so on;
-    2 to the greatest number up to half of log2(d) that doesn't divide it, or else 2. Where layers
-    work on neighbouring features, several such permutations bring each feature beside others.
+    2 to the greatest number up to half of log2(d) that doesn't divide it, or else 2. Several such
+    permutations bring each feature next to others, for layers that combine neighbouring features.
 
     Inputs and outputs: [..., d], of any dtype.
 
@@ -54,9 +54,9 @@ def _columns(name: str, x: Any) -> tuple[int, int]:
         raise ShapeError(
             f"{name}: the number of features must be a power of two; got shape {tuple(x.shape)}"
         )
-    # As in Trax: by what divides the exponent, though what shares no factor with it is meant.
-    found = (i for i in range(exponent // 2, 0, -1) if exponent % i)
-    return d, min(d, 2 ** next(found, 1))
+    # As in Trax, which tests divisibility of the exponent where it means coprimality.
+    divisors = (i for i in range(exponent // 2, 0, -1) if exponent % i)
+    return d, min(d, 2 ** next(divisors, 1))
 
 
 def _transposed(x: Any, shape: tuple[int, int]) -> Any:
@@ -93,7 +93,7 @@ class ReversibleRandomPermute(ReversibleLayer):
 
 
 def _shuffled(name: str, x: Any) -> onp.ndarray[Any, Any]:
-    """For each feature of the output, which one of the input it is."""
+    """For each feature of the output, its index in the input."""
     if not x.ndim:
         raise ShapeError(f"{name}: expected features [..., d]; got a scalar")
     order = list(range(x.shape[-1]))

@@ -1,24 +1,25 @@
-"""Encodings of positions: along axes, by waves, in digits, and without an end.
+"""AxialPositionalEncoding, SinCosPositionalEncoding, FixedBasePositionalEncoding,
+InfinitePositionalEncoding and TimeBinPositionalEncoding.
 
-Each layer maps floats [batch, length, d] to the same shape. In mode "predict" a sequence comes in
-pieces, one after the other, and the state is how far it has come.
+Each layer maps floats [batch, length, d] to the same shape. In mode "predict" a sequence arrives in
+pieces, one after another, and the state is the position reached.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as onp
+
 from ... import fastmath
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
 from ..base import Layer
-from ..checked_options import checked_mode, checked_rate
-from ..initializers import RandomNormalInitializer, RandomUniformInitializer
-from ..options import lengths, whole_number
+from ..initializers import OrthogonalInitializer, RandomNormalInitializer, RandomUniformInitializer
+from ..option_checks import checked_mode, checked_rate, choice, flag, lengths, number, whole_number
 from ..positional_encoding import dropped, frequencies, shape_of_sequence, within
-from .counter_random import threefry_2x32_prange, threefry_2x32_prf
-from .endless_positions import InfinitePositionalEncoding, TimeBinPositionalEncoding
+from .threefry import counters, threefry, threefry_2x32_prange, threefry_2x32_prf
 
 __all__ = [
     "AxialPositionalEncoding",
@@ -31,26 +32,33 @@ __all__ = [
 ]
 
 
-NORMAL, SMALL = RandomNormalInitializer(1.0), RandomUniformInitializer(1e-4)
+GRID_INITIALIZER, DIGIT_INITIALIZER = RandomNormalInitializer(1.0), RandomUniformInitializer(1e-4)
 
 
 class AxialPositionalEncoding(Layer):
     """Adds trained vectors for the coordinates of a position on a grid.
 
     The sequence runs through the grid row by row. Each axis has a vector for each of its
-    coordinates; a position gets those of its coordinates, one after the other: 64 + 64 vectors
-    encode 4096 positions.
+    coordinates; the encoding of a position is the concatenation of its coordinates' vectors. So 64
+    + 64 vectors encode 4096 positions.
 
     Args:
       shape: lengths of the grid's axes; their product is the length of sequences.
       d_embs: features of each axis' vectors; their sum is the d of the input.
-      kernel_initializer: what the vectors begin with.
+      kernel_initializer: initializes the vectors.
       dropout: rate at which encodings aren't added, in mode "train".
       dropout_broadcast_dims: the axes of [batch, *shape, d] along which they are dropped together.
       mode: "train", "eval", "predict" or "viz".
     Inputs: floats [batch, length, d], or [batch, *shape, d].
     Outputs: the same shape.
     Weights: for each axis a of the grid, [1, ..., shape[a], ..., 1, d_embs[a]].
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.AxialPositionalEncoding(shape=(3, 4), d_embs=(2, 6), mode="eval")
+      >>> x = np.zeros((1, 12, 8))
+      >>> weights, _ = layer.init(x)
+      >>> layer(x).shape, [w.shape for w in weights]
+      ((1, 12, 8), [(1, 3, 1, 2), (1, 1, 4, 6)])
     Source: Kitaev et al., arXiv:2001.04451; Trax documentation, `AxialPositionalEncoding`.
     """
 
@@ -58,7 +66,7 @@ class AxialPositionalEncoding(Layer):
         self,
         shape: Sequence[int] = (64, 64, 3),
         d_embs: Sequence[int] = (384, 384, 256),
-        kernel_initializer: Callable[[Any, Any], Any] = NORMAL,
+        kernel_initializer: Callable[[Any, Any], Any] = GRID_INITIALIZER,
         dropout: float = 0.0,
         dropout_broadcast_dims: Sequence[int] = (),
         mode: str = "train",
@@ -101,7 +109,7 @@ class AxialPositionalEncoding(Layer):
     def forward(self, inputs: Any) -> Any:
         """The vectors, with their positions added."""
         room, depth = math.prod(self._shape), sum(self._d_embs)
-        batch = inputs.shape[0] if self._dropout else 1  # elements differ in what is dropped only
+        batch = inputs.shape[0] if self._dropout else 1  # elements differ only in their dropout
         grid = jnp.concatenate(
             [jnp.broadcast_to(w, (batch, *self._shape, w.shape[-1])) for w in self.weights], axis=-1
         )
@@ -198,12 +206,12 @@ class SinCosPositionalEncoding(Layer):
 class FixedBasePositionalEncoding(Layer):
     """Adds, for each digit of the position, a trained vector times that digit.
 
-    A position p is written in several bases. Digit i in base b is floor(p / b^i) mod b; it scales
-    a vector of d / n_digits features; the digits' vectors stand side by side, and those of the
-    bases are added. The first position gets a trained vector besides.
+    A position p is written in several bases. Digit i in base b is floor(p / b^i) mod b; it scales a
+    vector of d / n_digits features. The vectors of the digits are concatenated, and the results for
+    the bases are added. The first position has a further trained vector.
 
     In mode "train" each sequence begins at a random position, or at 0; and the encoding of a
-    sequence is left out now and then. Beyond position min(bases)^n_digits results are NaN.
+    sequence is omitted at random. Beyond position min(bases)^n_digits results are NaN.
 
     Args:
       bases: the bases.
@@ -211,10 +219,17 @@ class FixedBasePositionalEncoding(Layer):
       start_from_zero_one_in: one in so many sequences begins at position 0, in mode "train".
       base_dropout_one_in: one in so many sequences gets no encoding, in mode "train".
       mode: "train", "eval", "predict" or "viz".
-      initializer: what the vectors begin with.
+      initializer: initializes the vectors.
     Inputs: floats [batch, length, d].
     Outputs: the same shape.
     Weights: for each base, for each digit, [1, d / n_digits]; and [1, 1, d] for the first position.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.FixedBasePositionalEncoding(bases=(10,), n_digits=2, mode="eval")
+      >>> x = np.zeros((1, 5, 8))
+      >>> _ = layer.init(x)
+      >>> layer(x).shape
+      (1, 5, 8)
     Source: Trax documentation, `FixedBasePositionalEncoding`.
     """
 
@@ -225,7 +240,7 @@ class FixedBasePositionalEncoding(Layer):
         start_from_zero_one_in: int = 2,
         base_dropout_one_in: int = 100,
         mode: str = "train",
-        initializer: Callable[[Any, Any], Any] = SMALL,
+        initializer: Callable[[Any, Any], Any] = DIGIT_INITIALIZER,
     ):
         super().__init__()
         name = "FixedBasePositionalEncoding"
@@ -246,7 +261,8 @@ class FixedBasePositionalEncoding(Layer):
         self._needs_key = mode == "train"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """The vectors of digits, that of the first position, and in mode "predict" the position."""
+        """The vectors of digits, the vector of the first position, and in mode "predict" the
+        position."""
         depth = input_signature.shape[-1]
         if depth % self._n_digits:
             raise ShapeError(
@@ -255,7 +271,7 @@ class FixedBasePositionalEncoding(Layer):
             )
         key1, key2 = fastmath.random.split(self.rng, 2)
         width = depth // self._n_digits
-        # Each base begins with the same vectors, as in Trax, whose weights these are.
+        # All bases have the same initial vectors, as in Trax.
         keys = fastmath.random.split(key1, self._n_digits)
         vectors = [[self._initializer((1, width), key) for key in keys] for _ in self._bases]
         self.weights = (vectors, self._initializer((1, 1, depth), key2))
@@ -284,8 +300,8 @@ class FixedBasePositionalEncoding(Layer):
             encoding = encoding + _digits_times_vectors(positions, base, of_digits)
         if kept is not None:
             encoding = encoding * kept[:, None, None]
-        rest = jnp.zeros((1, length - 1, inputs.shape[-1]), first.dtype)
-        encoding = encoding + jnp.concatenate([first, rest], axis=1)
+        zeros = jnp.zeros((1, length - 1, inputs.shape[-1]), first.dtype)
+        encoding = encoding + jnp.concatenate([first, zeros], axis=1)
         if self._mode == "predict":
             encoding = within(encoding, self.state, length, self._room)
             self.state = self.state + length
@@ -308,3 +324,223 @@ def _digits_times_vectors(positions: Any, base: int, vectors: Sequence[Any]) -> 
         digit = (positions // base**i) % base
         parts.append(digit.astype(jnp.float32)[..., None] * vector)
     return jnp.concatenate(parts, axis=-1)
+
+
+NOISE_KEY = (onp.uint32(4174489716), onp.uint32(303878026))
+"""The key of the walk: `split(PRNGKey(234234535))[0]` in the classic stream."""
+
+
+class InfinitePositionalEncoding(Layer):
+    """Adds waves of all lengths, whose phases drift on a fixed random walk.
+
+    Channels 2k and 2k+1 at time t are cos 2π(f_k t + w_k(t)/4 + a) and the same a quarter of a
+    cycle later: f_k is a frequency from ½ down, w_k a walk with random steps of variance about
+    `drift`, and `a` a phase that is drawn at every call (of each sequence in mode "predict").
+
+    Args:
+      drift: variance of a step.
+      affine: whether a random phase is added.
+      transform: the trained part: "any", a matrix [d, d]; "diag", a factor for each channel;
+        "none", nothing.
+      time_bin_length: if given, the last three channels are `TimeBinPositionalEncoding`'s.
+      mode: "train", "eval", "predict" or "viz". In "predict" a call takes one position; the state
+        is (next position of each sequence, int32 [batch]; the key of the phases).
+    Inputs: floats [batch, length, d].
+    Outputs: the same shape.
+    Weights: [d, d], [d] or none, by `transform`.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer, x = tl.InfinitePositionalEncoding(affine=False, mode="eval"), np.zeros((1, 5, 8))
+      >>> _ = layer.init(x)
+      >>> layer(x).shape
+      (1, 5, 8)
+    Source: Trax documentation, `InfinitePositionalEncoding`.
+    """
+
+    def __init__(
+        self,
+        drift: float = 0.03,
+        affine: bool = True,
+        transform: str = "any",
+        time_bin_length: int | None = None,
+        mode: str = "train",
+    ):
+        super().__init__()
+        name = "InfinitePositionalEncoding"
+        self._drift = float(number(name, "drift", drift, above=0.0))
+        self._affine = flag(name, "affine", affine)
+        self._transform = choice(name, "transform", transform, ("any", "diag", "none"))
+        self._bin_length = (
+            None
+            if time_bin_length is None
+            else whole_number(name, "time_bin_length", time_bin_length)
+        )
+        self._mode = checked_mode(name, mode)
+        self._needs_key = affine and mode != "predict"
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """The trained weights, and in mode "predict" the positions and the key."""
+        depth = input_signature.shape[-1]
+        if self._bin_length is not None and depth < 3:
+            raise ShapeError(
+                "InfinitePositionalEncoding: the three features of bins do not fit vectors of "
+                f"{depth} features"
+            )
+        if self._transform == "diag":
+            self.weights = jnp.full((depth,), 1e-4, jnp.float32)
+        elif self._transform == "any":
+            self.weights = OrthogonalInitializer()((depth, depth), self.rng)
+        if self._mode == "predict":
+            batch = input_signature.shape[0]
+            self.state = (jnp.zeros((batch,), jnp.int32), self.rng)
+
+    def forward(self, inputs: Any) -> Any:
+        """The vectors, with their positions added."""
+        _, length, depth = shape_of_sequence(self, inputs)
+        if self._mode != "predict":
+            cycles = jnp.asarray(fixed_cycles(length, depth, self._drift))
+            times = jnp.arange(length, dtype=jnp.int32)
+            rng = self.rng if self._needs_key else None
+            return inputs + self._transformed(self._waves(cycles, times, rng)[None])
+        if length != 1:
+            raise ShapeError(
+                "InfinitePositionalEncoding: in mode 'predict' a call takes one position, "
+                f"[batch, 1, {depth}]; got shape {tuple(inputs.shape)}"
+            )
+        times, rng = self.state
+        waves = self._waves(cycles_at(times, depth, self._drift), times, rng)
+        self.state = (times + 1, rng)
+        return inputs + self._transformed(waves[:, None, :])
+
+    def _waves(self, cycles: Any, times: Any, rng: Any) -> Any:
+        """Waves [n, d] at n times, with all phases except the random one."""
+        depth = cycles.shape[-1]
+        if self._affine:
+            phases = fastmath.random.uniform(rng, (1, depth), jnp.float32, 0.0, 1.0)
+            cycles = cycles + phases
+        waves = jnp.cos(cycles * (2 * math.pi))
+        if self._bin_length is not None:
+            waves = jnp.concatenate([waves[:, :-3], bin_features(times, self._bin_length)], axis=-1)
+        return waves
+
+    def _transformed(self, waves: Any) -> Any:
+        if self._transform == "any":
+            return jnp.matmul(waves, self.weights)
+        if self._transform == "diag":
+            return waves * jnp.logaddexp(self.weights, jnp.zeros_like(self.weights))
+        return waves
+
+
+class TimeBinPositionalEncoding(Layer):
+    """Puts features of the position into the last three channels.
+
+    With T the length of a bin, they are 1 / (1 + floor(t / T)), (t mod T) / T and floor(t / T) mod
+    2. An input of fewer than three channels gets the last ones.
+
+    Args:
+      time_bin_length: positions in a bin.
+      mode: "train", "eval", "predict" or "viz". In "predict" a call takes one position, and the
+        state is the next position of each sequence, int32 [batch].
+    Inputs: floats [batch, length, d].
+    Outputs: the same shape.
+    Example:
+      >>> TimeBinPositionalEncoding(2, mode="eval")(np.zeros((1, 3, 3)))
+      Array([[[1. , 0. , 0. ],
+              [1. , 0.5, 0. ],
+              [0.5, 0. , 1. ]]], dtype=float32)
+    Source: Trax documentation, `TimeBinPositionalEncoding`.
+    """
+
+    num_features = 3
+    _needs_key = False
+
+    def __init__(self, time_bin_length: int, mode: str = "train"):
+        super().__init__()
+        name = "TimeBinPositionalEncoding"
+        self._bin_length = whole_number(name, "time_bin_length", time_bin_length)
+        self._mode = checked_mode(name, mode)
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """No weights; in mode "predict" the positions."""
+        if self._mode == "predict":
+            self.state = jnp.zeros((input_signature.shape[0],), jnp.int32)
+
+    def forward(self, inputs: Any) -> Any:
+        """The vectors, with the features in their last channels."""
+        batch, length, depth = shape_of_sequence(self, inputs)
+        if self._mode == "predict":
+            if length != 1:
+                raise ShapeError(
+                    "TimeBinPositionalEncoding: in mode 'predict' a call takes one position, "
+                    f"[batch, 1, {depth}]; got shape {tuple(inputs.shape)}"
+                )
+            features = bin_features(self.state, self._bin_length)[:, None, :]
+            self.state = self.state + 1
+        else:
+            times = jnp.arange(length, dtype=jnp.int32)
+            features = bin_features(times, self._bin_length)[None]
+            features = jnp.broadcast_to(features, (batch, length, self.num_features))
+        features = features.astype(inputs.dtype)
+        kept = inputs[..., : max(depth - self.num_features, 0)]
+        return jnp.concatenate([kept, features], axis=-1)[..., -depth:]
+
+
+def bin_features(times: Any, length: int) -> Any:
+    """Three features of integer times [n]: float32 [n, 3]."""
+    bins = times // length
+    within = (times % length).astype(jnp.float32) / length
+    parity = (bins % 2).astype(jnp.float32)
+    return jnp.stack([1.0 / (1.0 + bins.astype(jnp.float32)), within, parity], axis=-1)
+
+
+def drifting_frequencies(depth: int, drift: float) -> tuple[onp.ndarray, onp.ndarray]:
+    """Cycles in a step of each channel, and its phase: float64 [depth]."""
+    waves = (depth + 1) // 2
+    if depth > 2:
+        drift = drift ** (waves / (depth // 2))
+    channels = onp.arange(depth)
+    spread = onp.geomspace(0.5, 0.5 * drift**2, num=waves)
+    return spread[channels // 2], (channels % 2) / 4
+
+
+def step_of_a_bit(drift: float) -> float:
+    """By how many cycles a random word of 1 moves a wave."""
+    return math.sqrt(3.0 * drift) / (2**31 - 1) / 4
+
+
+def fixed_cycles(length: int, depth: int, drift: float) -> onp.ndarray:
+    """The phase of each channel's wave at the times below `length`:
+    float32 [length, depth], below 1.
+
+    Computed in float64 on the host: a sum of many steps in float32 would be off by a cycle.
+    """
+    frequency, phase = drifting_frequencies(depth, drift)
+    waves = (depth + 1) // 2
+    words = counters(0, length * waves)
+    bits, _ = threefry(NOISE_KEY, (words[:, 0], words[:, 1]))
+    walk = onp.cumsum(bits.reshape(length, waves) * step_of_a_bit(drift), axis=0)
+    times = onp.arange(length)[:, None]
+    cycles = phase + frequency * times + walk[:, onp.arange(depth) // 2]
+    return (cycles % 1.0).astype(onp.float32)
+
+
+def cycles_at(times: Any, depth: int, drift: float) -> Any:
+    """The phases of `fixed_cycles` at times [batch], which may be traced: float32 [batch, depth].
+
+    The walk is summed step by step, in a loop up to the latest time.
+    """
+    frequency, phase = drifting_frequencies(depth, drift)
+    waves = (depth + 1) // 2
+    columns = onp.arange(waves, dtype=onp.uint32)
+    scale = step_of_a_bit(drift)
+
+    def step(t: Any, walk: Any) -> Any:
+        counter = t.astype(jnp.uint32) * onp.uint32(waves) + columns
+        bits, _ = threefry(NOISE_KEY, (counter, jnp.zeros_like(counter)))
+        moved = (walk + bits.astype(jnp.float32) * scale) % 1.0
+        return jnp.where((t <= times)[:, None], moved, walk)
+
+    walk = jnp.zeros((times.shape[0], waves), jnp.float32)
+    walk = fastmath.fori_loop(0, jnp.max(times) + 1, step, walk)
+    turns = times.astype(jnp.float32)[:, None] * frequency.astype("float32") % 1.0
+    return phase.astype("float32") + turns + walk[:, onp.arange(depth) // 2]

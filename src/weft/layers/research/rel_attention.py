@@ -1,9 +1,8 @@
-"""Attention to relative positions, between sequences of different resolution.
+"""Attention to relative positions, between sequences of different resolution (Funnel-Transformer).
 
-As in Transformer-XL, how well a key fits a query is (q + u) k + (q + v) r, where r is an embedding
-of the distance from key to query, and u and v are trained biases that all layers of a model share.
-Queries may be fewer than keys by a whole factor, or more (pooling and upsampling, as in the
-Hourglass and Funnel Transformers). All modes take whole sequences: nothing is kept in "predict".
+Layers: RelativeAttentionWrapper, RelativeAttentionLayer, RelativeAttentionLMLayer,
+RelativeAttention, PositionalEmbeddings, CreateAttentionMaskLayer and ShiftRightCls. Functions:
+DotProductAttention, get_rel_att_inputs and calc_funnel_ratio.
 """
 
 import math
@@ -18,10 +17,10 @@ from .. import combinators as cb
 from ..assert_shape import assert_shape
 from ..attention_weights import merge_heads, split_heads, weighted_means
 from ..base import Fn, Layer
-from ..checked_options import checked_mode, checked_rate, divided
-from ..core import Dense, Weights
+from ..dense import Dense
 from ..initializers import RandomNormalInitializer
-from ..options import whole_number
+from ..option_checks import checked_mode, checked_rate, divided, whole_number
+from ..weights import Weights
 
 __all__ = [
     "CreateAttentionMaskLayer",
@@ -52,10 +51,24 @@ def RelativeAttentionWrapper(
     Args:
       d_feature: features of a vector.
       n_heads, dropout, mode: as for `layers.Attention`.
-      max_inference_length: for the sake of the signature; any length goes.
-      context_bias_layer, location_bias_layer: what `get_rel_att_inputs` gives.
-      total_pooling: how many tokens of the model's input a position stands for.
+      max_inference_length: has no effect; any length is allowed.
+      context_bias_layer, location_bias_layer: the layers from `get_rel_att_inputs`.
+      total_pooling: how many tokens of the model's input a position represents.
     Returns: a layer from floats [batch, length, d_feature] to the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> context, location = tl.get_rel_att_inputs(8, 2)
+      >>> layer = tl.RelativeAttentionWrapper(
+      ...     8,
+      ...     n_heads=2,
+      ...     mode="eval",
+      ...     context_bias_layer=context,
+      ...     location_bias_layer=location,
+      ...     total_pooling=1,
+      ... )
+      >>> _ = layer.init(np.ones((1, 3, 8)))
+      >>> layer(np.ones((1, 3, 8))).shape
+      (1, 3, 8)
     Source: Trax, `layers.research.rel_attention`.
     """
     return cb.Serial(
@@ -78,6 +91,12 @@ def get_rel_att_inputs(d_model: int, n_heads: int) -> tuple[Layer, Layer]:
     Returns: (context bias, location bias), layers without inputs that give [1, n_heads, 1, d_model
       / n_heads].
     Raises: ValueError: d_model is odd, or no multiple of n_heads.
+    Example:
+      >>> from weft import layers as tl
+      >>> context, location = tl.get_rel_att_inputs(d_model=8, n_heads=2)
+      >>> _ = context.init(())
+      >>> context(()).shape
+      (1, 2, 1, 4)
     Source: arXiv:1901.02860, where they are u and v.
     """
     width = divided("get_rel_att_inputs", "d_model", d_model, "n_heads", n_heads)
@@ -101,14 +120,23 @@ def RelativeAttentionLayer(
     """Attention to relative positions that maps (queries, keys, values, mask) to (vectors, mask).
 
     Args:
-      d_feature: features of a vector that goes out, and of all heads together.
-      context_bias_layer, location_bias_layer: what `get_rel_att_inputs` gives.
-      total_kv_pooling: how many tokens of the model's input a key stands for.
-      separate_cls: refused: embeddings of positions have no form for it.
+      d_feature: features of an output vector, and of all heads together.
+      context_bias_layer, location_bias_layer: the layers from `get_rel_att_inputs`.
+      total_kv_pooling: how many tokens of the model's input a key represents.
+      separate_cls: must be False: the embeddings of positions do not support it.
       n_heads, dropout, mode: as for `layers.Attention`.
     Returns: a layer of four inputs, [batch, queries, any], [batch, keys, any], [batch, keys, any]
       and the mask [batch, 1, queries, keys], and two outputs, [batch, queries, d_feature] and the
       mask.
+    Example:
+      >>> from weft import layers as tl
+      >>> biases = tl.get_rel_att_inputs(8, 2)
+      >>> layer = tl.RelativeAttentionLayer(8, *biases, 1, False, n_heads=2, mode="eval")
+      >>> x, mask = np.ones((1, 3, 8)), np.tril(np.ones((1, 1, 3, 3), bool))
+      >>> _ = layer.init((x, x, x, mask))
+      >>> vectors, _ = layer((x, x, x, mask))
+      >>> vectors.shape
+      (1, 3, 8)
     Source: arXiv:1901.02860; arXiv:2110.13711.
     """
     name = "RelativeAttentionLayer"
@@ -151,10 +179,18 @@ def RelativeAttentionLMLayer(
 ) -> Layer:
     """Causal attention to relative positions that maps (queries, keys, values) to vectors.
 
-    The arguments are those of `RelativeAttentionLayer`.
+    Takes the arguments of `RelativeAttentionLayer`.
 
     Returns: a layer of three inputs, [batch, queries, any] and twice [batch, keys, any], and one
       output, [batch, queries, d_feature].
+    Example:
+      >>> from weft import layers as tl
+      >>> biases = tl.get_rel_att_inputs(8, 2)
+      >>> layer = tl.RelativeAttentionLMLayer(8, *biases, 1, n_heads=2, mode="eval")
+      >>> x = np.ones((1, 3, 8))
+      >>> _ = layer.init((x, x, x))
+      >>> layer((x, x, x)).shape
+      (1, 3, 8)
     Source: arXiv:1901.02860; arXiv:2110.13711.
     """
     return cb.Serial(
@@ -179,12 +215,19 @@ class RelativeAttention(Layer):
     In mode "viz" the state is the weights of attention [batch, n_heads, queries, keys].
 
     Args:
-      separate_cls: the first position of queries and keys is a token without a place: it gets no
-        part of the score for positions.
+      separate_cls: whether the first query and key are a token without a position, whose scores
+        have no part for positions.
       n_heads, dropout, mode: as for `layers.Attention`.
     Inputs: location bias and context bias [1, n_heads, 1, d / n_heads]; embeddings of positions
       [distances, d]; queries, keys, values [batch, length, d]; mask [batch, 1, queries, keys].
-    Outputs: float32 [batch, queries, d], and the mask as it came.
+    Outputs: float32 [batch, queries, d], and the unchanged mask.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.RelativeAttention(separate_cls=False, n_heads=2, mode="eval")
+      >>> bias, positions, x = np.zeros((1, 2, 1, 4)), np.zeros((3, 8)), np.ones((1, 3, 8))
+      >>> vectors, _ = layer((bias, bias, positions, x, x, x, np.tril(np.ones((1, 1, 3, 3), bool))))
+      >>> vectors.shape
+      (1, 3, 8)
     Source: arXiv:1901.02860; arXiv:2006.03236.
     """
 
@@ -236,21 +279,33 @@ def DotProductAttention(
 ) -> tuple[Any, Any]:
     """softmax(((q + context bias) kᵀ + (q + location bias) rᵀ) / √d) v, for each head.
 
-    `layers.DotProductAttention` is another thing, the layer of plain attention.
+    Not to be confused with `layers.DotProductAttention`, the layer of plain attention.
 
     Args:
       queries: floats [batch, heads, queries, d].
       keys, values: [batch, heads, keys, d]. One of queries and keys is a multiple of the other.
       pos_emb: r, [distances, heads, d], as `PositionalEmbeddings` orders distances.
       context_bias, location_bias: broadcast to the queries.
-      mask: None, or broadcasts to [batch, heads, queries, keys]; nonzero where a key counts. It
-        has to rule out keys after the query where there are as many queries as keys.
-      separate_cls: no part for positions for the first query and the first key.
+      mask: None, or broadcasts to [batch, heads, queries, keys]; nonzero where a key is visible.
+        With as many queries as keys it must hide the keys after the query.
+      separate_cls: whether the scores of the first query and of the first key have no part for
+        positions.
       dropout: rate at which weights are set to zero, in mode "train".
       mode: "train", "eval", "predict" or "viz".
       rng: key for dropout.
     Returns: the means [batch, heads, queries, d] and the weights [batch, heads, queries, keys],
       both float32.
+    Example:
+      >>> from weft.layers.research import rel_attention
+      >>> x, positions, bias = np.ones((1, 2, 3, 4)), np.zeros((3, 2, 4)), np.zeros((1, 2, 1, 4))
+      >>> mask = np.tril(np.ones((1, 1, 3, 3), bool))
+      >>> means, weights = rel_attention.DotProductAttention(
+      ...     x, x, x, positions, bias, bias, mask, False, 0.0, "eval", None
+      ... )
+      >>> weights[0, 0]
+      Array([[1.        , 0.        , 0.        ],
+             [0.5       , 0.5       , 0.        ],
+             [0.33333334, 0.33333334, 0.33333334]], dtype=float32)
     """
     checked_rate("DotProductAttention", dropout)
     scale = 1.0 / math.sqrt(queries.shape[-1])
@@ -271,16 +326,24 @@ def DotProductAttention(
 def PositionalEmbeddings(d_feature: int, separate_cls: bool, total_kv_pooling: int | None) -> Layer:
     """A layer that gives embeddings of all distances between queries and keys.
 
-    Where there are as many queries as keys, distances run from -(keys - 1) to 0, since no later key
-    counts; else from one end to the other. They are in tokens of the model's input, but for more
-    queries than keys, where they are in queries.
+    With as many queries as keys, distances run from -(keys - 1) to 0, since later keys are hidden;
+    otherwise they cover all pairs. The unit is a token of the model's input, or a query if there
+    are more queries than keys.
 
     Args:
       d_feature: features of an embedding, even.
-      separate_cls: refused, since nothing says where such a token would be.
+      separate_cls: must be False: such a token has no position.
       total_kv_pooling: how many tokens a key stands for.
-    Returns: a layer of two inputs, queries and keys, whose lengths count, and one output, float32
-      [distances, d_feature]: sines, then cosines.
+    Returns: a layer of two inputs, queries and keys, of which only the lengths are used, and one
+      output, float32 [distances, d_feature]: sines, then cosines.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.PositionalEmbeddings(4, separate_cls=False, total_kv_pooling=1)
+      >>> layer((np.ones((1, 3, 8)), np.ones((1, 3, 8))))
+      Array([[-0.9092974 , -0.01999867, -0.41614684,  0.9998    ],
+             [-0.84147096, -0.00999983,  0.5403023 ,  0.99995   ],
+             [ 0.        ,  0.        ,  1.        ,  1.        ]],
+            dtype=float32)
     """
     name = "PositionalEmbeddings"
     divided(name, "d_feature", d_feature, "2", 2)
@@ -329,8 +392,8 @@ def calc_funnel_ratio(keys_len: int, queries_len: int) -> tuple[int, bool]:
 def _of_pairs(by_distance: Any, factor: int, is_upsampling: bool) -> Any:
     """Scores [b, h, queries, distances] of distances as [b, h, queries, keys] of keys.
 
-    Row i is shifted by i positions: with columns of zeros in front, each row that is read one
-    element shorter than it is begins one element later than the row before.
+    Row i is shifted by i positions: after padding with columns of zeros, the array is read with
+    rows one element shorter, so that each row begins one element later than the row before.
     """
     batch, heads, queries, count = by_distance.shape
     if factor == 1 and not is_upsampling:
@@ -351,10 +414,18 @@ def _padded(x: Any, columns: int) -> Any:
 def CreateAttentionMaskLayer() -> Layer:
     """A layer that adds the causal mask below queries, keys and values.
 
-    Where a position of one sequence stands for several of the other, they count together.
+    If lengths differ, a position of the shorter sequence represents several of the longer one.
 
     Returns: a layer of three inputs [batch, length, d] and four outputs, the inputs and booleans
       [batch, 1, queries, keys].
+    Example:
+      >>> from weft import layers as tl
+      >>> x = np.ones((1, 3, 8))
+      >>> *_, mask = tl.CreateAttentionMaskLayer()((x, x, x))
+      >>> mask[0, 0]
+      Array([[ True, False, False],
+             [ True,  True, False],
+             [ True,  True,  True]], dtype=bool)
     """
 
     def mask(queries: Any, keys: Any, values: Any) -> Any:
@@ -370,7 +441,7 @@ def CreateAttentionMaskLayer() -> Layer:
 
 @assert_shape("...d->...d")
 def ShiftRightCls(cls_id: int) -> Layer:
-    """A layer that puts a token in front of each sequence, and takes the last one off.
+    """A layer that puts a token in front of each sequence and drops the last one.
 
     Args:
       cls_id: the token.

@@ -1,4 +1,6 @@
-"""Shorter and longer sequences: pooling, upsampling, and attention between two resolutions."""
+"""Shorter and longer sequences: AveragePooling, LinearPooling, LinearUpsampling, NaiveUpsampling,
+NoUpsampling, and AttentionResampling and FeedForwardBlock between two resolutions.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,10 +9,10 @@ from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from .. import combinators as cb
 from ..base import Fn, Layer
-from ..checked_options import checked_mode
-from ..core import Dense, Dropout
+from ..dense import Dense
+from ..dropout import Dropout
 from ..normalization import LayerNorm
-from ..options import whole_number
+from ..option_checks import checked_mode, whole_number
 from ..pooling import AvgPool
 from .rel_attention import RelativeAttentionLMLayer
 
@@ -33,9 +35,14 @@ def AveragePooling(
     """A layer that replaces each group of vectors by their mean.
 
     Args:
-      shorten_factor: vectors in a group. Those after the last whole group are left out.
+      shorten_factor: vectors in a group. Vectors after the last full group are dropped.
       d_model, dropout, mode: for the sake of the signature, which all resampling layers share.
     Returns: a layer from floats [batch, length, d] to [batch, length / shorten_factor, d].
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.AveragePooling(2)(np.array([[[1.0], [3.0], [5.0], [7.0]]]))
+      Array([[[2.],
+              [6.]]], dtype=float32)
     Source: arXiv:2110.13711.
     """
     factor = whole_number("AveragePooling", "shorten_factor", shorten_factor)
@@ -49,9 +56,15 @@ def LinearPooling(
 
     Args:
       shorten_factor: vectors in a group; divides the length.
-      d_model: features of the vectors that go out.
+      d_model: features of the output vectors.
       dropout, mode: of a `Dropout` layer after it.
     Returns: a layer from floats [batch, length, d] to [batch, length / shorten_factor, d_model].
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.LinearPooling(2, d_model=8, mode="eval")
+      >>> _ = layer.init(np.ones((1, 6, 8)))
+      >>> layer(np.ones((1, 6, 8))).shape
+      (1, 3, 8)
     Source: arXiv:2110.13711.
     """
     factor = whole_number("LinearPooling", "shorten_factor", shorten_factor)
@@ -74,10 +87,16 @@ def LinearUpsampling(
     """A layer that maps each vector to several, by a trained matrix.
 
     Args:
-      shorten_factor: how many vectors become of one.
-      d_model: features of the vectors that go out.
+      shorten_factor: how many vectors each vector becomes.
+      d_model: features of the output vectors.
       dropout, mode: of a `Dropout` layer inside.
     Returns: a layer from floats [batch, length, d] to [batch, length * shorten_factor, d_model].
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.LinearUpsampling(2, d_model=8, mode="eval")
+      >>> _ = layer.init(np.ones((1, 3, 8)))
+      >>> layer(np.ones((1, 3, 8))).shape
+      (1, 6, 8)
     Source: arXiv:2110.13711.
     """
     factor = whole_number("LinearUpsampling", "shorten_factor", shorten_factor)
@@ -99,9 +118,16 @@ def NaiveUpsampling(
     """A layer that repeats each vector.
 
     Args:
-      shorten_factor: how often.
+      shorten_factor: the number of repetitions.
       d_model, dropout, mode: for the sake of the signature, which all resampling layers share.
     Returns: a layer from [batch, length, d] to [batch, length * shorten_factor, d].
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.NaiveUpsampling(2)(np.array([[[1.0], [3.0]]]))
+      Array([[[1.],
+              [1.],
+              [3.],
+              [3.]]], dtype=float32)
     Source: arXiv:2110.13711.
     """
     factor = whole_number("NaiveUpsampling", "shorten_factor", shorten_factor)
@@ -111,12 +137,19 @@ def NaiveUpsampling(
 def NoUpsampling(
     shorten_factor: int, d_model: int | None = None, dropout: float = 0.0, mode: str = "train"
 ) -> Layer:
-    """A layer that gives zeros of the length of upsampling: only what goes around it stays.
+    """A layer that returns zeros of the upsampled length, so that only the residual branch remains.
 
     Args:
       shorten_factor: the factor of lengths.
       d_model, dropout, mode: for the sake of the signature, which all resampling layers share.
     Returns: a layer from [batch, length, d] to zeros [batch, length * shorten_factor, d].
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.NoUpsampling(2)(np.array([[[1.0], [3.0]]]))
+      Array([[[0.],
+              [0.],
+              [0.],
+              [0.]]], dtype=float32)
     Source: arXiv:2110.13711.
     """
     factor = whole_number("NoUpsampling", "shorten_factor", shorten_factor)
@@ -135,7 +168,7 @@ def FeedForwardBlock(
     mode: str,
     activation: Callable[[], Layer],
 ) -> list[Layer]:
-    """The feed-forward part of a Transformer's block: wider, an activation, and back.
+    """The feed-forward part of a Transformer block: dense layers to and from a wider vector.
 
     Args:
       d_model: features of the vectors.
@@ -143,6 +176,18 @@ def FeedForwardBlock(
       dropout, dropout_shared_axes, mode: of a `Dropout` layer between.
       activation: makes the layer between.
     Returns: a list of layers, from floats [batch, length, d_model] to the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.Serial(tl.FeedForwardBlock(8, 32, 0.1, None, "eval", tl.Relu))
+      >>> print(layer)
+      Serial[
+        Dense_32
+        Serial[
+          Relu
+        ]
+        Dropout
+        Dense_8
+      ]
     """
     return [
         Dense(d_ff),
@@ -167,21 +212,32 @@ def AttentionResampling(
     total_pooling: int,
     resampling_fn: Resampling,
 ) -> list[Layer]:
-    """A block that shortens or prolongs a sequence: the new vectors attend to the old ones.
+    """A block that shortens or lengthens a sequence: the new vectors attend to the old ones.
 
     Args:
       shorten_factor: the factor between the lengths.
       d_model: features of the vectors.
-      is_upsampling: to the longer one. The second item of the stack, of that length, is added to
-        the new vectors, and stays on the stack.
+      is_upsampling: whether to lengthen. The second item of the stack, of the new length, is added
+        to the new vectors and remains on the stack.
       d_ff, ff_activation: of the feed-forward part.
       n_heads: of attention.
       dropout, dropout_shared_axes, mode: of attention and of `Dropout` layers.
-      context_bias_layer, location_bias_layer: what `rel_attention.get_rel_att_inputs` gives.
-      total_pooling: how many tokens of the model's input an old vector stands for.
-      resampling_fn: makes the layer that new vectors begin as, from (shorten_factor, d_model,
+      context_bias_layer, location_bias_layer: the layers from `rel_attention.get_rel_att_inputs`.
+      total_pooling: how many tokens of the model's input an old vector represents.
+      resampling_fn: makes the layer for the initial new vectors, from (shorten_factor, d_model,
         mode=mode): `AveragePooling`, `LinearPooling`, `LinearUpsampling`, ….
     Returns: a list of layers, of one input, or two for upsampling.
+    Example:
+      >>> from weft import layers as tl
+      >>> biases = tl.get_rel_att_inputs(8, 2)
+      >>> layer = tl.Serial(
+      ...     tl.AttentionResampling(
+      ...         2, 8, False, 32, 2, 0.1, None, "eval", tl.Relu, *biases, 1, tl.AveragePooling
+      ...     )
+      ... )
+      >>> _ = layer.init(np.ones((1, 6, 8)))
+      >>> layer(np.ones((1, 6, 8))).shape
+      (1, 3, 8)
     Source: arXiv:2110.13711.
     """
     checked_mode("AttentionResampling", mode)

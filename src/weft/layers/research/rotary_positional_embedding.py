@@ -1,4 +1,4 @@
-"""Rotary position embedding: positions as rotations of pairs of features."""
+"""Rotate and rotate: rotary position embedding, rotations of pairs of features."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
 from ..base import Fn, Layer
-from ..checked_options import checked_mode
+from ..option_checks import checked_mode
 from ..positional_encoding import frequencies
 
 __all__ = ["Rotate", "rotate"]
@@ -15,9 +15,9 @@ __all__ = ["Rotate", "rotate"]
 def rotate(x: Any, start: Any = 0) -> Any:
     """Each vector, rotated by its position.
 
-    Feature i of the first half and feature i of the second half are a plane, which is turned by
-    the angle p 10000^(-2i/d) at position p. The product of two rotated vectors depends on the
-    difference of their positions only.
+    Feature i of the first half and feature i of the second half span a plane, which is rotated by
+    the angle p 10000^(-2i/d) at position p. The dot product of two rotated vectors depends only on
+    the difference of their positions.
 
     Args:
       x: floats [..., length, d], d even.
@@ -50,6 +50,11 @@ def Rotate(mode: str = "train") -> Layer:
     Args:
       mode: in "predict" sequences come in pieces, and the state is the next position.
     Returns: a layer from floats [batch, length, d] to the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.Rotate()(np.array([[[1.0, 0.0], [1.0, 0.0]]]))
+      Array([[[1.       , 0.       ],
+              [0.5403023, 0.841471 ]]], dtype=float32)
     Source: arXiv:2104.09864.
     """
     if checked_mode("Rotate", mode) == "predict":

@@ -1,7 +1,4 @@
-"""Attention of a sequence over itself or over another one, head by head.
-
-Knows the base of such layers and attention in chunks.
-"""
+"""SelfAttention and EncDecAttention: attention to itself or to another sequence."""
 
 import functools
 import math
@@ -11,21 +8,21 @@ from ... import fastmath
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
-from .. import options
-from ..checked_options import checked_mode, checked_rate
+from .. import option_checks
+from ..option_checks import checked_mode, checked_rate
 from .chunked_attention import (
-    HIDDEN,
+    MASK_PENALTY,
     apply_broadcasted_dropout,
     attend,
     length_normalized,
     mask_self_attention,
     padded_positions,
 )
-from .heads import EfficientAttentionBase
+from .efficient_attention_base import EfficientAttentionBase
 
 
 def kernel(rng: Any, fan_in: int, depth: int, n_heads: int) -> Any:
-    """Weights [fan_in, depth] of one head: Glorot's uniform ones for all heads together."""
+    """Weights [fan_in, depth] of one head, Glorot uniform for all heads together."""
     limit = math.sqrt(6.0 / (fan_in + depth * n_heads))
     return fastmath.random.uniform(rng, (fan_in, depth), minval=-limit, maxval=limit)
 
@@ -33,8 +30,8 @@ def kernel(rng: Any, fan_in: int, depth: int, n_heads: int) -> Any:
 def projections(
     rng: Any, depths: dict[str, tuple[int, int]], n_heads: int, d_model: int, d_v: int
 ) -> tuple[Any, ...]:
-    """The weights of queries, keys and values of one head as far as `depths` names them, and those
-    of its output [d_v, d_model].
+    """The weights of one head for the queries, keys and values that `depths` names, and for its
+    output [d_v, d_model].
 
     Args:
       rng: random key.
@@ -49,7 +46,7 @@ def projections(
 
 
 def dropouts(layer: str, mode: Any, attention: Any, output: Any) -> tuple[float, float]:
-    """The rates of dropout of attention and of output, which are 0 but in training."""
+    """The dropout rates of attention and of output, which are 0 except in training."""
     checked_mode(layer, mode)
     attention = checked_rate(layer, attention, "attention_dropout")
     output = checked_rate(layer, output, "output_dropout")
@@ -57,7 +54,7 @@ def dropouts(layer: str, mode: Any, attention: Any, output: Any) -> tuple[float,
 
 
 def refuse_masked_prediction(layer: str, masked: bool, mode: str) -> None:
-    """Raises ValueError for a mask in decoding, which has no padding."""
+    """Raises ValueError for a mask in decoding, where there is no padding."""
     if masked and mode == "predict":
         raise noted(
             ValueError(
@@ -68,7 +65,7 @@ def refuse_masked_prediction(layer: str, masked: bool, mode: str) -> None:
 
 
 class SelfAttention(EfficientAttentionBase):
-    """Multi-head attention of a sequence over itself, in chunks or whole, in bounded memory.
+    """Multi-head self-attention, in chunks or over all positions, in bounded memory.
 
     Args:
       n_heads: number of heads.
@@ -84,14 +81,15 @@ class SelfAttention(EfficientAttentionBase):
       bias: whether queries, keys and values have a bias.
       mode: 'train', 'eval' or 'predict': the last goes on where the last call ended.
       predict_mem_len: how many positions 'predict' remembers; with chunks at least what one sees.
-      predict_drop_len: how many are forgotten at once; with chunks, as few whole ones as must be.
+      predict_drop_len: how many are forgotten at once; with chunks, as few whole chunks as
+        possible.
       attention_dropout: probability with which a weight of attention becomes zero in training.
-      output_dropout: probability with which a feature of a head's output does.
+      output_dropout: the probability that a feature of a head's output becomes zero.
       n_parallel_heads: see `EfficientAttentionBase`.
       use_python_loop: see there.
       use_reference_code: see there.
 
-    Raises: ValueError: options don't fit together.
+    Raises: ValueError: options do not fit together.
 
     Inputs [batch, length, depth] become outputs of that shape. Weights are (w_q, w_k, w_v, w_o) and
     with `bias` (b_q, b_k, b_v), each with a first axis of heads; `share_qk` leaves out w_k and b_k.
@@ -151,10 +149,10 @@ class SelfAttention(EfficientAttentionBase):
             use_python_loop=use_python_loop,
             use_reference_code=use_reference_code,
         )
-        self._d_qk = options.whole_number(name, "d_qk", d_qk)
-        self._d_v = options.whole_number(name, "d_v", d_v)
+        self._d_qk = option_checks.whole_number(name, "d_qk", d_qk)
+        self._d_v = option_checks.whole_number(name, "d_v", d_v)
         if chunk_len is not None:
-            options.whole_number(name, "chunk_len", chunk_len)
+            option_checks.whole_number(name, "chunk_len", chunk_len)
         elif n_chunks_before or n_chunks_after:
             raise noted(
                 ValueError(
@@ -258,21 +256,21 @@ class SelfAttention(EfficientAttentionBase):
         return jnp.matmul(out, w_o), state
 
     def _hide_unseen(self, dots: Any, q_info: Any, kv_info: Any) -> Any:
-        """Logits in decoding, of later positions and of chunks too far away hidden."""
+        """Logits in decoding, with later positions and chunks too far away hidden."""
         dots = mask_self_attention(
             dots, q_info, kv_info, causal=True, exclude_self=self._share_qk, masked=False
         )
         if self._chunk_len is None:
             return dots
         distance = (q_info - 1) // self._chunk_len - (kv_info - 1) // self._chunk_len
-        return jnp.where(distance > self._around["n_chunks_before"], dots - HIDDEN, dots)
+        return jnp.where(distance > self._around["n_chunks_before"], dots - MASK_PENALTY, dots)
 
     def _remembered(
         self, inputs: tuple[Any, ...], state: Any, update_state: bool
     ) -> tuple[tuple[Any, ...], Any, Any, Any]:
-        """In chunks, what is remembered and the call's own positions, so that each of these finds
-        what its chunk sees. It begins with a chunk, of which as few are forgotten as must be; the
-        state is always the one before the call."""
+        """With chunks: the memory and the call's own positions, so that each of these finds the
+        keys that its chunk sees. The memory begins with a whole chunk, and as few chunks as
+        possible are forgotten; the state is always the state before the call."""
         chunk_len = self._chunk_len
         if chunk_len is None:
             return super()._remembered(inputs, state, update_state)
@@ -286,8 +284,8 @@ class SelfAttention(EfficientAttentionBase):
         )
         too_many = jnp.maximum(end + n - mem_len, 0)
         forgotten = (too_many + chunk_len - 1) // chunk_len * chunk_len
-        kept = fastmath.dynamic_slice_in_dim(x, forgotten, mem_len, 1)
-        return (x,), (end + n - forgotten, (kept,)), heads, end
+        remembered = fastmath.dynamic_slice_in_dim(x, forgotten, mem_len, 1)
+        return (x,), (end + n - forgotten, (remembered,)), heads, end
 
     def backward(
         self,
@@ -300,7 +298,7 @@ class SelfAttention(EfficientAttentionBase):
         rng: Any = None,
         **kwargs: Any,
     ) -> tuple[Any, Any]:
-        """The gradients; what was remembered in chunks counts as it was before the call."""
+        """The gradients; with chunks, with the memory as it was before the call."""
         if self._incremental and self._chunk_len is not None:
             new_state = state
         return super().backward(inputs, output, grad, weights, state, new_state, rng, **kwargs)
@@ -322,12 +320,12 @@ class EncDecAttention(EfficientAttentionBase):
       use_python_loop: see there.
       use_reference_code: see there.
 
-    Inputs are the sequence that asks [batch, length, depth], the one that is attended to
-    [batch, other length, other depth], and the mask; the output has the shape of the first. Weights
-    are (w_q, w_k, w_v, w_o), each with a first axis of heads. The state is `()`, and in 'predict'
-    after the first call (keys, values), each [batch * n_heads, other length, d].
+    Inputs are the sequence of queries [batch, length, depth], the sequence attended to [batch,
+    other length, other depth], and the mask; the output has the shape of the first. Weights are
+    (w_q, w_k, w_v, w_o), each with a first axis of heads. The state is `()`, and in 'predict' after
+    the first call (keys, values), each [batch * n_heads, other length, d].
 
-    Raises: ShapeError (when called): in 'predict', the other sequence isn't the first call's.
+    Raises: ShapeError (when called): in 'predict', the other sequence is not the first call's.
 
     Example:
       >>> from weft import layers as tl
@@ -362,8 +360,8 @@ class EncDecAttention(EfficientAttentionBase):
             use_python_loop=use_python_loop,
             use_reference_code=use_reference_code,
         )
-        self._d_qk = options.whole_number(name, "d_qk", d_qk)
-        self._d_v = options.whole_number(name, "d_v", d_v)
+        self._d_qk = option_checks.whole_number(name, "d_qk", d_qk)
+        self._d_v = option_checks.whole_number(name, "d_v", d_v)
         self._masked, self._mode = masked, mode
 
     def create_weights_unbatched(self, input_signature: Any, rng: Any) -> Any:
@@ -427,26 +425,26 @@ class EncDecAttention(EfficientAttentionBase):
         rng: Any = None,
         **kwargs: Any,
     ) -> tuple[Any, Any]:
-        """The gradients, of keys and values too, which are computed again."""
+        """The gradients; keys and values are computed again."""
         return super().backward(inputs, output, grad, weights, (), (), rng, **kwargs)
 
     def _keys_and_values(self, kv_antecedent: Any) -> tuple[Any, Any]:
-        """Those of all heads of all examples, [batch * n_heads, length, d]."""
+        """The keys and values of all heads of all examples, each [batch * n_heads, length, d]."""
         _, w_k, w_v, _ = self.weights
         made = [jnp.matmul(kv_antecedent[:, None], w) for w in (w_k, w_v)]
         return tuple([jnp.reshape(x, (-1, *x.shape[2:])) for x in made])  # type: ignore[return-value]
 
     def _check_same(self, kv_antecedent: Any, keys: Any) -> None:
-        """Raises ShapeError if a sequence has another shape than that of the kept keys."""
-        kept = (keys.shape[0] // self._n_heads, keys.shape[1])
-        if tuple(kv_antecedent.shape[:2]) != kept:
+        """Raises ShapeError if a sequence has another shape than the kept keys."""
+        shape = (keys.shape[0] // self._n_heads, keys.shape[1])
+        if tuple(kv_antecedent.shape[:2]) != shape:
             raise ShapeError(
                 f"{self._name}: mode='predict' keeps the keys of the first call's sequence, "
-                f"[batch, length] = {list(kept)}; got {list(kv_antecedent.shape[:2])}\n"
+                f"[batch, length] = {list(shape)}; got {list(kv_antecedent.shape[:2])}\n"
                 "  fix: give the layer its first state before another sequence"
             )
 
 
 def _hidden_where_zero(dots: Any, q_info: Any, kv_info: Any) -> Any:
     """Logits that hide the keys whose info is 0, which `attend` makes 1."""
-    return jnp.where(kv_info > 1, dots, dots - HIDDEN)
+    return jnp.where(kv_info > 1, dots, dots - MASK_PENALTY)

@@ -1,7 +1,6 @@
-"""A computation of one head and one example, run over all of them in slices of bounded memory.
+"""A computation for one head and one example, run over all of them in slices of bounded memory.
 
-Forward and backward pass of a slice follow each other, so that nothing is kept of it but what it
-adds to. Knows nothing of attention.
+The forward and the backward pass of a slice follow each other, so only their sums are kept.
 """
 
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from ... import fastmath
 from ...fastmath import nested_map, nested_map_multiarg, numpy as jnp
 from ..attention_gradients import is_inexact
 
-One = Callable[[tuple[Any, ...], Any, Any], tuple[Any, Any]]
+HeadFunction = Callable[[tuple[Any, ...], Any, Any], tuple[Any, Any]]
 """(inputs, weights, state) of one head and one example to (output, new state)."""
 
 
@@ -37,9 +36,9 @@ class Slices(NamedTuple):
 
 
 def slices_of(n_examples: int, n_heads: int, n_parallel: int | None) -> Slices:
-    """Slices of at most `n_parallel` heads at once, of one example or of whole ones; None for all.
+    """Slices of at most `n_parallel` heads, in one example or in whole examples; None for all.
 
-    Raises: ValueError: the slices aren't all of one size.
+    Raises: ValueError: the slices would differ in size.
     """
     everything = n_examples * n_heads
     n_parallel = everything if n_parallel is None else min(n_parallel, everything)
@@ -53,7 +52,7 @@ def slices_of(n_examples: int, n_heads: int, n_parallel: int | None) -> Slices:
 
 
 class Results(NamedTuple):
-    """The results of a pass over all slices; empty tuples for what wasn't asked for."""
+    """The results of a pass over all slices; empty tuples for results not requested."""
 
     output: Any
     state: Any
@@ -62,7 +61,7 @@ class Results(NamedTuple):
 
 
 class SlicedPass:
-    """A computation of one head and one example, to be run over all.
+    """Runs the computation of one head of one example over all heads and examples.
 
     Args:
       one: the computation.
@@ -74,13 +73,13 @@ class SlicedPass:
       output_like: an array like the output: [examples, ...], the sum over heads, or
         [examples, heads, ...] with an input for each head.
       output_grad: the gradient with respect to the output, or None for no backward pass.
-      compute_output: whether the output is asked for.
+      compute_output: whether the output is requested.
       update_state: whether the new state is.
     """
 
     def __init__(
         self,
-        one: One,
+        one: HeadFunction,
         slices: Slices,
         inputs: tuple[Any, ...],
         are_per_head: tuple[bool, ...],
@@ -106,7 +105,7 @@ class SlicedPass:
         self.over_all = fastmath.vmap(over_heads, in_axes=(0, None, 0))
 
     def run(self, use_python_loop: bool) -> Results:
-        """The results. Inputs that aren't inexact have zeros as their gradient.
+        """Runs the slices. The gradients of inputs that are not inexact are zeros.
 
         Args:
           use_python_loop: whether each slice is written out in a compiled program.
@@ -131,7 +130,7 @@ class SlicedPass:
         return results
 
     def step(self, i: Any, so_far: Results) -> Results:
-        """The results with those of slice `i`."""
+        """The results after slice `i`."""
         slices, (b, h) = self.slices, self.slices.start(i)
         own = h if self.stacked else None
         out, new, inputs_grads, weights_grads = self._slice(b, h)
@@ -155,10 +154,10 @@ class SlicedPass:
         weights, state = _cut(self.weights, slices, None, h), _cut(self.state, slices, b, h)
 
         def run(floats: list[Any], weights: Any) -> Any:
-            given = list(xs)
+            arguments = list(xs)
             for place, x in zip(self.places, floats, strict=True):
-                given[place] = x
-            return self.over_all(tuple(given), weights, state)
+                arguments[place] = x
+            return self.over_all(tuple(arguments), weights, state)
 
         floats = [xs[i] for i in self.places]
         if self.output_grad is None:

@@ -17,10 +17,14 @@ from ..attention import (
     SplitIntoHeads,
 )
 from ..base import Fn, Layer
-from ..checked_options import divided
-from ..options import choice, flag
-from .modular_dense import FactoredDense, LocallyConvDense
-from .sparse_dense import LocallyConnectedDense, LowRankDense, MultiplicativeModularSparseDense
+from ..option_checks import choice, divided, flag
+from .sparse_dense import (
+    FactoredDense,
+    LocallyConnectedDense,
+    LocallyConvDense,
+    LowRankDense,
+    MultiplicativeModularSparseDense,
+)
 
 
 def _attention(
@@ -43,7 +47,7 @@ def _attention(
 
 
 def _modules(name: str, d_feature: int, n_heads: int, sparsity: int | None) -> tuple[int, int]:
-    """The number of modules, by default that of heads, and the features of each."""
+    """The number of modules, by default the number of heads, and the features of each."""
     option, count = ("n_heads", n_heads) if sparsity is None else ("sparsity", sparsity)
     return count, divided(name, "d_feature", d_feature, option, count)
 
@@ -58,7 +62,7 @@ def ModularCausalAttention(
     kernel_size: int = 1,
     mode: str = "train",
 ) -> Layer:
-    """`CausalAttention` with layers that have a small matrix for each module.
+    """`CausalAttention` with projections by a small matrix for each module of the features.
 
     Args:
       d_feature: features of a vector, in and out.
@@ -97,7 +101,7 @@ def ConvCausalAttention(
     kernel_size: int = 1,
     mode: str = "train",
 ) -> Layer:
-    """`CausalAttention` with layers that have one small matrix for all modules.
+    """`CausalAttention` with projections by one small matrix for all modules.
 
     Args:
       d_feature, n_heads, sparsity, dropout, max_inference_length, mode: as for
@@ -131,7 +135,7 @@ def LowRankCausalAttention(
     lowrank: int = 64,
     mode: str = "train",
 ) -> Layer:
-    """`CausalAttention` with layers of low rank.
+    """`CausalAttention` with projections of low rank.
 
     Args:
       d_feature, n_heads, dropout, max_inference_length, mode: as for `ModularCausalAttention`.
@@ -163,7 +167,7 @@ def MultiplicativeCausalAttention(
     max_inference_length: int = 2048,
     mode: str = "train",
 ) -> Layer:
-    """`CausalAttention` with one matrix for all modules and a gate of the input for each.
+    """`CausalAttention` with projections by one matrix for all modules and a gate for each.
 
     Args:
       d_feature, n_heads, sparsity, dropout, max_inference_length, mode: as for
@@ -246,14 +250,14 @@ def MultiplicativeConvCausalAttention(
 
     Args:
       d_feature, n_heads, sparsity, max_inference_length, mode: as for `ModularCausalAttention`.
-      length_kernel_size: over how many positions the convolutions go, up to the own one.
+      length_kernel_size: the number of positions that a convolution spans, up to the current one.
       dropout: rate at which weights of attention are set to zero, in mode "train".
-      force_no_dropout: whether that is 0, whatever dropout says.
+      force_no_dropout: whether dropout is 0 in any case.
       share_qk: whether keys are the queries.
       output_layer_type: what follows the heads: "none", nothing; "mult", a `FactoredDense` layer;
         "conv", a `LocallyConvDense` layer; "multconv", one after the other.
-      v_concat_type: what values are made of: "none", y; "original", y and the vectors, side by
-        side; "fixed", the same module by module.
+      v_concat_type: the input of the values: "none", y; "original", y and the vectors,
+        concatenated; "fixed", the same module by module.
       mode: "train", "eval", "predict" or "viz".
     Returns: a layer from floats [batch, length, d_feature] to the same shape.
     Raises: ValueError, TypeError: an option is out of its range.
@@ -305,7 +309,7 @@ def MultiplicativeConvCausalAttention(
 
 
 def _value_inputs(v_concat_type: str, modules: int) -> Callable[[Any, Any], tuple[Any, Any]]:
-    """A function of y and the vectors x, which gives y and what values are made of."""
+    """A function of y and the vectors x that returns y and the input of the values."""
 
     def inputs(y: Any, x: Any) -> tuple[Any, Any]:
         if v_concat_type == "none":

@@ -11,20 +11,28 @@ from ... import fastmath
 from ...fastmath import numpy as jnp
 from .. import combinators as cb
 from ..base import Layer
-from ..checked_options import checked_mode, checked_rate, divided
-from ..core import Dropout
-from ..densities import log_softmax, one_hot
+from ..dropout import Dropout
+from ..embedding import one_hot
 from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
-from ..options import flag, function, number, whole_number
+from ..option_checks import (
+    INITIALIZER_SIGNATURE,
+    checked_mode,
+    checked_rate,
+    divided,
+    flag,
+    function,
+    number,
+    whole_number,
+)
+from ..softmax import log_softmax
 
-_GLOROT, _SMALL = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
-_INITIALIZER = "of (shape, rng)"
+_KERNEL_INITIALIZER, _BIAS_INITIALIZER = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
 _FIRST_TIME: dict[str, tuple[()]] = {"running_second_time": ()}
 _SECOND_TIME = "running_second_time_yes"
 
 
 def chosen(log_probabilities: Any, temperature: float, rng: Any) -> Any:
-    """Indices along the last axis: the likeliest, or at a temperature, ones drawn by Gumbel noise.
+    """Indices along the last axis: the most likely ones, or drawn with Gumbel noise.
 
     Args:
       log_probabilities: floats [..., n].
@@ -47,14 +55,14 @@ def straight_through(code: Any, probabilities: Any) -> Any:
 class RememberInReverse(Layer):
     """Keeps its input as state, for a reversible network's backward pass, and returns it.
 
-    In the backward pass (the state's mark says so, see `ReversibleHalfResidual`), it returns what
-    it kept in the forward pass, whatever its input is.
+    In the backward pass (see `ReversibleHalfResidual`, which sets a mark in the state), it returns
+    the input of the forward pass, whatever its own input is.
 
     Args:
       output: whether there is an output.
-      mode: in others than "train" nothing is kept, and the state stays as it is.
+      mode: except in "train" nothing is kept, and the state does not change.
     Inputs: integers of any shape.
-    Outputs: the same, or none. The state is (those of the last call, a mark).
+    Outputs: the same, or none. The state is (input of the last call, a mark).
     """
 
     _needs_key = False
@@ -65,7 +73,7 @@ class RememberInReverse(Layer):
         super().__init__(n_out=1 if output else 0, name="RememberInReverse")
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """No weights; zeros for what is kept."""
+        """No weights; the state is zeros."""
         self.state = (jnp.zeros(input_signature.shape, jnp.int32), _FIRST_TIME)
 
     def forward(self, x: Any) -> Any:
@@ -78,14 +86,14 @@ class RememberInReverse(Layer):
 
 
 class RecallQuantMaskInReverse(Layer):
-    """Puts below its input what a `RememberInReverse` layer kept: 1 -> 2.
+    """Adds below its input the value that a `RememberInReverse` layer kept: 1 -> 2.
 
     Args:
       remember_layer: that layer; before a call of this one, it has the state of the call.
       elements: how many numbers are kept for each example.
     Inputs: [batch, ...].
     Outputs: the same, and int32 [batch, elements]: -1, or in the backward pass of a reversible
-      network what was kept in the forward pass.
+      network the values kept in the forward pass.
     """
 
     _needs_key = False
@@ -116,8 +124,7 @@ class SparseFFController(Layer):
       mode: "train", "eval", "predict" or "viz".
       kernel_initializer, bias_initializer: functions of (shape, rng).
       use_bfloat16: the weights are bfloat16.
-      multiply_by_controller_output: whether there are probabilities in all modes; else they are in
-        "train" alone.
+      multiply_by_controller_output: whether all modes return probabilities; else only "train" does.
     Inputs: floats [rows, d]; int32 [rows, n_blocks], where -1 stands for nothing to repeat.
     Outputs: int32 [rows, n_blocks], and floats [rows, n_blocks, n_units].
     """
@@ -172,7 +179,7 @@ class SparseFFController(Layer):
 
 
 class SparseFFMain(Layer):
-    """The two matrices of a feed-forward block, of whose units those that are chosen are used.
+    """The two matrices of a feed-forward block, of which only the chosen units are used.
 
     Args:
       n_blocks, n_units, mode, kernel_initializer, bias_initializer, multiply_by_controller_output:
@@ -235,7 +242,7 @@ class SparseFFMain(Layer):
         return quant, self._of_all_units(quant, mask, x)
 
     def _of_all_units(self, quant: Any, mask: Any, x: Any) -> Any:
-        """The output, with units that aren't chosen set to zero."""
+        """The output, with the other units set to zero."""
         w1, w2, b2 = self.weights
         depth, n_blocks, n_units = w1.shape
         code = one_hot(quant, n_units, dtype=x.dtype)
@@ -252,10 +259,10 @@ class SparseFFMain(Layer):
         return jnp.matmul(flat, jnp.reshape(w2, (-1, depth))) + b2
 
     def _of_chosen_units(self, quant: Any, mask: Any, x: Any) -> Any:
-        """The output of the weights of chosen units alone.
+        """The output, from the weights of the chosen units only.
 
-        They are copied for each row: one row takes 0.3 to 0.7 of the time that all weights take
-        (benchmarks/long_sequences.py), four rows take as long or longer.
+        They are copied for each row, which is faster than using all weights for one row, and not
+        for four or more (benchmarks/long_sequences.py).
         """
         w1, w2, b2 = self.weights
         depth, n_blocks, n_units = w1.shape
@@ -282,8 +289,8 @@ def SparseFF(
     use_bfloat16: bool = False,
     big_weights_in_bfloat16: bool = False,
     mode: str = "train",
-    kernel_initializer: Callable[..., Any] = _GLOROT,
-    bias_initializer: Callable[..., Any] = _SMALL,
+    kernel_initializer: Callable[..., Any] = _KERNEL_INITIALIZER,
+    bias_initializer: Callable[..., Any] = _BIAS_INITIALIZER,
     dropout_rate: float = 0.0,
     dropout_shared_axes: Sequence[int] | None = None,
     ff_chunk_size: int = 0,
@@ -292,11 +299,11 @@ def SparseFF(
 ) -> Layer:
     """A feed-forward block that uses one unit in each block of its units, chosen for each vector.
 
-    A controller of low rank gives each unit a probability within its block. In mode "eval" the
-    likeliest unit of each block is used; so in "predict", where a call with one vector doesn't even
-    read the weights of other units. In mode "train" a call uses either units that are drawn, where
+    A controller of low rank gives each unit a probability within its block. Modes "eval" and
+    "predict" use the most likely unit of each block; in "predict", a call with one vector does not
+    read the weights of other units. In mode "train" a call uses either randomly drawn units, where
     the derivative passes through to the probabilities, or all units, times their probabilities. In
-    a reversible network the backward pass repeats what was drawn.
+    a reversible network the backward pass repeats the same draws.
 
     Args:
       d_ff: the number of units.
@@ -310,7 +317,7 @@ def SparseFF(
       kernel_initializer, bias_initializer: functions of (shape, rng).
       dropout_rate, dropout_shared_axes: of a `Dropout` layer at the end; all vectors of a batch are
         its first axis.
-      ff_chunk_size: if positive, so many vectors are computed at a time; see `Chunk`.
+      ff_chunk_size: if positive, the number of vectors computed at a time; see `Chunk`.
       multiply_by_controller_output: whether units are multiplied by their probabilities.
       kernel_scaling: the second matrix begins √n_elements_in_block times as large.
     Returns: a layer from floats [..., d] to the same shape.
@@ -333,8 +340,8 @@ def SparseFF(
     whole_number(name, "ff_chunk_size", ff_chunk_size, least=0)
     shape = (n_blocks, n_elements_in_block)
     initializers = (
-        function(name, "kernel_initializer", kernel_initializer, _INITIALIZER),
-        function(name, "bias_initializer", bias_initializer, _INITIALIZER),
+        function(name, "kernel_initializer", kernel_initializer, INITIALIZER_SIGNATURE),
+        function(name, "bias_initializer", bias_initializer, INITIALIZER_SIGNATURE),
     )
     use_bfloat16 = flag(name, "use_bfloat16", use_bfloat16)
     big = flag(name, "big_weights_in_bfloat16", big_weights_in_bfloat16)
@@ -353,7 +360,8 @@ def SparseFF(
         Dropout(rate=dropout_rate, shared_axes=dropout_shared_axes, mode=mode),
         cb.Select([1, 0]),
     )
-    # It gives all layers inside their states before they run: the first looks at the last one's.
+    # It sets the states of all layers inside before they run, because the first reads the last
+    # one's.
     return cb.BatchLeadingAxes(
         cb.Serial(
             RecallQuantMaskInReverse(remember_layer=remember, elements=n_blocks),

@@ -4,7 +4,6 @@ that use few of their units.
 
 from .expert_feed_forward import BlockSparseFF, SwitchSparseFF
 from .favor import CausalFavor, CausalFavorAttention, Favor, FavorAttention
-from .modular_dense import FactoredDense, LocallyConvDense, MergeLastTwoAxes, SplitLastAxis
 from .permutations import ReversibleRandomPermute, ReversibleReshapePermute
 from .sparse_attention import (
     ConvCausalAttention,
@@ -16,11 +15,15 @@ from .sparse_attention import (
 )
 from .sparse_dense import (
     EinsumDense,
+    FactoredDense,
     LocallyConnectedDense,
+    LocallyConvDense,
     LowRankDense,
+    MergeLastTwoAxes,
     MultiplicativeModularSparseDense,
     RandomLayer,
     SparseDenseWithOptions,
+    SplitLastAxis,
 )
 from .sparse_feed_forward import SparseFF
 

@@ -1,15 +1,11 @@
-"""The blocks of Reformers: of decoders, of encoders, and of decoders that attend to an encoder.
-
-Each block has two streams of vectors. Attention to one is added to the other, then they swap, and
-the feed-forward half does the same: both can be subtracted again in the backward pass.
-"""
+"""The blocks of Reformers: DecoderBlock, EncoderBlock and EncoderDecoderBlock."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import layers as tl
 from ...layers.base import Layer
-from ...layers.checked_options import checked_mode, checked_rate, divided
+from ...layers.option_checks import checked_mode, checked_rate, divided
 from ..research.configurable_transformer import ApplyAttentionLayer, FeedForwardWithOptions
 
 __all__ = ["DecoderBlock", "EncoderBlock", "EncoderDecoderBlock"]

@@ -1,4 +1,8 @@
-"""Language models of reversible blocks, which keep no activations of their layers: Reformers."""
+"""ReformerLM and ReformerShortenLM: language models of reversible blocks.
+
+Reversible blocks store no activations. `ReformerShortenLM` pools every `shorten_factor` tokens into
+one vector, so its blocks see a shorter sequence.
+"""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -8,10 +12,10 @@ from typing import Any
 from ... import layers as tl
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
-from ...layers import options
+from ...layers import option_checks
 from ...layers.activation_fns import FastGelu
 from ...layers.base import Layer
-from ...layers.checked_options import checked_rate, divided
+from ...layers.option_checks import checked_rate, divided
 from ...user_lines import noted
 from ..research.configurable_transformer import PositionalEncoder
 from .blocks import DecoderBlock
@@ -89,7 +93,7 @@ def ReformerLM(
       `models.ReformerLM`.
     """
     name = "ReformerLM"
-    options.choice(name, "mode", mode, ("train", "eval", "predict"))
+    option_checks.choice(name, "mode", mode, ("train", "eval", "predict"))
     _checked_sizes(name, dropout, vocab_size=vocab_size, d_model=d_model, d_ff=d_ff)
     kinds = _in_turn(name, attention_type, n_layers)
     if mode == "predict":
@@ -188,7 +192,7 @@ def ReformerShortenLM(
                 "  fix: mode='eval' on what there is of the sequence; ReformerLM decodes"
             )
         )
-    options.choice(name, "mode", mode, ("train", "eval"))
+    option_checks.choice(name, "mode", mode, ("train", "eval"))
     _checked_sizes(name, dropout, vocab_size=vocab_size, d_model=d_model, d_ff=d_ff)
     _checked_sizes(name, dropout, shorten_factor=shorten_factor, d_embedding=d_embedding)
     kinds = _in_turn(name, attention_type, n_layers)
@@ -218,7 +222,7 @@ def _checked_sizes(name: str, dropout: float, **sizes: int) -> None:
     """Raises TypeError or ValueError for a size that is none, and for a wrong rate of dropout."""
     checked_rate(name, dropout)
     for option, size in sizes.items():
-        options.whole_number(name, option, size)
+        option_checks.whole_number(name, option, size)
 
 
 def _embedded(
@@ -235,7 +239,7 @@ def _embedded(
 
 def _in_turn(name: str, attention_type: Any, n_layers: int) -> list[Callable[..., Layer]]:
     """The kind of attention of each block."""
-    options.whole_number(name, "n_layers", n_layers)
+    option_checks.whole_number(name, "n_layers", n_layers)
     if not isinstance(attention_type, tuple | list):
         return [attention_type] * n_layers
     if not attention_type:
@@ -266,7 +270,7 @@ def _bins_of_time(attention_type: Callable[..., Layer], mode: str, *rest: Any) -
 
 def _remembering(attention_type: Callable[..., Layer], max_len: int) -> Callable[..., Layer]:
     """Attention that remembers `max_len` positions in decoding, unless its options say how many."""
-    options.function("ReformerLM", "attention_type", attention_type, "that makes a layer")
+    option_checks.function("ReformerLM", "attention_type", attention_type, "that makes a layer")
     taken = inspect.signature(attention_type).parameters
     unsaid = ("predict_mem_len", "predict_drop_len", "chunk_len")
     if any(option not in taken or taken[option].default is not None for option in unsaid):
@@ -280,7 +284,7 @@ def _shortened(
     layer: Layer, factor: int, d_embedding: int, d_model: int, dropout: float, mode: str
 ) -> list[Layer]:
     """Layers from vectors of tokens to such, between which a reversible layer has one vector for
-    `factor` of them. What comes out at a token depends on no later one."""
+    `factor` of them. The output at a token depends on no later token."""
 
     def shorten(x: Any) -> Any:
         batch, length, depth = x.shape

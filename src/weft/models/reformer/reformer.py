@@ -1,13 +1,13 @@
-"""The Reformer: an encoder and a decoder of reversible blocks; and its relatives, by name."""
+"""Reformer: an encoder and a decoder of reversible blocks."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import layers as tl
-from ...layers import options
+from ...layers import option_checks
 from ...layers.activation_fns import Relu
 from ...layers.base import Layer
-from ...layers.checked_options import checked_rate
+from ...layers.option_checks import checked_rate
 from ..research.configurable_transformer import EmbeddingAndPositionalEncodings
 from .blocks import DecoderBlock, EncoderBlock, EncoderDecoderBlock
 from .language_models import ReformerLM, ReformerShortenLM
@@ -77,11 +77,11 @@ def Reformer(
       `models.Reformer`.
     """
     name = "Reformer"
-    options.choice(name, "mode", mode, ("train", "eval", "predict"))
+    option_checks.choice(name, "mode", mode, ("train", "eval", "predict"))
     rate = checked_rate(name, dropout)
-    options.whole_number(name, "input_vocab_size", input_vocab_size)
-    n_encoder_layers = options.whole_number(name, "n_encoder_layers", n_encoder_layers)
-    n_decoder_layers = options.whole_number(name, "n_decoder_layers", n_decoder_layers)
+    option_checks.whole_number(name, "input_vocab_size", input_vocab_size)
+    n_encoder_layers = option_checks.whole_number(name, "n_encoder_layers", n_encoder_layers)
+    n_decoder_layers = option_checks.whole_number(name, "n_decoder_layers", n_decoder_layers)
     sources, targets, output_vocab_size = EmbeddingAndPositionalEncodings(
         input_vocab_size, d_model, mode, rate, [-2], max_len, output_vocab_size,
         pos_type, pos_axial_shape, pos_d_axial_embs,

@@ -1,11 +1,13 @@
-"""Parts of Transformers with options: attention of any kind, feed-forward halves, positions."""
+"""Parts of Transformers with options: ApplyAttentionLayer, FeedForwardWithOptions,
+PositionalEncoder and EmbeddingAndPositionalEncodings.
+"""
 
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import layers as tl
-from ...layers import options
+from ...layers import option_checks
 from ...layers.base import Layer
 from ...user_lines import noted
 
@@ -68,9 +70,11 @@ def FeedForwardWithOptions(
     Source: Trax's module `models.research.configurable_transformer`.
     """
     name = "FeedForwardWithOptions"
-    kind = options.choice(name, "ff_sparsity_type", ff_sparsity_type, ("1inN", "Block", "Switch"))
-    options.function(name, "ff_activation", ff_activation, "that makes a layer")
-    chunk_size = options.whole_number(name, "ff_chunk_size", ff_chunk_size, least=0)
+    kind = option_checks.choice(
+        name, "ff_sparsity_type", ff_sparsity_type, ("1inN", "Block", "Switch")
+    )
+    option_checks.function(name, "ff_activation", ff_activation, "that makes a layer")
+    chunk_size = option_checks.whole_number(name, "ff_chunk_size", ff_chunk_size, least=0)
     layers: list[Layer] = [tl.LayerNorm(center=center_layernorm)]
     if ff_sparsity and kind == "1inN":
         hidden = tl.SparseFF(
@@ -85,7 +89,7 @@ def FeedForwardWithOptions(
         layers += [hidden]
     else:
         if ff_sparsity:
-            n_experts = options.whole_number(name, "ff_sparsity", ff_sparsity)
+            n_experts = option_checks.whole_number(name, "ff_sparsity", ff_sparsity)
             experts = tl.BlockSparseFF if kind == "Block" else tl.SwitchSparseFF
             hidden = experts(d_ff, n_experts, mode=mode)
         else:
@@ -106,30 +110,32 @@ def FeedForwardWithOptions(
 
 def _options_of_units(name: str, ff_sparsity: Any, d_ff: int) -> dict[str, Any]:
     """The options of `SparseFF` that ff_sparsity stands for."""
-    given = ff_sparsity
+    settings = ff_sparsity
     try:
-        if isinstance(given, str):
-            given = [float(x) if "." in x else int(x) for x in given.split()]
+        if isinstance(settings, str):
+            settings = [float(x) if "." in x else int(x) for x in settings.split()]
     except ValueError:
-        given = ()
-    if isinstance(given, list | tuple):
-        if len(given) not in (2, 4):
-            wanted = "a number or 2 or 4 of them, as (64, 32) or '64 32 0.1 0.3'"
-            raise options.wrong_value(name, "ff_sparsity", wanted, ff_sparsity)
+        settings = ()
+    if isinstance(settings, list | tuple):
+        if len(settings) not in (2, 4):
+            expected = "a number or 2 or 4 of them, as (64, 32) or '64 32 0.1 0.3'"
+            raise option_checks.wrong_value(name, "ff_sparsity", expected, ff_sparsity)
         names = ("n_elements_in_block", "d_lowrank", "temperature", "quant_prob")
-        return dict(zip(names, given, strict=False))
-    n_units = options.whole_number(name, "ff_sparsity", given)
+        return dict(zip(names, settings, strict=False))
+    n_units = option_checks.whole_number(name, "ff_sparsity", settings)
     return {"n_elements_in_block": n_units, "d_lowrank": max(d_ff // n_units, 1)}
 
 
 def _beside_recurrence(
     name: str, layers: list[Layer], ff_use_sru: int | Sequence[int], d_model: int, mode: str
 ) -> Layer:
-    """Layers, to whose output that of some recurrent ones is added."""
+    """Layers, with the output of recurrent layers added to theirs."""
     pair = ff_use_sru if isinstance(ff_use_sru, tuple | list) else (ff_use_sru, SRU_UNITS)
     if len(pair) != 2:
-        raise options.wrong_value(name, "ff_use_sru", "a number or (number, units)", ff_use_sru)
-    count, units = options.lengths(name, "ff_use_sru", tuple(pair))
+        raise option_checks.wrong_value(
+            name, "ff_use_sru", "a number or (number, units)", ff_use_sru
+        )
+    count, units = option_checks.lengths(name, "ff_use_sru", tuple(pair))
     recurrent = [tl.SRU(units, mode=mode) for _ in range(count)]
     main = [tl.LayerNorm(), tl.Dense(units), *recurrent, tl.Dense(d_model)]
     return tl.Residual(*main, shortcut=tl.Serial(*layers))
@@ -172,8 +178,10 @@ def ApplyAttentionLayer(
     Source: Trax's module `models.research.configurable_transformer`.
     """
     name = "ApplyAttentionLayer"
-    options.function(name, "attention_type", attention_type, "that makes a layer of attention")
-    size = options.whole_number(name, "attention_chunk_size", attention_chunk_size, least=0)
+    option_checks.function(
+        name, "attention_type", attention_type, "that makes a layer of attention"
+    )
+    size = option_checks.whole_number(name, "attention_chunk_size", attention_chunk_size, least=0)
     if "d_qk" in inspect.signature(attention_type).parameters:
         layer = attention_type(
             n_heads=n_heads,
@@ -235,7 +243,7 @@ def PositionalEncoder(
     Source: Trax's module `models.research.configurable_transformer`.
     """
     name = "PositionalEncoder"
-    options.choice(name, "pos_type", pos_type, (None, "axial", *POSITIONS))
+    option_checks.choice(name, "pos_type", pos_type, (None, "axial", *POSITIONS))
     rate = 0.0 if dropout is None else dropout
     if pos_type is None:
         return tl.PositionalEncoding(
@@ -248,8 +256,8 @@ def PositionalEncoder(
         )
     if pos_type != "axial":
         return POSITIONS[pos_type](mode)
-    shape = options.lengths(name, "pos_axial_shape", pos_axial_shape)
-    features = options.lengths(name, "pos_d_axial_embs", pos_d_axial_embs)
+    shape = option_checks.lengths(name, "pos_axial_shape", pos_axial_shape)
+    features = option_checks.lengths(name, "pos_d_axial_embs", pos_d_axial_embs)
     return tl.AxialPositionalEncoding(shape, features, dropout=rate, mode=mode)
 
 

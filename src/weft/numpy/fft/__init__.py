@@ -6,7 +6,7 @@ __all__, __getattr__, __dir__ = exports(
     __name__,
     {
         "frequencies": "fftfreq fftshift ifftshift rfftfreq",
-        "real_signals": "hfft ihfft irfft irfft2 irfftn rfft rfft2 rfftn",
+        "real_transforms": "hfft ihfft irfft irfft2 irfftn rfft rfft2 rfftn",
         "transforms": "fft fft2 fftn ifft ifft2 ifftn",
     },
 )

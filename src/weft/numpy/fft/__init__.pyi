@@ -5,7 +5,7 @@ from .frequencies import (
     ifftshift as ifftshift,
     rfftfreq as rfftfreq,
 )
-from .real_signals import (
+from .real_transforms import (
     hfft as hfft,
     ihfft as ihfft,
     irfft as irfft,

@@ -1,4 +1,5 @@
-"""The frequencies of the elements of transforms, and frequency 0 moved to the middle."""
+"""Frequencies of Fourier transforms, fftfreq and rfftfreq; fftshift and ifftshift move frequency 0
+to the middle and back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,42 +16,42 @@ from ..axes import axes_of, one_axis
 from ..creation import from_numpy, on_device, wanted_dtype
 from ..plans import planned
 from ..promotion import cast, value
-from ..repeating import roll
+from ..rearranging import roll
 from .lengths import checked_length
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
 
-def _frequencies(name: str, ks: Any, n: int, d: Any, device: Any, dtype: Any) -> Array:
-    found = wanted_dtype(name, dtype)
-    if found is None:
-        found = dtypes.default_float()
+def _frequencies(name: str, cycles: Any, n: int, d: Any, device: Any, dtype: Any) -> Array:
+    out_dtype = wanted_dtype(name, dtype)
+    if out_dtype is None:
+        out_dtype = dtypes.default_float()
         if isinstance(d, Value) and dtypes.is_inexact(d.aval.dtype) and not d.aval.weak_type:
-            found = d.aval.dtype
-    if not dtypes.is_inexact(found):
-        raise ShapeError(f"{name}: dtype must be a floating-point one; got {found.name}")
+            out_dtype = d.aval.dtype
+    if not dtypes.is_inexact(out_dtype):
+        raise ShapeError(f"{name}: dtype must be a floating-point dtype; got {out_dtype.name}")
     if not isinstance(d, (int, float, np.floating, np.integer)):
         spacing = value(name, d, "d")
         if spacing.ndim:
             raise ShapeError(f"{name}: d must be a number; got {spacing.aval}")
-        whole = cast(spacing, found) * n
-        return on_device(from_numpy(ks.astype(found)) / whole, device)
+        duration = cast(spacing, out_dtype) * n
+        return on_device(from_numpy(cycles.astype(out_dtype)) / duration, device)
     if d == 0:
         raise ValueError(f"{name}: d, the time between samples, must not be 0")
-    return on_device(from_numpy((ks / (n * d)).astype(found)), device)
+    return on_device(from_numpy((cycles / (n * d)).astype(out_dtype)), device)
 
 
 @located
 def fftfreq(
     n: int, d: ArrayLike = 1.0, device: Any = None, *, dtype: DTypeLike | None = None
 ) -> Array:
-    """The frequencies of the elements of `fft`: from 0 up, then the negative ones, up to -1.
+    """The sample frequencies of `fft`: from 0 up, then the negative frequencies.
 
     Args:
       n: the length of the signal.
       d: the time between samples; it may be traced.
-      device: where to put the result.
-      dtype: of the result; the default float, or that of an array `d`.
+      device: the device of the result.
+      dtype: dtype of the result; by default the dtype of an array `d`, or the default float.
     Returns: array [n].
     Raises: ValueError: n is below 1, or d is 0.
     Example:
@@ -67,7 +68,7 @@ def fftfreq(
 def rfftfreq(
     n: int, d: ArrayLike = 1.0, device: Any = None, *, dtype: DTypeLike | None = None
 ) -> Array:
-    """The frequencies of the elements of `rfft`: from 0 to that of half the samples.
+    """The sample frequencies of `rfft`: from 0 to half the sampling rate.
 
     Args:
       n: the length of the signal.
@@ -86,9 +87,9 @@ def rfftfreq(
 
 def _shifted(x: Any, axes: Any, back: bool) -> Any:
     name = "ifftshift" if back else "fftshift"
-    chosen = range(x.ndim) if axes is None else axes_of(axes)
-    places = [one_axis(name, a, x, "axes") for a in chosen]
-    for axis in places:
+    shifted_axes = range(x.ndim) if axes is None else axes_of(axes)
+    positions = [one_axis(name, a, x, "axes") for a in shifted_axes]
+    for axis in positions:
         n = x.shape[axis]
         x = roll(x, -(n // 2) if back else n // 2, axis)
     return x
@@ -99,11 +100,11 @@ _planned_shift = planned("fftshift", _shifted, "x")
 
 @located
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """The array with zero frequency in the middle of the axes: the halves are swapped.
+    """Moves frequency 0 to the middle of the axes, by swapping their halves.
 
     Args:
       x: array; element 0 is frequency 0.
-      axes: an axis or several; all of them by default.
+      axes: one axis or several; by default all of them.
     Returns: array of the same shape; element n // 2 is frequency 0.
     Raises: AxisError: an axis is out of range.
     Example:
@@ -116,11 +117,11 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
 
 @located
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """The inverse of `fftshift`; for odd lengths they differ.
+    """The inverse of `fftshift`; the two differ for odd lengths.
 
     Args:
       x: array; element n // 2 is frequency 0.
-      axes: an axis or several; all of them by default.
+      axes: one axis or several; by default all of them.
     Returns: array of the same shape; element 0 is frequency 0.
     Raises: AxisError: an axis is out of range.
     Example:

@@ -1,7 +1,4 @@
-"""Axes, lengths and norms of Fourier transforms as users give them; signals cut and padded to them.
-
-Knows shapes; transforms nothing.
-"""
+"""Axes, lengths and norms of Fourier transforms, and signals cut or padded to those lengths."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -19,8 +16,8 @@ NORMS = ("backward", "ortho", "forward")
 
 
 def scale_of(name: str, norm: Any, count: int, inverse: bool) -> float:
-    """The factor of a norm, for a transform of so many elements that is 1 / count of the inverse
-    already."""
+    """The factor of a norm for a transform of `count` elements; the inverse transform already has
+    the factor 1 / count."""
     if norm is None or norm == "backward":
         return 1.0
     if norm == "ortho":
@@ -42,12 +39,12 @@ def checked_length(name: str, argument: str, n: Any) -> int:
 
 
 def fitted(x: Any, axis: int, n: int) -> Any:
-    """A value with an axis cut to a length, or padded with zeros at its end."""
-    have = x.shape[axis]
-    if have == n:
+    """A value with an axis truncated to a length, or padded with zeros at its end."""
+    length = x.shape[axis]
+    if length == n:
         return x
-    if have < n:
-        padding = tuple([(0, n - have if i == axis else 0, 0) for i in range(x.ndim)])
+    if length < n:
+        padding = tuple([(0, n - length if i == axis else 0, 0) for i in range(x.ndim)])
         return slicing.pad(x, literal(0, x.aval.dtype), padding=padding)
     limit = tuple([n if i == axis else m for i, m in enumerate(x.shape)])
     return slicing.slice_(x, start=(0,) * x.ndim, limit=limit, strides=(1,) * x.ndim)
@@ -66,8 +63,8 @@ def listed(name: str, argument: str, items: Any) -> tuple[Any, ...]:
 def checked_axes(
     name: str, x: Value, axes: Sequence[Any] | None, s: Sequence[Any] | None
 ) -> tuple[int, ...]:
-    """The axes to transform, from the front: all of them, or as many of the last as lengths are
-    given, if none are named.
+    """The axes to transform, counted from the front; by default all of them, or the last ones if
+    lengths are given.
 
     Raises: ShapeError: more lengths than axes. AxisError: an axis out of range.
     """
@@ -77,35 +74,35 @@ def checked_axes(
         count = x.ndim if s is None else len(s)
         return tuple(range(x.ndim - count, x.ndim))
     if s is not None and len(s) != len(axes):
-        raise ShapeError(f"{name}: s and axes must be equally many; got s {s} and axes {axes}")
+        raise ShapeError(f"{name}: needs as many lengths as axes; got s {s} and axes {axes}")
     return tuple([one_axis(name, a, x, "axes") for a in axes])
 
 
 def signal_lengths(
-    name: str, x: Value, axes: Sequence[int], s: Sequence[Any] | None, half: bool, argument: str
+    name: str, x: Value, axes: Sequence[int], s: Sequence[Any] | None, is_half: bool, argument: str
 ) -> tuple[int, ...]:
     """The lengths of the signal along each axis.
 
     Args:
-      s: as given; -1 is that of the array, but where `argument` is "n".
-      half: `x` has half of a spectrum along the last axis.
+      s: the lengths that the user gives; -1 is the length of the axis, unless `argument` is "n".
+      is_half: `x` has half of a spectrum along the last axis.
     """
-    found = []
+    lengths = []
     for i, axis in enumerate(axes):
         n = None if s is None else s[i]
         if n is None or (argument == "s" and n.__class__ is int and n == -1):
             n = x.shape[axis]
-            if half and i == len(axes) - 1:
+            if is_half and i == len(axes) - 1:
                 n = 2 * (n - 1)
             if n < 1:
                 raise ShapeError(
                     f"{name}: axis {axis} of {x.aval} is too short to be transformed\n"
                     f"  fix: give {argument}, the length of the signal"
                 )
-            found.append(n)
+            lengths.append(n)
         else:
-            found.append(checked_length(name, argument, n))
-    return tuple(found)
+            lengths.append(checked_length(name, argument, n))
+    return tuple(lengths)
 
 
 def transform(
@@ -117,30 +114,30 @@ def transform(
     norm: Any,
     argument: str = "s",
 ) -> Any:
-    """A transform of some axes of a value."""
-    places = checked_axes(name, x, axes, s)
-    half = kind is FftType.IRFFT
+    """A transform of axes of a value."""
+    positions = checked_axes(name, x, axes, s)
+    is_inverse_real = kind is FftType.IRFFT
     x = transformable(name, x, kind)
-    lengths = signal_lengths(name, x, places, s, half, argument)
-    scale = scale_of(name, norm, math.prod(lengths), half or kind is FftType.IFFT)
-    if not places:
-        if half or kind is FftType.RFFT:
+    lengths = signal_lengths(name, x, positions, s, is_inverse_real, argument)
+    scale = scale_of(name, norm, math.prod(lengths), is_inverse_real or kind is FftType.IFFT)
+    if not positions:
+        if is_inverse_real or kind is FftType.RFFT:
             raise ShapeError(f"{name}: expected at least one axis; got {x.aval} and axes {axes}")
         return x
-    if len(set(places)) < len(places):
-        x = _in_turn(kind, x, places, lengths)
+    if len(set(positions)) < len(positions):
+        x = _one_by_one(kind, x, positions, lengths)
     else:
-        x = _together(kind, x, places, lengths)
+        x = _together(kind, x, positions, lengths)
     if scale == 1.0:
         return x
     return arithmetic.mul(x, literal(scale, x.aval.dtype))
 
 
 def _together(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
-    """A transform of different axes, which are made the last ones."""
+    """A transform of distinct axes, which are moved to the end."""
     for axis, n in zip(axes, lengths, strict=True):
-        half = kind is FftType.IRFFT and axis == axes[-1]
-        x = fitted(x, axis, n // 2 + 1 if half else n)
+        is_half = kind is FftType.IRFFT and axis == axes[-1]
+        x = fitted(x, axis, n // 2 + 1 if is_half else n)
     last = tuple(range(x.ndim - len(axes), x.ndim))
     if axes == last:
         return transformed(x, kind, lengths)
@@ -149,16 +146,16 @@ def _together(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, 
     return transpose(x, permutation=tuple([order.index(i) for i in range(x.ndim)]))
 
 
-def _in_turn(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
-    """A transform of axes that are named more than once: one after the other, the last one first,
-    but for the inverse of the real transform."""
+def _one_by_one(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
+    """A transform of repeated axes, one by one; the last axis first, except for the inverse of the
+    real transform."""
     inverse = kind in (FftType.IFFT, FftType.IRFFT)
-    plain = FftType.IFFT if inverse else FftType.FFT
+    complex_kind = FftType.IFFT if inverse else FftType.FFT
     pairs = list(zip(axes, lengths, strict=True))
-    kinds = [plain] * (len(pairs) - 1) + [kind]
-    turns = list(zip(pairs, kinds, strict=True))
-    for (axis, n), one in turns if kind is FftType.IRFFT else turns[::-1]:
-        x = _together(one, x, (axis,), (n,))
+    kinds = [complex_kind] * (len(pairs) - 1) + [kind]
+    steps = list(zip(pairs, kinds, strict=True))
+    for (axis, n), step_kind in steps if kind is FftType.IRFFT else steps[::-1]:
+        x = _together(step_kind, x, (axis,), (n,))
     return x
 
 
@@ -169,18 +166,18 @@ def along(name: str, kind: FftType, x: Any, first: Any, norm: Any) -> Any:
 
 
 def packed(name: str, s: Any, axes: Any) -> tuple[tuple[Any, ...] | None, int]:
-    """Lengths and axes as one tuple of ints, by which plans are found, and how many of it are axes;
-    -1 if there are no axes, -2 if there is nothing."""
+    """Lengths and axes as one tuple of ints, by which plans are found, and the number of axes in
+    it: -1 for lengths without axes, -2 for neither."""
     if s is None and axes is None:
         return None, -2
     if axes is None:
         return listed(name, "s", s), -1
-    places = listed(name, "axes", axes)
-    return (places if s is None else places + listed(name, "s", s)), len(places)
+    listed_axes = listed(name, "axes", axes)
+    return (listed_axes if s is None else listed_axes + listed(name, "s", s)), len(listed_axes)
 
 
 def over(name: str, kind: FftType, x: Any, first: Any, form: int, norm: Any) -> Any:
-    """A transform of several axes, of what `packed` returns."""
+    """A transform of several axes, given as the results of `packed`."""
     if form < 0:
         return transform(name, kind, x, None, first, norm)
     axes, s = first[:form], first[form:]

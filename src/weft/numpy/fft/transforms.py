@@ -1,6 +1,6 @@
-"""Complex Fourier transforms of arrays.
+"""Fourier transforms of complex signals: fft, ifft, fft2, ifft2, fftn, ifftn.
 
-Knows NumPy's arguments; the work is done in `lengths`.
+`lengths.py` checks the arguments; the transform itself is the primitive `fft`.
 """
 
 import functools
@@ -19,12 +19,12 @@ __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn"]
 
 
 def _one_axis(name: str, kind: FftType) -> Any:
-    """The transform along one axis, planned: of an array, (axis, n) or an axis, and a norm."""
+    """A planned transform along one axis: (array, axis or (axis, n), norm)."""
     return planned(name, functools.partial(along, name, kind))
 
 
 def _axes(name: str, kind: FftType) -> Any:
-    """The transform of several axes, planned: of an array, what `packed` returns, and a norm."""
+    """A planned transform of several axes: (array, the results of `packed`, norm)."""
     return planned(name, functools.partial(over, name, kind))
 
 
@@ -48,14 +48,14 @@ def fft(
 
     Args:
       a: array of one axis or more; real numbers become complex.
-      n: the length of the signal, which is cut or padded with zeros at its end; that of the axis by
-        default.
+      n: the length of the signal, which is truncated or padded with zeros at its end; by default
+        the length of the axis.
       axis: the axis.
-      norm: 'backward' divides the inverse by the number of elements, 'forward' this transform,
-        'ortho' each by the root of it.
+      norm: 'backward' divides the inverse transform by the number of elements, 'forward' divides
+        this transform, and 'ortho' divides both by its square root.
       out: not supported.
     Returns: complex array; the axis has length n.
-    Raises: AxisError: the axis is out of range. ValueError: n is below 1, or norm unknown.
+    Raises: AxisError: the axis is out of range. ValueError: n is below 1, or the norm is unknown.
     Example:
       >>> np.fft.fft(np.array([1.0, 2.0, 3.0, 4.0]))
       Array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j], dtype=complex64)
@@ -77,14 +77,14 @@ def ifft(
 
     Args:
       a: array of one axis or more; real numbers become complex.
-      n: the length of the signal, which is cut or padded with zeros at its end; that of the axis by
-        default.
+      n: the length of the signal, which is truncated or padded with zeros at its end; by default
+        the length of the axis.
       axis: the axis.
-      norm: 'backward' divides this transform by the number of elements, 'forward' the other one,
-        'ortho' each by the root of it.
+      norm: 'backward' divides this transform by the number of elements, 'forward' divides the other
+        transform, and 'ortho' divides both by its square root.
       out: not supported.
     Returns: complex array; the axis has length n.
-    Raises: AxisError: the axis is out of range. ValueError: n is below 1, or norm unknown.
+    Raises: AxisError: the axis is out of range. ValueError: n is below 1, or the norm is unknown.
     Example:
       >>> np.fft.ifft(np.array([10, -2 + 2j, -2, -2 - 2j]))
       Array([1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j], dtype=complex64)
@@ -106,15 +106,15 @@ def fftn(
 
     Args:
       a: array; real numbers become complex.
-      s: the lengths of the signal along the axes, as n of `fft`; -1 is that of the axis.
-      axes: the axes; all of them by default, or as many of the last as `s` has lengths. One that
-        comes twice is transformed twice.
-      norm: 'backward' divides the inverse by the number of elements, 'forward' this transform,
-        'ortho' each by the root of it.
+      s: the lengths of the signal along the axes, as n of `fft`; -1 is the length of the axis.
+      axes: the axes; by default all of them, or the last axes, as many as `s` has lengths. A
+        repeated axis is transformed repeatedly.
+      norm: 'backward' divides the inverse transform by the number of elements, 'forward' divides
+        this transform, and 'ortho' divides both by its square root.
       out: not supported.
     Returns: complex array; the axes have the lengths s.
     Raises: AxisError: an axis is out of range. ShapeError: s and axes differ in number. ValueError:
-      a length below 1, an unknown norm.
+      a length is below 1, or the norm is unknown.
     Example:
       >>> np.fft.fftn(np.eye(2))
       Array([[2.+0.j, 0.+0.j],
@@ -138,15 +138,15 @@ def ifftn(
 
     Args:
       a: array; real numbers become complex.
-      s: the lengths of the signal along the axes, as n of `ifft`; -1 is that of the axis.
-      axes: the axes; all of them by default, or as many of the last as `s` has lengths. One that
-        comes twice is transformed twice.
-      norm: 'backward' divides this transform by the number of elements, 'forward' the other one,
-        'ortho' each by the root of it.
+      s: the lengths of the signal along the axes, as n of `ifft`; -1 is the length of the axis.
+      axes: the axes; by default all of them, or the last axes, as many as `s` has lengths. A
+        repeated axis is transformed repeatedly.
+      norm: 'backward' divides this transform by the number of elements, 'forward' divides the other
+        transform, and 'ortho' divides both by its square root.
       out: not supported.
     Returns: complex array; the axes have the lengths s.
     Raises: AxisError: an axis is out of range. ShapeError: s and axes differ in number. ValueError:
-      a length below 1, an unknown norm.
+      a length is below 1, or the norm is unknown.
     Example:
       >>> np.fft.ifftn(np.eye(2) * 2)
       Array([[1.+0.j, 0.+0.j],
@@ -166,18 +166,18 @@ def fft2(
     norm: str | None = None,
     out: None = None,
 ) -> Array:
-    """The discrete Fourier transform of two axes, the last ones by default.
+    """The discrete Fourier transform of two axes, by default the last two.
 
     Args:
       a: array; real numbers become complex.
-      s: the lengths of the signal along the axes, as n of `fft`; -1 is that of the axis.
+      s: the lengths of the signal along the axes, as n of `fft`; -1 is the length of the axis.
       axes: the axes.
-      norm: 'backward' divides the inverse by the number of elements, 'forward' this transform,
-        'ortho' each by the root of it.
+      norm: 'backward' divides the inverse transform by the number of elements, 'forward' divides
+        this transform, and 'ortho' divides both by its square root.
       out: not supported.
     Returns: complex array; the axes have the lengths s.
     Raises: AxisError: an axis is out of range. ShapeError: s and axes differ in number. ValueError:
-      a length below 1, an unknown norm.
+      a length is below 1, or the norm is unknown.
     Example:
       >>> np.fft.fft2(np.ones((2, 2)))
       Array([[4.+0.j, 0.+0.j],
@@ -197,18 +197,18 @@ def ifft2(
     norm: str | None = None,
     out: None = None,
 ) -> Array:
-    """The inverse discrete Fourier transform of two axes, the last ones by default.
+    """The inverse discrete Fourier transform of two axes, by default the last two.
 
     Args:
       a: array; real numbers become complex.
-      s: the lengths of the signal along the axes, as n of `ifft`; -1 is that of the axis.
+      s: the lengths of the signal along the axes, as n of `ifft`; -1 is the length of the axis.
       axes: the axes.
-      norm: 'backward' divides this transform by the number of elements, 'forward' the other one,
-        'ortho' each by the root of it.
+      norm: 'backward' divides this transform by the number of elements, 'forward' divides the other
+        transform, and 'ortho' divides both by its square root.
       out: not supported.
     Returns: complex array; the axes have the lengths s.
     Raises: AxisError: an axis is out of range. ShapeError: s and axes differ in number. ValueError:
-      a length below 1, an unknown norm.
+      a length is below 1, or the norm is unknown.
     Example:
       >>> np.fft.ifft2(np.ones((2, 2)))
       Array([[1.+0.j, 0.+0.j],

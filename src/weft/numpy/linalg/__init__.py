@@ -5,13 +5,14 @@ from ...lazy import exports
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "decompositions": "cholesky eig eigh eigvals eigvalsh qr",
-        "inverses": "det inv slogdet solve tensorinv tensorsolve",
-        "norms": "cond matrix_norm norm vector_norm",
+        "decompositions": "cholesky qr svd svdvals",
+        "determinants": "det slogdet",
+        "eigenvalues": "eig eigh eigvals eigvalsh",
+        "norms": "cond matrix_norm matrix_rank norm vector_norm",
         "products": """
             cross diagonal matmul matrix_power matrix_transpose multi_dot outer tensordot trace
             vecdot
         """,
-        "singular": "lstsq matrix_rank pinv svd svdvals",
+        "solvers": "inv lstsq pinv solve tensorinv tensorsolve",
     },
 )

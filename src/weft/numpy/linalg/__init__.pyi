@@ -1,23 +1,11 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
-from .decompositions import (
-    cholesky as cholesky,
-    eig as eig,
-    eigh as eigh,
-    eigvals as eigvals,
-    eigvalsh as eigvalsh,
-    qr as qr,
-)
-from .inverses import (
-    det as det,
-    inv as inv,
-    slogdet as slogdet,
-    solve as solve,
-    tensorinv as tensorinv,
-    tensorsolve as tensorsolve,
-)
+from .decompositions import cholesky as cholesky, qr as qr, svd as svd, svdvals as svdvals
+from .determinants import det as det, slogdet as slogdet
+from .eigenvalues import eig as eig, eigh as eigh, eigvals as eigvals, eigvalsh as eigvalsh
 from .norms import (
     cond as cond,
     matrix_norm as matrix_norm,
+    matrix_rank as matrix_rank,
     norm as norm,
     vector_norm as vector_norm,
 )
@@ -33,10 +21,11 @@ from .products import (
     trace as trace,
     vecdot as vecdot,
 )
-from .singular import (
+from .solvers import (
+    inv as inv,
     lstsq as lstsq,
-    matrix_rank as matrix_rank,
     pinv as pinv,
-    svd as svd,
-    svdvals as svdvals,
+    solve as solve,
+    tensorinv as tensorinv,
+    tensorsolve as tensorsolve,
 )

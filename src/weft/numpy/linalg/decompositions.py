@@ -1,35 +1,49 @@
-"""Cholesky's and QR decompositions, eigenvalues and eigenvectors."""
+"""Decompositions of matrices: cholesky, qr, svd, svdvals; each calls one primitive."""
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
-from ... import dtypes
-from ...core.array import Array
+from ...core.array import Array, literal
 from ...core.source import located
 from ...lax import linalg as lax_linalg
-from ...lax.linalg.decompositions import symmetrized
-from ...primitives.linalg.definite import cholesky as factor_of
-from ...primitives.linalg.orthogonal import geqrf
+from ...lax.linalg.operands import symmetrized
+from ...primitives import arithmetic, selection, structural
+from ...primitives.linalg.cholesky import cholesky as factor_of
+from ...primitives.linalg.qr import geqrf
+from ...primitives.sorting import take_along
 from ...typing import ArrayLike
 from ..plans import composite
-from ..promotion import noted
-from .operands import in_wide, matrices, rounded, turned
-from .results import EighResult, EigResult, QRResult
+from ..promotion import cast
+from .operands import adjoint, in_wide, matrices, rounded, turned
 
-__all__ = ["cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr"]
+__all__ = ["cholesky", "qr", "svd", "svdvals"]
+
+
+class QRResult(NamedTuple):
+    """The result of `qr`."""
+
+    Q: Array
+    R: Array
+
+
+class SVDResult(NamedTuple):
+    """The result of `svd`."""
+
+    U: Array
+    S: Array
+    Vh: Array
 
 
 @located
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
-    """The triangular factor of positive definite Hermitian matrices: a = L Lᴴ, or a = Uᴴ U.
+    """Cholesky decomposition of positive definite Hermitian matrices: a = L Lᴴ, or a = Uᴴ U.
 
     Args:
       a: array [batch…, n, n].
-      upper: U in the place of L.
-      symmetrize_input: (a + aᴴ) / 2 takes the place of `a`; otherwise one triangle is read, that
-        of the result.
-    Returns: array of the shape of `a`, with zeros in the other triangle; NaN where a matrix isn't
+      upper: return U instead of L.
+      symmetrize_input: decompose (a + aᴴ) / 2; otherwise only the triangle of the result is read.
+    Returns: array of the shape of `a`, with zeros in the other triangle; NaN where a matrix is not
       positive definite.
-    Raises: ShapeError: not square.
+    Raises: ShapeError: the matrices are not square.
     Example:
       >>> np.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
       Array([[2., 0.],
@@ -42,10 +56,10 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
 
 @composite
 def _cholesky(x: Any, *, upper: bool, symmetrize_input: bool) -> Any:
-    read = in_wide(x)
+    operand = in_wide(x)
     if symmetrize_input:
-        read = symmetrized("cholesky", read)
-    return rounded(factor_of(read, lower=not upper, hermitian=symmetrize_input), x.dtype)
+        operand = symmetrized("cholesky", operand)
+    return rounded(factor_of(operand, lower=not upper, hermitian=symmetrize_input), x.dtype)
 
 
 @overload
@@ -54,14 +68,14 @@ def qr(a: ArrayLike, mode: Literal["reduced", "complete"] = "reduced") -> QRResu
 def qr(a: ArrayLike, mode: str) -> Any: ...
 @located
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
-    """The QR decomposition: a = Q R, Q with orthonormal columns, R upper triangular.
+    """QR decomposition: a = Q R with orthonormal columns in Q and upper triangular R.
 
     Args:
-      a: array [batch…, m, n]; k is the smaller one of m and n.
-      mode: 'reduced': Q [m, k] and R [k, n]; 'complete': [m, m] and [m, n]; 'r': R alone, [k, n];
-        'raw': what LAPACK's geqrf makes, transposed, [n, m], and tau [k].
-    Returns: QRResult(Q, R); R alone for 'r'; (h, tau) for 'raw'.
-    Raises: ShapeError: less than two axes. ValueError: another mode.
+      a: array [batch…, m, n]; k is the minimum of m and n.
+      mode: 'reduced': Q [m, k] and R [k, n]; 'complete': [m, m] and [m, n]; 'r': only R [k, n];
+        'raw': the results of LAPACK's geqrf: h, transposed, [n, m], and tau [k].
+    Returns: QRResult(Q, R); R for 'r'; (h, tau) for 'raw'.
+    Raises: ShapeError: fewer than two axes. ValueError: another mode.
     Example:
       >>> q, r = np.linalg.qr(np.array([[0.0, 2.0], [1.0, 3.0]]))
       >>> bool(np.allclose(q @ r, np.array([[0.0, 2.0], [1.0, 3.0]])))
@@ -84,97 +98,96 @@ def _qr(x: Any, *, full_matrices: bool) -> Any:
     return rounded(q, x.dtype), rounded(r, x.dtype)
 
 
-# --- eigenvalues ---
-
-
-def _lower(name: str, UPLO: Any) -> bool:
-    if UPLO is None or UPLO in ("L", "l"):
-        return True
-    if UPLO in ("U", "u"):
-        return False
-    raise noted(ValueError(f"{name}: UPLO must be 'L' or 'U'; got {UPLO!r:.60}"))
-
-
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> SVDResult: ...
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Array: ...
 @located
-def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
-    """Eigenvalues and eigenvectors of Hermitian matrices.
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Any:
+    """Singular value decomposition: a = U diag(S) Vh.
 
     Args:
-      a: array [batch…, n, n].
-      UPLO: the triangle that is read, 'L' or 'U', if the input isn't symmetrized.
-      symmetrize_input: (a + aᴴ) / 2 takes the place of `a`.
-    Returns: EighResult(eigenvalues [batch…, n], real and rising; eigenvectors, in columns).
-    Raises: ShapeError: not square. ValueError: another UPLO.
+      a: array [batch…, m, n]; k is the minimum of m and n.
+      full_matrices: return U [m, m] and Vh [n, n] instead of [m, k] and [k, n].
+      compute_uv: whether to compute U and Vh.
+      hermitian: `a` is Hermitian; the singular values are computed from the eigenvalues.
+      subset_by_index: (start, end): compute only these singular values and vectors.
+    Returns: SVDResult(U, S, Vh) with S [batch…, k], real and descending; S without `compute_uv`.
+    Raises: ShapeError: fewer than two axes; not square, if `hermitian`.
     Example:
-      >>> np.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
-      Array([1., 2.], dtype=float32)
-    Source: NumPy documentation, `numpy.linalg.eigh`.
+      >>> np.linalg.svd(np.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
+      Array([4., 3.], dtype=float32)
+    Source: NumPy documentation, `numpy.linalg.svd`.
     """
-    x = matrices("eigh", a, square=True)
-    lower = _lower("eigh", UPLO)
-    return EighResult(*_eigh(x, lower=lower, symmetrize_input=bool(symmetrize_input)))
+    x = matrices("svd", a, square=bool(hermitian))
+    if hermitian and subset_by_index is None:
+        factors = [rounded(y, x.dtype) for y in _of_hermitian(in_wide(x))]
+        return SVDResult(*factors) if compute_uv else factors[1]
+    subset = None if subset_by_index is None else tuple(subset_by_index)
+    options: dict[str, Any] = {"compute_uv": bool(compute_uv), "subset_by_index": subset}
+    if not compute_uv:
+        return _svd(x, full_matrices=False, **options)[0]
+    return SVDResult(*_svd(x, full_matrices=bool(full_matrices), **options))
 
 
 @composite
-def _eigh(x: Any, *, lower: bool, symmetrize_input: bool) -> Any:
-    v, w = lax_linalg.eigh(in_wide(x), lower=lower, symmetrize_input=symmetrize_input)
-    return rounded(w, x.dtype), rounded(v, x.dtype)
+def _svd(x: Any, **options: Any) -> Any:
+    result = lax_linalg.svd(in_wide(x), **options)
+    return tuple([rounded(y, x.dtype) for y in (result if options["compute_uv"] else [result])])
+
+
+def _of_hermitian(x: Any) -> tuple[Any, Any, Any]:
+    """(U, S, Vh) of Hermitian matrices, by their eigenvalues."""
+    v, w = lax_linalg.eigh(x)
+    size = arithmetic.abs_(w)
+    if not x.size:
+        return v, size, v
+    order = (-size).argsort(axis=-1)
+    n = x.ndim
+    indices = structural.broadcast_in_dim(order, shape=x.shape, dims=(*range(n - 2), n - 1))
+    v = take_along(v, indices, n - 1)
+    ordered = take_along(w, order, n - 2)
+    signs = selection.select_n(ordered < 0, literal(1, w.dtype), literal(-1, w.dtype))
+    signs = structural.reshape(signs, shape=(*signs.shape[:-1], 1, signs.shape[-1]))
+    return v, arithmetic.abs_(ordered), adjoint(v * cast(signs, v.dtype))
 
 
 @located
-def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
-    """Eigenvalues of Hermitian matrices.
-
-    Args: as in `eigh`.
-    Returns: array [batch…, n], real and rising.
-    Example:
-      >>> np.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))
-      Array([1., 2.], dtype=float32)
-    Source: NumPy documentation, `numpy.linalg.eigvalsh`.
-    """
-    x = matrices("eigvalsh", a, square=True)
-    lower = _lower("eigvalsh", UPLO)
-    return _eigh(x, lower=lower, symmetrize_input=bool(symmetrize_input))[0]
-
-
-@located
-def eig(a: ArrayLike) -> EigResult:
-    """Eigenvalues and right eigenvectors of square matrices.
+def svdvals(x: ArrayLike, /) -> Array:
+    """The singular values of matrices.
 
     Args:
-      a: array [batch…, n, n].
-    Returns: EigResult(eigenvalues [batch…, n], eigenvectors, in columns of length 1), complex.
-      (NumPy makes real ones of them where all are real; whether they are isn't known under `jit`.)
-    Raises: ShapeError: not square.
+      x: array [batch…, m, n].
+    Returns: array [batch…, min(m, n)], real and descending.
+    Raises: ShapeError: fewer than two axes.
     Example:
-      >>> np.linalg.eig(np.array([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues.real
-      Array([0., 0.], dtype=float32)
-    Source: NumPy documentation, `numpy.linalg.eig`.
+      >>> np.linalg.svdvals(np.array([[3.0, 0.0], [0.0, 4.0]]))
+      Array([4., 3.], dtype=float32)
+    Source: array API standard, `linalg.svdvals`.
     """
-    x = matrices("eig", a, square=True)
-    w, v = lax_linalg.eig(in_wide(x), compute_left_eigenvectors=False)
-    return EigResult(_complex(w, x.dtype), _complex(v, x.dtype))
+    a = matrices("svdvals", x, "x")
+    return rounded(values_of(in_wide(a)), a.dtype)
 
 
-@located
-def eigvals(a: ArrayLike) -> Array:
-    """Eigenvalues of square matrices.
-
-    Args:
-      a: array [batch…, n, n].
-    Returns: array [batch…, n], complex.
-    Raises: ShapeError: not square.
-    Example:
-      >>> np.sort(np.linalg.eigvals(np.array([[2.0, 1.0], [0.0, 1.0]])).real)
-      Array([1., 2.], dtype=float32)
-    Source: NumPy documentation, `numpy.linalg.eigvals`.
-    """
-    x = matrices("eigvals", a, square=True)
-    (w,) = lax_linalg.eig(
-        in_wide(x), compute_left_eigenvectors=False, compute_right_eigenvectors=False
-    )
-    return _complex(w, x.dtype)
-
-
-def _complex(x: Any, dtype: Any) -> Any:
-    return rounded(x, dtypes.complex_of(dtype))
+def values_of(x: Any) -> Any:
+    """The singular values of a value in a dtype of the computation."""
+    return lax_linalg.svd(x, full_matrices=False, compute_uv=False)

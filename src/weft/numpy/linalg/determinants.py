@@ -1,47 +1,53 @@
-"""Determinants with derivatives that hold at singular matrices.
-
-The derivative of a determinant is made of cofactors: det(a) a⁻¹, if a is far from singular.
-Elsewhere they come from singular vectors: with a = U s Vᴴ and b = Uᴴ a V, which is diagonal, det(a)
-is a constant of size one times det(b); and near diagonal matrices det(b) and the cofactors are
-polynomials of which few terms are left. Vectors are constants in that, so any choice of them does.
-"""
+"""Determinants, det and slogdet, with derivatives that hold at singular matrices."""
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import dtypes
-from ...core.array import literal
+from ...core.array import Array, literal
+from ...core.source import located
 from ...lax import linalg as lax_linalg
-from ...lax.control_flow import switch
-from ...primitives import arithmetic, complex_numbers, selection, structural
+from ...lax.conditionals import switch
+from ...primitives import arithmetic, complex_numbers, creation, selection, structural
 from ...primitives.comparison import eq, ge, gt, lt, ne
 from ...primitives.creation import iota
 from ...primitives.linalg.determinants import diagonal, factored_det, factored_slogdet
-from ...primitives.linalg.factored import factored_inverse
-from ...primitives.reduction import reduce_max, reduce_min
+from ...primitives.linalg.lu_solve import factored_inverse
+from ...primitives.reductions import reduce_max, reduce_min
 from ...primitives.slicing import concatenate
 from ...transforms.custom_batching import custom_vmap
 from ...transforms.custom_derivatives import custom_jvp
+from ...typing import ArrayLike
+from ..cumulative import cumprod
 from ..indexing import flatnonzero
+from ..plans import composite
 from ..products import matmul
 from ..promotion import cast
-from ..running import cumprod
-from .operands import adjoint, identities, turned
+from .operands import adjoint, identities, in_wide, matrices, rounded, turned
+
+__all__ = ["det", "slogdet"]
+
+
+class SlogdetResult(NamedTuple):
+    """The result of `slogdet`."""
+
+    sign: Array
+    logabsdet: Array
 
 
 def determinant(a: Any) -> Any:
-    """The determinants of values in a dtype that is computed in."""
+    """The determinants of matrices in a dtype of the computation."""
     factors, pivots, order = lax_linalg.lu(selection.stop_gradient(a))
     return _determinant_by(a, factors, pivots, order)
 
 
 def sign_and_logarithm(a: Any) -> Any:
-    """The determinants as (sign, log |det|)."""
+    """The determinants of matrices as (sign, log |det|)."""
     factors, pivots, order = lax_linalg.lu(selection.stop_gradient(a))
     return _logarithm_by(a, factors, pivots, order)
 
 
-# --- det ---
+# --- derivative of det ---
 
 
 @custom_jvp
@@ -58,28 +64,36 @@ def _(primals: Any, tangents: Any) -> Any:
 
 @custom_vmap
 def _cofactors(value: Any, a: Any, factors: Any, pivots: Any, order: Any) -> Any:
-    """The derivatives of determinants by each element."""
+    """The cofactors of matrices: the derivatives of determinants by each element."""
     n = a.shape[-1]
     if n <= 1:
-        return structural.full(a.aval.strong(), 1)
+        return creation.full(a.aval.strong(), 1)
     size = arithmetic.abs_(diagonal(factors))
     last = (size.ndim - 1,)
-    least = reduce_min(size, axes=last)
+    smallest = reduce_min(size, axes=last)
     bound = reduce_max(size, axes=last) * float(dtypes.finfo(a.dtype).eps) ** 0.5
-    singular = ~(ge(least, bound) & ne(least, least * 0))
-    few = 8 + singular.size // 128
-    left = structural.reduce_sum(cast(singular, dtypes.int32), axes=tuple(range(singular.ndim)))
-    some, many = (cast(gt(left, literal(k, dtypes.int32)), dtypes.int32) for k in (0, few))
-    ways: list[Any] = [_by_inverse, functools.partial(_by_both, few), _by_singular_vectors]
-    if few >= singular.size:
-        del ways[1]
-        many = literal(0, dtypes.int32)
-    return switch(some + many, ways, singular, value, a, factors, order)
+    singular = ~(ge(smallest, bound) & ne(smallest, smallest * 0))
+    max_singular = 8 + singular.size // 128
+    singular_count = structural.reduce_sum(
+        cast(singular, dtypes.int32), axes=tuple(range(singular.ndim))
+    )
+    any_singular, exceeds_limit = (
+        cast(gt(singular_count, literal(k, dtypes.int32)), dtypes.int32) for k in (0, max_singular)
+    )
+    methods: list[Any] = [
+        _by_inverse,
+        functools.partial(_by_both, max_singular),
+        _by_singular_vectors,
+    ]
+    if max_singular >= singular.size:
+        del methods[1]
+        exceeds_limit = literal(0, dtypes.int32)
+    return switch(any_singular + exceeds_limit, methods, singular, value, a, factors, order)
 
 
 @_cofactors.def_vmap
 def _(axis_size: int, in_batched: Any, *args: Any) -> Any:
-    """Those of one stack: a mapped choice would compute all that there is to choose from."""
+    """The cofactors of one stack, because a mapped `switch` computes all its branches."""
     pairs = zip(args, in_batched, strict=True)
     return _cofactors(
         *(x if b else structural.widen(x, (axis_size, *x.shape)) for x, b in pairs)
@@ -95,18 +109,19 @@ def _by_singular_vectors(singular: Any, value: Any, a: Any, factors: Any, order:
     return _cofactors_by_vectors(a)
 
 
-def _by_both(few: int, singular: Any, value: Any, a: Any, factors: Any, order: Any) -> Any:
-    """By singular vectors those of at most so many singular matrices: vectors take a hundred times
-    as long. In their place the identity is inverted, of which nothing is infinite."""
+def _by_both(max_singular: int, singular: Any, value: Any, a: Any, factors: Any, order: Any) -> Any:
+    """Computes the cofactors of at most `max_singular` singular matrices by singular vectors, which
+    are much slower, and those of the others by their inverses. For the inverses the identity
+    replaces the singular matrices, so that nothing is infinite."""
     n, count = a.shape[-1], singular.size
-    wide = structural.broadcast_in_dim(singular, shape=a.shape, dims=tuple(range(singular.ndim)))
-    a_, factors = (selection.select_n(wide, x, identities(a.aval, n)) for x in (a, factors))
-    found = _by_inverse(singular, value, a_, factors, order)
-    found, stack = (structural.reshape(x, shape=(count, n, n)) for x in (found, a))
-    places = flatnonzero(singular, size=few, fill_value=count)
-    special = _cofactors_by_vectors(stack.at[places].get(mode="clip"))
-    found = found.at[places].set(special, mode="drop")
-    return structural.reshape(found, shape=a.shape)
+    mask = structural.broadcast_in_dim(singular, shape=a.shape, dims=tuple(range(singular.ndim)))
+    regular, factors = (selection.select_n(mask, x, identities(a.aval, n)) for x in (a, factors))
+    cofactors = _by_inverse(singular, value, regular, factors, order)
+    cofactors, stack = (structural.reshape(x, shape=(count, n, n)) for x in (cofactors, a))
+    positions = flatnonzero(singular, size=max_singular, fill_value=count)
+    cofactors_of_singular = _cofactors_by_vectors(stack.at[positions].get(mode="clip"))
+    cofactors = cofactors.at[positions].set(cofactors_of_singular, mode="drop")
+    return structural.reshape(cofactors, shape=a.shape)
 
 
 def _cofactors_by_vectors(a: Any) -> Any:
@@ -115,33 +130,35 @@ def _cofactors_by_vectors(a: Any) -> Any:
     uh, v = adjoint(u), adjoint(vh)
     phase = determinant(matmul(u, vh))
     b = matmul(matmul(uh, a), v)
-    line: Any = diagonal(b)
-    last = line.ndim - 1
-    ones = structural.full(line.aval.update(shape=(*line.shape[:-1], 1)), 1)
-    before = concatenate(ones, cumprod(line, -1)[..., :-1], dimension=last)
-    after = cumprod(line[..., ::-1], -1)[..., ::-1]
-    after = concatenate(after[..., 1:], ones, dimension=last)
+    diagonal_elements: Any = diagonal(b)
+    last = diagonal_elements.ndim - 1
+    ones = creation.full(diagonal_elements.aval.update(shape=(*diagonal_elements.shape[:-1], 1)), 1)
+    product_before = concatenate(ones, cumprod(diagonal_elements, -1)[..., :-1], dimension=last)
+    product_after = cumprod(diagonal_elements[..., ::-1], -1)[..., ::-1]
+    product_after = concatenate(product_after[..., 1:], ones, dimension=last)
     # between[i, j]: the product of line[i + 1] … line[j - 1], for i < j
     rows = iota(dtype=dtypes.int32, shape=(n, n), dimension=0)
     columns = iota(dtype=dtypes.int32, shape=(n, n), dimension=1)
-    above = lt(rows, columns)
-    wide = structural.broadcast_in_dim(line, shape=b.shape, dims=(*range(last), last + 1))
-    running = cumprod(selection.select_n(above, literal(1, a.dtype), wide), -1)
-    ones = structural.full(b.aval.update(shape=(*b.shape[:-1], 1)), 1)
-    between = concatenate(ones, running[..., :-1], dimension=last + 1)
-    pairs = before[..., :, None] * between * after[..., None, :]
-    pairs = selection.select_n(above, literal(0, a.dtype), pairs)
+    is_upper = lt(rows, columns)
+    diagonal_columns = structural.broadcast_in_dim(
+        diagonal_elements, shape=b.shape, dims=(*range(last), last + 1)
+    )
+    products = cumprod(selection.select_n(is_upper, literal(1, a.dtype), diagonal_columns), -1)
+    ones = creation.full(b.aval.update(shape=(*b.shape[:-1], 1)), 1)
+    between = concatenate(ones, products[..., :-1], dimension=last + 1)
+    pairs = product_before[..., :, None] * between * product_after[..., None, :]
+    pairs = selection.select_n(is_upper, literal(0, a.dtype), pairs)
     pairs = pairs + turned(pairs)
-    alone = (before * after)[..., None, :]
-    adjugate = selection.select_n(eq(rows, columns), -b * pairs, alone * _ones(b))
+    single = (product_before * product_after)[..., None, :]
+    adjugate = selection.select_n(eq(rows, columns), -b * pairs, single * _ones(b))
     return turned(matmul(matmul(v, adjugate), uh)) * phase[..., None, None]
 
 
 def _ones(x: Any) -> Any:
-    return structural.full(x.aval.strong(), 1)
+    return creation.full(x.aval.strong(), 1)
 
 
-# --- slogdet ---
+# --- derivative of slogdet ---
 
 
 @custom_jvp
@@ -159,3 +176,59 @@ def _(primals: Any, tangents: Any) -> Any:
         return (sign, logarithm), (sign * 0, change)
     turn = complex_numbers.complex_(change.imag * 0, change.imag)
     return (sign, logarithm), (sign * turn, change.real)
+
+
+# --- public functions ---
+
+
+@located
+def det(a: ArrayLike) -> Array:
+    """The determinant of matrices.
+
+    The first and second derivatives hold at singular matrices too.
+
+    Args:
+      a: array [batch…, n, n].
+    Returns: array [batch…] of the dtype of `a`.
+    Raises: ShapeError: the matrices are not square.
+    Example:
+      >>> np.linalg.det(np.array([[1.0, 2.0], [3.0, 4.0]]))
+      Array(-2., dtype=float32)
+    Source: NumPy documentation, `numpy.linalg.det`.
+    """
+    return _det(matrices("det", a, square=True))
+
+
+def _determinant(a: Any) -> Any:
+    return rounded(determinant(in_wide(a)), a.dtype)
+
+
+_det = composite(_determinant)
+
+
+@located
+def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
+    """The sign and the logarithm of the absolute value of the determinant of matrices.
+
+    Args:
+      a: array [batch…, n, n].
+      method: 'lu' (the default) or 'qr'; both use the LU decomposition.
+    Returns: SlogdetResult(sign, of the dtype of `a`; logabsdet, of the dtype of its real part); 0
+      and -inf for singular matrices.
+    Raises: ShapeError: the matrices are not square. ValueError: another method.
+    Example:
+      >>> np.linalg.slogdet(np.array([[0.0, 1.0], [1.0, 0.0]]))
+      SlogdetResult(sign=Array(-1., dtype=float32), logabsdet=Array(0., dtype=float32))
+    Source: NumPy documentation, `numpy.linalg.slogdet`.
+    """
+    x = matrices("slogdet", a, square=True)
+    if method not in (None, "lu", "qr"):
+        raise ValueError(f"slogdet: method must be None, 'lu' or 'qr'; got {method!r:.60}")
+    return SlogdetResult(*_slogdet(x))
+
+
+def _sign_and_logarithm(a: Any) -> Any:
+    return tuple([rounded(x, a.dtype) for x in sign_and_logarithm(in_wide(a))])
+
+
+_slogdet = composite(_sign_and_logarithm)

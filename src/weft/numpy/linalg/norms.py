@@ -1,7 +1,4 @@
-"""Norms of vectors and matrices, and condition numbers.
-
-At zero the derivative of a norm is taken as zero, which is a subgradient.
-"""
+"""Norms, condition numbers and ranks: norm, vector_norm, matrix_norm, cond, matrix_rank."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,20 +9,22 @@ from ... import dtypes
 from ...core.array import Array, literal
 from ...core.source import located
 from ...errors import ShapeError
-from ...primitives import arithmetic, complex_numbers, selection, structural
-from ...primitives.comparison import eq, ne
-from ...primitives.reduction import reduce_max, reduce_min, reduce_or
-from ...primitives.transcendental import pow_
+from ...lax import linalg as lax_linalg
+from ...primitives import arithmetic, complex_numbers, creation, selection, structural
+from ...primitives.comparison import eq, gt, ne
+from ...primitives.exponential import pow_
+from ...primitives.reductions import reduce_max, reduce_min, reduce_or
 from ...typing import ArrayLike
 from ..axes import all_axes
 from ..plans import composite
 from ..promotion import cast, noted, value
-from ..reductions import keep_axes
-from .inverses import inv
+from ..reductions import any as any_of, keep_axes
+from .decompositions import values_of
 from .operands import check_matrices, in_wide, matrices, rounded
-from .singular import values_of
+from .solvers import _alias, _threshold, inv
 
-__all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
+__all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
+
 
 Order = int | float | str | None
 
@@ -42,15 +41,16 @@ def vector_norm(
     keepdims: bool = False,
     ord: int | float | str = 2,
 ) -> Array:
-    """The length of vectors.
+    """The norm of vectors.
 
     Args:
       x: array of any shape; integers become floats.
-      axis: of the vectors: one, several, or all.
+      axis: the axis or axes of the vectors; by default all of them.
       keepdims: keep these axes, with length one.
-      ord: p of the p-norm; inf and -inf are the largest and smallest |x|, 0 counts what isn't zero.
-    Returns: array of the dtype of x's real part, without the axes.
-    Raises: ValueError: `ord` is no number. ShapeError: the smallest |x| of no elements.
+      ord: p of the p-norm; inf and -inf are the largest and smallest |x|, 0 counts nonzero
+        elements.
+    Returns: array without the axes, of the dtype of the real part of `x`.
+    Raises: ValueError: `ord` is not a number. ShapeError: the smallest |x| of no elements.
     Example:
       >>> np.linalg.vector_norm(np.array([3.0, 4.0]))
       Array(5., dtype=float32)
@@ -67,7 +67,7 @@ def _inexact(x: Any) -> Any:
 
 
 def _number(name: str, ord: Any) -> float:
-    """The p of a vector's norm."""
+    """The p of a p-norm as a float."""
     if ord is None:
         return 2.0
     if isinstance(ord, (int, float, np.integer, np.floating)) and not isinstance(ord, bool):
@@ -80,19 +80,19 @@ def _number(name: str, ord: Any) -> float:
 
 
 def _checked_vectors(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """The p-norms along axes, for a user's `ord`."""
-    number = _number(name, ord)
-    if number == -np.inf:
+    """The p-norms along axes, for an `ord` that must be checked."""
+    p = _number(name, ord)
+    if p == -np.inf:
         _check_smallest(name, x, ord, min([x.shape[axis] for axis in axes], default=1))
-    return _vectors(x, ord=number, axes=axes, keepdims=keepdims)
+    return _vectors(x, ord=p, axes=axes, keepdims=keepdims)
 
 
 def _check_smallest(name: str, x: Any, ord: Any, length: int) -> None:
-    """Refuses the smallest of no numbers."""
+    """Raises an error for the minimum of no elements."""
     if not length:
         raise noted(
             ShapeError(
-                f"{name}: ord={ord!r} is a smallest number, and there is none among no elements; "
+                f"{name}: ord={ord!r} is a minimum, which no elements do not have; "
                 f"got {x.aval}\n  fix: an ord above 0, or an array with elements"
             )
         )
@@ -101,37 +101,37 @@ def _check_smallest(name: str, x: Any, ord: Any, length: int) -> None:
 def _vectors(x: Any, *, ord: float, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The p-norms along axes."""
     if ord == 2 and not keepdims and len(axes) == x.ndim:
-        return _length(x)
-    return _along(x, ord=ord, axes=axes, keepdims=keepdims)
+        return _euclidean_norm(x)
+    return _norm_along(x, ord=ord, axes=axes, keepdims=keepdims)
 
 
-def _root_of_squares(x: Any) -> Any:
+def _root_of_sum_of_squares(x: Any) -> Any:
     total = structural.reduce_sum(_squares(in_wide(x)), axes=tuple(range(x.ndim)))
-    return rounded(_rooted(total), x.aval.dtype)
+    return rounded(_square_root(total), x.aval.dtype)
 
 
-_length = composite(_root_of_squares)
+_euclidean_norm = composite(_root_of_sum_of_squares)
 
 
 @composite
-def _along(x: Any, *, ord: float, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _norm_along(x: Any, *, ord: float, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The p-norms along axes."""
     dtype = x.aval.dtype
-    wide = in_wide(x)
+    operand = in_wide(x)
     if ord == 2:
-        result = _rooted(structural.reduce_sum(_squares(wide), axes=axes))
+        result = _square_root(structural.reduce_sum(_squares(operand), axes=axes))
     elif ord == np.inf:
-        result = _extreme(reduce_max, arithmetic.abs_(wide), axes)
+        result = _extreme(reduce_max, arithmetic.abs_(operand), axes)
     elif ord == -np.inf:
-        result = _extreme(reduce_min, arithmetic.abs_(wide), axes)
+        result = _extreme(reduce_min, arithmetic.abs_(operand), axes)
     elif ord == 1:
-        result = structural.reduce_sum(arithmetic.abs_(wide), axes=axes)
+        result = structural.reduce_sum(arithmetic.abs_(operand), axes=axes)
     elif ord == 0:
-        counted = cast(ne(wide, literal(0, wide.dtype)), dtypes.real_of(wide.dtype))
-        result = structural.reduce_sum(counted, axes=axes)
+        is_nonzero = cast(ne(operand, literal(0, operand.dtype)), dtypes.real_of(operand.dtype))
+        result = structural.reduce_sum(is_nonzero, axes=axes)
     else:
-        size = arithmetic.abs_(wide)
-        powers = pow_(size, literal(ord, size.dtype))
+        magnitudes = arithmetic.abs_(operand)
+        powers = pow_(magnitudes, literal(ord, magnitudes.dtype))
         result = _to_power(structural.reduce_sum(powers, axes=axes), 1 / ord)
     return rounded(keep_axes(result, x, axes, keepdims), dtype)
 
@@ -144,28 +144,28 @@ def _squares(x: Any) -> Any:
     return structural.add(arithmetic.mul(a, a), arithmetic.mul(b, b))
 
 
-def _rooted(total: Any) -> Any:
-    """The square root, with derivative zero at zero."""
+def _square_root(total: Any) -> Any:
+    """The square root, with derivative 0 at 0."""
     zero = literal(0, total.aval.dtype)
-    nothing = eq(total, zero)
-    safe = selection.select_n(nothing, total, literal(1, total.aval.dtype))
-    return selection.select_n(nothing, arithmetic.sqrt(safe), zero)
+    is_zero = eq(total, zero)
+    safe = selection.select_n(is_zero, total, literal(1, total.aval.dtype))
+    return selection.select_n(is_zero, arithmetic.sqrt(safe), zero)
 
 
 def _to_power(total: Any, power: float) -> Any:
-    """A positive power, or a negative one, with derivative zero at zero."""
+    """A positive or negative power, with derivative 0 at 0."""
     dtype = total.aval.dtype
-    nothing = eq(total, literal(0, dtype))
-    safe = selection.select_n(nothing, total, literal(1, dtype))
+    is_zero = eq(total, literal(0, dtype))
+    safe = selection.select_n(is_zero, total, literal(1, dtype))
     at_zero = literal(0.0 if power > 0 else np.inf, dtype)
-    return selection.select_n(nothing, pow_(safe, literal(power, dtype)), at_zero)
+    return selection.select_n(is_zero, pow_(safe, literal(power, dtype)), at_zero)
 
 
 def _extreme(reduce: Any, size: Any, axes: tuple[int, ...]) -> Any:
-    """The largest or smallest number along axes; the largest of none is 0, as in NumPy."""
+    """The maximum or minimum along axes; for no elements 0, as NumPy's maximum."""
     if not all([size.shape[axis] for axis in axes]):
         shape = tuple([n for i, n in enumerate(size.shape) if i not in axes])
-        return structural.full(size.aval.update(shape=shape), 0)
+        return creation.full(size.aval.update(shape=shape), 0)
     return reduce(size, axes=axes)
 
 
@@ -179,11 +179,11 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") 
     Args:
       x: array [batch…, m, n]; integers become floats.
       keepdims: keep the last two axes, with length one.
-      ord: 'fro' (the root of the sum of |x|²), 'nuc' (the sum of singular values), 2 and -2 (the
-        largest and smallest singular value), 1 and -1 (the largest and smallest sum of |x| over a
-        column), inf and -inf (over a row).
-    Returns: array [batch…] of the dtype of x's real part.
-    Raises: ShapeError: less than two axes, or the smallest of none. ValueError: another `ord`.
+      ord: 'fro' (the square root of the sum of |x|²), 'nuc' (the sum of singular values), 2 and -2
+        (the largest and smallest singular value), 1 and -1 (the largest and smallest sum of |x|
+        over a column), inf and -inf (over a row).
+    Returns: array [batch…] of the dtype of the real part of `x`.
+    Raises: ShapeError: fewer than two axes, or a minimum of no elements. ValueError: another `ord`.
     Example:
       >>> np.linalg.matrix_norm(np.eye(3), ord='nuc')
       Array(3., dtype=float32)
@@ -200,8 +200,8 @@ def _norm_of_matrices(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdi
         return _vectors(x, ord=2.0, axes=axes, keepdims=keepdims)
     if isinstance(ord, str) and ord == "nuc":
         return _spectral(x, "nuc", axes, keepdims)
-    known = isinstance(ord, (int, float, np.integer, np.floating)) and not isinstance(ord, bool)
-    if not known or float(ord) not in (1, -1, 2, -2, np.inf, -np.inf):
+    is_number = isinstance(ord, (int, float, np.integer, np.floating)) and not isinstance(ord, bool)
+    if not is_number or float(ord) not in (1, -1, 2, -2, np.inf, -np.inf):
         raise noted(
             ValueError(
                 f"{name}: ord of matrices must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf; got "
@@ -219,17 +219,17 @@ def _norm_of_matrices(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdi
 
 @composite
 def _summed(x: Any, *, ord: float, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """An extreme of sums of |x| over columns or rows."""
-    wide = in_wide(x)
-    over, then = axes if abs(ord) == 1 else axes[::-1]
-    sums = structural.reduce_sum(arithmetic.abs_(wide), axes=(over,))
+    """The largest or smallest sum of |x| over columns or rows."""
+    operand = in_wide(x)
+    sum_axis, extreme_axis = axes if abs(ord) == 1 else axes[::-1]
+    sums = structural.reduce_sum(arithmetic.abs_(operand), axes=(sum_axis,))
     reduce = reduce_max if ord > 0 else reduce_min
-    result = _extreme(reduce, sums, (then - (over < then),))
+    result = _extreme(reduce, sums, (extreme_axis - (sum_axis < extreme_axis),))
     return rounded(keep_axes(result, x, axes, keepdims), x.aval.dtype)
 
 
 def _spectral(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """A norm by singular values."""
+    """A norm that is computed from singular values."""
     order = (*[i for i in range(x.ndim) if i not in axes], *axes)
     a = x if order == tuple(range(x.ndim)) else structural.transpose(x, permutation=order)
     s = values_of(in_wide(a))
@@ -248,16 +248,16 @@ def norm(
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
 ) -> Array:
-    """The norm of a vector, a matrix, or of those along axes.
+    """The norm of vectors or matrices.
 
     Args:
-      x: array; integers become floats. Without `axis` it has one or two axes, unless `ord` is None
-        too: then it is the root of the sum of |x|² over all elements.
-      ord: as in `vector_norm` or `matrix_norm`; 2, or 'fro', by default.
-      axis: one, of vectors, or two, of matrices.
+      x: array; integers become floats. Without `axis` it has one or two axes; if `ord` is None too,
+        the norm is the square root of the sum of |x|² over all elements.
+      ord: as in `vector_norm` or `matrix_norm`; by default 2 or 'fro'.
+      axis: one axis of vectors, or two axes of matrices.
       keepdims: keep these axes, with length one.
-    Returns: array of the dtype of x's real part, without the axes.
-    Raises: ShapeError: more than two axes, or the smallest of no elements. ValueError: an unknown
+    Returns: array without the axes, of the dtype of the real part of `x`.
+    Raises: ShapeError: more than two axes, or a minimum of no elements. ValueError: an unknown
       `ord`.
     Example:
       >>> np.linalg.norm(np.array([[3.0, 4.0], [0.0, 0.0]]), axis=1)
@@ -290,11 +290,11 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
     """The condition number of matrices: norm(x) norm(x⁻¹).
 
     Args:
-      x: array [batch…, m, n]; for other p than None, 2 and -2 square.
-      p: the norm, as in `matrix_norm`; None and 2 are the ratio of the largest singular value to
-        the smallest one, -2 its inverse.
-    Returns: array [batch…] of the dtype of x's real part; inf for singular matrices.
-    Raises: ShapeError: no matrices, not square, or empty ones.
+      x: array [batch…, m, n]; square unless p is None, 2 or -2.
+      p: the norm, as in `matrix_norm`; for None and 2 the ratio of the largest singular value to
+        the smallest one, for -2 its inverse.
+    Returns: array [batch…] of the dtype of the real part of `x`; inf for singular matrices.
+    Raises: ShapeError: the matrices are empty or not square, or `x` has fewer than two axes.
     Example:
       >>> np.linalg.cond(np.array([[4.0, 0.0], [0.0, 2.0]]))
       Array(2., dtype=float32)
@@ -309,9 +309,42 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
         first, last = s[..., 0], s[..., -1]
         ratio = last / first if p == -2 else first / last
     else:
-        wide, axes = in_wide(a), (a.ndim - 2, a.ndim - 1)
-        first = _norm_of_matrices("cond", wide, p, axes, False)
-        ratio = first * _norm_of_matrices("cond", inv(wide), p, axes, False)
-    clean = ~reduce_or(ne(a, a), axes=(a.ndim - 2, a.ndim - 1))
-    singular = clean & ne(ratio, ratio)
+        operand, axes = in_wide(a), (a.ndim - 2, a.ndim - 1)
+        first = _norm_of_matrices("cond", operand, p, axes, False)
+        ratio = first * _norm_of_matrices("cond", inv(operand), p, axes, False)
+    has_no_nan = ~reduce_or(ne(a, a), axes=(a.ndim - 2, a.ndim - 1))
+    singular = has_no_nan & ne(ratio, ratio)
     return rounded(selection.select_n(singular, ratio, literal(np.inf, ratio.dtype)), a.dtype)
+
+
+@located
+def matrix_rank(
+    M: ArrayLike,
+    rtol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    tol: ArrayLike | None = None,
+) -> Array:
+    """The rank of matrices: the number of singular values above a tolerance.
+
+    Args:
+      M: array [batch…, m, n]; an array of fewer than two axes has rank 1 unless it is zero.
+      rtol: singular values up to `rtol` times the largest one count as zero: a number, or one for
+        each matrix. By default eps · max(m, n).
+      hermitian: `M` is Hermitian; the singular values are computed from the eigenvalues.
+      tol: another name of `rtol`, as in JAX. (In NumPy `tol` is absolute.)
+    Returns: array [batch…] of the default integer dtype.
+    Raises: ValueError: both `rtol` and `tol` are given.
+    Example:
+      >>> np.linalg.matrix_rank(np.array([[1.0, 2.0], [2.0, 4.0]]))
+      Array(1, dtype=int32)
+    Source: NumPy documentation, `numpy.linalg.matrix_rank`.
+    """
+    rtol = _alias("matrix_rank", rtol, tol, "tol")
+    v = value("matrix_rank", M, "M")
+    if v.ndim < 2:
+        return cast(any_of(v != 0), dtypes.default_int())
+    x = in_wide(matrices("matrix_rank", v, "M", square=bool(hermitian)))
+    s = arithmetic.abs_(lax_linalg.eigh(x)[1]) if hermitian else values_of(x)
+    is_nonzero = cast(gt(s, _threshold("matrix_rank", s, rtol, x)), dtypes.default_int())
+    return structural.reduce_sum(is_nonzero, axes=(is_nonzero.ndim - 1,))

@@ -1,7 +1,7 @@
-"""Operands of linear algebra: stacks of matrices in a dtype that decompositions have.
+"""Operands of linear algebra: stacks of matrices in a dtype that the decompositions support.
 
-Integers become the default float; float16 and bfloat16 are computed in float32, and results are
-rounded back. Knows no function.
+Integers become the default float; float16 and bfloat16 are computed in float32, and the results
+are rounded back.
 """
 
 from collections.abc import Callable
@@ -9,13 +9,13 @@ from typing import Any
 
 from ... import dtypes
 from ...errors import ShapeError
-from ...primitives.linalg import values
+from ...primitives.linalg import matrix_operations
 from ..promotion import cast, noted, promote_values, strong, value
 
-# rules know their results as `Value`, public functions as `Array`
-adjoint: Callable[[Any], Any] = values.adjoint
-turned: Callable[[Any], Any] = values.turned
-identities: Callable[..., Any] = values.identities
+# typed here, because rules return `Value` and public functions `Array`
+adjoint: Callable[[Any], Any] = matrix_operations.adjoint
+turned: Callable[[Any], Any] = matrix_operations.matrix_transpose
+identities: Callable[..., Any] = matrix_operations.identities
 
 
 def matrices(name: str, a: Any, argument: str = "a", square: bool = False) -> Any:
@@ -28,14 +28,15 @@ def matrices(name: str, a: Any, argument: str = "a", square: bool = False) -> An
 
 
 def check_matrices(name: str, x: Any, argument: str, square: bool) -> None:
-    """Refuses what has less than two axes, or isn't square where that is asked for."""
+    """Raises an error for fewer than two axes, or for matrices that are not square if required."""
     shape = x.aval.shape
     if len(shape) < 2:
         raise noted(ShapeError(f"{name}: {argument} must have at least two axes; got {x.aval}"))
     if square and shape[-1] != shape[-2]:
         raise noted(
             ShapeError(
-                f"{name}: {argument} must be square: its last two axes of one length; got {x.aval}"
+                f"{name}: {argument} must be square, with last two axes of equal length; got "
+                f"{x.aval}"
             )
         )
 
@@ -47,18 +48,18 @@ def pair(name: str, a: Any, b: Any) -> list[Any]:
 
 
 def in_wide(x: Any) -> Any:
-    """The value in the dtype that is computed in."""
+    """The value in the dtype of the computation."""
     dtype = wide_dtype(x.aval.dtype)
     return x if dtype is x.aval.dtype else cast(x, dtype)
 
 
 def wide_dtype(dtype: Any) -> Any:
-    """The dtype that is computed in: float32 for smaller floats."""
+    """The dtype of the computation: float32 for smaller floats."""
     return dtype if dtype.itemsize > 2 else dtypes.float32
 
 
 def rounded(x: Any, dtype: Any) -> Any:
-    """A result in the dtype of the operand, or in that of its real part."""
+    """A result in the dtype of the operand, or in the dtype of its real part."""
     if dtypes.is_complex(dtype) and not dtypes.is_complex(x.aval.dtype):
         dtype = dtypes.real_of(dtype)
     return x if x.aval.dtype == dtype else cast(x, dtype)

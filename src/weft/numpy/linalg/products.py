@@ -1,4 +1,8 @@
-"""Products of vectors and matrices as the array API standard has them, and products of many."""
+"""Products of the array API standard (cross, outer, diagonal, trace), matrix_power, and multi_dot.
+
+matrix_power squares repeatedly. multi_dot finds the cheapest order of the products by dynamic
+programming.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,8 +18,8 @@ from ..matrices import eye
 from ..products import matmul, tensordot, vecdot
 from ..promotion import value
 from ..shapes import matrix_transpose
-from .inverses import inv
 from .operands import check_matrices
+from .solvers import inv
 
 __all__ = [
     "cross",
@@ -36,10 +40,10 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """The cross product of vectors of length 3.
 
     Args:
-      x1, x2: arrays that broadcast together but for the axis.
-      axis: of the vectors.
-    Returns: array of the shape that both have broadcast.
-    Raises: ShapeError: other lengths than 3.
+      x1, x2: arrays that broadcast together, except along the axis.
+      axis: the axis of the vectors.
+    Returns: array of the broadcast shape.
+    Raises: ShapeError: the vectors do not have length 3.
     Example:
       >>> np.linalg.cross(np.array([1, 0, 0]), np.array([0, 1, 0]))
       Array([0, 0, 1], dtype=int32)
@@ -57,12 +61,12 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 
 @located
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """All products of an element of one vector and one of another.
+    """The outer product of two vectors.
 
     Args:
       x1, x2: arrays [n], [m].
     Returns: array [n, m].
-    Raises: ShapeError: not one axis.
+    Raises: ShapeError: an argument does not have one axis.
     Example:
       >>> np.linalg.outer(np.array([1, 2]), np.array([3, 4]))
       Array([[3, 4],
@@ -84,7 +88,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
 
     Args:
       x: array [batch…, m, n].
-      offset: 0 the main one, positive ones above.
+      offset: 0 is the main diagonal, positive numbers are above it.
     Returns: array [batch…, length].
     Example:
       >>> np.linalg.diagonal(np.array([[1, 2], [3, 4]]), offset=1)
@@ -100,8 +104,8 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -
 
     Args:
       x: array [batch…, m, n].
-      offset: 0 the main one, positive ones above.
-      dtype: of the result, and of the sum; as in `numpy.sum`.
+      offset: 0 is the main diagonal, positive numbers are above it.
+      dtype: dtype of the result and of the accumulation, as in `numpy.sum`.
     Returns: array [batch…].
     Example:
       >>> np.linalg.trace(np.array([[1, 2], [3, 4]]))
@@ -120,9 +124,9 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 
     Args:
       a: array [batch…, k, k].
-      n: how many: an int; the power 0 is the identity, a negative one that of the inverse.
+      n: an int; the power 0 is the identity, negative powers are powers of the inverse.
     Returns: array of the shape of `a`; floats for negative n.
-    Raises: ShapeError: not square. TypeError: n is no int.
+    Raises: ShapeError: the matrices are not square. TypeError: n is not an int.
     Example:
       >>> np.linalg.matrix_power(np.array([[1, 1], [0, 1]]), 5)
       Array([[1, 5],
@@ -152,9 +156,9 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
 
     Args:
       arrays: at least two, [m, n] each; the first and the last may be vectors.
-      precision: how exactly an accelerator multiplies; see `lax.Precision`.
-    Returns: array of two axes, less those of vectors.
-    Raises: ShapeError: lengths that don't meet. ValueError: less than two arrays.
+      precision: the precision of products on accelerators; see `lax.Precision`.
+    Returns: array of two axes; the axis of a vector is left out.
+    Raises: ShapeError: lengths differ. ValueError: fewer than two arrays.
     Example:
       >>> np.linalg.multi_dot([np.ones((2, 3)), np.ones((3, 4)), np.ones(4)])
       Array([12., 12.], dtype=float32)
@@ -173,7 +177,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
     for i in range(1, len(xs)):
         if shapes[i - 1][1] != shapes[i][0]:
             raise ShapeError(
-                f"multi_dot: the lengths of arrays[{i - 1}] and arrays[{i}] don't meet; got "
+                f"multi_dot: the lengths of arrays[{i - 1}] and arrays[{i}] differ; got "
                 f"{xs[i - 1].aval} and {xs[i].aval}"
             )
     splits = _best_splits([shapes[0][0], *[s[1] for s in shapes]])
@@ -188,7 +192,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
 
 
 def _best_splits(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
-    """For each run of matrices, after which one its two factors meet."""
+    """The last matrix of the left factor, for each range of matrices, by dynamic programming."""
     n = len(lengths) - 1
     cost = {(i, i): 0 for i in range(n)}
     splits = {}

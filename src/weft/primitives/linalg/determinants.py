@@ -17,16 +17,16 @@ from ...stablehlo import Block, Operand
 from ..arithmetic import abs_, like, mul, sign
 from ..bitwise import bitwise_and
 from ..comparison import eq, ne
-from ..creation import iota
-from ..portable.writing import write_values
-from ..reduction import reduce_prod
+from ..creation import full, iota
+from ..exponential import log
+from ..portable.lowering import write_values
+from ..reductions import reduce_prod
 from ..rule_types import Avals, Batched, Host, Values
 from ..selection import select_n
 from ..slicing import slice_
-from ..structural import convert_element_type, full, reduce_sum, reshape, with_batch_axis
-from ..transcendental import log
+from ..structural import convert_element_type, reduce_sum, reshape, with_batch_axis
 from . import numpy_lapack
-from .native import work
+from .solver_calls import work
 
 
 def parity(factors: Value, pivots: Value) -> Value:
@@ -99,8 +99,8 @@ def _(factors: Aval, pivots: Aval, a: Aval) -> Aval:
 
 @factored_det.evaluate
 def _(factors: Host, pivots: Host, a: Host) -> Host:
-    found: Host = numpy_lapack.det(a)
-    return found
+    result: Host = numpy_lapack.det(a)
+    return result
 
 
 @factored_det.lower

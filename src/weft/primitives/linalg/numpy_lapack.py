@@ -3,7 +3,7 @@
 Like those it computes in double precision, and rounds results to the operands' dtype. Half of the
 time that `numpy.linalg.solve`, `cholesky` or `eigh` take for 8 × 8 are checks that weft has made by
 then (benchmarks/README.md). The generalized universal functions that do the work are private to
-NumPy: so each is looked for by name, and where NumPy hasn't got it, the public one is taken.
+NumPy: so each is looked up by name, and where NumPy does not have it, the public one is used.
 
 A matrix that has no result gives NaN, or LinAlgError where it is the public function.
 """
@@ -17,11 +17,11 @@ import numpy as np
 from ... import dtypes
 from ..rule_types import DType, Host
 
-_WIDE: dict[DType, DType] = {
+_DOUBLE_OF: dict[DType, DType] = {
     dtypes.float32: np.dtype("float64"),
     dtypes.complex64: np.dtype("complex128"),
 }
-_NARROW = {wide: narrow for narrow, wide in _WIDE.items()}
+_SINGLE_OF = {wide: narrow for narrow, wide in _DOUBLE_OF.items()}
 
 Function = Callable[..., Any]
 
@@ -29,8 +29,8 @@ Function = Callable[..., Any]
 def _ufunc(name: str) -> Function | None:
     """NumPy's generalized universal function of a name."""
     module: Any = getattr(np.linalg, "_umath_linalg", None)
-    found: Function | None = getattr(module, name, None)
-    return found
+    result: Function | None = getattr(module, name, None)
+    return result
 
 
 def _either(name: str, public: Function) -> Function:
@@ -40,13 +40,13 @@ def _either(name: str, public: Function) -> Function:
         return public
 
     def call(x: Host, *rest: Host) -> Any:
-        wide = _WIDE.get(x.dtype)
-        if wide is None:
+        wide_dtype = _DOUBLE_OF.get(x.dtype)
+        if wide_dtype is None:
             return ufunc(x, *rest)
-        found = ufunc(x.astype(wide), *[y.astype(wide) for y in rest])
-        if found.__class__ is tuple:
-            return [y.astype(_NARROW[y.dtype]) for y in found]
-        return found.astype(_NARROW[found.dtype])
+        result = ufunc(x.astype(wide_dtype), *[y.astype(wide_dtype) for y in rest])
+        if result.__class__ is tuple:
+            return [y.astype(_SINGLE_OF[y.dtype]) for y in result]
+        return result.astype(_SINGLE_OF[result.dtype])
 
     return call
 
@@ -75,7 +75,7 @@ def qr(x: Host, complete: bool) -> tuple[Host, Host]:
     """Q, square if `complete`, and R."""
     if _geqrf is None or _reduced_q is None or _complete_q is None:
         return np.linalg.qr(x, "complete" if complete else "reduced")
-    packed = np.array(x, _WIDE.get(x.dtype, x.dtype), order="C")
+    packed = np.array(x, _DOUBLE_OF.get(x.dtype, x.dtype), order="C")
     taus = _geqrf(packed)
     m, n = x.shape[-2:]
     if complete and m > n:

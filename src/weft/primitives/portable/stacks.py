@@ -13,50 +13,50 @@ from ... import dtypes
 from ...core.aval import aval
 from ..arithmetic import abs_, like
 from ..complex_numbers import complex_, imag, real
-from ..contraction import Precision, dot_general
-from ..creation import iota
+from ..creation import full, iota
 from ..dynamic_slicing import dynamic_slice, dynamic_update_slice
-from ..reduction import reduce_max
+from ..products import Precision, dot_general
+from ..reductions import reduce_max
 from ..selection import select_n
 from ..slicing import concatenate, slice_
 from ..sorting import take_along
-from ..structural import convert_element_type, full, reduce_sum, reshape, widen
+from ..structural import convert_element_type, reduce_sum, reshape, widen
 
 # --- shapes ---
 
 
-def in_stacks(*xs: Any, rank: int = 2) -> list[Any]:
+def to_stacks(*xs: Any, rank: int = 2) -> list[Any]:
     """Arrays [batch…, *of rank axes] as [stack, …]."""
-    found = []
+    results = []
     for x in xs:
         front = x.shape[: x.ndim - rank]
-        found.append(reshape(x, shape=(math.prod(front), *x.shape[len(front) :])))
-    return found
+        results.append(reshape(x, shape=(math.prod(front), *x.shape[len(front) :])))
+    return results
 
 
-def in_batches(x: Any, front: Sequence[int]) -> Any:
+def from_stacks(x: Any, front: Sequence[int]) -> Any:
     """An array [stack, …] as [batch…, …]."""
     return reshape(x, shape=(*front, *x.shape[1:]))
 
 
 def imaginary_part(x: Any) -> Any:
-    """Imaginary parts, of real numbers zero."""
+    """Imaginary parts; zero for real arrays."""
     return imag(x) if dtypes.is_complex(x.dtype) else full(x.aval.strong(), 0)
 
 
-def of_dtype(x: Any, dtype: Any) -> Any:
+def as_dtype(x: Any, dtype: Any) -> Any:
     """The values in a dtype; real ones may become complex."""
     return x if x.dtype == dtype else convert_element_type(x, dtype=dtype)
 
 
-def over_real(x: Any, y: Any) -> Any:
-    """x / y for real y: no square of y, which might vanish, is formed."""
+def divide_by_real(x: Any, y: Any) -> Any:
+    """x / y for real y, without a square of y, which might underflow."""
     if dtypes.is_complex(x.dtype):
         return complex_(real(x) / y, imag(x) / y)
     return x / y
 
 
-def square_abs(x: Any) -> Any:
+def abs_squared(x: Any) -> Any:
     """|x|²."""
     if not dtypes.is_complex(x.dtype):
         return x * x
@@ -67,15 +67,15 @@ def square_abs(x: Any) -> Any:
 # --- parts ---
 
 
-def part(a: Any, axis: int, start: int, stop: int) -> Any:
+def slice_along(a: Any, axis: int, start: int, stop: int) -> Any:
     """Elements from `start` up to `stop` along an axis."""
     starts, limits = [0] * a.ndim, list(a.shape)
     starts[axis], limits[axis] = start, stop
     return slice_(a, start=tuple(starts), limit=tuple(limits), strides=(1,) * a.ndim)
 
 
-def side_by_side(xs: Sequence[Any], axis: int) -> Any:
-    """Arrays one after the other along an axis; empty ones fall out."""
+def concatenate_along(xs: Sequence[Any], axis: int) -> Any:
+    """Arrays concatenated along an axis; empty ones are dropped."""
     xs = [x for x in xs if x.shape[axis]] or [xs[0]]
     return xs[0] if len(xs) == 1 else concatenate(*xs, dimension=axis)
 
@@ -94,36 +94,36 @@ def row(a: Any, i: Any) -> Any:
 
 def element_at(a: Any, i: Any, j: Any) -> Any:
     """The element in row i and column j, both [stack, 1, 1], as [stack, 1, 1]."""
-    here = (numbers(a.shape[1], 1) == i) & (numbers(a.shape[2], 2) == j)
-    return reshape(reduce_sum(picked(here, a, 0), axes=(1, 2)), shape=(a.shape[0], 1, 1))
+    here = (positions(a.shape[1], 1) == i) & (positions(a.shape[2], 2) == j)
+    return reshape(reduce_sum(select(here, a, 0), axes=(1, 2)), shape=(a.shape[0], 1, 1))
 
 
 def subdiagonal(a: Any) -> Any:
     """a[k + 1, k] of square matrices, as [stack, 1, n]; zero in the last place."""
     stack, n = a.shape[:2]
-    elements = picked(numbers(n, 1) == numbers(n, 2) + 1, a, 0)
+    elements = select(positions(n, 1) == positions(n, 2) + 1, a, 0)
     return reshape(reduce_sum(elements, axes=(1,)), shape=(stack, 1, n))
 
 
 def with_column(a: Any, j: Any, new: Any) -> Any:
-    """The matrices with another column j."""
+    """The matrices with column j replaced."""
     zero = full(aval((), dtypes.int32), 0)
     return dynamic_update_slice(a, new, zero, zero, j)
 
 
 def with_row(a: Any, i: Any, new: Any) -> Any:
-    """The matrices with another row i."""
+    """The matrices with row i replaced."""
     zero = full(aval((), dtypes.int32), 0)
     return dynamic_update_slice(a, new, zero, i, zero)
 
 
-def numbers(n: int, axis: int, ndim: int = 3) -> Any:
+def positions(n: int, axis: int, ndim: int = 3) -> Any:
     """0, 1, … n - 1 along an axis of an array whose other axes have length one."""
     shape = tuple([n if i == axis else 1 for i in range(ndim)])
     return iota(dtype=dtypes.int32, shape=shape, dimension=axis)
 
 
-def picked(mask: Any, x: Any, y: Any) -> Any:
+def select(mask: Any, x: Any, y: Any) -> Any:
     """`x` where the mask holds, `y` elsewhere; either may be a number."""
     if not hasattr(x, "aval"):
         x = like(y, x)
@@ -132,7 +132,7 @@ def picked(mask: Any, x: Any, y: Any) -> Any:
     return select_n(mask, y, x)
 
 
-def unit_matrices(stack: int, n: int, m: int, dtype: Any) -> Any:
+def identity_matrices(stack: int, n: int, m: int, dtype: Any) -> Any:
     """Identity matrices, [stack, n, m]."""
     shape = (stack, n, m)
     rows = iota(dtype=dtypes.int32, shape=shape, dimension=1)
@@ -140,8 +140,8 @@ def unit_matrices(stack: int, n: int, m: int, dtype: Any) -> Any:
     return convert_element_type(rows == columns, dtype=dtype)
 
 
-def taken_rows(a: Any, places: Any) -> Any:
-    """Rows in another order, one for each matrix: places [stack, rows]."""
+def permute_rows(a: Any, places: Any) -> Any:
+    """Rows in another order, one order for each matrix: places [stack, rows]."""
     if not a.size:
         return a
     order = reshape(places, shape=(*places.shape, 1))
@@ -151,23 +151,23 @@ def taken_rows(a: Any, places: Any) -> Any:
 # --- products and norms ---
 
 
-def times(x: Any, y: Any) -> Any:
+def matmul(x: Any, y: Any) -> Any:
     """Products of matrices, at full precision."""
     highest = Precision.HIGHEST
     dims = (((2,), (1,)), ((0,), (0,)))
     return dot_general(x, y, dims=dims, dtype=None, precision=(highest, highest))
 
 
-def scaled(a: Any) -> tuple[Any, Any]:
+def scale_to_one(a: Any) -> tuple[Any, Any]:
     """Matrices with elements of at most one in size, and their factors [stack, 1, 1], real.
 
-    So no sum of squares overflows or vanishes. What isn't finite stays so.
+    So no sum of squares overflows or vanishes. Elements that are not finite stay so.
     """
     size = full(aval((a.shape[0],), real_dtype(a.dtype)), 1)
     if a.size:
         size = reduce_max(abs_(a), axes=(1, 2))
-    factor = reshape(picked(size == 0, 1, size), shape=(a.shape[0], 1, 1))
-    return over_real(a, factor), factor
+    factor = reshape(select(size == 0, 1, size), shape=(a.shape[0], 1, 1))
+    return divide_by_real(a, factor), factor
 
 
 def real_dtype(dtype: Any) -> Any:

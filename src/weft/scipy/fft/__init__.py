@@ -5,7 +5,7 @@ from ...lazy import exports
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "cosines": "dct dctn idct idctn",
-        "sines": "dst dstn idst idstn",
+        "dct": "dct dctn idct idctn",
+        "dst": "dst dstn idst idstn",
     },
 )

@@ -1,3 +1,3 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
-from .cosines import dct as dct, dctn as dctn, idct as idct, idctn as idctn
-from .sines import dst as dst, dstn as dstn, idst as idst, idstn as idstn
+from .dct import dct as dct, dctn as dctn, idct as idct, idctn as idctn
+from .dst import dst as dst, dstn as dstn, idst as idst, idstn as idstn

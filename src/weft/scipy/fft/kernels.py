@@ -3,7 +3,7 @@
 Types 2 and 3 take one real transform of the same length: the samples in the order 0, 2, 4, …, 5, 3,
 1 are half of a signal that is even about a half. Type 4 takes a complex one of half the length.
 Source: J. Makhoul, "A fast cosine transform in one and two dimensions", IEEE Transactions on
-Acoustics, Speech and Signal Processing 28 (1980). Knows arrays; knows nothing of axes or norms.
+Acoustics, Speech and Signal Processing 28 (1980).
 """
 
 import math
@@ -18,7 +18,7 @@ from ...lax.fourier import FftType, transformed
 from ...numpy.creation import from_numpy
 from ...numpy.joining import concatenate, stack
 from ...primitives import slicing
-from ...primitives.structural import full
+from ...primitives.creation import full
 
 Kernel = Callable[[Any], Any]
 
@@ -38,7 +38,7 @@ def spectrum(x: Any) -> Any:
 
 
 def samples(half: Any, n: int) -> Any:
-    """n real numbers of half of their spectrum."""
+    """n real numbers from half of their spectrum."""
     if sooner_complex(n):
         other = backwards(conj(half[..., 1:]))
         return transformed(concatenate([half, other], -1), FftType.IFFT, (n,)).real
@@ -46,13 +46,14 @@ def samples(half: Any, n: int) -> Any:
 
 
 def sooner_complex(n: int) -> bool:
-    """True of long primes, for which XLA's CPU takes a complex transform in two thirds of a real
-    one's time."""
+    """True for long primes, for which XLA's complex transform is faster on the CPU than its real
+    one.
+    """
     return n > 127 and all([n % d for d in range(2, math.isqrt(n) + 1)])
 
 
 def phases(x: Any, turns: Any, scale: float = 1.0) -> Any:
-    """scale · exp(2πi turns), for multiplying a complex array by along its last axis."""
+    """scale · exp(2πi turns), the factors for the last axis of a complex array."""
     constant = scale * np.exp(2j * np.pi * np.asarray(turns))
     return from_numpy(constant.astype(dtypes.complex_of(dtypes.real_of(x.aval.dtype))))
 
@@ -84,9 +85,9 @@ def cosine_3(x: Any) -> Any:
     mirrored = concatenate([zero, backwards(x)], -1)[..., : n // 2 + 1]
     half = complex_of_parts(x[..., : n // 2 + 1], -mirrored)
     half = half * phases(half, np.arange(n // 2 + 1) / (4 * n), float(n))
-    found = samples(half, n)
+    result = samples(half, n)
     count = (n + 1) // 2
-    even, odd = found[..., :count], backwards(found[..., count:])
+    even, odd = result[..., :count], backwards(result[..., count:])
     if n % 2:
         odd = concatenate([odd, zero], -1)
     return stack([even, odd], -1).reshape(*x.shape[:-1], 2 * count)[..., :n]
@@ -100,8 +101,8 @@ def cosine_4(x: Any) -> Any:
         zeros = full(x.aval.update(weak_type=False), 0)
         signal = complex_of_parts(x, zeros) * phases(x, -ks / (4 * n))
         signal = concatenate([signal, complex_of_parts(zeros, zeros)], -1)
-        whole = transformed(signal, FftType.FFT, (2 * n,))[..., :n]
-        return (whole * phases(x, -(2 * ks + 1) / (8 * n), 2.0)).real
+        spectrum_part = transformed(signal, FftType.FFT, (2 * n,))[..., :n]
+        return (spectrum_part * phases(x, -(2 * ks + 1) / (8 * n), 2.0)).real
     turns = -(4 * np.arange(n // 2) + 1) / (8 * n)
     pairs = complex_of_parts(x[..., ::2], backwards(x)[..., ::2]) * phases(x, turns)
     pairs = transformed(pairs, FftType.FFT, (n // 2,))

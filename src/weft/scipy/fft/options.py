@@ -1,4 +1,4 @@
-"""Types, norms, axes and lengths of cosine and sine transforms. Knows no formula of a transform."""
+"""Types, norms, axes and lengths of cosine and sine transforms."""
 
 import functools
 import math
@@ -55,15 +55,15 @@ def real_trigonometric(
 
 
 def with_type(name: str, type: Any, s: Any, axes: Any) -> tuple[tuple[Any, ...], int]:
-    """The type, lengths and axes as one tuple of ints, by which plans are found, and the form of
-    `packed`. An int stands for a sequence of one, as in SciPy."""
+    """The type, lengths and axes as one tuple of ints, which is part of a plan's key, and the form
+    of `packed`. An int stands for a sequence of one, as in SciPy."""
     s, axes = ((x,) if isinstance(x, (int, np.integer)) else x for x in (s, axes))
     first, form = packed(name, s, axes)
     return (type, *(first or ())), form
 
 
 def unpacked(first: Any, form: int) -> tuple[Any, Any]:
-    """(axes, lengths), each `None` if not given, from what `packed` returns."""
+    """(axes, lengths), each `None` if it was not given, from the result of `packed`."""
     if form < 0:
         return None, first if form == -1 else None
     return first[:form], first[form:] if len(first) > form else None

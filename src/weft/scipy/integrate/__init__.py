@@ -5,7 +5,7 @@ from ...lazy import exports
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "..numpy.functional": "trapezoid",
-        "sampled": "cumulative_trapezoid simpson",
+        "..numpy.calculus": "trapezoid",
+        "quadrature": "cumulative_trapezoid simpson",
     },
 )

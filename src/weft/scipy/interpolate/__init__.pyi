@@ -1,2 +1,2 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
-from .grids import RegularGridInterpolator as RegularGridInterpolator
+from .regular_grid import RegularGridInterpolator as RegularGridInterpolator

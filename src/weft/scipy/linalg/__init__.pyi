@@ -1,25 +1,17 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
-from .exponentials import expm as expm, expm_frechet as expm_frechet
-from .factorizations import (
-    cho_factor as cho_factor,
-    cholesky as cholesky,
+from .cholesky import cho_factor as cho_factor, cho_solve as cho_solve, cholesky as cholesky
+from .eigh import eigh as eigh, eigh_tridiagonal as eigh_tridiagonal
+from .expm import expm as expm, expm_frechet as expm_frechet
+from .lu import lu as lu, lu_factor as lu_factor, lu_solve as lu_solve
+from .matrix_functions import funm as funm, logm as logm, sqrtm as sqrtm
+from .qr import qr as qr, qr_multiply as qr_multiply
+from .schur import hessenberg as hessenberg, rsf2csf as rsf2csf, schur as schur
+from .solve import (
     det as det,
-    eigh as eigh,
-    hessenberg as hessenberg,
     inv as inv,
-    lu as lu,
-    lu_factor as lu_factor,
-    polar as polar,
-    qr as qr,
-    qr_multiply as qr_multiply,
-    svd as svd,
-)
-from .matrix_functions import (
-    funm as funm,
-    logm as logm,
-    rsf2csf as rsf2csf,
-    schur as schur,
-    sqrtm as sqrtm,
+    solve as solve,
+    solve_banded as solve_banded,
+    solveh_banded as solveh_banded,
 )
 from .special_matrices import (
     block_diag as block_diag,
@@ -41,13 +33,6 @@ from .special_matrices import (
     tril as tril,
     triu as triu,
 )
-from .systems import (
-    cho_solve as cho_solve,
-    lu_solve as lu_solve,
-    solve as solve,
-    solve_banded as solve_banded,
-    solve_sylvester as solve_sylvester,
-    solve_triangular as solve_triangular,
-    solveh_banded as solveh_banded,
-)
-from .tridiagonals import eigh_tridiagonal as eigh_tridiagonal
+from .svd import polar as polar, svd as svd
+from .sylvester import solve_sylvester as solve_sylvester
+from .triangular import solve_triangular as solve_triangular

@@ -1,123 +1,46 @@
-"""Functions of matrices by Schur's form: roots, logarithms, any other.
+"""Functions of matrices by the Schur form: sqrtm, logm, funm.
 
 A = Z T Zᴴ with an upper triangular T. Where Z is a constant, f(A) = Z f(Zᴴ A Z) Zᴴ for all A, so
-derivatives come from those at T. Results are complex: whether they are real isn't known while a
-function is traced.
+derivatives follow from the derivatives at T. Results are complex, because a traced function cannot
+know whether they are real. `funm` computes f(T) by Parlett's recurrence.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as onp
 
 from ... import dtypes, numpy as np
-from ...core.array import Array
+from ...core.array import Array, literal
 from ...core.source import located
 from ...errors import ShapeError
-from ...lax import cond, fori_loop, linalg as lax_linalg
+from ...lax import cond, dynamic_update_slice_in_dim, fori_loop, linalg as lax_linalg
 from ...numpy import linalg
 from ...numpy.axes import whole_number
-from ...numpy.linalg.operands import adjoint, identities, in_wide, matrices, pair, rounded
+from ...numpy.linalg.operands import adjoint, identities, in_wide, matrices, rounded
 from ...numpy.plans import composite
 from ...numpy.promotion import cast
 from ...primitives import selection
 from ...transforms.custom_derivatives import custom_jvp
 from ...typing import ArrayLike
-from .exponentials import expm
-from .triangles import (
-    function_of_triangle,
-    root_of_triangle,
+from .expm import expm
+from .sylvester import (
+    _column,
     solve_sylvester_of_triangles,
+    solve_upper,
     sylvester,
     sylvester_near_triangles,
 )
 
-__all__ = ["funm", "logm", "rsf2csf", "schur", "sqrtm"]
-
-
-# --- Schur's form ---
-
-
-@located
-def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
-    """Schur's form: a = Z T Zᴴ, T upper triangular, Z unitary.
-
-    Args:
-      a: array [batch…, n, n].
-      output: 'real': of real matrices T is real, with blocks [2, 2] on its diagonal for pairs of
-        complex eigenvalues; 'complex': T is triangular in any case, and complex.
-    Returns: (T, Z).
-    Raises: ShapeError: not square. ValueError: another output.
-    Example:
-      >>> T, Z = schur(np.array([[2.0, 1.0], [0.0, 3.0]]))
-      >>> bool(np.allclose(Z @ T @ Z.T, np.array([[2.0, 1.0], [0.0, 3.0]]), atol=1e-6))
-      True
-    Source: SciPy documentation, `scipy.linalg.schur`.
-    """
-    if output not in ("real", "complex"):
-        raise ValueError(f"schur: output must be 'real' or 'complex'; got {output!r:.60}")
-    x = matrices("schur", a, square=True)
-    dtype = dtypes.complex_of(x.dtype) if output == "complex" else x.dtype
-    wide = in_wide(x)
-    t, z = lax_linalg.schur(
-        cast(wide, dtypes.complex_of(wide.dtype)) if output == "complex" else wide
-    )
-    return rounded(t, dtype), rounded(z, dtype)
-
-
-@located
-def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """The complex form of Schur's from the real one.
-
-    Args:
-      T, Z: arrays [n, n], as `schur` returns them.
-      check_finite: does nothing.
-    Returns: (T, Z), complex.
-    Raises: ShapeError: other shapes.
-    Example:
-      >>> T, Z = rsf2csf(*schur(np.array([[0.0, 1.0], [-1.0, 0.0]])))
-      >>> np.round(abs(T[1, 0]), 5)
-      Array(0., dtype=float32)
-    Source: SciPy documentation, `scipy.linalg.rsf2csf`.
-    """
-    t, z = pair("rsf2csf", T, Z)
-    if t.ndim != 2 or t.shape[0] != t.shape[1] or z.shape != t.shape:
-        raise ShapeError(f"rsf2csf: expected two arrays [n, n]; got {t.aval} and {z.aval}")
-    n, dtype = t.shape[0], dtypes.complex_of(t.dtype)
-    t, z = cast(t, dtype), cast(z, dtype)
-
-    def step(k: Any, state: Any) -> Any:
-        m = n - 1 - k
-        t, z = state
-        pick = lambda i, j: t[i, j]  # noqa: E731
-        a, b, c, d = pick(m - 1, m - 1), pick(m - 1, m), pick(m, m - 1), pick(m, m)
-        half = (a + d) / 2
-        root = np.sqrt((a - d) * (a - d) / 4 + b * c)
-        first, second = half + root, half - root
-        near = np.where(abs(first - d) < abs(second - d), first, second)
-        size = np.sqrt(abs(near - d) ** 2 + abs(c) ** 2)
-        plain = size == 0
-        safe = np.where(plain, 1.0, size)
-        cosine = np.where(plain, 1.0, (near - d) / safe)
-        sine = np.where(plain, 0.0, c / safe)
-        turn = np.stack([np.stack([cosine.conj(), sine.conj()]), np.stack([-sine, cosine])])
-        whole = np.eye(n, dtype=dtype)
-        at = np.stack([m - 1, m])
-        whole = whole.at[at[:, None], at].set(turn)
-        whole = np.where(c == 0, np.eye(n, dtype=dtype), whole)
-        t = whole @ t @ adjoint(whole)
-        t = t.at[m, m - 1].set(0)
-        return t, z @ adjoint(whole)
-
-    t, z = fori_loop(0, n - 1, step, (t, z)) if n > 1 else (t, z)
-    return np.triu(t), z
+__all__ = ["funm", "logm", "sqrtm"]
 
 
 def _triangular_form(x: Any) -> tuple[Any, Any]:
     """(Zᴴ x Z, Z) with a constant Z for which the first is upper triangular; both complex."""
-    wide = cast(x, dtypes.complex_of(x.dtype))
-    _, z = lax_linalg.schur(selection.stop_gradient(wide))
-    return adjoint(z) @ wide @ z, z
+    matrix = cast(x, dtypes.complex_of(x.dtype))
+    _, z = lax_linalg.schur(selection.stop_gradient(matrix))
+    return adjoint(z) @ matrix @ z, z
 
 
 # --- roots ---
@@ -125,7 +48,7 @@ def _triangular_form(x: Any) -> tuple[Any, Any]:
 
 @custom_jvp
 def _root(t: Any) -> Any:
-    """The principal square root at an upper triangular matrix; what is below counts as zero."""
+    """The principal square root of an upper triangular matrix; elements below count as zero."""
     return root_of_triangle(np.triu(t))
 
 
@@ -138,7 +61,7 @@ def _(primals: Any, tangents: Any) -> Any:
 
 @custom_jvp
 def _root_and_form(a: Any) -> Any:
-    """(z r zᴴ, r, z): the root of a, and that of its triangular form zᴴ a z."""
+    """(z r zᴴ, r, z): the root of a, and the root r of its triangular form zᴴ a z."""
     t, z = lax_linalg.schur(a)
     r = root_of_triangle(t)
     return z @ r @ adjoint(z), r, z
@@ -167,7 +90,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
 
     Args:
       A: array [batch…, n, n].
-      blocksize: 1: the algorithm isn't blocked.
+      blocksize: must be 1: the algorithm is not blocked.
     Returns: complex array of the shape of A; NaN where there is no root.
     Raises: ShapeError: not square. ValueError: another blocksize.
     Example:
@@ -192,9 +115,9 @@ def _root_of_any(x: Any) -> Any:
 
 # --- logarithms ---
 
-_MOST_ROOTS = 60
-_NODES = 8
-_NEAR = 0.25  # |T - 1| up to which eight nodes are exact in float64
+_MAX_ROOTS = 60
+_QUADRATURE_NODES = 8
+_QUADRATURE_RADIUS = 0.25  # with |T - 1| up to here eight nodes are exact in float64
 
 
 @located
@@ -218,12 +141,12 @@ def logm(A: ArrayLike, disp: bool = True) -> Any:
     dtype = dtypes.complex_of(x.dtype)
     if not x.size:
         return cast(x, dtype)
-    found = rounded(_logarithm_of_any(in_wide(x)), dtype)
+    logarithm = rounded(_logarithm_of_any(in_wide(x)), dtype)
     if disp:
-        return found
+        return logarithm
     a = cast(x, dtype)
-    rest = linalg.norm(expm(found) - a, 1, (-2, -1))
-    return found, rest / linalg.norm(a, 1, (-2, -1))
+    error = linalg.norm(expm(logarithm) - a, 1, (-2, -1))
+    return logarithm, error / linalg.norm(a, 1, (-2, -1))
 
 
 @composite
@@ -233,12 +156,12 @@ def _logarithm_of_any(x: Any) -> Any:
 
 
 def _logarithm(t: Any) -> Any:
-    """The logarithm at an upper triangular matrix."""
+    """The logarithm of an upper triangular matrix."""
     one = identities(t.aval, t.shape[-1])
 
     def far(t: Any) -> Any:
         still = selection.stop_gradient(np.triu(t))
-        return np.max(np.sum(abs(still - one), axis=-2), axis=-1) > _NEAR
+        return np.max(np.sum(abs(still - one), axis=-2), axis=-1) > _QUADRATURE_RADIUS
 
     def step(k: Any, state: Any) -> Any:
         t, count = state
@@ -247,11 +170,11 @@ def _logarithm(t: Any) -> Any:
         def rooted(t: Any) -> Any:
             return np.where(again[..., None, None], _root(t), t)
 
-        return cond(np.any(again), rooted, lambda t: t, t), count + again
+        return cond(np.any(again), rooted, lambda t: t, t), count + again.astype(count.dtype)
 
     count = np.zeros(t.shape[:-2], t.real.dtype)
-    t, count = fori_loop(0, _MOST_ROOTS, step, (t, count))
-    nodes, weights = onp.polynomial.legendre.leggauss(_NODES)
+    t, count = fori_loop(0, _MAX_ROOTS, step, (t, count))
+    nodes, weights = onp.polynomial.legendre.leggauss(_QUADRATURE_NODES)
     change, total = t - one, None
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         term = linalg.solve(one + float(node) * change, change) * float(weight)
@@ -283,19 +206,140 @@ def funm(A: ArrayLike, func: Callable[[Array], Array], disp: bool = True) -> Any
     x = matrices("funm", A, "A", square=True)
     if x.ndim != 2:
         raise ShapeError(f"funm: expected A [n, n]; got {x.aval}")
-    wide = in_wide(x)
-    dtype = dtypes.complex_of(wide.dtype)
-    t, z = lax_linalg.schur(cast(wide, dtype))
+    matrix = in_wide(x)
+    dtype = dtypes.complex_of(matrix.dtype)
+    t, z = lax_linalg.schur(cast(matrix, dtype))
     if x.size:
         values = cast(np.asarray(func(np.diagonal(t))), dtype)
         f, least = function_of_triangle(t, values)
     else:
         f, least = t, np.asarray(1.0)
-    found = rounded(z @ f @ adjoint(z), dtypes.complex_of(x.dtype))
+    result = rounded(z @ f @ adjoint(z), dtypes.complex_of(x.dtype))
     if disp:
-        return found
+        return result
     tiny = float(dtypes.finfo(dtype).eps)
     least = np.where(least == 0, tiny, least)
     error = tiny / least * linalg.norm(np.triu(t, 1), 1)
-    error = np.where(np.isnan(found).any(), float("inf"), np.clip(error, tiny, 1.0))
-    return found, error
+    error = np.where(np.isnan(result).any(), float("inf"), np.clip(error, tiny, 1.0))
+    return result, error
+
+
+def by_recurrence(t: Any, diagonal: Any, product: Any) -> Any:
+    """An upper triangular matrix with a known diagonal, whose column k above it, x, solves
+    product(k, found, column of t).
+
+    Args:
+      product: (k, matrices found up to column k, the column of t above the diagonal, mask of these
+        rows) -> the column of the result above the diagonal.
+    """
+    n = t.shape[-1]
+    start = diagonal[..., :, None] * np.eye(n, dtype=t.dtype)
+
+    def step(k: Any, columns: Any) -> Any:
+        above = (np.arange(n) < k)[:, None]
+        at = selection.where(above, _column(t, k), literal(0, t.dtype))
+        new = selection.where(above, product(k, columns, at, above), _column(start, k))
+        return dynamic_update_slice_in_dim(columns, new, k, -1)
+
+    return fori_loop(1, n, step, start) if n > 1 else start
+
+
+_LEAF_SIZE = 8
+
+
+def _size(x: Any) -> Any:
+    """An estimate of |x|: XLA's absolute value of complex numbers takes a dozen operations."""
+    return abs(x.real) + abs(x.imag)
+
+
+def root_of_triangle(t: Any) -> Any:
+    """The upper triangular r with r r = t whose eigenvalues have no negative real part; NaN where
+    there is none.
+
+    The roots of all small blocks on the diagonal are computed first, at once. Then each two
+    neighbours and the block beside them form a block of twice the size, until one is left: the root
+    of [[t, c], [0, u]] is [[r, y], [0, s]] with r y + y s = c. Source: Å. Björck, S. Hammarling,
+    Linear Algebra Appl. 52/53 (1983) 127-140; E. Deadman, N. J. Higham, R. Ralha, LNCS 7782 (2013)
+    171-182.
+    """
+    n = t.shape[-1]
+    if not n:
+        return t
+    limit = 10 * n * float(np.finfo(t.dtype).eps)
+    small = limit * np.max(_size(t), axis=(-2, -1))[..., None, None, None]
+
+    def solved(r: Any, size: Any, column: Any) -> Any:
+        sums = np.diagonal(r, 0, -2, -1)[..., :, None] + size
+        none = sums == 0
+        sums = selection.where(none, literal(1, t.dtype), sums)
+        new = solve_upper(selection.where(np.eye(r.shape[-1], dtype=bool), sums, r), column)
+        return selection.where(none & (_size(new) > small), literal(float("nan"), t.dtype), new)
+
+    levels = max(0, math.ceil(math.log2(n / _LEAF_SIZE)))
+    size = -(-n >> levels)
+    more = (size << levels) - n
+    edges = [(0, 0)] * (t.ndim - 2)
+    padded = np.pad(t, [*edges, (0, more), (0, more)])
+    padded = padded + np.diag(np.pad(np.zeros(n, t.dtype), (0, more), constant_values=1))
+    root = _root_by_diagonals(_blocks(padded, size, 1, 0), small[..., 0])
+    for _ in range(levels):
+        beside = _blocks(padded, size, 2, 1)
+        first, second = root[..., 0::2, :, :], root[..., 1::2, :, :]
+        y = solve_sylvester_of_triangles(first, second, beside, solved)
+        root = np.block([[first, y], [np.zeros_like(y), second]])
+        size *= 2
+    return root[..., 0, :n, :n]
+
+
+def _blocks(t: Any, size: int, each: int, right: int) -> Any:
+    """Each `each`th block on the diagonal, or that on its right: [batch…, count, size, size]."""
+    count = t.shape[-1] // (size * each)
+    blocks = t.reshape(*t.shape[:-2], count, each, size, count, each, size)
+    return np.moveaxis(np.diagonal(blocks[..., 0, :, :, right, :], 0, -4, -2), -1, -3)
+
+
+def _root_by_diagonals(t: Any, small: Any) -> Any:
+    """The root of small triangles, a diagonal after the other: each is an elementwise formula of
+    those before."""
+    n = t.shape[-1]
+    flat = t.reshape(*t.shape[:-2], n * n)
+    diagonals = [np.sqrt(flat[..., :: n + 1])]
+    for k in range(1, n):
+        size = n - k
+        remainder = flat[..., k : n * size : n + 1]
+        for i in range(1, k):
+            remainder = remainder - diagonals[i][..., :size] * diagonals[k - i][..., i : i + size]
+        sums = diagonals[0][..., :size] + diagonals[0][..., k:]
+        none = sums == 0
+        new = remainder / selection.where(none, literal(1, t.dtype), sums)
+        bad = none & (_size(new) > small)
+        diagonals.append(selection.where(bad, literal(float("nan"), t.dtype), new))
+    # element [i, i + k] is the i-th of diagonal k, and what is below is the zero after the last
+    diagonals.append(np.zeros_like(diagonals[0][..., :1]))
+    ends = onp.cumsum([0, *[x.shape[-1] for x in diagonals]])
+    rows, columns = onp.indices((n, n))
+    places = onp.where(columns >= rows, ends[abs(columns - rows)] + rows, ends[n])
+    return np.take(np.concatenate(diagonals, -1), places, axis=-1, mode="clip")
+
+
+def function_of_triangle(t: Any, values: Any) -> tuple[Any, Any]:
+    """(f(t), the smallest difference of eigenvalues) with the values f(t[i, i]): Parlett's
+    recurrence. Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 9.1.4."""
+    n = t.shape[-1]
+    line = np.diagonal(t, 0, -2, -1)
+    one = np.eye(n, dtype=t.dtype)
+
+    def product(k: Any, columns: Any, at: Any, above: Any) -> Any:
+        # (t - t[k, k]) x = (f - f[k, k]) t[:, k], in the rows above k
+        gaps = line[..., :, None] - _column(line[..., None, :], k)
+        sides = selection.where(above, np.triu(columns, 1) @ at, literal(0, t.dtype))
+        slopes = values[..., :, None] - _column(values[..., None, :], k)
+        safe = selection.where(above & (gaps != 0), gaps, literal(1, t.dtype))
+        inner = np.triu(t, 1)
+        inner = selection.where(above & np.matrix_transpose(above), inner, literal(0, t.dtype))
+        return solve_upper(inner + safe * one, sides + slopes * at)
+
+    gaps = abs(line[..., :, None] - line[..., None, :])
+    gaps = np.where(np.eye(n, dtype=bool), float("inf"), gaps)
+    least = np.minimum(np.min(gaps, axis=(-2, -1), initial=float("inf")), abs(line[..., 0]))
+    return by_recurrence(t, values, product), least

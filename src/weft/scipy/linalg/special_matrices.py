@@ -1,4 +1,7 @@
-"""Matrices of a known form: made of vectors, or of a size alone."""
+"""Special matrices: block_diag, circulant, companion, convolution_matrix, dft, fiedler,
+fiedler_companion, hadamard, hankel, helmert, hilbert, invhilbert, invpascal, leslie, pascal,
+toeplitz, tril, triu.
+"""
 
 import math
 from typing import Any
@@ -11,11 +14,11 @@ from ...core.source import located
 from ...errors import ShapeError
 from ...numpy import concatenate, tril, triu, zeros
 from ...numpy.axes import whole_number
-from ...numpy.axis_choices import take_known
+from ...numpy.axis_gathers import take_known
 from ...numpy.creation import from_numpy, wanted_dtype
 from ...numpy.plans import composite
 from ...numpy.promotion import cast, inexact, noted, promote_values, value
-from ...primitives import selection, structural
+from ...primitives import creation, selection, structural
 from ...typing import ArrayLike, DTypeLike
 
 __all__ = [
@@ -62,8 +65,8 @@ def _one_vector(name: str, x: Any, argument: str, least: int) -> Any:
 
 def _picked(line: Any, places: onp.ndarray) -> Any:
     """Elements of the last axis at known places, a matrix of them."""
-    found = take_known(line, places.ravel(), line.ndim - 1)
-    return structural.reshape(found, shape=(*line.shape[:-1], *places.shape))
+    elements = take_known(line, places.ravel(), line.ndim - 1)
+    return structural.reshape(elements, shape=(*line.shape[:-1], *places.shape))
 
 
 def _joint(name: str, c: Any, r: Any) -> tuple[Any, Any]:
@@ -175,8 +178,10 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
         first, rows = (min(n, k) - 1) // 2, max(n, k)
     places = first + onp.arange(rows)[:, None] - onp.arange(n)
     inside = (places >= 0) & (places < k)
-    found = _picked(line, onp.clip(places, 0, k - 1))
-    return selection.where(from_numpy(inside), found, structural.zeros(found.aval.update(shape=())))
+    elements = _picked(line, onp.clip(places, 0, k - 1))
+    return selection.where(
+        from_numpy(inside), elements, creation.zeros(elements.aval.update(shape=()))
+    )
 
 
 @located
@@ -284,8 +289,8 @@ def fiedler_companion(a: ArrayLike) -> Array:
             places[row, row + 1] = row + 2
         if row + 2 < n:
             ones[row, row + 2] = 1
-    found = -_picked(line, onp.maximum(places, 0))
-    return selection.where(from_numpy(places >= 0), found, from_numpy(ones.astype(line.dtype)))
+    elements = -_picked(line, onp.maximum(places, 0))
+    return selection.where(from_numpy(places >= 0), elements, from_numpy(ones.astype(line.dtype)))
 
 
 @located
@@ -393,8 +398,8 @@ def pascal(n: int, kind: str | None = None) -> Array:
         rows = [[math.comb(i + j, i) for j in range(n)] for i in range(n)]
     else:
         rows = [[math.comb(i, j) for j in range(n)] for i in range(n)]
-    found = onp.array(rows, onp.float64).reshape(n, n)
-    return _floats(found.T if kind == "upper" else found)
+    triangle = onp.array(rows, onp.float64).reshape(n, n)
+    return _floats(triangle.T if kind == "upper" else triangle)
 
 
 @located
@@ -412,8 +417,8 @@ def invpascal(n: int, kind: str | None = None) -> Array:
     n, kind = _size("invpascal", n), _kind("invpascal", kind)
     rows = [[(-1) ** (i + j) * math.comb(i, j) for j in range(n)] for i in range(n)]
     lower = onp.array(rows, object).reshape(n, n)
-    found = lower.T.dot(lower) if kind == "symmetric" else lower.T if kind == "upper" else lower
-    return _floats(found)
+    inverse = lower.T.dot(lower) if kind == "symmetric" else lower.T if kind == "upper" else lower
+    return _floats(inverse)
 
 
 @located
@@ -434,10 +439,10 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     n = _size("hadamard", n)
     if n < 1 or n & (n - 1):
         raise ValueError(f"hadamard: n must be a power of two; got {n}")
-    found = onp.ones((1, 1))
-    while len(found) < n:
-        found = onp.block([[found, found], [found, -found]])
-    return from_numpy(found.astype(wanted_dtype("hadamard", dtype)))
+    matrix = onp.ones((1, 1))
+    while len(matrix) < n:
+        matrix = onp.block([[matrix, matrix], [matrix, -matrix]])
+    return from_numpy(matrix.astype(wanted_dtype("hadamard", dtype)))
 
 
 @located
@@ -454,12 +459,12 @@ def helmert(n: int, full: bool = False) -> Array:
     Source: SciPy documentation, `scipy.linalg.helmert`.
     """
     n = _size("helmert", n)
-    found = onp.tril(onp.ones((n, n)), -1) - onp.diag(onp.arange(n))
-    found[:1] = 1
+    matrix = onp.tril(onp.ones((n, n)), -1) - onp.diag(onp.arange(n))
+    matrix[:1] = 1
     steps = onp.arange(n)
     norms = onp.where(steps == 0, n, steps * (steps + 1))
-    found = found / onp.sqrt(onp.maximum(norms, 1))[:, None]
-    return _floats(found if full else found[1:])
+    matrix = matrix / onp.sqrt(onp.maximum(norms, 1))[:, None]
+    return _floats(matrix if full else matrix[1:])
 
 
 @located
@@ -482,9 +487,10 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"dft: scale must be None, 'sqrtn' or 'n'; got {scale!r:.60}")
     line = onp.arange(n)
-    found = onp.exp(-2j * onp.pi * ((line[:, None] * line) % max(n, 1)) / max(n, 1))
-    found = found / {None: 1.0, "sqrtn": max(n, 1) ** 0.5, "n": max(n, 1)}[scale]
-    wanted = wanted_dtype("dft", dtype) or dtypes.default_complex()
+    matrix = onp.exp(-2j * onp.pi * ((line[:, None] * line) % max(n, 1)) / max(n, 1))
+    matrix = matrix / {None: 1.0, "sqrtn": max(n, 1) ** 0.5, "n": max(n, 1)}[scale]
+    result_dtype = wanted_dtype("dft", dtype) or dtypes.default_complex()
     return cast(
-        from_numpy(found.astype(onp.complex64 if wanted.itemsize < 16 else found.dtype)), wanted
+        from_numpy(matrix.astype(onp.complex64 if result_dtype.itemsize < 16 else matrix.dtype)),
+        result_dtype,
     )

@@ -1,2 +1,2 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
-from .coordinates import map_coordinates as map_coordinates
+from .interpolation import map_coordinates as map_coordinates

@@ -1,2 +1,2 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
-from .minimisation import OptimizeResults as OptimizeResults, minimize as minimize
+from .minimize import OptimizeResults as OptimizeResults, minimize as minimize

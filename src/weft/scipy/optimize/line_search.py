@@ -1,9 +1,7 @@
-"""A step along a direction that satisfies the strong Wolfe conditions.
+"""Line search: a step along a direction that satisfies the strong Wolfe conditions.
 
-One bounded loop that first brackets such a step and then narrows the bracket by interpolation, so
-that it vectorises. Source: Nocedal and Wright, “Numerical optimization” (2006), 3.5 and 3.6.
-
-Knows a function and its gradient; knows nothing of how directions are chosen.
+One bounded loop first brackets such a step and then narrows the bracket by interpolation, so that
+it vectorises. Source: Nocedal and Wright, “Numerical optimization” (2006), 3.5 and 3.6.
 """
 
 from collections.abc import Callable

@@ -6,7 +6,7 @@ __all__, __getattr__, __dir__ = exports(
     __name__,
     {
         "convolution": "convolve convolve2d correlate correlate2d fftconvolve",
-        "spectra": "csd istft stft welch",
-        "trends": "detrend",
+        "detrend": "detrend",
+        "spectral": "csd istft stft welch",
     },
 )

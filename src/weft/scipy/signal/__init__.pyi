@@ -6,5 +6,5 @@ from .convolution import (
     correlate2d as correlate2d,
     fftconvolve as fftconvolve,
 )
-from .spectra import csd as csd, istft as istft, stft as stft, welch as welch
-from .trends import detrend as detrend
+from .detrend import detrend as detrend
+from .spectral import csd as csd, istft as istft, stft as stft, welch as welch

@@ -1,5 +1,6 @@
-"""Convolution and correlation of arrays of any number of axes, by sums of products or by Fourier
-transforms. Knows shapes and modes; knows nothing of spectra."""
+"""Convolution and correlation: convolve, correlate, convolve2d, correlate2d, fftconvolve; by sums
+of products or by Fourier transforms.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,10 +10,10 @@ from ... import dtypes
 from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
-from ...lax.contraction import PrecisionLike
 from ...lax.convolution import conv_general_dilated
+from ...lax.products import PrecisionLike
 from ...numpy.axes import all_axes
-from ...numpy.fft.real_signals import irfftn, rfftn
+from ...numpy.fft.real_transforms import irfftn, rfftn
 from ...numpy.fft.transforms import fftn, ifftn
 from ...numpy.padding import pad
 from ...numpy.plans import composite
@@ -29,20 +30,20 @@ METHODS = ("auto", "direct", "fft")
 BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
-def chosen(name: str, argument: str, given: Any, options: Any) -> Any:
-    """An option that is one of some.
+def chosen(name: str, argument: str, option: Any, options: Any) -> Any:
+    """The option, which must be one of `options`.
 
     Raises: ValueError: another one.
     """
-    if given not in options:
+    if option not in options:
         raise ValueError(
-            f"{name}: {argument} must be one of {', '.join(map(repr, options))}; got {given!r}"
+            f"{name}: {argument} must be one of {', '.join(map(repr, options))}; got {option!r}"
         )
-    return given
+    return option
 
 
 def operands(name: str, in1: Any, in2: Any) -> tuple[Any, Any]:
-    """Two values of one inexact dtype, with equally many axes and some elements."""
+    """Two values of one inexact dtype, with the same number of axes and at least one element."""
     x, y = promote_values(name, in1, in2, to_inexact=True)
     if x.ndim != y.ndim:
         raise ShapeError(
@@ -54,7 +55,7 @@ def operands(name: str, in1: Any, in2: Any) -> tuple[Any, Any]:
 
 
 def in_order(name: str, mode: str, x: Any, y: Any, axes: Sequence[int]) -> tuple[Any, Any]:
-    """The longer operand first where the mode is 'valid', for which the order doesn't matter."""
+    """The longer operand first for mode 'valid', where the order does not matter."""
     if mode != "valid" or all(x.shape[i] >= y.shape[i] for i in axes):
         return x, y
     if all(y.shape[i] >= x.shape[i] for i in axes):
@@ -71,13 +72,13 @@ def flipped(y: Any) -> Any:
 
 
 def conjugate(y: Any) -> Any:
-    """The complex conjugate; real numbers as they are."""
+    """The complex conjugate; real numbers are returned unchanged."""
     return conj(y) if dtypes.is_complex(y.aval.dtype) else y
 
 
 @composite
 def slid(x: Any, kernel: Any, *, padding: Any, precision: Any) -> Any:
-    """The sums of products of a kernel with each place of an array."""
+    """The sums of products of a kernel with the array at each position."""
     out = conv_general_dilated(
         reshape(x, shape=(1, 1, *x.shape)),
         reshape(kernel, shape=(1, 1, *kernel.shape)),
@@ -89,7 +90,7 @@ def slid(x: Any, kernel: Any, *, padding: Any, precision: Any) -> Any:
 
 
 def _padding(mode: str, kernel: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Numbers of zeros around the array that make the outputs of a mode."""
+    """The number of zeros that a mode puts around the array."""
     if mode == "full":
         return tuple([(m - 1, m - 1) for m in kernel])
     if mode == "same":
@@ -127,9 +128,9 @@ def convolve(
     """The convolution of two arrays.
 
     Args:
-      in1, in2: arrays with equally many axes; integers become float32.
-      mode: 'full', all places where they overlap; 'same', the middle of those, as many as in1 has;
-        'valid', those where they overlap wholly.
+      in1, in2: arrays with the same number of axes; integers become float32.
+      mode: 'full', all positions where the arrays overlap; 'same', the middle part of them, with
+        the shape of in1; 'valid', the positions where they overlap completely.
       method: 'direct', sums of products; 'fft', by Fourier transforms, which is faster for large
         arrays, and rounds relatively to the largest result; 'auto', the faster one.
       precision: of the products, on accelerators; see `weft.lax.Precision`.
@@ -176,19 +177,19 @@ def correlate(
 
 
 def fast_length(n: int) -> int:
-    """The least length from n on without prime factors above 5: short ones are fast."""
+    """The smallest length >= n without prime factors above 5, for which transforms are fast."""
     while True:
-        rest = n
+        quotient = n
         for p in (2, 3, 5):
-            while rest % p == 0:
-                rest //= p
-        if rest == 1:
+            while quotient % p == 0:
+                quotient //= p
+        if quotient == 1:
             return n
         n += 1
 
 
 def _by_transforms(x: Any, y: Any, mode: str, axes: tuple[int, ...]) -> Any:
-    """The convolution along some axes; along the others elements are multiplied."""
+    """The convolution along some axes; along the other axes elements are multiplied."""
     lengths = [x.shape[i] + y.shape[i] - 1 for i in axes]
     long = [fast_length(n) for n in lengths]
     if dtypes.is_complex(x.aval.dtype):
@@ -215,7 +216,7 @@ def fftconvolve(
     """The convolution of two arrays by Fourier transforms.
 
     Args:
-      in1, in2: arrays with equally many axes; integers become float32.
+      in1, in2: arrays with the same number of axes; integers become float32.
       mode: as in `convolve`.
       axes: the axes to convolve along, all of them by default; the others broadcast.
     Returns: array.
@@ -256,7 +257,7 @@ def _of_images(
     precision: Any,
     late: bool = False,
 ) -> Any:
-    """A convolution of images; `late` takes the later of two middles for 'same'."""
+    """A convolution of images; `late` takes the later of the two middle positions for 'same'."""
     chosen(name, "mode", mode, MODES)
     kind = BOUNDARIES[chosen(name, "boundary", boundary, BOUNDARIES)]
     if x.ndim != 2:
@@ -284,8 +285,8 @@ def convolve2d(
     Args:
       in1, in2: arrays [h, w]; integers become float32.
       mode: as in `convolve`.
-      boundary: what is around in1: 'fill', the fill value; 'wrap', in1 again; 'symm', in1
-        mirrored.
+      boundary: how in1 continues outside: 'fill', the fill value; 'wrap', in1 repeated; 'symm',
+        in1 mirrored.
       fillvalue: a number.
       precision: as in `convolve`.
     Returns: array of two axes.

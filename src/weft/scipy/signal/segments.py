@@ -1,5 +1,6 @@
-"""Signals cut into overlapping segments, and put together again. Knows shapes and windows; knows
-nothing of spectra."""
+"""Overlapping segments of signals: how `welch` and `stft` cut a signal, and how `istft` joins the
+segments again.
+"""
 
 import dataclasses
 import warnings
@@ -15,7 +16,7 @@ from ...numpy.joining import concatenate
 from ...numpy.padding import pad
 from ...numpy.promotion import noted, value
 from ...primitives.structural import reshape
-from .window_functions import periodic_window
+from .windows import periodic_window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Segments:
 
     Attributes:
       window: a value [length].
-      length: of a segment.
+      length: the length of a segment.
       overlap: how many samples two neighbours share.
       transformed: the length that a segment is padded to.
     """
@@ -36,22 +37,22 @@ class Segments:
 
     @property
     def step(self) -> int:
-        """From the beginning of a segment to that of the next one."""
+        """The distance from the beginning of a segment to the beginning of the next one."""
         return self.length - self.overlap
 
 
 def chosen_segments(
     name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, dtype: Any, n: int | None
 ) -> Segments:
-    """The segments that the arguments of a function ask for.
+    """The segments for the arguments of a function.
 
     Args:
-      n: the length of the signal, which is the most that a segment may have, if it is known.
+      n: the length of the signal, which bounds the length of a segment; `None` if unknown.
     Raises: ValueError: lengths that don't fit each other.
     """
     lengths = {"nperseg": nperseg, "noverlap": noverlap, "nfft": nfft}
-    known = {k: None if v is None else whole_number(name, v, k) for k, v in lengths.items()}
-    length = known["nperseg"]
+    checked = {k: None if v is None else whole_number(name, v, k) for k, v in lengths.items()}
+    length = checked["nperseg"]
     if length is not None and length < 1:
         raise ValueError(f"{name}: nperseg must be 1 or more; got {length}")
     array = isinstance(window, (Value, np.ndarray, list))
@@ -76,12 +77,12 @@ def chosen_segments(
         length = n
     if not array:
         window = from_numpy(periodic_window(name, window, length))
-    overlap = length // 2 if known["noverlap"] is None else known["noverlap"]
+    overlap = length // 2 if checked["noverlap"] is None else checked["noverlap"]
     if not 0 <= overlap < length:
         raise ValueError(
             f"{name}: noverlap must be from 0 to nperseg - 1, {length - 1}; got {overlap}"
         )
-    long = length if known["nfft"] is None else known["nfft"]
+    long = length if checked["nfft"] is None else checked["nfft"]
     if long < length:
         raise ValueError(f"{name}: nfft must be nperseg, {length}, or more; got {long}")
     return Segments(window.astype(dtype), length, overlap, long)
@@ -123,7 +124,7 @@ def put_together(parts: Any, segments: Segments) -> Any:
 
 
 def extended(name: str, x: Any, boundary: str | None, n: int) -> Any:
-    """The last axis with n samples more at both ends."""
+    """The last axis with n more samples at each end."""
     if boundary is None or n == 0:
         return x
     modes: dict[str, tuple[str, dict[str, str]]] = {

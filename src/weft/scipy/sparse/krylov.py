@@ -1,7 +1,5 @@
-"""Iterations of Krylov's methods on pytrees of arrays: conjugate gradients and BiCGSTAB.
-
-Each is a bounded loop on whole trees, from (A, b, x0, M) to x. Knows inner products and norms of
-trees; knows nothing of matrices, nor of derivatives.
+"""Conjugate gradients and BiCGSTAB on pytrees of arrays. Each is a bounded loop on whole trees,
+from (A, b, x0, M) to x.
 """
 
 from collections.abc import Callable
@@ -10,7 +8,7 @@ from typing import Any, TypeAlias
 from ... import numpy as np
 from ...core.array import Array
 from ...lax.loops import while_loop
-from ...primitives.contraction import Precision
+from ...primitives.products import Precision
 from ...tree_util import tree_leaves, tree_map
 from ...typing import PyTree
 
@@ -41,7 +39,7 @@ def square(x: PyTree) -> Array:
 
 def plus(x: PyTree, scale: Any, y: PyTree) -> PyTree:
     """x + scale · y, in the dtypes of x."""
-    return tree_map(lambda a, b: (a + scale * b).astype(a.dtype), x, y)
+    return tree_map(lambda a, b: (a + np.astype(scale, a.dtype) * b).astype(a.dtype), x, y)
 
 
 def minus(x: PyTree, y: PyTree) -> PyTree:
@@ -50,7 +48,7 @@ def minus(x: PyTree, y: PyTree) -> PyTree:
 
 
 def bound(b: PyTree, tol: Any, atol: Any) -> Array:
-    """The squared norm that a residual may have: that of max(tol · |b|, atol)."""
+    """The largest squared norm of a residual: the square of max(tol · |b|, atol)."""
     tol, atol = np.maximum(tol, 0), np.maximum(atol, 0)  # a square would lose the sign
     return np.maximum(np.square(tol) * square(b), np.square(atol))
 
@@ -110,13 +108,17 @@ def bicgstab_steps(
         s_hat = M(s)
         t = A(s_hat)
         size = square(t)
-        omega = np.where(early, 0.0, inner(t, s) / np.where(size == 0, 1.0, size))
+        product = inner(t, s)
+        safe = np.where(size == 0, 1.0, size).astype(product.dtype)
+        omega = np.where(early, 0.0, product / safe)
         x = plus(plus(x, alpha, p_hat), omega, s_hat)
         r = plus(s, -omega, t)
         broken = ~early & ((omega == 0) | (following == 0)) | ~np.isfinite(alpha)
-        kept = tree_map(lambda new, old: np.where(np.isfinite(alpha), new, old), (x, r), state[:2])
+        last_finite = tree_map(
+            lambda new, old: np.where(np.isfinite(alpha), new, old), (x, r), state[:2]
+        )
         scalars = [c.astype(rho.dtype) for c in (alpha, omega, following)]
-        return *kept, *scalars, p, q, k + 1, broken
+        return *last_finite, *scalars, p, q, k + 1, broken
 
     one = inner(first, first) * 0 + 1
     none = tree_map(np.zeros_like, first)

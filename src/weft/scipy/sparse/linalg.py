@@ -1,7 +1,8 @@
-"""Solutions of large linear systems by iteration: cg, gmres, bicgstab.
+"""Large linear systems solved by iteration: cg, gmres, bicgstab.
 
-The matrix may be a function, and the unknowns a pytree. Derivatives are those of the equation, with
-one more solution, whatever the iteration did: they are exact as far as both solutions converged.
+The matrix may be a function, and the unknowns a pytree. Derivatives come from the equation itself
+and take one more solution, whatever the iteration did: they are exact as far as both solutions have
+converged.
 """
 
 import functools
@@ -16,14 +17,14 @@ from ...core.array import Array, as_value
 from ...core.source import function_line, located
 from ...errors import ShapeError
 from ...lax.solvers import custom_linear_solve
-from ...primitives.contraction import Precision
+from ...primitives.products import Precision
 from ...primitives.selection import stop_gradient
 from ...primitives.structural import convert_element_type
-from ...transforms.linear_maps import linear_transpose
+from ...transforms.linear_transpose import linear_transpose
 from ...transforms.tracing import eval_shape
 from ...tree_util import tree_flatten, tree_leaves, tree_map, tree_structure
 from ...typing import ArrayLike, PyTree
-from .arnoldi import minimal_residuals
+from .gmres import minimal_residuals
 from .krylov import Operator, bicgstab_steps, conjugate_gradients
 
 __all__ = ["bicgstab", "cg", "gmres"]
@@ -43,16 +44,16 @@ def cg(
     maxiter: int | None = None,
     M: Linear | None = None,
 ) -> tuple[PyTree, None]:
-    """The solution of A x = b by conjugate gradients, for a symmetric (Hermitian) positive A.
+    """Solves A x = b by conjugate gradients, for a symmetric (Hermitian) positive definite A.
 
     Args:
       A: matrix [n,n], or a linear function from a tree to one like it.
       b: array of any shape, or a tree of arrays, taken as one vector.
-      x0: where to begin, like b; zeros by default.
-      tol, atol: it ends when the residual's norm is at most max(tol · |b|, atol).
-      maxiter: the most steps; 10 times the number of unknowns by default.
+      x0: the initial guess, like b; zeros by default.
+      tol, atol: the iteration ends when the residual's norm is at most max(tol · |b|, atol).
+      maxiter: the maximum number of steps; 10 times the number of unknowns by default.
       M: a preconditioner: a matrix or a function that is nearly the inverse of A, and symmetric.
-    Returns: (x like b, None). Differentiable in b and in what A is made of, in both modes.
+    Returns: (x like b, None). Differentiable in b and in A's parameters, in both modes.
     Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter,
       tol or atol.
     Example:
@@ -77,10 +78,10 @@ def bicgstab(
     maxiter: int | None = None,
     M: Linear | None = None,
 ) -> tuple[PyTree, None]:
-    """The solution of A x = b by stabilised biconjugate gradients, for any A.
+    """Solves A x = b by stabilised biconjugate gradients (BiCGSTAB), for any A.
 
     Args: as in `cg`; A and M need no symmetry.
-    Returns: (x like b, None). Differentiable in b and in what A is made of, in both modes.
+    Returns: (x like b, None). Differentiable in b and in A's parameters, in both modes.
     Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter,
       tol or atol.
     Example:
@@ -107,17 +108,17 @@ def gmres(
     M: Linear | None = None,
     solve_method: str = "batched",
 ) -> tuple[PyTree, None]:
-    """The solution of A x = b by generalised minimal residuals, for any A.
+    """Solves A x = b by generalised minimal residuals (GMRES), for any A.
 
     Args:
-      A, b, x0, tol, atol: as in `cg`; A needs no symmetry.
+      A, b, x0, tol, atol: as in `cg`; A need not be symmetric.
       restart: the size of the Krylov space that is built between restarts, at most the number of
         unknowns.
-      maxiter: the most restarts; 10 times the number of unknowns by default.
+      maxiter: the maximum number of restarts; 10 times the number of unknowns by default.
       M: a preconditioner, as in `cg`; it is applied on the right.
       solve_method: "batched" takes all steps of a cycle; "incremental" ends a cycle when the
         residual is small enough.
-    Returns: (x like b, None). Differentiable in b and in what A is made of, in both modes.
+    Returns: (x like b, None). Differentiable in b and in A's parameters, in both modes.
     Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter,
       tol, atol, restart or solve_method.
     Example:
@@ -140,36 +141,36 @@ def gmres(
 
 
 def tolerances(name: str, tol: Any, atol: Any) -> dict[str, Any]:
-    """The tolerances by name; those that are known aren't negative, nor NaN."""
-    given = {"tol": tol, "atol": atol}
-    for argument, number in given.items():
-        known = as_value(number).concrete()
-        if known is not None and not onp.all(onp.asarray(known) >= 0):
+    """The tolerances by name. Concrete ones must not be negative or NaN."""
+    tolerances_by_name = {"tol": tol, "atol": atol}
+    for argument, number in tolerances_by_name.items():
+        concrete = as_value(number).concrete()
+        if concrete is not None and not onp.all(onp.asarray(concrete) >= 0):
             raise ValueError(f"{name}: {argument} must be 0 or more; got {number!r:.60}")
-    return given
+    return tolerances_by_name
 
 
 def positive(name: str, argument: str, number: Any) -> int:
-    """A positive whole number."""
+    """A positive integer."""
     try:
-        found = operator.index(number)
+        integer = operator.index(number)
     except TypeError:
         raise TypeError(f"{name}: {argument} must be an int; got {number!r}") from None
-    if found < 1 or isinstance(number, bool):
+    if integer < 1 or isinstance(number, bool):
         raise ValueError(f"{name}: {argument} must be a positive int; got {number!r}")
-    return found
+    return integer
 
 
-def linear(name: str, argument: str, given: Any) -> Operator:
-    """A matrix as a function; functions as they are."""
-    if callable(given):
-        return given
+def linear(name: str, argument: str, operator_or_matrix: Any) -> Operator:
+    """A function of a matrix or a linear function: x -> A x."""
+    if callable(operator_or_matrix):
+        return operator_or_matrix
     try:
-        matrix = as_value(given)
+        matrix = as_value(operator_or_matrix)
     except TypeError:
         raise TypeError(
             f"{name}: {argument} must be a square matrix or a function; got a "
-            f"{type(given).__name__}"
+            f"{type(operator_or_matrix).__name__}"
         ) from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ShapeError(
@@ -185,14 +186,14 @@ def like(name: str, argument: str, tree: PyTree, b: PyTree) -> PyTree:
     """
     leaves, structure = tree_flatten(tree)
     values = [as_value(x) for x in leaves]
-    wanted = tree_leaves(b)
-    if structure != tree_structure(b) or [x.shape for x in values] != [x.shape for x in wanted]:
+    b_leaves = tree_leaves(b)
+    if structure != tree_structure(b) or [x.shape for x in values] != [x.shape for x in b_leaves]:
         shown = [
             f"{t}: {', '.join(str(x.aval) for x in v)}"
-            for t, v in ((tree_structure(b), wanted), (structure, values))
+            for t, v in ((tree_structure(b), b_leaves), (structure, values))
         ]
         raise ShapeError(f"{name}: {argument} must be like b, {shown[0]}; got {shown[1]}")
-    return structure.unflatten([x.astype(y.dtype) for x, y in zip(values, wanted, strict=True)])
+    return structure.unflatten([x.astype(y.dtype) for x, y in zip(values, b_leaves, strict=True)])
 
 
 def solution(
@@ -208,7 +209,7 @@ def solution(
     """The solution by a method, with the derivatives of the equation."""
     multiply = linear(name, "A", A)
     precondition = (lambda x: x) if M is None else linear(name, "M", M)
-    given = b
+    original_b = b
     b = tree_map(inexact, b)
     product = eval_shape(multiply, b)
     if tree_structure(product) != tree_structure(b) or any(
@@ -218,7 +219,10 @@ def solution(
         raise ShapeError(
             f"{name}: A x must be like b, {shapes(b)}; got {shapes(product)} from {about}"
         )
-    b = tree_map(lambda x, p: x.astype(np.promote_types(x.dtype, p.dtype)), b, product)
+    leaf_dtypes = tree_map(lambda x, p: np.promote_types(x.dtype, p.dtype), b, product)
+    dtype = np.result_type(*tree_leaves(leaf_dtypes))  # the tree is one vector: it has one dtype
+    b = tree_map(lambda x: x.astype(dtype), b)
+    precondition = in_dtype(precondition, dtype)
     start = tree_map(np.zeros_like, b) if x0 is None else like(name, "x0", x0, b)
     start = tree_map(stop_gradient, start)
     unknowns = sum(x.size for x in tree_leaves(b))
@@ -232,13 +236,22 @@ def solution(
         backwards = linear_transpose(precondition, right)
         return method(vecmat, right, none, maxiter=steps, M=lambda x: backwards(x)[0])
 
-    real = not any(dtypes.is_complex(x.dtype) for x in tree_leaves(b))
-    x = custom_linear_solve(multiply, b, solve, transposed, symmetric=symmetric and real)
-    if not any(as_value(leaf).aval.weak_type for leaf in tree_leaves(given)):
+    real = not dtypes.is_complex(dtype)
+    x = custom_linear_solve(
+        in_dtype(multiply, dtype), b, solve, transposed, symmetric=symmetric and real
+    )
+    if real or all(map(dtypes.is_complex, tree_leaves(leaf_dtypes))):
+        x = tree_map(lambda x, dtype: x.astype(dtype), x, leaf_dtypes)
+    if not any(as_value(leaf).aval.weak_type for leaf in tree_leaves(original_b)):
         return x
-    # as in arithmetic, the result is weak where all that it is computed from is
-    sources = [given, eval_shape(multiply, given), given if x0 is None else x0]
+    # as in arithmetic, the result is weak where all its sources are
+    sources = [original_b, eval_shape(multiply, original_b), original_b if x0 is None else x0]
     return tree_map(weak_if_all, x, *sources)
+
+
+def in_dtype(function: Operator, dtype: Any) -> Operator:
+    """The function with results of a dtype."""
+    return lambda x: tree_map(lambda y: as_value(y).astype(dtype), function(x))
 
 
 def weak_if_all(x: Any, *sources: Any) -> Array:

@@ -5,24 +5,21 @@ from ...lazy import exports
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "bessel_functions": "i0 i0e i1 i1e",
-        "bessel_orders": "bessel_jn",
-        "complex_functions": "loggamma wofz",
+        "bessel": "bessel_jn i0 i0e i1 i1e spherical_in spherical_jn spherical_kn spherical_yn",
+        "combinatorics": "comb factorial poch",
         "elliptic": "ellipe ellipk ellipkm1",
-        "error_functions": "erf erfc erfcx erfinv log_ndtr ndtr ndtri",
-        "factorials": "bernoulli comb factorial poch",
-        "gamma_functions": """
-            beta betainc betaln digamma gamma gammainc gammaincc gammaln gammasgn multigammaln
-            polygamma
+        "error_functions": "dawsn erf erfc erfcx erfinv fresnel log_ndtr ndtr ndtri owens_t wofz",
+        "exponential": "boxcox boxcox1p expit exprel logit xlog1py xlogy",
+        "exponential_integrals": "exp1 expi expn sici spence",
+        "gamma": """
+            beta betainc betaln digamma gamma gammainc gammaincc gammaln gammasgn loggamma
+            multigammaln polygamma
         """,
-        "harmonics": "lpmn lpmn_values sph_harm sph_harm_y",
-        "hypergeometric": "hyp1f1 hyp2f1 owens_t",
-        "integrals": "dawsn exp1 expi expn fresnel sici spence",
-        "lambert": "lambertw",
-        "logarithms": "boxcox boxcox1p entr expit kl_div logit rel_entr xlog1py xlogy",
-        "robust_losses": "exprel huber pseudo_huber",
-        "spherical_bessel": "spherical_in spherical_jn spherical_kn spherical_yn",
-        "sums_of_exponentials": "log_softmax logsumexp softmax",
-        "zeta_functions": "zeta",
+        "hypergeometric": "hyp1f1 hyp2f1",
+        "information_theory": "entr huber kl_div pseudo_huber rel_entr",
+        "lambertw": "lambertw",
+        "logsumexp": "log_softmax logsumexp softmax",
+        "spherical_harmonics": "lpmn lpmn_values sph_harm sph_harm_y",
+        "zeta": "bernoulli zeta",
     },
 )

@@ -1,4 +1,4 @@
-"""Complete elliptic integrals of the first and second kind, by means of arithmetic and geometry."""
+"""Complete elliptic integrals: ellipk, ellipkm1, ellipe, by the arithmetic-geometric mean."""
 
 import math
 from typing import Any
@@ -11,46 +11,48 @@ from .makers import computed_by
 
 __all__ = ["ellipe", "ellipk", "ellipkm1"]
 
-STEPS = 14
-"""Each doubles the digits, once the two means have come near; 1e-308 and 1 take ten before."""
-FEW_STEPS = 6
-"""For means of 1 and √½, or nearer."""
+MAX_AGM_STEPS = 14
+"""Each step doubles the correct digits once the means are close, after ten for 1e-308 and 1."""
+AGM_STEPS = 6
+"""Steps for the means of 1 and a number from √½ to 1."""
 
 
-def _first_kind(rest: Any) -> Any:
-    """K of 1 - rest: π/2 over the arithmetic-geometric mean of 1 and √rest."""
-    inside = gt(rest, like(rest, 0))
-    a, b = like(rest, 1), sqrt(where(inside, rest, like(rest, 1)))
-    for _ in range(STEPS):
+def _first_kind(complement: Any) -> Any:
+    """K of 1 - complement: π/2 over the arithmetic-geometric mean of 1 and √complement."""
+    inside = gt(complement, like(complement, 0))
+    a, b = like(complement, 1), sqrt(where(inside, complement, like(complement, 1)))
+    for _ in range(MAX_AGM_STEPS):
         a, b = (a + b) / 2, sqrt(a * b)
-    edge = where(eq(rest, like(rest, 0)), like(rest, math.inf), like(rest, math.nan))
-    edge = where(eq(rest, like(rest, math.inf)), like(rest, 0), edge)
-    return where(inside & lt(rest, like(rest, math.inf)), (math.pi / 2) / a, edge)
+    edge = where(
+        eq(complement, like(complement, 0)), like(complement, math.inf), like(complement, math.nan)
+    )
+    edge = where(eq(complement, like(complement, math.inf)), like(complement, 0), edge)
+    return where(inside & lt(complement, like(complement, math.inf)), (math.pi / 2) / a, edge)
 
 
 def _second_kind(m: Any) -> Any:
     """E, of positive terms alone. With (a, b) of the mean of 1 and √(1 - m), and c = (a - b) / 2,
     E / K is 1 - S, S = m / 2 + c² + 2 c² + 4 c² …; for m > 1/2 Legendre's relation gives E of the
     complement's K' and S', and for m < 0 a rotation by a quarter turns it into m / (m - 1)."""
-    rest = outside = 1 - m
-    inside = gt(rest, like(rest, 0)) & lt(rest, like(rest, math.inf))
-    safe = where(inside, rest, like(rest, 1))
-    negative = gt(safe, like(rest, 1))
-    scale = where(negative, sqrt(safe), like(rest, 1))
-    m = where(inside, where(negative, 1 - 1 / safe, m), like(rest, 0))
-    rest = where(negative, 1 / safe, safe)
+    complement = outside = 1 - m
+    inside = gt(complement, like(complement, 0)) & lt(complement, like(complement, math.inf))
+    safe = where(inside, complement, like(complement, 1))
+    negative = gt(safe, like(complement, 1))
+    scale = where(negative, sqrt(safe), like(complement, 1))
+    m = where(inside, where(negative, 1 - 1 / safe, m), like(complement, 0))
+    complement = where(negative, 1 / safe, safe)
     large = gt(m, like(m, 0.5))
-    a, b = like(m, 1), sqrt(where(large, m, rest))
-    total, weight = where(large, rest, m) / 2, 1.0
-    for _ in range(FEW_STEPS):
+    a, b = like(m, 1), sqrt(where(large, m, complement))
+    total, weight = where(large, complement, m) / 2, 1.0
+    for _ in range(AGM_STEPS):
         c = (a - b) / 2
         a, b, total = (a + b) / 2, sqrt(a * b), total + weight * (c * c)
         weight *= 2
-    k = _first_kind(rest)
-    found = where(large, a + k * total, k - k * total)
+    k = _first_kind(complement)
+    result = where(large, a + k * total, k - k * total)
     edge = where(eq(outside, like(m, 0)), like(m, 1), like(m, math.nan))
     edge = where(eq(outside, like(m, math.inf)), outside, edge)
-    return where(inside, scale * found, edge)
+    return where(inside, scale * result, edge)
 
 
 @computed_by(lambda m: _first_kind(1 - m))
@@ -61,7 +63,7 @@ def ellipk(m: ArrayLike) -> Array:
       m: real array, the parameter (the square of the modulus), at most 1.
     Returns: array of m's shape, of a float dtype; infinite at 1, NaN beyond. Near 1, `ellipkm1`
       knows more digits.
-    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Raises: TypeError: an argument is not a real array.
     Example:
       >>> f'{ellipk(0.5).item():.4f}'
       '1.8541'
@@ -76,7 +78,7 @@ def ellipkm1(p: ArrayLike) -> Array:
     Args:
       p: real array, not negative.
     Returns: array of p's shape, of a float dtype; infinite at 0, NaN below.
-    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Raises: TypeError: an argument is not a real array.
     Example:
       >>> f'{ellipkm1(1e-20).item():.4f}'
       '24.4121'
@@ -91,7 +93,7 @@ def ellipe(m: ArrayLike) -> Array:
     Args:
       m: real array, the parameter (the square of the modulus), at most 1.
     Returns: array of m's shape, of a float dtype; NaN beyond 1.
-    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Raises: TypeError: an argument is not a real array.
     Example:
       >>> f'{ellipe(0.5).item():.4f}'
       '1.3506'

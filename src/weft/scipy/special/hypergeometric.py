@@ -1,17 +1,13 @@
-"""Hypergeometric functions, and Owen's function."""
+"""Hypergeometric functions: hyp1f1, hyp2f1."""
 
-from ...primitives import hypergeometric as p
+from ...primitives import hypergeometric
 from ...typing import Array, ArrayLike
 from .makers import computed_by
 
-__all__ = [
-    "hyp1f1",
-    "hyp2f1",
-    "owens_t",
-]
+__all__ = ["hyp1f1", "hyp2f1"]
 
 
-@computed_by(p.hyp1f1)
+@computed_by(hypergeometric.hyp1f1)
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Kummer's confluent hypergeometric function ₁F₁(a; b; x).
 
@@ -20,7 +16,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     Args:
       a, b, x: real arrays that broadcast together, promoted to one float dtype.
     Returns: array of the shape to which they broadcast, of a float dtype.
-    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Raises: TypeError: an argument is not a real array.
     Example:
       >>> f'{hyp1f1(1.0, 2.0, 1.0).item():.4f}'
       '1.7183'
@@ -28,7 +24,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """
 
 
-@computed_by(p.hyp2f1)
+@computed_by(hypergeometric.hyp2f1)
 def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     """Gauss's hypergeometric function ₂F₁(a, b; c; x); NaN for x > 1.
 
@@ -38,24 +34,9 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     Args:
       a, b, c, x: real arrays that broadcast together, promoted to one float dtype.
     Returns: array of the shape to which they broadcast, of a float dtype.
-    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Raises: TypeError: an argument is not a real array.
     Example:
       >>> f'{hyp2f1(1.0, 1.0, 2.0, 0.5).item():.4f}'
       '1.3863'
     Source: DLMF 15.2.1.
-    """
-
-
-@computed_by(p.owens_t)
-def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
-    """Owen's function: the integral of exp(-h²(1 + t²)/2) / (1 + t²) from 0 to a, over 2π.
-
-    Args:
-      h, a: real arrays that broadcast together, promoted to one float dtype.
-    Returns: array of the shape to which they broadcast, of a float dtype.
-    Raises: TypeError: complex or other arguments that aren't real arrays.
-    Example:
-      >>> owens_t(0.0, 1.0).item()
-      0.125
-    Source: D. B. Owen 1956; M. Patefield and D. Tandy 2000.
     """

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ...core.primitive import Primitive
-from ...core.source import note_user_line
 from ...core.value import Value
 from ...errors import ShapeError
 from ...numpy.makers import binary, unary
@@ -14,6 +13,7 @@ from ...numpy.plans import composite
 from ...numpy.promotion import SCALARS, noted, promote_values, strong, value
 from ...numpy.ufunc_options import takes_options
 from ...typing import Array
+from ...user_lines import note_user_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -78,7 +78,12 @@ def computed_by(primitive: Primitive | Callable[..., Value]) -> Callable[[F], F]
             if named or len(args) != len(names):
                 function(*args, **named)  # raises Python's error if they do not fit
                 args = (*args, *(named[name] for name in names[len(args) :]))
-            return call(*args)
+            try:
+                return call(*args)
+            except TypeError:
+                for name, x in zip(names, args, strict=True):
+                    value(function.__name__, x, name)  # names the parameter in its error
+                raise
 
         return takes_options(public)  # type: ignore[return-value]
 

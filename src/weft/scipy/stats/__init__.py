@@ -6,7 +6,7 @@ __all__, __getattr__, __dir__ = exports(
     __name__,
     {
         "kernel_density": "gaussian_kde",
-        "summaries": "ModeResult mode rankdata sem",
+        "summary_statistics": "ModeResult mode rankdata sem",
     },
     modules="""
         bernoulli beta betabinom binom cauchy chi2 dirichlet expon gamma gennorm geom gumbel_l

@@ -28,4 +28,9 @@ from . import (
     wrapcauchy as wrapcauchy,
 )
 from .kernel_density import gaussian_kde as gaussian_kde
-from .summaries import ModeResult as ModeResult, mode as mode, rankdata as rankdata, sem as sem
+from .summary_statistics import (
+    ModeResult as ModeResult,
+    mode as mode,
+    rankdata as rankdata,
+    sem as sem,
+)

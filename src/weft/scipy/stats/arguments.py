@@ -1,7 +1,7 @@
-"""Public functions of distributions from formulas: arguments are bound, promoted, and planned.
+"""Public functions of distributions, made of formulas: arguments are bound, promoted, and planned.
 
-A distribution's signature stands once, as a function that returns its arguments as a tuple: it is
-what `help()` shows and what type checkers read of each function made here. Knows no distribution.
+A distribution writes its signature once, as a function that returns its arguments as a tuple.
+`help()` shows it, and type checkers read it, for each function made here.
 """
 
 import inspect
@@ -10,13 +10,13 @@ from typing import Any, ParamSpec, TypeAlias
 
 from ... import dtypes
 from ...core.array import Array
-from ...core.source import note_user_line, noted
 from ...errors import ShapeError
 from ...numpy.plans import composite
 from ...numpy.promotion import SCALARS, cast, check_ranks, promote_values, strong, value
 from ...numpy.reductions import wide_of
 from ...transforms.jit.function import jit
 from ...typing import ArrayLike
+from ...user_lines import note_user_line, noted
 
 __all__: list[str] = []
 
@@ -50,9 +50,9 @@ def public(
     """The public function `name` of a distribution's module.
 
     Args:
-      bind: has the signature, and returns the arguments.
+      bind: a function with the signature, which returns the arguments.
       formula: the values of one float dtype, and the option `standard`, to the result.
-      compiled: run eager calls as one compiled program from the first on (there are loops).
+      compiled: run eager calls as one compiled program, because there are loops.
     """
     signature = inspect.signature(bind)
     full = f"{module.rpartition('.')[2]}.{name}"
@@ -61,12 +61,12 @@ def public(
 
     def function(*args: P.args, **kwargs: P.kwargs) -> Array:
         try:
-            given = bind(*args, **kwargs)
+            arguments = bind(*args, **kwargs)
         except TypeError as error:
             message = f"{full}: {str(error).partition('() ')[2]}"
             raise noted(TypeError(f"{message}; its signature is {signature}")) from None
         try:
-            return promoted(full, names, given, call)
+            return promoted(full, names, arguments, call)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
@@ -79,35 +79,35 @@ def public(
     return function
 
 
-def promoted(full: str, names: Sequence[str], given: Arguments, call: Formula) -> Array:
+def promoted(full: str, names: Sequence[str], arguments: Arguments, call: Formula) -> Array:
     """The result for arguments of any kind; floats of 16 bits are computed in float32."""
-    moving = given[names.index("loc") :]
+    moving = arguments[names.index("loc") :]
     standard = all(x.__class__ is int and x == i for i, x in enumerate(moving))
-    values = reals(full, names, given[: -len(moving)] if standard else given)
+    values = reals(full, names, arguments[: -len(moving)] if standard else arguments)
     dtype = values[0].aval.dtype
-    wide = wide_of(dtype)
-    if wide != dtype:
-        return cast(call(*[cast(x, wide) for x in values], standard=standard), dtype)  # type: ignore
+    compute_dtype = wide_of(dtype)
+    if compute_dtype != dtype:
+        return cast(call(*[cast(x, compute_dtype) for x in values], standard=standard), dtype)  # type: ignore
     return call(*values, standard=standard)
 
 
-def reals(full: str, names: Sequence[str], given: Sequence[Any]) -> list[Any]:
+def reals(full: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
     """Arguments as values of one real float dtype.
 
-    Raises: TypeError: one of them isn't an array or a number, or is complex.
+    Raises: TypeError: an argument is not an array or a number, or is complex.
     """
-    known = [
+    float_dtypes = [
         x if x.__class__ in SCALARS else value(full, x, n)
-        for n, x in zip(names, given, strict=False)
+        for n, x in zip(names, arguments, strict=False)
     ]
-    for n, x in zip(names, known, strict=False):
+    for n, x in zip(names, float_dtypes, strict=False):
         if dtypes.is_complex(x.dtype) if hasattr(x, "dtype") else x.__class__ is complex:
             shown = x.aval if hasattr(x, "aval") else x
             raise ShapeError(
                 f"{full}: {n} must be real; got {shown}\n  fix: {n}.real drops the imaginary part"
             )
-    check_ranks(full, *known)
-    values = promote_values(full, *known, to_inexact=True)
+    check_ranks(full, *float_dtypes)
+    values = promote_values(full, *float_dtypes, to_inexact=True)
     if all([v.aval.weak_type for v in values]):
         return values
     return [strong(v) for v in values]  # a weak float32 by itself becomes the default float
@@ -118,5 +118,5 @@ def widely(full: str, function: Callable[..., Any], **given: Any) -> Array:
     are computed in float32."""
     values = reals(full, list(given), list(given.values()))
     dtype = values[0].aval.dtype
-    wide = wide_of(dtype)
-    return cast(function(*[cast(x, wide) for x in values]), dtype)
+    compute_dtype = wide_of(dtype)
+    return cast(function(*[cast(x, compute_dtype) for x in values]), dtype)

@@ -42,7 +42,7 @@ def _tail(k: Array, p: Array) -> tuple[Array, Array]:
 
 
 def _quantile(q: Array, of_upper: bool, p: Array) -> Array:
-    """0 where the tail after 0 has the probability q, up to the rounding of both."""
+    """0 where the tail after 0 equals the probability q, up to rounding."""
     tail = p if of_upper else 1 - p
     size = (4 - 2 * np.log(np.where(tail > 0, tail, 1.0))) * tail
     slack = float(dtypes.finfo(q.dtype).eps) / 2 * np.where(tail <= 0.5, size, 1.0)

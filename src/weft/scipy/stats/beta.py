@@ -5,11 +5,11 @@ import math
 from ... import numpy as np
 from ...core.array import Array
 from ...typing import ArrayLike
-from ..special.logarithms import xlog1py, xlogy
+from ..special.exponential import xlog1py, xlogy
 from .arguments import Arguments
 from .continuous import Continuous
+from .incomplete_gamma_beta import beta_tail
 from .stirling import log_beta, log_beta_weight
-from .tails import beta_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -55,7 +55,7 @@ def _log_density(x: Array, a: Array, b: Array) -> Array:
 
 
 def _tail(x: Array, a: Array, b: Array) -> tuple[Array, Array]:
-    """Log of a tail; of one infinite shape all lies at an end, and of two nothing is known."""
+    """Log of a tail. One infinite shape puts all mass at an end; two infinite shapes give NaN."""
     low, high = a == math.inf, b == math.inf
     endless = low | high
     c, d = np.where(endless, 1.0, a), np.where(endless, 1.0, b)

@@ -5,8 +5,8 @@ from ...core.array import Array
 from ...typing import ArrayLike
 from .arguments import Arguments
 from .discrete import Discrete
+from .incomplete_gamma_beta import State, by_parts, loop
 from .stirling import log_beta
-from .tails import State, by_parts, loop
 
 __all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
 

@@ -5,11 +5,11 @@ import math
 from ... import numpy as np
 from ...core.array import Array
 from ...typing import ArrayLike
-from ..special.logarithms import xlog1py, xlogy
+from ..special.exponential import xlog1py, xlogy
 from .arguments import Arguments
 from .discrete import Discrete
+from .incomplete_gamma_beta import beta_tail
 from .stirling import HALF_LOG_TWO_PI, deviance, stirling_error_of_whole
-from .tails import beta_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
 
@@ -39,7 +39,7 @@ _TEXTS = {
 
 
 def _log_mass(k: Array, n: Array, p: Array) -> Array:
-    """From how far k is from n p; at both ends as it stands.
+    """Uses the deviation of k from n p; at both ends the plain formula.
 
     Source: C. Loader (2000), “Fast and accurate computation of binomial probabilities”.
     """

@@ -34,9 +34,9 @@ def _tail(y: Array) -> tuple[Array, Array]:
     """(P(X > |y|), True where y is below 0): by the arctangent of |y| or of its inverse."""
     below = y < 0
     size = np.abs(y)
-    far = size > 1
-    angle = np.arctan(np.where(far, 1 / np.where(far, size, 1.0), size)) / math.pi
-    return np.where(far, angle, 0.5 - angle), below
+    inverted = size > 1
+    angle = np.arctan(np.where(inverted, 1 / np.where(inverted, size, 1.0), size)) / math.pi
+    return np.where(inverted, angle, 0.5 - angle), below
 
 
 def _cdf(y: Array) -> Array:

@@ -1,10 +1,9 @@
-"""Continuous distributions from a few formulas in their standard form: location 0 and scale 1.
+"""Continuous distributions made of a few formulas in their standard form: location 0 and scale 1.
 
 A distribution gives the logarithm of its density and its support, and either closed forms of the
-rest, or the logarithm of one tail: then the other functions follow, and quantiles are solved for.
-Outside the support, at its ends and for invalid parameters the results are the same for all.
-
-Knows no distribution by name.
+other functions or the logarithm of one tail. From a tail the other functions follow, and quantiles
+are found by bisection. Outside the support, at its ends and for invalid parameters the results are
+the same for all distributions.
 """
 
 import math
@@ -14,8 +13,8 @@ from typing import Any, Generic, ParamSpec
 from ... import numpy as np
 from ...core.array import Array
 from .arguments import Arguments, public
-from .descriptions import described
-from .from_tail import End, Formula, Tail, follows
+from .docstrings import described
+from .probabilities import End, Formula, Tail, follows
 
 __all__: list[str] = []
 
@@ -39,16 +38,16 @@ class Continuous(Generic[P, Q]):
     Args:
       module: the name of the distribution's module.
       at, of: the signatures at a point and at a probability; each returns its arguments.
-      texts: what docstrings say of the distribution: see `descriptions.described`.
+      texts: the texts for docstrings: see `docstrings.described`.
       logpdf: log of the density inside the support.
       low, high: the ends of the support.
-      inside: a point inside of the support, which stands for those outside.
+      inside: a point inside the support, which replaces points outside in formulas.
       valid: (*shapes) -> True where the shape parameters are allowed.
-      tail: log of a tail, from which all in `closed` follows that isn't there.
-      symmetric: whether it is so about 0.
+      tail: log of a tail, from which the functions missing in `closed` follow.
+      symmetric: whether the distribution is symmetric about 0.
       invertible: (*shapes) -> True where probabilities between 0 and 1 have quantiles.
-      closed: formulas inside the support, by name: of `CLOSED`, and `pdf`. They hold at an end
-        that is infinite too.
+      closed: formulas inside the support, by name: those in `CLOSED`, and `pdf`. They also hold at
+        an infinite end.
     """
 
     def __init__(
@@ -99,12 +98,12 @@ class Continuous(Generic[P, Q]):
         rule, doc = self.at_probabilities(name), described(name, self.module, self.texts, solved)
         return public(self.module, name, self.of, rule, doc, solved)
 
-    def parameters(self, rest: Any, standard: bool) -> tuple[list[Any], Any, Any, Any]:
-        """(shapes, location, scale, where they aren't allowed) of the values after the first."""
+    def parameters(self, arguments: Any, standard: bool) -> tuple[list[Any], Any, Any, Any]:
+        """(shapes, location, scale, where they are invalid) of the values after the first."""
         if standard:
-            bad = ~np.asarray(self.valid(*rest)) if rest else None
-            return list(rest), 0.0, 1.0, bad
-        *shapes, loc, scale = rest
+            bad = ~np.asarray(self.valid(*arguments)) if arguments else None
+            return list(arguments), 0.0, 1.0, bad
+        *shapes, loc, scale = arguments
         right = scale > 0
         return shapes, loc, np.where(right, scale, 1.0), ~(right & self.valid(*shapes))
 
@@ -118,8 +117,8 @@ class Continuous(Generic[P, Q]):
     def densities(self, formula: Formula, logarithm: bool) -> Callable[..., Any]:
         """The density, or its logarithm, from its formula inside the support."""
 
-        def rule(x: Any, *rest: Any, standard: bool) -> Any:
-            shapes, loc, scale, bad = self.parameters(rest, standard)
+        def rule(x: Any, *arguments: Any, standard: bool) -> Any:
+            shapes, loc, scale, bad = self.parameters(arguments, standard)
             y = x if standard else (x - loc) / scale
             low, high, inside = self.support(shapes)
             outside = marked(low != -math.inf, y, np.less, low, high, np.greater)
@@ -135,10 +134,10 @@ class Continuous(Generic[P, Q]):
     def at_points(
         self, formula: Formula, below: float, above: float, closed: bool
     ) -> Callable[..., Any]:
-        """A function of points from its formula inside the support, and its values beyond."""
+        """A function of points from its formula inside the support and its values outside."""
 
-        def rule(x: Any, *rest: Any, standard: bool) -> Any:
-            shapes, loc, scale, bad = self.parameters(rest, standard)
+        def rule(x: Any, *arguments: Any, standard: bool) -> Any:
+            shapes, loc, scale, bad = self.parameters(arguments, standard)
             y = x if standard else (x - loc) / scale
             low, high, inside = self.support(shapes)
             ends = []
@@ -159,8 +158,8 @@ class Continuous(Generic[P, Q]):
         """A function of probabilities from its formula on [0, 1]."""
         formula = self.closed[name]
 
-        def rule(q: Any, *rest: Any, standard: bool) -> Any:
-            shapes, loc, scale, bad = self.parameters(rest, standard)
+        def rule(q: Any, *arguments: Any, standard: bool) -> Any:
+            shapes, loc, scale, bad = self.parameters(arguments, standard)
             none = (q < 0) | (q > 1)
             if self.invertible is not None:
                 none = none | ((q > 0) & (q < 1) & ~self.invertible(*shapes))
@@ -173,7 +172,7 @@ class Continuous(Generic[P, Q]):
 
 
 def marked(bounded: bool, y: Any, before: Any, low: Any, high: Any, after: Any) -> Any:
-    """True outside the support; `None` if it is the whole line."""
+    """True outside the support; `None` if the support is the real line."""
     if not isinstance(high, float) or high != math.inf:
         return before(y, low) | after(y, high)
     return before(y, low) if bounded else None

@@ -9,8 +9,8 @@ from ...core.source import located
 from ...errors import ShapeError
 from ...numpy.plans import composite
 from ...typing import ArrayLike
-from ..special.gamma_functions import gammaln
-from ..special.logarithms import xlogy
+from ..special.exponential import xlogy
+from ..special.gamma import gammaln
 from .arguments import widely
 
 __all__ = ["logpdf", "pdf"]
@@ -28,7 +28,7 @@ def _log_density(x: Any, alpha: Any) -> Any:
 
 
 def _near(dtype: Any) -> float:
-    """The distance from 1 that the sum may have: SciPy's in float64."""
+    """The tolerance for the sum, which must be 1: in float64 SciPy's."""
     return 1e-9 if dtype == dtypes.float64 else 1e-6
 
 
@@ -58,8 +58,8 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     Args:
       x: real array [k,…] of points, one in each column; the last row may be left out, [k-1,…].
       alpha: the concentrations [k], positive.
-    Returns: array [...] without the first axis; -inf for points whose sum isn't 1, or that aren't
-      positive; NaN for concentrations that aren't.
+    Returns: array [...] without the first axis; -inf for points whose sum is not 1, or that are
+      not positive; NaN for concentrations that are not positive.
     Raises: TypeError: an argument is complex, or no array. ValueError: shapes don't fit.
     Example:
       >>> from weft.scipy.stats import dirichlet

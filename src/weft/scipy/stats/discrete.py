@@ -1,7 +1,7 @@
-"""Discrete distributions from a few formulas at location 0, as `continuous` does it.
+"""Discrete distributions made of a few formulas at location 0, as in `continuous`.
 
 A distribution gives the logarithm of its probabilities, its support, and the logarithm of one tail;
-quantiles are searched for. Knows no distribution by name.
+quantiles are found by a search.
 """
 
 import math
@@ -13,9 +13,8 @@ from ...core.array import Array
 from ...lax.solvers import zero_tangent
 from ...transforms.custom_derivatives import custom_jvp
 from .arguments import Arguments, public
-from .descriptions import described
-from .from_tail import End, Formula, Tail, log_of_lower, probability_of_lower
-from .solver import first_float
+from .docstrings import described
+from .probabilities import End, Formula, Tail, first_float, log_of_lower, probability_of_lower
 
 __all__: list[str] = []
 
@@ -24,20 +23,20 @@ Q = ParamSpec("Q")
 
 
 class Discrete(Generic[P, Q]):
-    """The public functions of a distribution of whole numbers.
+    """The public functions of a discrete distribution.
 
     Args:
       module: the name of the distribution's module.
       at, of: the signatures at a number and at a probability; each returns its arguments.
-      texts: what docstrings say of the distribution: see `descriptions.described`.
-      logpmf: log of the probability of a whole number of the support.
-      tail: log of a tail, for whole numbers of the support but the last one.
+      texts: the texts for docstrings: see `docstrings.described`.
+      logpmf: log of the probability of an integer in the support.
+      tail: log of a tail, for integers in the support except the last one.
       valid: (*shapes) -> True where the shape parameters are allowed.
       low, high: the ends of the support.
-      pmf: the probabilities, if they aren't the exponentials of their logarithms.
-      loops: whether the tail is made of loops.
-      closed: formulas of cdf, sf and their logarithms, by name; they follow from the tail without.
-      quantile: (q, True for `isf`, *shapes) -> the quantile; without it, it is searched for.
+      pmf: the probabilities, if they are not computed from their logarithms.
+      loops: whether the tail is computed by loops.
+      closed: formulas of cdf, sf and their logarithms, by name; others follow from the tail.
+      quantile: (q, True for `isf`, *shapes) -> the quantile; by default it is found by a search.
     """
 
     def __init__(
@@ -79,17 +78,17 @@ class Discrete(Generic[P, Q]):
         self.ppf = at_probabilities("ppf", False)
         self.isf = at_probabilities("isf", True)
 
-    def parts(self, x: Any, rest: Any, standard: bool) -> tuple[Any, Any, list[Any], Any, Any]:
-        """(x without the location, location, shapes, the last number, where they are wrong)."""
-        *shapes, loc = (*rest, 0.0) if standard else rest
+    def parts(self, x: Any, arguments: Any, standard: bool) -> tuple[Any, Any, list[Any], Any, Any]:
+        """(x without the location, location, shapes, the last number, where they are invalid)."""
+        *shapes, loc = (*arguments, 0.0) if standard else arguments
         high = self.high(*shapes) if callable(self.high) else self.high
         return x - loc, loc, shapes, high, ~self.valid(*shapes)
 
     def masses(self, formula: Formula, outside: float) -> Callable[..., Any]:
         """Probabilities from their formula inside the support."""
 
-        def rule(x: Any, *rest: Any, standard: bool) -> Any:
-            k, _, shapes, high, bad = self.parts(x, rest, standard)
+        def rule(x: Any, *arguments: Any, standard: bool) -> Any:
+            k, _, shapes, high, bad = self.parts(x, arguments, standard)
             out = (k < self.low) | (k > high) | (k != np.floor(k)) | (k == math.inf)
             nan = bad | np.isnan(k)
             safe = np.where(out | bad, self.low, k)
@@ -98,7 +97,7 @@ class Discrete(Generic[P, Q]):
         return rule
 
     def sums(self, name: str, below: float, above: float) -> Callable[..., Any]:
-        """`cdf`, `sf` or the logarithm of one, with its values left and right of the support."""
+        """`cdf`, `sf` or one of their logarithms, with the values left and right of the support."""
         of_lower = log_of_lower if name.startswith("log") else probability_of_lower
 
         def formula(k: Array, *shapes: Array) -> Array:
@@ -107,8 +106,8 @@ class Discrete(Generic[P, Q]):
 
         chosen = self.closed.get(name, formula)
 
-        def rule(x: Any, *rest: Any, standard: bool) -> Any:
-            k, _, shapes, high, bad = self.parts(x, rest, standard)
+        def rule(x: Any, *arguments: Any, standard: bool) -> Any:
+            k, _, shapes, high, bad = self.parts(x, arguments, standard)
             under, over = k < self.low, k >= high
             safe = np.where(under | over | bad, self.low, np.floor(k))
             out = np.where(under, below, np.where(over, above, chosen(safe, *shapes)))
@@ -117,9 +116,9 @@ class Discrete(Generic[P, Q]):
         return rule
 
     def quantiles(self, of_upper: bool) -> Callable[..., Any]:
-        """`ppf` or `isf`: the first number whose lower tail is q, or whose upper tail is no more.
+        """`ppf` or `isf`: the first number whose lower tail is at least q, or upper tail at most q.
 
-        Tails are rounded, and so is q: what is within their rounding counts as equal.
+        Tails and q are rounded: values that differ by rounding only count as equal.
         """
 
         @custom_jvp
@@ -140,7 +139,7 @@ class Discrete(Generic[P, Q]):
                 return ~under & (over | enough)
 
             found = first_float(holds, np.full_like(q, self.low - 1), high)
-            return np.rint(found) + 0.0  # a processor may take the last denormal number for 0
+            return np.rint(found) + 0.0  # a processor may flush the smallest denormal number to 0
 
         search.defjvp(lambda primals, tangents: ((y := search(*primals)), zero_tangent(y)))
 

@@ -6,11 +6,11 @@ from ... import numpy as np
 from ...core.array import Array
 from ...lax.special import lgamma
 from ...typing import ArrayLike
-from ..special.logarithms import xlogy
+from ..special.exponential import xlogy
 from .arguments import Arguments
 from .continuous import Continuous
+from .incomplete_gamma_beta import gamma_tail
 from .stirling import log_poisson
-from .tails import gamma_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -40,7 +40,7 @@ _TEXTS = {
 
 
 def log_density(x: Array, a: Array) -> Array:
-    """log(x**(a - 1) exp(-x) / Γ(a)): for small a as it stands, which has a value at x = 0."""
+    """log(x**(a - 1) exp(-x) / Γ(a)); for small a by this formula, which has a value at x = 0."""
     large = (a >= 8) & (a < math.inf)
     zero = x <= 0
     big, y = np.where(large, a, 8.0), np.where(zero, 1.0, x)
@@ -50,7 +50,7 @@ def log_density(x: Array, a: Array) -> Array:
 
 
 def tail(x: Array, a: Array) -> tuple[Array, Array]:
-    """Log of a tail; of an infinite shape nothing lies below a number."""
+    """Log of a tail; with an infinite shape no mass lies below any number."""
     endless = a == math.inf
     log, lower = gamma_tail(x, np.where(endless, 1.0, a))
     return np.where(endless, -math.inf, log), endless | lower

@@ -8,8 +8,8 @@ from ...lax.special import lgamma
 from ...typing import ArrayLike
 from .arguments import Arguments
 from .continuous import Continuous
+from .incomplete_gamma_beta import gamma_tail
 from .stirling import log_of_complement
-from .tails import gamma_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 

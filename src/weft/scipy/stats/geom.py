@@ -3,7 +3,7 @@
 from ... import numpy as np
 from ...core.array import Array
 from ...typing import ArrayLike
-from ..special.logarithms import xlog1py
+from ..special.exponential import xlog1py
 from .arguments import Arguments
 from .discrete import Discrete
 

@@ -35,7 +35,9 @@ def log_density(y: Array) -> Array:
 
 
 def density(y: Array) -> Array:
-    """The density, by points from -80: left of them it is 0, and exp(-y) may be infinite."""
+    """The density, computed at points from -80: left of it the density is 0 and exp(-y) may
+    overflow.
+    """
     z = np.maximum(y, -80.0)
     return np.exp(-z - np.exp(-z))
 
@@ -70,8 +72,8 @@ def log_sf(y: Array) -> Array:
     """log(1 - exp(-e)) with e = exp(-y); for e < 1 from -y and log((1 - exp(-e)) / e)."""
     e = np.exp(-y)
     square = e * e
-    near = series(_SERIES, square) * square - 0.5 * e - y
-    return np.where(y > 0, near, np.log1p(-np.exp(-e)))
+    by_series = series(_SERIES, square) * square - 0.5 * e - y
+    return np.where(y > 0, by_series, np.log1p(-np.exp(-e)))
 
 
 @log_sf.defjvp

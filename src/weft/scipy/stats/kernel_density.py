@@ -8,17 +8,17 @@ from ... import dtypes, numpy as np
 from ...core.array import Array, as_value
 from ...core.source import located
 from ...errors import ShapeError
-from ...lax.linalg.decompositions import cholesky
-from ...lax.linalg.solving import triangular_solve
+from ...lax.linalg.cholesky_factors import cholesky
+from ...lax.linalg.triangular_systems import triangular_solve
 from ...numpy.promotion import promote_values, value
-from ...random.distributions import normal
-from ...random.orders import choice
-from ...random.prng import split
+from ...random.choice import choice
+from ...random.keys import split
+from ...random.normal import normal
 from ...transforms.jit.function import jit
 from ...tree_util import register_pytree_node_class
 from ...typing import ArrayLike, ShapeLike
 from ..special.error_functions import ndtr
-from ..special.sums_of_exponentials import logsumexp
+from ..special.logsumexp import logsumexp
 
 __all__ = ["gaussian_kde"]
 
@@ -39,7 +39,7 @@ class gaussian_kde:
       weights: [n], whose sum is 1.
       neff: the effective number of samples.
       covariance, inv_cov: the kernels' covariance matrix and its inverse, [d,d].
-    Raises: TypeError: the samples are complex, or bw_method isn't as above. ValueError: fewer than
+    Raises: TypeError: the samples are complex, or bw_method is not as above. ValueError: fewer than
       two samples, or weights that don't fit.
     Example:
       >>> from weft.scipy.stats import gaussian_kde
@@ -91,7 +91,7 @@ class gaussian_kde:
         self.inv_cov = np.dot(half.T, half)
 
     def _factor(self, bw_method: Any) -> Any:
-        """The bandwidth's factor."""
+        """The factor of the bandwidth."""
         if bw_method is None or (isinstance(bw_method, str) and bw_method == "scott"):
             return self.neff ** (-1.0 / (self.d + 4))
         if isinstance(bw_method, str) and bw_method == "silverman":
@@ -114,7 +114,7 @@ class gaussian_kde:
 
     @classmethod
     def tree_unflatten(cls, aux_data: None, children: Any) -> "gaussian_kde":
-        """The object of some attributes."""
+        """The object with these attributes."""
         made = object.__new__(cls)
         made.neff, made.dataset, made.weights, made.covariance, made.inv_cov = children
         return made
@@ -164,8 +164,8 @@ class gaussian_kde:
                 f"gaussian_kde.integrate_gaussian: expected mean[{self.d}] and "
                 f"cov[{self.d},{self.d}]; got mean: {middle.aval}, cov: {matrix.aval}"
             )
-        whole = self.covariance + matrix
-        (point,) = _log_sums(self.weights, self.dataset, middle[:, None].astype(whole.dtype), whole)
+        total = self.covariance + matrix
+        (point,) = _log_sums(self.weights, self.dataset, middle[:, None].astype(total.dtype), total)
         return np.exp(point)
 
     @located
@@ -195,8 +195,8 @@ class gaussian_kde:
             raise ShapeError(
                 f"gaussian_kde.integrate_kde: expected as many variables, {self.d}; got {other.d}"
             )
-        whole = self.covariance + other.covariance
-        each = _log_sums(self.weights, self.dataset, other.dataset, whole)
+        total = self.covariance + other.covariance
+        each = _log_sums(self.weights, self.dataset, other.dataset, total)
         return np.sum(other.weights * np.exp(each))
 
     @located
@@ -211,7 +211,8 @@ class gaussian_kde:
     def integrate_box(
         self, low_bounds: ArrayLike, high_bounds: ArrayLike, maxpts: int | None = None
     ) -> Array:
-        """The probability of a box: of an interval for one variable; not there for several.
+        """The probability of a box: an interval of one variable; not implemented for several
+        variables.
 
         Raises: NotImplementedError: there are several variables.
         """
@@ -223,7 +224,7 @@ class gaussian_kde:
         return self.integrate_box_1d(np.squeeze(low_bounds), np.squeeze(high_bounds))
 
     def set_bandwidth(self, bw_method: Any = None) -> None:
-        """Not there: an object doesn't change.
+        """Not supported: the object is immutable.
 
         Raises: NotImplementedError: always.
         """

@@ -5,7 +5,7 @@ from typing import Any
 from ... import numpy as np
 from ...core.array import Array
 from ...transforms.custom_derivatives import custom_jvp
-from ..special.logarithms import expit
+from ..special.exponential import expit
 from .arguments import at, of
 from .continuous import Continuous
 
@@ -39,7 +39,7 @@ def _cdf(y: Array) -> Array:
 
 @_cdf.defjvp
 def _(primals: Any, tangents: Any) -> Any:
-    """The density, which has its digits where the cdf is rounded to 1."""
+    """The density, accurate also where the cdf is rounded to 1."""
     (y,), (dy,) = primals, tangents
     small = np.exp(-np.abs(y))
     return _cdf(y), dy * small / (1 + small) ** 2
@@ -51,7 +51,7 @@ def _log_cdf(y: Array) -> Array:
 
 @custom_jvp
 def _ppf(q: Array) -> Array:
-    """log(q / (1 - q)) by the smaller one, from 1 - 2q which is exact near the median."""
+    """log(q / (1 - q)) from the smaller one, or from 1 - 2q, which is exact near the median."""
     small = np.minimum(q, 1 - q)
     size = np.log1p((1 - 2 * small) / small)
     return np.where(q < 0.5, -size, size)

@@ -9,8 +9,8 @@ from ...core.source import located
 from ...errors import ShapeError
 from ...numpy.plans import composite
 from ...typing import ArrayLike
-from ..special.gamma_functions import gammaln
-from ..special.logarithms import xlogy
+from ..special.exponential import xlogy
+from ..special.gamma import gammaln
 from .arguments import widely
 
 __all__ = ["logpmf", "pmf"]
@@ -54,7 +54,7 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
         axis.
       p: the probabilities of the categories […,k].
     Returns: array […]; -inf for counts that aren't whole or don't sum to n; NaN for probabilities
-      that aren't any, or don't sum to 1.
+      outside [0, 1], or that do not sum to 1.
     Raises: TypeError: an argument is complex, or no array. ValueError: shapes don't fit.
     Example:
       >>> from weft.scipy.stats import multinomial

@@ -7,8 +7,9 @@ from ... import dtypes, numpy as np
 from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
-from ...lax.linalg.decompositions import cholesky, eigh
-from ...lax.linalg.solving import triangular_solve
+from ...lax.linalg.cholesky_factors import cholesky
+from ...lax.linalg.eigenvalues import eigh
+from ...lax.linalg.triangular_systems import triangular_solve
 from ...typing import ArrayLike
 from .arguments import widely
 
@@ -25,25 +26,25 @@ def log_density(centred: Any, factor: Any) -> Any:
         y = triangular_solve(factor, flat, left_side=True, lower=True).T.reshape(centred.shape)
     else:
         shape = np.broadcast_shapes(centred.shape[:-1], factor.shape[:-2])
-        wide = np.broadcast_to(factor, (*shape, n, n))
+        factors = np.broadcast_to(factor, (*shape, n, n))
         right = np.broadcast_to(centred, (*shape, n))
-        y = triangular_solve(wide, right[..., None], left_side=True, lower=True)[..., 0]
+        y = triangular_solve(factors, right[..., None], left_side=True, lower=True)[..., 0]
     diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
     return -0.5 * (np.sum(y * y, -1) + n * LOG_TWO_PI) - np.sum(np.log(diagonal), -1)
 
 
 def _singular(centred: Any, cov: Any) -> Any:
-    """Log of the density on the space that a singular matrix leaves; -inf elsewhere."""
+    """Log of the density on the subspace that a singular matrix spans; -inf elsewhere."""
     vectors, values = eigh(cov)
     size = np.max(np.abs(values), -1, keepdims=True)
     eps = float(dtypes.finfo(cov.dtype).eps)
     least = size * eps * (1e6 if cov.dtype == dtypes.float64 else 1e3)
-    kept = values > least
-    safe = np.where(kept, values, 1.0)
+    nonzero = values > least
+    safe = np.where(nonzero, values, 1.0)
     parts = np.squeeze(np.matmul(centred[..., None, :], vectors), -2)
-    off = np.sqrt(np.sum(np.where(kept, 0.0, parts * parts), -1))
-    square = np.sum(np.where(kept, parts * parts / safe, 0.0), -1)
-    rank = np.sum(kept, -1)
+    off = np.sqrt(np.sum(np.where(nonzero, 0.0, parts * parts), -1))
+    square = np.sum(np.where(nonzero, parts * parts / safe, 0.0), -1)
+    rank = np.sum(nonzero, -1)
     log = -0.5 * (square + rank * LOG_TWO_PI + np.sum(np.log(safe), -1))
     log = np.where(off > least[..., 0] * 1e3, -math.inf, log)
     return np.where(np.any(values < -least, -1), math.nan, log)
@@ -71,12 +72,12 @@ def _of_values(name: str, x: Any, mean: Any, cov: Any, singular: bool) -> Any:
 def _of(name: str, x: ArrayLike, mean: Any, cov: ArrayLike, allow_singular: bool | None) -> Array:
     if allow_singular not in (None, False, True):
         raise TypeError(f"{name}: allow_singular must be a bool; got {allow_singular!r}")
-    given = 0.0 if mean is None else mean
+    center = 0.0 if mean is None else mean
 
     def function(x: Any, mean: Any, cov: Any) -> Any:
         return _of_values(name, x, mean, cov, bool(allow_singular))
 
-    return widely(name, function, x=x, mean=given, cov=cov)
+    return widely(name, function, x=x, mean=center, cov=cov)
 
 
 @located
@@ -92,7 +93,7 @@ def logpdf(
       x: real array […,n], points; of any shape if mean and cov are scalars.
       mean: array […,n], or a scalar; 0 by default.
       cov: the covariance matrix […,n,n], its diagonal [n], or a scalar, all variables' variance.
-      allow_singular: take a singular matrix for a distribution on the space that it leaves.
+      allow_singular: accept a singular matrix: a distribution on the subspace that it spans.
     Returns: array […]; NaN for a matrix that isn't positive, with `allow_singular` for one that has
       a negative eigenvalue.
     Raises: TypeError: an argument is complex, or no array. ValueError: shapes don't fit.

@@ -5,11 +5,11 @@ import math
 from ... import numpy as np
 from ...core.array import Array
 from ...typing import ArrayLike
-from ..special.logarithms import xlogy
+from ..special.exponential import xlogy
 from .arguments import Arguments
 from .discrete import Discrete
+from .incomplete_gamma_beta import beta_tail
 from .stirling import log_beta_weight
-from .tails import beta_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
 

@@ -1,4 +1,4 @@
-"""The Poisson distribution: the number of events where mu are expected."""
+"""The Poisson distribution: the number of events where mu are expected; its entropy too."""
 
 import math
 from typing import Any
@@ -7,12 +7,12 @@ from ... import numpy as np
 from ...core.array import Array
 from ...typing import ArrayLike
 from .arguments import Arguments, public
-from .descriptions import described
 from .discrete import Discrete
-from .from_tail import Formula, probabilities
+from .docstrings import described
 from .gamma import log_density
+from .incomplete_gamma_beta import gamma_tail
+from .probabilities import Formula, probabilities
 from .stirling import log_poisson
-from .tails import gamma_tail
 
 __all__ = ["cdf", "entropy", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
 
@@ -50,7 +50,7 @@ def _tail(k: Array, mu: Array) -> tuple[Array, Array]:
 
 
 def _log_mass(k: Array, mu: Array) -> Array:
-    """Of infinitely many expected events no number has a probability."""
+    """Log of the probability; -inf where infinitely many events are expected."""
     endless = mu == math.inf
     return np.where(endless, -math.inf, log_poisson(k, np.where(endless, 1.0, mu)))
 
@@ -91,12 +91,12 @@ sf, logsf = _made.sf, _made.logsf
 ppf, isf = _made.ppf, _made.isf
 
 
-_TERMS = 320.0  # beyond a mean of 100 the terms after these are 0 in float64
+_ENTROPY_TERMS = 320.0  # with a mean up to 100, later terms are 0 in float64
 
 
 def _direct(mu: Any) -> Any:
     """The sum of -P log P over the numbers, for means up to 100."""
-    log = log_poisson(np.arange(_TERMS, dtype=mu.dtype), mu[..., None])
+    log = log_poisson(np.arange(_ENTROPY_TERMS, dtype=mu.dtype), mu[..., None])
     return -np.sum(np.exp(log) * np.where(log > -math.inf, log, 0.0), -1)
 
 
@@ -112,8 +112,8 @@ def _entropy_of(mu: Any, *_: Any, standard: bool) -> Any:
     large = mu > 100
     some = (mu > 0) & ~large
     few = _direct(np.where(some, mu, 1.0))
-    found = np.where(large, _asymptotic(np.where(large, mu, 1e3)), np.where(some, few, 0.0))
-    return np.where(mu >= 0, found, math.nan)
+    entropy = np.where(large, _asymptotic(np.where(large, mu, 1e3)), np.where(some, few, 0.0))
+    return np.where(mu >= 0, entropy, math.nan)
 
 
 def _parameters(mu: ArrayLike, loc: ArrayLike = 0) -> Arguments:

@@ -1,7 +1,7 @@
 """Logarithms of gamma and beta functions in the combinations that densities are made of.
 
-Terms that are large and nearly cancel are joined before they are rounded, so that densities of
-distributions with large parameters keep their digits. Knows no distribution.
+Large terms that nearly cancel are joined before they are rounded, so that densities of
+distributions with large parameters keep their digits.
 """
 
 import math
@@ -14,12 +14,12 @@ from ...lax.selection import stop_gradient
 from ...lax.special import digamma, lgamma
 from ...primitives.gamma_formulas import STIRLING
 from ...transforms.custom_derivatives import custom_jvp
-from ..special.logarithms import xlogy
+from ..special.exponential import xlogy
 
 __all__: list[str] = []
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
-LARGE = 8.0  # from here on Stirling's series is exact to float64
+STIRLING_MIN = 8.0  # from here on Stirling's series is exact to float64
 
 
 def series(coefficients: Sequence[float], t: Array) -> Array:
@@ -64,22 +64,24 @@ _tabulated_error.defjvps(lambda dx, out, x: dx * (digamma(x) - np.log(x) + 0.5 /
 
 def stirling_error_of_whole(x: Array) -> Array:
     """The same for whole numbers x >= 1."""
-    large = x >= LARGE
-    series = stirling_error(np.where(large, x, LARGE))
+    large = x >= STIRLING_MIN
+    series = stirling_error(np.where(large, x, STIRLING_MIN))
     return np.where(large, series, _tabulated_error(np.where(large, 1.0, x)))
 
 
 def excess(u: Array, ratio: Array) -> Array:
     """u - log(1 + u), for a ratio 1 + u > 0, which is known itself where it is far from 1."""
-    near = np.abs(u) < 0.5
-    return u - np.where(near, np.log1p(np.where(near, u, 0.0)), np.log(np.where(near, 1.0, ratio)))
+    small = np.abs(u) < 0.5
+    return u - np.where(
+        small, np.log1p(np.where(small, u, 0.0)), np.log(np.where(small, 1.0, ratio))
+    )
 
 
-def deviance(a: Array, b: Array, x: Array, rest: Array) -> Array:
+def deviance(a: Array, b: Array, x: Array, complement: Array) -> Array:
     """a log(a / (n x)) + b log(b / (n rest)) with n = a + b, for x + rest = 1, exact near 0."""
     total = a + b
-    delta = x * b - rest * a
-    return a * excess(delta / a, x * (total / a)) + b * excess(-delta / b, rest * (total / b))
+    delta = x * b - complement * a
+    return a * excess(delta / a, x * (total / a)) + b * excess(-delta / b, complement * (total / b))
 
 
 def log_poisson(k: Array, mu: Array) -> Array:
@@ -88,8 +90,8 @@ def log_poisson(k: Array, mu: Array) -> Array:
     For large k in C. Loader's form, “Fast and accurate computation of binomial probabilities”
     (2000): the deviance of k from mu, and Stirling's error.
     """
-    large = k >= LARGE
-    n = np.where(large, k, LARGE)
+    large = k >= STIRLING_MIN
+    n = np.where(large, k, STIRLING_MIN)
     joined = (
         -n * excess((mu - n) / n, mu / n) - stirling_error(n) - 0.5 * np.log(n) - HALF_LOG_TWO_PI
     )
@@ -107,35 +109,35 @@ def log_gamma_rise(x: Array, a: Array) -> Array:
 def log_beta(a: Array, b: Array) -> Array:
     """log B(a, b), for positive a and b."""
     low, high = np.minimum(a, b), np.maximum(a, b)
-    large = high >= LARGE
+    large = high >= STIRLING_MIN
     small = np.where(large, 1.0, high)
     first, second, both = lgamma(low), lgamma(small), lgamma(low + small)
-    joined = first - log_gamma_rise(np.where(large, high, LARGE), low)
+    joined = first - log_gamma_rise(np.where(large, high, STIRLING_MIN), low)
     return np.where(large, joined, first + second - both)
 
 
 def log_beta_weight(
-    p: Array, q: Array, x: Array, rest: Array, logs: tuple[Array, Array] | None = None
+    p: Array, q: Array, x: Array, complement: Array, logs: tuple[Array, Array] | None = None
 ) -> Array:
     """log(x**p (1 - x)**q / B(p, q)), for positive p and q, 0 < x < 1, rest = 1 - x.
 
     For large p and q, as in `log_poisson`, with the deviance of x from p / (p + q).
     """
-    large = (p >= LARGE) & (q >= LARGE)
-    a, b = np.where(large, p, LARGE), np.where(large, q, LARGE)
+    large = (p >= STIRLING_MIN) & (q >= STIRLING_MIN)
+    a, b = np.where(large, p, STIRLING_MIN), np.where(large, q, STIRLING_MIN)
     total = a + b
-    joined = 0.5 * (np.log(a) + np.log(b / total)) - deviance(a, b, x, rest) - HALF_LOG_TWO_PI
+    joined = 0.5 * (np.log(a) + np.log(b / total)) - deviance(a, b, x, complement) - HALF_LOG_TWO_PI
     joined = joined + stirling_error(total) - stirling_error(a) - stirling_error(b)
     c, d = np.where(large, 1.0, p), np.where(large, 1.0, q)
-    log_x, log_rest = (np.log(x), np.log(rest)) if logs is None else logs
+    log_x, log_rest = (np.log(x), np.log(complement)) if logs is None else logs
     return np.where(large, joined, c * log_x + d * log_rest - log_beta(c, d))
 
 
-def log_of_tail(tail: Array, rest: Array) -> Array:
+def log_of_tail(tail: Array, complement: Array) -> Array:
     """log(tail), from 1 - tail where that is the smaller one."""
     small = tail < 0.5
     return np.where(
-        small, np.log(np.where(small, tail, 0.5)), np.log1p(-np.where(small, 0.5, rest))
+        small, np.log(np.where(small, tail, 0.5)), np.log1p(-np.where(small, 0.5, complement))
     )
 
 
@@ -144,21 +146,21 @@ def log_of_complement(logarithm: Any) -> Array:
 
     Source: M. Mächler (2012), “Accurately computing log(1 - exp(-|a|))”.
     """
-    near = logarithm > -math.log(2)
-    return log_or_of_rest(near, -np.expm1(logarithm), np.exp(logarithm))
+    near_zero = logarithm > -math.log(2)
+    return log_or_of_rest(near_zero, -np.expm1(logarithm), np.exp(logarithm))
 
 
-def log_or_of_rest(direct: Array, whole: Array, part: Array) -> Array:
+def log_or_of_rest(direct: Array, total: Array, part: Array) -> Array:
     """log(whole) where `direct`, otherwise log(1 - part), for a part from 0 to 1: one logarithm."""
-    rest = 1 - part
+    complement = 1 - part
     # the minimum keeps XLA from simplifying 1 - (1 - part)
-    lost = np.where(direct, 0.0, ((1 - np.minimum(rest, 2.0)) - part) / rest)
-    return np.log(np.where(direct, whole, rest)) + stop_gradient(lost)
+    lost = np.where(direct, 0.0, ((1 - np.minimum(complement, 2.0)) - part) / complement)
+    return np.log(np.where(direct, total, complement)) + stop_gradient(lost)
 
 
 def log_one_plus_square(z: Array) -> Array:
     """log(1 + z²), where z² may be too large for the dtype."""
     size = np.abs(z)
-    far = size > 1 / float(dtypes.finfo(z.dtype).eps)
-    near = np.where(far, 0.0, z)
-    return np.where(far, 2.0, 1.0) * np.log1p(np.where(far, size, near * near))
+    large = size > 1 / float(dtypes.finfo(z.dtype).eps)
+    bounded = np.where(large, 0.0, z)
+    return np.where(large, 2.0, 1.0) * np.log1p(np.where(large, size, bounded * bounded))

@@ -8,8 +8,8 @@ from ...typing import ArrayLike
 from ..special.error_functions import log_ndtr
 from .arguments import Arguments
 from .continuous import Continuous
+from .incomplete_gamma_beta import beta_tail
 from .stirling import log_beta, log_of_complement, log_one_plus_square
-from .tails import beta_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -42,11 +42,11 @@ def _log_parts(x: Array, df: Array) -> tuple[Array, Array]:
     """log(x²/(df + x²)) and log(df/(df + x²)), where x² may be too large for the dtype."""
     size = np.maximum(np.abs(x), float(dtypes.finfo(x.dtype).tiny) ** 0.5)
     log_ratio = 2 * np.log(size) - np.log(df)
-    far = log_ratio > 0
-    square = np.where(far, 1.0, size) ** 2 / df
-    inverse = np.exp(np.where(far, -log_ratio, 0.0))
-    log_rest = np.where(far, -log_ratio - np.log1p(inverse), -np.log1p(square))
-    return np.where(far, -np.log1p(inverse), log_ratio + log_rest), log_rest
+    large = log_ratio > 0
+    square = np.where(large, 1.0, size) ** 2 / df
+    inverse = np.exp(np.where(large, -log_ratio, 0.0))
+    log_rest = np.where(large, -log_ratio - np.log1p(inverse), -np.log1p(square))
+    return np.where(large, -np.log1p(inverse), log_ratio + log_rest), log_rest
 
 
 def _bounded(df: Array) -> Array:

@@ -56,8 +56,8 @@ def _log_mass(a: Array, b: Array) -> Array:
     across = high > 0
     first, last = np.where(across, 0.0, low), np.where(across, 1.0, high)
     log = log_ndtr(last)
-    known = ~across & (log > -math.inf)
-    ratio = log_ndtr(np.where(known, first, -2.0)) - np.where(known, log, -1.0)
+    one_sided = ~across & (log > -math.inf)
+    ratio = log_ndtr(np.where(one_sided, first, -2.0)) - np.where(one_sided, log, -1.0)
     aside = log + log_of_complement(ratio)
     outer = ndtr(np.where(across, low, -1.0)) + ndtr(-np.where(across, high, 1.0))
     return np.where(across, np.log1p(-outer), aside)
@@ -71,10 +71,10 @@ def _median(a: Array, b: Array) -> Array:
     """Nearly the median; far out that of an exponential distribution."""
     right = a > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
-    far = high < -5
-    deep = np.where(far, high, -5.0)
+    far_out = high < -5
+    deep = np.where(far_out, high, -5.0)
     decayed = np.maximum(deep + math.log(2) / deep, (low + deep) / 2)
-    middle = np.where(far, decayed, ndtri((ndtr(low) + ndtr(high)) / 2))
+    middle = np.where(far_out, decayed, ndtri((ndtr(low) + ndtr(high)) / 2))
     return np.where(right, -middle, middle)
 
 

@@ -7,10 +7,10 @@ import numpy as onp
 from ... import numpy as np
 from ...core.array import Array
 from ...typing import ArrayLike
-from ..special.bessel_functions import i0e
+from ..special.bessel import i0e
 from .arguments import Arguments
 from .continuous import Continuous
-from .from_tail import follows
+from .probabilities import follows
 from .stirling import log_of_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]

@@ -1,7 +1,7 @@
 """pmap: a function mapped over an axis of its arguments, one device for each element.
 
 It is a map over a mesh with one axis (`higher_order/shard_map.py`). A `pmap` inside the function
-maps over a further axis of that mesh. Knows arguments and devices; the mapping itself is elsewhere.
+maps over a further axis of that mesh.
 """
 
 import functools
@@ -26,7 +26,7 @@ from ...core.source import function_line, located
 from ...core.trace import Trace, current, looked_at
 from ...core.value import Value
 from ...errors import AxisError
-from ...higher_order.shard_map import Mapping, map_jaxpr, map_program, whole_aval
+from ...higher_order.shard_map import Mapping, apply_map, map_program, whole_aval
 from ...interpreters.stage import stage
 from ...primitives.structural import reshape
 from ...programs.replication import resolve_axis
@@ -39,14 +39,14 @@ from ...typing import PyTree
 from ..arguments import TreeFunction, check_callable, described, name_of
 from ..jit.dispatch import dispatcher, programs_of
 from ..jit.stages import Lowered, Traced
-from ..jit.wrapped import Wrapped
+from ..signatures import Wrapped
 from ..vmap import MapAxis
 from .pmap_arguments import Call, PmapOptions
 
 __all__ = ["pmap"]
 
 OUTERMOST = "pmap"
-"""The axis of a mesh that a map goes over which isn't inside another one."""
+"""The mesh axis of a map that is not inside another one."""
 
 
 P = ParamSpec("P")
@@ -73,26 +73,26 @@ def pmap(
     compute together, each passes and gets the part of the axis that its own devices have.
 
     Args:
-      fun: of arrays, scalars and containers of them.
+      fun: a function of arrays, scalars and containers of them.
       axis_name: a name for the axis, by which collectives in `fun` refer to it.
-      in_axes: which axis of each positional argument is mapped over: an int, `None` for none (the
-        argument is repeated on all devices), or a tuple or list with one entry for each argument:
-        an int, `None`, or a tree of them that is a prefix of the argument's tree. Keyword arguments
-        are mapped over axis 0.
-      out_axes: where the mapped axis is in the results: an int, `None` for a result that is the
-        same on all devices, or a tree of them that is a prefix of the result's tree.
-      static_broadcasted_argnums: positional arguments that are part of the program: hashable;
-        another value means another compilation.
-      devices: which devices to map over; the axis must be as long as those of them that belong to
-        this process. By default the first ones.
+      in_axes: the axis of each positional argument that is mapped over: an int, `None` for no axis
+        (the argument is replicated), or a tuple or list with one entry for each argument: an int,
+        `None`, or a tree of them that is a prefix of the argument's tree. Keyword arguments are
+        mapped over axis 0.
+      out_axes: the position of the mapped axis in the results: an int, `None` for a result that is
+        the same on all devices, or a tree of them that is a prefix of the result's tree.
+      static_broadcasted_argnums: positional arguments that are part of the program; they must be
+        hashable, and each value is compiled separately.
+      devices: the devices to map over, by default the first ones; as many of them must belong to
+        this process as the axis is long.
       backend: 'cpu', 'gpu' or 'tpu'.
-      axis_size: the length of the axis; inferred from the arguments if not given.
+      axis_size: the length of the axis; by default inferred from the arguments.
       donate_argnums: positional arguments whose memory may be used for results; they can't be used
         afterwards.
       global_arg_shapes: the shape of each positional argument without the mapped axis, or `None`.
-        Nothing is divided within a replica, so they are known; they are checked.
-    Returns: a function with the same arguments, with an axis more, and results likewise. The
-      results are arrays on several devices.
+        It is only checked.
+    Returns: a function of arguments and results with one more axis. The results are arrays on
+      several devices.
     Raises: ValueError: the mapped axes have different lengths, or there are fewer devices.
     Example:
       >>> import weft
@@ -112,8 +112,8 @@ def pmap(
 
 
 class MappedFunction:
-    """A function with the options of its map, and the programs made for it. `call` is what users
-    get: the fast path of calls, a function with the methods of this class as attributes."""
+    """A function with the options of its map, and its programs. Users get `call`: the fast path, a
+    function with methods of this class as attributes."""
 
     def __init__(self, options: PmapOptions) -> None:
         self.options = options
@@ -138,7 +138,7 @@ class MappedFunction:
         trace = current.trace
         if traced.is_open or not (trace is current.base or (trace.computes and not looked_at())):
             return traced.apply(call.values, trace)
-        values: Any = call.values  # no trace goes on: they are arrays
+        values: Any = call.values  # outside of traces they are arrays
         result = traced.run(values)
         simple = traced.processes == 1 and not kwargs and not self.options.static
         if simple and trace is current.base:
@@ -148,14 +148,14 @@ class MappedFunction:
     def lower(self, *args: PyTree, **kwargs: PyTree) -> Lowered:
         """The program for these arguments as StableHLO, to be compiled ahead of time.
 
-        Anything with a shape and a dtype will do for an argument.
+        An object with a shape and a dtype may stand for an array.
         """
         call = Call(self.options, args, kwargs, abstract=True)
         traced, fun = self.traced(call), self.options.fun
         if traced.is_open or traced.depth:
             raise ValueError(
                 f"pmap: lower: {function_line(fun)} closes over traced values, or is called in "
-                "another map: it is no program of its own"
+                "another map: it is not a separate program"
             )
         return traced.lower()
 
@@ -166,10 +166,10 @@ class MappedFunction:
 
 @dataclass(frozen=True, order=True)
 class InnerAxis:
-    """The axis of a mesh that a map inside other maps goes over.
+    """The mesh axis of a map inside other maps.
 
     Attributes:
-      depth: how many maps are around it.
+      depth: the number of surrounding maps.
       size: its length.
     """
 
@@ -193,11 +193,11 @@ class TracedMap(Traced):
             spec_of(a.ndim, at, axis) for a, at in zip(call.avals, call.axes, strict=True)
         ]
         jaxpr = self.trace(call, name, size)
-        whole = [
+        types = [
             whole_aval(a, s, self.axes) for a, s in zip(jaxpr.in_avals, self.in_specs, strict=True)
         ]
         trees = call.in_tree, call.out_tree
-        super().__init__(jaxpr, trees, name_of(options.fun), whole, options.donated)
+        super().__init__(jaxpr, trees, name_of(options.fun), types, options.donated)
         self.out_specs = [
             spec_of(a.ndim, at, axis)
             for a, at in zip(self.jaxpr.out_avals, self.out_axes, strict=True)
@@ -207,7 +207,7 @@ class TracedMap(Traced):
         self.donated = tuple(call.donated)
 
     def alive(self) -> bool:
-        """False: a program that closes over a value that was traced is traced again."""
+        """False: a function that closes over a traced value is traced at each call."""
         return False
 
     # --- tracing ---
@@ -221,9 +221,9 @@ class TracedMap(Traced):
                 for p, at in zip(parts, call.axes, strict=True)
             ]
             outs = on_devices([(name, size)], call, *leaves)
-            wanted = flatten_axes("pmap: out_axes", call.out_tree, call.options.out_axes)
+            out_axes = flatten_axes("pmap: out_axes", call.out_tree, call.options.out_axes)
             self.out_axes = [
-                checked_axis(call.function, axis, v) for axis, v in zip(wanted, outs, strict=True)
+                checked_axis(call.function, axis, v) for axis, v in zip(out_axes, outs, strict=True)
             ]
             return [
                 v if at is None else reshape(v, shape=(*v.shape[:at], 1, *v.shape[at:]))
@@ -242,12 +242,11 @@ class TracedMap(Traced):
         return resolve_axis(jaxpr, varies, Axis(size, name))
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
-        """Refuses `out_axes=None` for a result that isn't the same on all devices."""
-        if all(at is not None for at in self.out_axes):
+        """Raises an error for `out_axes=None` and a result that differs between devices."""
+        if None not in self.out_axes:
             return
-        varies = [at is not None for at in call.axes]
-        whole = self.jaxpr.without_consts()
-        _, batched = batch_partly(whole, [False] * len(self.jaxpr.consts) + varies, axis)
+        varies = [*[False] * len(self.jaxpr.consts), *[at is not None for at in call.axes]]
+        _, batched = batch_partly(self.jaxpr.without_consts(), varies, axis)
         for at, varied, out in zip(self.out_axes, batched, self.jaxpr.out_avals, strict=True):
             if at is None and varied:
                 raise ValueError(
@@ -270,18 +269,17 @@ class TracedMap(Traced):
         options = self.options
         inner = sorted(inner_map_axes(self.jaxpr))
         count = math.prod(axis.size for axis in inner)
-        known = options.devices
-        if known is not None and inner:
+        if options.devices is not None and inner:
             raise ValueError(
                 "pmap: devices can't be named where another pmap is inside "
                 f"{function_line(options.fun)}\n  fix: leave devices out"
             )
-        every = client.devices(options.backend) if known is None else list(known)
         by_process: dict[int, list[Any]] = {}
-        for d in every:
+        devices = options.devices
+        for d in client.devices(options.backend) if devices is None else devices:
             by_process.setdefault(d.process_index, []).append(d)
         mine = by_process.get(client.process_index(options.backend), [])
-        if known is not None and len(mine) != size:
+        if options.devices is not None and len(mine) != size:
             raise ValueError(
                 f"pmap: {len(mine)} devices of this process were named, for a mapped axis of "
                 f"length {size} in the arguments of {function_line(options.fun)}\n"
@@ -294,39 +292,43 @@ class TracedMap(Traced):
                 f"only {len(mine)} XLA devices are available\n  fix: map over fewer elements (vmap "
                 "over the rest), or on the CPU set WEFT_CPU_DEVICES"
             )
-        chosen = [d for part in by_process.values() for d in part[: size * count]]
+        used = tuple([d for local in by_process.values() for d in local[: size * count]])
         shape = size * self.processes, *[axis.size for axis in inner]
-        return mesh_of(tuple(chosen), shape, (OUTERMOST, *inner))
+        return mesh_of(used, shape, (OUTERMOST, *inner))
 
     # --- running ---
 
     @property
+    def mapping(self) -> Mapping:
+        """The map of the program of one device."""
+        return Mapping(self.mesh, self.axes, tuple(self.in_specs), tuple(self.out_specs))
+
+    @property
     def avals(self) -> tuple[list[Aval], list[Aval]]:
-        whole = self.whole
-        return whole.in_avals, whole.out_avals
+        return self.mapped_jaxpr.in_avals, self.mapped_jaxpr.out_avals
 
     @functools.cached_property
-    def whole(self) -> Jaxpr:
-        """The jaxpr for all devices."""
-        mapping = Mapping(self.mesh, self.axes, tuple(self.in_specs), tuple(self.out_specs))
-        return map_program(self.jaxpr, [t.aval for t in self.types], mapping)
+    def mapped_jaxpr(self) -> Jaxpr:
+        """The program of all devices."""
+        return map_program(self.jaxpr, [t.aval for t in self.types], self.mapping)
 
     @functools.cached_property
-    def where(self) -> OnGroup:
+    def placement(self) -> OnGroup:
         """The devices."""
         assert self.mesh is not None
         return group_placement(self.mesh.device_tuple)
 
     @functools.cached_property
     def shardings(self) -> tuple[list[NamedSharding], list[NamedSharding]]:
-        """Those of the arguments' leaves and of the results."""
+        """The shardings of the argument leaves and of the results."""
         return [*map(self.sharding, self.in_specs)], [*map(self.sharding, self.out_specs)]
 
     def program(self, options: dict[str, Any] | None = None) -> LoweredProgram:
-        return lowered_with(self.whole, self.donated, False, tuple((options or {}).items()))
+        options = options or {}
+        return lowered_with(self.mapped_jaxpr, self.donated, False, tuple(options.items()))
 
     def target(self, types: Sequence[ArrayType], program: LoweredProgram) -> ProgramTarget:
-        return target_of(program, program.in_avals, self.where, *self.shardings)
+        return target_of(program, program.in_avals, self.placement, *self.shardings)
 
     def sharding(self, spec: Sequence[tuple[Hashable, ...]]) -> NamedSharding:
         """A spec on the mesh."""
@@ -341,44 +343,33 @@ class TracedMap(Traced):
                 "part of an array can't be told from all of it\n"
                 "  fix: pmap outermost, or jit with in_shardings"
             )
-        outs = map_jaxpr(
-            self.jaxpr, values, self.in_specs, self.out_specs, trace, mesh=self.mesh, axes=self.axes
-        )
-        return self.out_tree.unflatten(self.with_numpys_zeros(outs) if self.bitless else outs)
+        return self.unflatten(apply_map(self.jaxpr, values, self.mapping, trace))
 
     def run_compiled(self, compiled: CompiledProgram, values: Sequence[Array]) -> list[Array]:
         arrays = list(values)
         for i in compiled.live:
-            arrays[i] = self.arrive(values[i], i)
+            arrays[i] = self.placed(values[i], i)
         outs = compiled.run(arrays)
         if self.processes == 1:
             return outs
-        ends = zip(outs, self.out_axes, strict=True)
-        return [to_process(x, axis, self.processes) for x, axis in ends]
+        pairs = zip(outs, self.out_axes, strict=True)
+        return [to_process(x, axis, self.processes) for x, axis in pairs]
 
-    def arrive(self, x: Array, i: int) -> Array:
+    def placed(self, x: Array, i: int) -> Array:
         """An argument, with its parts on the devices."""
         sharding = self.shardings[0][i]
         if self.processes > 1:
             return from_processes(x, sharding, self.in_axes[i], self.processes)
-        if x.type.placement.group is self.where.group:
-            return on_group("pmap", i, x, self.where.group, sharding)
+        if x.type.placement.group is self.placement.group:
+            return on_group("pmap", i, x, self.placement.group, sharding)
         return shard(x, layout_of(x.aval, sharding))
 
 
+@dataclass(frozen=True, repr=False)
 class Unnamed:
-    """The name of a mapped axis that has been given none."""
+    """The name of a mapped axis without `axis_name`."""
 
-    __slots__ = ("depth",)
-
-    def __init__(self, depth: int) -> None:
-        self.depth = depth
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unnamed) and self.depth == other.depth
-
-    def __hash__(self) -> int:
-        return hash((Unnamed, self.depth))
+    depth: int
 
     def __repr__(self) -> str:
         return "<no name>"
@@ -412,15 +403,15 @@ def checked_axis(fun: TreeFunction, axis: object, value: Value) -> MapAxis:
 
 def inner_map_axes(jaxpr: Jaxpr) -> set[InnerAxis]:
     """The axes of all maps inside a mapped function."""
-    found: set[InnerAxis] = set()
+    axes: set[InnerAxis] = set()
     for e in jaxpr.equations:
         if e.primitive.effects is not None:
             params = dict(e.params)
             if "mesh" in params and params["mesh"] is None:  # a map inside, over further axes
-                found |= {axis for axis, _, _ in params["axes"]}
+                axes |= {axis for axis, _, _ in params["axes"]}
             for inner in subjaxprs(e.params):
-                found |= inner_map_axes(inner)
-    return found
+                axes |= inner_map_axes(inner)
+    return axes
 
 
 @functools.cache

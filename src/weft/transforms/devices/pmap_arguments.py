@@ -1,17 +1,15 @@
-"""The options of `pmap`, and the arguments of one call: the mapped and the static ones.
-
-Knows trees and signatures; knows nothing of devices' programs.
-"""
+"""The options of `pmap`, and the arguments of one call: mapped and static ones."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ...core.masks import merge_lists, partition_list
-from ...core.source import function_line, noted
+from ...core.source import function_line
 from ...errors import ShapeError
 from ...runtime import client
 from ...tree_util import flatten_axes
 from ...typing import PyTree
+from ...user_lines import noted
 from ..arguments import FlatFunction, TreeFunction, as_tuple
 from ..jit.function import check_target
 from ..jit.shardings import key_of
@@ -71,14 +69,14 @@ class PmapOptions:
         )  # fmt: skip
 
     def on_one_device(self, args: Sequence[PyTree], kwargs: dict[str, PyTree]) -> PyTree:
-        """The same result without compiling."""
+        """The same result by `vmap`, without compiling."""
         static = {n % len(args) for n in self.static}
         is_traced = [i not in static for i in range(len(args))]
         axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
         traced, fixed = partition_list(args, is_traced)
 
-        def call(*some: PyTree, **named: PyTree) -> PyTree:
-            return self.fun(*merge_lists(some, fixed, is_traced), **named)
+        def call(*traced_args: PyTree, **named: PyTree) -> PyTree:
+            return self.fun(*merge_lists(traced_args, fixed, is_traced), **named)
 
         in_axes = tuple(partition_list(axes, is_traced)[0])
         mapped = vmap(call, in_axes, self.out_axes, self.axis_name, self.axis_size)
@@ -89,7 +87,7 @@ class Call(FlatFunction):
     """The mapped function at the arguments of one call.
 
     Attributes:
-      axes: the axis of each leaf that is mapped over, `None` for one that is repeated.
+      axes: the mapped axis of each leaf; `None` for a replicated leaf.
       size: the length of the mapped axis.
       donated: the numbers of the leaves of donated arguments.
     """
@@ -128,22 +126,22 @@ class Call(FlatFunction):
         return *super().key, self.size
 
     def check_shapes(self) -> None:
-        """Refuses `global_arg_shapes` other than the arguments' without the mapped axis."""
+        """Raises an error if `global_arg_shapes` differ from the shapes without the mapped axis."""
         shapes = self.options.shapes
         if shapes is None:
             return
-        known = flatten_axes("pmap: global_arg_shapes", self.in_tree, (shapes, None), is_shape)
-        for i, (a, at, shape) in enumerate(zip(self.avals, self.axes, known, strict=True)):
-            own = tuple(n for axis, n in enumerate(a.shape) if axis != at)
-            if shape is not None and tuple(shape) != own:
+        leaves = flatten_axes("pmap: global_arg_shapes", self.in_tree, (shapes, None), is_shape)
+        for i, (a, at, shape) in enumerate(zip(self.avals, self.axes, leaves, strict=True)):
+            actual = tuple(n for axis, n in enumerate(a.shape) if axis != at)
+            if shape is not None and tuple(shape) != actual:
                 raise ShapeError(
                     f"pmap: global_arg_shapes says {tuple(shape)} for argument {self.paths()[i]}; "
-                    f"each replica has all of it, and that is {own}\n"
+                    f"each replica has all of it, and that is {actual}\n"
                     "  fix: leave it out; jit with in_shardings, or shard_map, divide arrays "
                     "within a replica"
                 )
 
 
 def is_shape(x: object) -> bool:
-    """True if an entry of `global_arg_shapes` is that of one array."""
+    """True if an entry of `global_arg_shapes` is the shape of one array."""
     return x is None or (isinstance(x, (tuple, list)) and all(isinstance(n, int) for n in x))

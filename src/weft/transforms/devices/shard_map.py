@@ -1,6 +1,6 @@
 """shard_map: a function written for one device of a mesh, applied on all of them.
 
-Knows trees, meshes and specs; the mapping itself is in `higher_order/shard_map.py`.
+The primitive is in `higher_order/shard_map.py`.
 """
 
 import functools
@@ -12,11 +12,11 @@ from typing import cast
 from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr
 from ...core.primitive import Axis
-from ...core.source import function_line, located, noted, wrapping
+from ...core.source import function_line, located, wrapping
 from ...core.trace import current
 from ...core.value import Value
 from ...errors import ShapeError
-from ...higher_order.shard_map import map_jaxpr
+from ...higher_order.shard_map import Mapping, apply_map
 from ...interpreters.stage import stage
 from ...programs.replication import resolve_axis
 from ...programs.transform import batch_partly
@@ -24,6 +24,7 @@ from ...scope import MESH, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
 from ...tree_util import flatten_axes, tree_flatten
 from ...typing import PyTree
+from ...user_lines import noted
 from ..arguments import FlatFunction, TreeFunction, check_callable, name_of
 from ..jit.dispatch import programs_of
 from ..jit.function import jit
@@ -52,21 +53,21 @@ def shard_map(
     Collectives in `f` refer to the axes of the mesh by their names.
 
     Args:
-      f: of arrays, scalars and containers of them; it takes parts, and returns parts. Without it, a
-        decorator that takes the other options.
-      mesh: the devices; by default that of the surrounding `with mesh:`.
-      in_specs: a `PartitionSpec` for each positional argument: which axes of the mesh divide its
-        axes; or a tree of them that is a prefix of the tuple of arguments. What a spec doesn't
-        mention is repeated.
-      out_specs: the same for the result. Parts along axes that a spec doesn't mention must be the
-        same.
-      axis_names: the axes of the mesh that are mapped over, if not all: along the others arrays are
-        whole in `f`, and divided as XLA finds best.
-      check_vma: if True, makes sure that results are the same along axes that `out_specs` doesn't
+      f: a function of arrays, scalars and containers of them, which takes and returns the parts of
+        one device. Without it, the result is a decorator.
+      mesh: the devices; by default the mesh of the surrounding `with mesh:`.
+      in_specs: a `PartitionSpec` for each positional argument, which says which axes of the mesh
+        divide its axes; or a tree of them that is a prefix of the tuple of arguments. Along mesh
+        axes that a spec does not mention, the argument is replicated.
+      out_specs: the same for the result. Along mesh axes that a spec does not mention, the results
+        of all devices must be the same.
+      axis_names: the axes of the mesh that are mapped over; by default all. Along the others,
+        arrays in `f` are undivided, and XLA chooses how to divide them.
+      check_vma: if True, checks that results are the same along axes that `out_specs` does not
         mention.
-    Returns: a function of whole arrays.
-    Raises: ValueError: a spec names an axis that the mesh hasn't, or doesn't fit an array; or a
-      result differs along an axis that its spec doesn't mention.
+    Returns: a function of undivided arrays.
+    Raises: ValueError: a spec names an axis that the mesh does not have, or does not match an
+      array; or a result differs along an axis that its spec does not mention.
     Example:
       >>> import weft
       >>> from weft.sharding import Mesh, PartitionSpec as P
@@ -88,7 +89,7 @@ def shard_map(
 
 
 def check_specs(mesh: object, **options: PyTree) -> None:
-    """Refuses what is no mesh, and leaves of specs that are none."""
+    """Raises an error for an object that is not a mesh, or a leaf that is not a PartitionSpec."""
     if mesh is not None and not isinstance(mesh, Mesh):
         raise noted(TypeError(f"shard_map: mesh must be a Mesh; got {type(mesh).__name__}"))
     for option, specs in options.items():
@@ -103,7 +104,7 @@ def check_specs(mesh: object, **options: PyTree) -> None:
 
 @dataclass(frozen=True)
 class MapOptions:
-    """The options of `shard_map`; compiled programs are kept for each of them."""
+    """The options of `shard_map`; each has a table of compiled programs."""
 
     mesh: Mesh | None
     specs: Hashable
@@ -128,7 +129,7 @@ class ShardMap:
         self.out_specs, self.axis_names = out_specs, tuple(axis_names)
 
     def dispatcher(self) -> TreeFunction:
-        """The function that the user calls: compiled on its own unless something traces it."""
+        """The function that users call; it is compiled unless it is called under a trace."""
         function = self.function
         specs = key_of((self.in_specs, self.out_specs), is_spec)
         options = MapOptions(self.mesh, specs, self.axis_names, self.check_vma)
@@ -140,7 +141,7 @@ class ShardMap:
         def mapped(*args: PyTree, **kwargs: PyTree) -> PyTree:
             if kwargs:
                 raise TypeError(
-                    f"shard_map: in_specs speak of positional arguments; got {sorted(kwargs)} by "
+                    f"shard_map: in_specs apply to positional arguments; got {sorted(kwargs)} by "
                     f"keyword\n  fix: pass them by position to {function_line(function)}"
                 )
             if current.trace is current.base:
@@ -171,20 +172,23 @@ class ShardMap:
         ]
         if self.check_vma:
             check_same(self.function, jaxpr, ins, outs, axes)
-        return flat.unflatten(map_jaxpr(jaxpr, flat.values, ins, outs, mesh=mesh, axes=axes))
+        mapping = Mapping(mesh, axes, tuple(ins), tuple(outs))
+        return flat.unflatten(apply_map(jaxpr, flat.values, mapping))
 
     def mesh_and_names(self) -> tuple[Mesh, tuple[Hashable, ...]]:
-        """The mesh, that of the surrounding block if none was passed, and the mapped axes of it."""
+        """The mesh, by default that of the surrounding block, and its mapped axes."""
         mesh: Mesh | None = self.mesh if self.mesh is not None else in_scope(MESH)
         if mesh is None:
             raise ValueError(
                 "shard_map: expected a mesh; got none\n  fix: mesh=…, or a block `with mesh:`"
             )
-        chosen = self.axis_names or mesh.axis_names
-        unknown = [n for n in chosen if n not in mesh.axis_names]
+        names = self.axis_names or mesh.axis_names
+        unknown = [n for n in names if n not in mesh.axis_names]
         if unknown:
-            raise ValueError(f"shard_map: axis_names has {unknown[0]!r}, which {mesh} hasn't")
-        return mesh, tuple(n for n in mesh.axis_names if n in chosen)
+            raise ValueError(
+                f"shard_map: axis_names has {unknown[0]!r}, which {mesh} does not have"
+            )
+        return mesh, tuple(n for n in mesh.axis_names if n in names)
 
     def stage(self, flat: FlatFunction, avals: Sequence[Aval], axes: Axes) -> Jaxpr:
         """The program of one device, on parts."""
@@ -192,24 +196,17 @@ class ShardMap:
         def on_part(*parts: Value) -> list[Value]:
             return on_devices([(inner, size) for _, inner, size in axes], flat, *parts)
 
-        function = self.function
-        return stage(
-            on_part,
-            avals,
-            name=name_of(function),
-            transform="shard_map",
-            about=function,
-            names=flat.names,
-        )
+        fun, name = self.function, name_of(self.function)
+        return stage(on_part, avals, name=name, transform="shard_map", about=fun, names=flat.names)
 
 
 def is_spec(x: object) -> bool:
-    """True if something in `in_specs` speaks of one array, or of a tree of them."""
+    """True for a leaf of `in_specs`: it applies to one array, or to a whole subtree."""
     return x is None or isinstance(x, PartitionSpec)
 
 
 def full_spec(
-    what: str,
+    path: str,
     spec: PartitionSpec,
     a: Aval,
     mesh: Mesh,
@@ -219,18 +216,18 @@ def full_spec(
     """A spec with an entry for each axis of an array.
 
     Args:
-      what: the name of the array, for messages.
-      a: its aval, or that of a part.
+      path: the name of the array, for messages.
+      a: the aval of the array, or of a part.
       names: the mapped axes.
-      whole: whether the aval is that of the whole array.
+      whole: whether `a` is the aval of the undivided array.
     """
     try:
-        NamedSharding(mesh, spec)  # refuses what the mesh hasn't
+        NamedSharding(mesh, spec)  # raises an error for names that the mesh does not have
     except ValueError as error:
-        raise ShapeError(f"shard_map: {what}, {a}: {error}") from None
+        raise ShapeError(f"shard_map: {path}, {a}: {error}") from None
     if len(spec) > a.ndim:
         raise ShapeError(
-            f"shard_map: {what}, {a}, has {a.ndim} axes; its spec, {spec}, has {len(spec)} entries"
+            f"shard_map: {path}, {a}, has {a.ndim} axes; its spec, {spec}, has {len(spec)} entries"
         )
     parts = [p if isinstance(p, tuple) else () if p is None else (p,) for p in spec]
     full = (*parts, *[()] * (a.ndim - len(parts)))
@@ -238,13 +235,13 @@ def full_spec(
         for name in part:
             if name not in names:
                 raise ValueError(
-                    f"shard_map: {what}: {spec} names {name!r}, which isn't mapped over: "
+                    f"shard_map: {path}: {spec} names {name!r}, which isn't mapped over: "
                     f"axis_names are {names}"
                 )
         count = math.prod(mesh.shape[name] for name in part)
         if whole and n % count:
             raise ShapeError(
-                f"shard_map: {what}, {a}: {spec} divides axis {axis}, of length {n}, into {count} "
+                f"shard_map: {path}, {a}: {spec} divides axis {axis}, of length {n}, into {count} "
                 "parts: it must be a multiple"
             )
     return full
@@ -266,17 +263,17 @@ def check_same(
     outs: Sequence[FullSpec],
     axes: Axes,
 ) -> None:
-    """Refuses results that differ along a mapped axis that their spec doesn't mention.
+    """Raises an error for results that differ along a mapped axis that their spec does not mention.
 
-    The function mapped by `vmap` along one axis at a time says which results vary along it.
+    The batched program along one axis at a time shows which results vary along it.
     """
     named = [{name for part in spec for name in part} for spec in outs]
-    whole = jaxpr.without_consts()
+    program = jaxpr.without_consts()
     for name, _, size in axes:
         if all(name in names for names in named):
             continue
         varies = [any(name in part for part in spec) for spec in ins]
-        _, batched = batch_partly(whole, [False] * len(jaxpr.consts) + varies, Axis(size, name))
+        _, batched = batch_partly(program, [False] * len(jaxpr.consts) + varies, Axis(size, name))
         for i, (names, varied, a) in enumerate(zip(named, batched, jaxpr.out_avals, strict=True)):
             if varied and name not in names:
                 raise ValueError(

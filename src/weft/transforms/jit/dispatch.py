@@ -1,13 +1,9 @@
-"""The programs of a compiled function, and the fast path of its calls: look up, execute, wrap.
+"""The programs of `jit` and `pmap` functions, and the fast path of calls: look up, execute, wrap.
 
-Shared by `jit` and `pmap`.
+Programs are looked up by the types of the arguments: avals and placements. So calls on the default
+device, on a named device and on several devices take the same path.
 
-Programs are looked up by the types of the arguments, which say what each is and where; so there is
-one way for arrays that may be anywhere, on a device that was named, and on several.
-
-Each line here is paid for at every call. Measured on two arrays (benchmarks/dispatch.py): XLA's
-own call takes 3.5 µs, this 0.6; a second dict look-up, loop or Python frame costs 0.1 each. On 100
-arrays on 8 devices (benchmarks/parallel_dispatch.py): XLA's call 150 µs, this 35.
+Every call pays for each line of `dispatcher` (benchmarks/dispatch.py, parallel_dispatch.py).
 """
 
 import os
@@ -37,14 +33,15 @@ from .donation import may_donate
 _base = current.base
 
 Explain = Callable[[RuntimeError, Sequence[RawBuffer], tuple[Any, ...], int], Exception]
-"""Makes weft's error of one that XLA raised: (error, buffers, arguments, number of leaves)."""
+"""Makes weft's error from an error of XLA: (error, buffers, arguments, number of leaves)."""
 
 
 # --- the table ---
 
 
-class CanEnd(Protocol):
-    """A traced function; it is open if it closes over values of a trace, which may have ended."""
+class MayBeOpen(Protocol):
+    """A traced function; it is open if it closes over values of a trace, or refs, which may have
+    ended."""
 
     is_open: bool
 
@@ -52,21 +49,21 @@ class CanEnd(Protocol):
         """True if it can be used."""
 
 
-T = TypeVar("T", bound=CanEnd)
+T = TypeVar("T", bound=MayBeOpen)
 
-MOST_SIGNATURES = 4096
+MAX_SIGNATURES = 4096  # of one function; then the table starts empty again
 
 
 class Programs:
-    """The programs of a function, traced and compiled, for one set of options.
+    """The traced and compiled programs of a function, for one set of options.
 
     Attributes:
-      traced: by signature.
-      flat: compiled programs as the fast path runs them (`fast_entry`), by the types of the
-        arguments, for calls with arrays only; `by_tree`: by the structure of the arguments, and
-        then by the types of their leaves.
-      last: the matcher of the structure that came to the fast path last, and its table; or `None`.
-      signatures: the last ones that were traced, for `retrace.py`; `count`: of all.
+      traced: the traced programs by signature.
+      flat: entries of the fast path (`fast_entry`) by the types of the arguments, for calls with
+        arrays only; `by_tree`: entries by the structure of the arguments, then by the types of
+        their leaves.
+      last: the matcher and the table of the latest structure on the fast path; or `None`.
+      signatures: the latest traced signatures, for `retrace.py`; `count`: how many were traced.
     """
 
     __slots__ = ("__weakref__", "by_tree", "count", "flat", "last", "signatures", "traced")
@@ -81,31 +78,30 @@ class Programs:
         _all.add(self)
 
     def find(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The function traced on a signature; `make` traces it if none is there that can be used.
+        """The function traced on a signature; `make` traces it if there is no usable entry.
 
-        No lock is held meanwhile: tracing runs users' code, which may wait for another thread. Of
-        threads that come at the same time each traces, and all use what the first one stored; so it
-        is compiled once. Too many signatures (new static arguments at each call) empty the table.
+        No lock is held while tracing, which runs users' code that may wait for another thread. If
+        several threads trace at the same time, all use the result that was stored first, so it is
+        compiled once. Too many signatures (new static arguments at each call) empty the table.
         """
-        found: T | None = self.traced.get(key)
-        if found is not None and (not found.is_open or found.alive()):
-            return found
+        traced: T | None = self.traced.get(key)
+        if traced is not None and (not traced.is_open or traced.alive()):
+            return traced
         made = make()
-        if len(self.traced) >= MOST_SIGNATURES:
+        if len(self.traced) >= MAX_SIGNATURES:
             self.clear()
-        if found is None:
+        if traced is None:
             return self.traced.setdefault(key, made)
-        with _owning:  # looking and storing are one step: another thread may have replaced it too
+        with _lock:  # comparing and storing are one step: another thread may replace it too
             stored: T | None = self.traced.get(key)
-            if stored is None or stored is found:
+            if stored is None or stored is traced:
                 self.traced[key] = stored = made
             return stored
 
     def put_on_fast_path(
         self, args: tuple[Any, ...], tree: PyTreeDef, types: tuple[ArrayType, ...], entry: Any
     ) -> None:
-        """Has calls with such positional arguments, of this structure and types, take the fast
-        path."""
+        """Makes calls with positional arguments of this structure and types take the fast path."""
         if all([a.__class__ is Array for a in args]):
             self.flat[types] = entry
             return
@@ -116,7 +112,7 @@ class Programs:
         self.last = tree.matcher, table
 
     def leave_fast_path(self) -> None:
-        """Has all calls take the general way."""
+        """Makes all calls take the general path."""
         self.flat.clear()
         self.by_tree.clear()
         self.last = None
@@ -131,20 +127,20 @@ _all: "weakref.WeakSet[Programs]" = weakref.WeakSet()
 
 
 def leave_all_fast_paths() -> None:
-    """Has all calls of all functions take the general way."""
+    """Makes all calls of all functions take the general path."""
     for programs in list(_all):
         programs.leave_fast_path()
 
 
-if hasattr(os, "register_at_fork"):  # a forked child takes the way that explains itself
+if hasattr(os, "register_at_fork"):  # the general path raises the error for a forked child
     os.register_at_fork(after_in_child=leave_all_fast_paths)
 
 
-class Owned:
-    """The programs of a function, by options. It is an attribute of the function.
+class ProgramsByOptions:
+    """The programs of a function by options. It is stored as an attribute of the function.
 
-    A table by functions would keep them for ever where a derivative rule in a program refers to the
-    function. An attribute is copied by `functools.wraps`, so it says whose it is.
+    A table of functions would keep a function alive if a derivative rule in a program refers to it.
+    `functools.wraps` copies attributes, so this one names its owner.
     """
 
     __slots__ = ("by_options", "owner")
@@ -154,28 +150,31 @@ class Owned:
         self.by_options: dict[Hashable, Programs] = {}
 
     def __reduce__(self) -> Any:
-        return Owned, (Owned,)  # nobody's: a function is pickled without what was compiled for it
+        # pickled without programs, and with an owner that no function is
+        return ProgramsByOptions, (ProgramsByOptions,)
 
 
-_owning = threading.RLock()  # reentrant: comparing static arguments may run users' code
+_lock = threading.RLock()  # reentrant: comparing static arguments may run users' code
 
 
 def programs_of(function: Any, options: Hashable) -> Programs:
     """The programs of a function; they die with it."""
     if type(function) is not FunctionType:
         return Programs()
-    with _owning:
-        owned = function.__dict__.get("__weft_jit__")
-        if owned is None or owned.owner() is not function:
-            owned = function.__dict__["__weft_jit__"] = Owned(function)
-        return owned.by_options.setdefault(options, Programs())
+    with _lock:
+        # On the function itself: in a WeakKeyDictionary the programs, which refer to the function,
+        # would keep it alive.
+        table = function.__dict__.get("__weft_jit__")
+        if table is None or table.owner() is not function:
+            table = function.__dict__["__weft_jit__"] = ProgramsByOptions(function)
+        return table.by_options.setdefault(options, Programs())
 
 
 # --- the fast path ---
 
 
 def fast_entry(compiled: CompiledProgram, types: Sequence[ArrayType], out_tree: PyTreeDef) -> Any:
-    """A compiled program for arguments of these types as the fast path runs it; `None` if it can't.
+    """The entry of the fast path for a compiled program; `None` if it needs the general path.
 
     Args:
       out_tree: the structure of the result.
@@ -204,7 +203,7 @@ def fast_entry(compiled: CompiledProgram, types: Sequence[ArrayType], out_tree: 
     )
 
 
-def taken_apart(programs: Programs, args: Any) -> tuple[list[Any], Any]:
+def leaves_and_table(programs: Programs, args: Any) -> tuple[list[Any], Any]:
     """The leaves of arguments, and the table of their structure, or `None`."""
     last = programs.last  # read once: another thread may set it
     if last is not None:
@@ -222,10 +221,10 @@ def dispatcher(
     general: Callable[[tuple[Any, ...], dict[str, Any]], Any],
     explain: Explain,
 ) -> Callable[..., Any]:
-    """The compiled function, to be called by users.
+    """The function that users call: the fast path.
 
     Args:
-      general: the slow way, for any call.
+      general: the general path, for any call.
     """
     flat = programs.flat
 
@@ -237,48 +236,48 @@ def dispatcher(
             leaves: Any = args
             table: Any = flat
             types: list[Any] = []
-            given: list[Any] = []
+            input_buffers: list[Any] = []
             on_host = False
             for a in args:
                 if a.__class__ is not Array:
-                    leaves, table = taken_apart(programs, args)
+                    leaves, table = leaves_and_table(programs, args)
                     if table is None:
                         return general(args, kwargs)
-                    types, given = [], []
+                    types, input_buffers = [], []
                     for leaf in leaves:
                         if leaf.__class__ is Array:
                             types.append(leaf.type)
-                            given.append(leaf._buffer)
+                            input_buffers.append(leaf._buffer)
                         elif leaf.__class__ is np.ndarray:
                             on_host = True
                             types.append(aval(leaf.shape, canonicalize_dtype(leaf.dtype)))
-                            given.append(None)
+                            input_buffers.append(None)
                         else:
                             try:
                                 leaf = as_value(leaf)
                                 types.append(leaf.type)
-                                given.append(leaf._buffer)
-                            except (TypeError, ValueError, AttributeError):  # no array: a tracer
-                                return general(args, kwargs)  # which says which argument it is
+                                input_buffers.append(leaf._buffer)
+                            except (TypeError, ValueError, AttributeError):  # a tracer, or no array
+                                return general(args, kwargs)  # whose error names the argument
                     break
                 types.append(a.type)
-                given.append(a._buffer)
+                input_buffers.append(a._buffer)
             entry = table.get(tuple(types))
             if entry is None:
                 return general(args, kwargs)
             key, run, handlers, fill, is_direct, donated, outs, nones, build = entry
             if key is not thread.key or (donated and not may_donate(donated, leaves)):
                 return general(args, kwargs)
-            buffers = fill(leaves, given) if on_host or not is_direct else given
+            buffers = fill(leaves, input_buffers) if on_host or not is_direct else input_buffers
             try:
                 try:
                     results = run(buffers)
-                except TypeError:  # a buffer is None: an array that is only on the host yet
-                    results = run(buffers := fill(leaves, given))
+                except TypeError:  # a buffer is None: the array is on the host only
+                    results = run(buffers := fill(leaves, input_buffers))
                 if handlers is not None:
                     results = results.consume_with_handlers(handlers)
             except errors.DeletedArrayError:
-                return general(args, kwargs)  # which says which argument it is
+                return general(args, kwargs)  # whose error names the argument
             except RuntimeError as error:
                 raise explain(error, buffers, args, len(leaves)) from None
             for i in donated:
@@ -286,7 +285,7 @@ def dispatcher(
             if nones is None:
                 return Array(None, outs, results[0])
             return build(map(Array, nones, outs, results))
-        except Exception as error:  # a try costs nothing where nothing is raised
+        except Exception as error:  # raised again
             fold(error)
             raise
 

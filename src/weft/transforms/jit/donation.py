@@ -1,4 +1,4 @@
-"""Donated arguments: arrays whose memory a compiled program may use for its results."""
+"""Donated arguments (`donate_argnums`): a program may use their memory for its results."""
 
 import warnings
 from collections.abc import Sequence
@@ -7,24 +7,24 @@ from typing import Any
 from ... import errors
 from ...compiler.compiled import CompiledProgram
 from ...compiler.lowered import LoweredProgram
-from ...core.array import Array, is_kept, own
+from ...core.array import Array, is_shared, unshared
 from ...core.source import function_line
 from ...runtime import buffer as buffers
 from ...user_lines import levels_to_user
 
 
 def owned(program: CompiledProgram, values: Sequence[Array]) -> list[Array]:
-    """The arguments, where those to be donated are not what all programs have for a number.
+    """The arguments, with copies of shared literals in the place of donated ones.
 
-    An array that is donated and is an argument in another place too is refused.
+    An array that is donated and also passed as another argument raises an error.
     """
     values = [*values]
     for i in program.donated:
-        values[i] = own(values[i])
-    places: dict[int, int] = {}
+        values[i] = unshared(values[i])
+    first_uses: dict[int, int] = {}
     donated = {*program.donated}
     for i, v in enumerate(values):
-        first = places.setdefault(id(v), i)
+        first = first_uses.setdefault(id(v), i)
         if first != i and not donated.isdisjoint((first, i)):
             raise errors.ShapeError(
                 f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as "
@@ -34,22 +34,22 @@ def owned(program: CompiledProgram, values: Sequence[Array]) -> list[Array]:
 
 
 def may_donate(donated: Sequence[int], leaves: Sequence[Any]) -> bool:
-    """True if arguments can be donated as they are: each is an array on a device, and given once.
+    """True if arguments can be donated as they are: each is on a device, and passed once.
 
     Args:
-      donated: the numbers of those to be donated.
+      donated: the numbers of the donated leaves.
     """
     if len({*map(id, leaves)}) < len(leaves):
         return False
     for i in donated:
         x = leaves[i]
-        if x.__class__ is not Array or x._buffer is None or (not x.aval.ndim and is_kept(x)):
+        if x.__class__ is not Array or x._buffer is None or (not x.aval.ndim and is_shared(x)):
             return False
     return True
 
 
 def warn_of_unusable(program: LoweredProgram, transform: str) -> None:
-    """Warns of donated arguments whose memory no result can use."""
+    """Warns about donated arguments whose memory no result can use."""
     program.warned = True
     free = list(program.result_types)
     unusable = []

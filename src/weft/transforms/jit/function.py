@@ -1,10 +1,9 @@
 """jit: trace once for each signature, compile, and call the executable.
 
-The steps of a call: flatten, look up, execute, wrap. Each has a fast form for common calls
-(`dispatch.py`). Knows tracing and programs; knows nothing of other
-transformations.
+The steps of a call are: flatten, look up, execute, wrap. `dispatch.py` is the fast path.
 """
 
+import copy
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,34 +17,36 @@ from ...config import thread
 from ...core.array import Array
 from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr, Labels, only_computes, run
-from ...core.messages import tell
+from ...core.masks import active
 from ...core.placement import ArrayType, Placement, on_device
-from ...core.source import function_line, located, noted
+from ...core.source import function_line, located, log_warning
 from ...core.trace import Params, Trace, current, locations_wanted, looked_at
 from ...core.value import Value
 from ...higher_order.call import call
-from ...primitives.placement import constrain
+from ...primitives.sharding_constraint import constrain
 from ...programs.hash_consing import is_eager
 from ...runtime import client
 from ...runtime.executors import explain
 from ...runtime.failures import BusyDevicesError, ForkError, XlaError
 from ...sharding import Sharding, is_unstated
-from ...tree_util import PyTreeDef, keystr, tree_flatten_with_path
+from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from ...user_lines import noted
 from ..arguments import (
     FlatFunction,
     check_callable,
     described,
     name_of,
     note_comparison,
+    pair_of,
     static_arguments,
 )
-from ..signatures import P, R
+from ..ref_use import WeakRefUse
+from ..signatures import P, R, Wrapped
 from .dispatch import dispatcher, programs_of
 from .donation import deleted, warn_of_unusable
 from .retrace import explanation
 from .shardings import ShardingOption, one_group
 from .stages import Lowered, Traced
-from .wrapped import Wrapped
 
 __all__ = ["jit"]
 
@@ -54,7 +55,7 @@ _base = current.base
 
 @dataclass(frozen=True)
 class JitOptions:
-    """The options of `jit`, checked; what a function was traced to is kept for each of them."""
+    """The options of `jit`, checked. A function has a table of programs for each."""
 
     static_argnums: tuple[int, ...]
     static_argnames: tuple[str, ...]
@@ -76,7 +77,7 @@ class JitOptions:
 
     @property
     def is_simple(self) -> bool:
-        """True if the program and its place follow from the arguments: then calls may be fast."""
+        """True if the types of the arguments determine the program and its device."""
         return not self.static_argnums and not self.static_argnames and self.backend is None
 
 
@@ -91,7 +92,7 @@ def checked_options(
     compiler_options: dict[str, Any] | None,
     **others: Any,
 ) -> JitOptions:
-    """The options of `jit` for a function, of what the user passed."""
+    """The options that the user passed to `jit`, checked."""
     static_nums, static_names = static_arguments(fun, static_argnums, static_argnames)
     donate_nums, donate_names = static_arguments(
         fun, donate_argnums, donate_argnames, word="donate"
@@ -102,10 +103,8 @@ def checked_options(
             "are both static and donated\n  fix: a static argument has no memory to donate"
         )
     check_target(others["device"], others["backend"])
-    ins, outs = [
-        None if tree is None else ShardingOption(name, tree)
-        for name, tree in (("in_shardings", in_shardings), ("out_shardings", out_shardings))
-    ]
+    ins = None if in_shardings is None else ShardingOption("in_shardings", in_shardings)
+    outs = None if out_shardings is None else ShardingOption("out_shardings", out_shardings)
     if (ins or outs) and (others["device"] is not None or others["backend"] is not None):
         raise ValueError("jit: shardings say where it runs; got a device or a backend as well")
     return JitOptions(
@@ -136,7 +135,7 @@ def checked_compiler_options(options: Any) -> tuple[tuple[str, Any], ...]:
 
 @located
 def check_target(device: Any, backend: Any) -> None:
-    """Refuses a target that isn't a device."""
+    """Raises an error for a target that is not a device or a platform."""
     if device is not None and not isinstance(device, client.Device):
         raise TypeError(f"jit: device must be one of devices(); got {described(device)}")
     if backend is not None and not isinstance(backend, str):
@@ -152,8 +151,8 @@ class TracedCall(Traced):
     """A jitted function traced on one signature.
 
     Attributes:
-      inputs, outs: the shardings of arguments and results, where they were stated.
-      named: where it is to run, if it or a function inside says so.
+      in_shardings, out_shardings: the shardings of the leaves of arguments and results, if stated.
+      placement: where it runs, if it or a function inside states it.
     """
 
     def __init__(
@@ -164,65 +163,62 @@ class TracedCall(Traced):
         types: Sequence[ArrayType],
         options: JitOptions,
         donated: tuple[int, ...],
-        inputs: Sequence[Sharding | None] | None,
-        outs: Sequence[Sharding | None] | None,
+        in_shardings: Sequence[Sharding | None] | None,
+        out_shardings: Sequence[Sharding | None] | None,
+        refs: WeakRefUse | None,
     ) -> None:
-        super().__init__(jaxpr, trees, name, types, options.donate_argnums)
-        self.options, self.donated, self.inputs, self.outs = options, donated, inputs, outs
-        stated = [*(inputs or ()), *(outs or ())]
+        super().__init__(jaxpr, trees, name, types, options.donate_argnums, refs)
+        self.options, self.donated = options, donated
+        self.in_shardings, self.out_shardings = in_shardings, out_shardings
+        stated = [*(in_shardings or ()), *(out_shardings or ())]
         target = (one_group(stated) if stated else None) or options.target()
         inside = None if only_computes(jaxpr) else placement_inside(jaxpr)
-        self.named = one_placement(jaxpr.name, target, inside) if inside else target
+        self.placement = one_placement(jaxpr.name, target, inside) if inside else target
 
     def of_types(self, types: Sequence[ArrayType]) -> "TracedCall":
-        """The same for arguments that are in these places."""
-        return TracedCall(
-            self.jaxpr,
-            (self.in_tree, self.out_tree),
-            self.fun_name,
-            types,
-            self.options,
-            self.donated,
-            self.inputs,
-            self.outs,
-        )
+        """The same, for arguments of these types."""
+        traced = copy.copy(self)
+        traced.types, traced._fast = types, {}
+        return traced
 
     def program(self, options: dict[str, Any] | None = None) -> LoweredProgram:
-        # if nothing is donated, the same program that calls inside other transformations run
-        stated = self.options.compiler_options
-        said = stated if options is None else checked_compiler_options(options)
-        return lowered_with(self.jaxpr, self.donated, self.options.keep_unused, said)
+        # if nothing is donated, it is the program of calls inside other transformations too
+        if options is None:
+            compiler_options = self.options.compiler_options
+        else:
+            compiler_options = checked_compiler_options(options)
+        return lowered_with(self.jaxpr, self.donated, self.options.keep_unused, compiler_options)
 
     def target(self, types: Sequence[ArrayType], program: LoweredProgram) -> ProgramTarget:
         if program.donated and not program.warned:
             warn_of_unusable(program, "jit")
-        return target_of(program, types, self.named, self.inputs, self.outs)
+        return target_of(program, types, self.placement, self.in_shardings, self.out_shardings)
 
     @functools.cached_property
     def called(self) -> tuple[Params, list[Aval]]:
         """The parameters of a call inside another transformation, and the avals of its results."""
-        whole, named = self.jaxpr.without_consts(), self.named
-        on_one = named is not None and named.group is None
-        where = (("device", named.device),) if named is not None and on_one else ()
-        return (("jaxpr", whole), *where), whole.out_avals
+        jaxpr, placement = self.jaxpr.without_consts(), self.placement
+        if placement is None or placement.group is not None:
+            return (("jaxpr", jaxpr),), jaxpr.out_avals
+        return (("jaxpr", jaxpr), ("device", placement.device)), jaxpr.out_avals
 
     def apply(self, values: Sequence[Value], trace: Trace) -> Any:
         if stated := dict(self.options.compiler_options):
             raise ValueError(
-                f"jit: compiler_options={stated} are those of a whole program; "
+                f"jit: compiler_options={stated} apply to a whole program; "
                 f"{self.jaxpr.name} is called inside another transformation\n"
                 "  fix: pass them to the outermost jit"
             )
-        if self.inputs is not None:
-            values = constrain_all(values, self.inputs)
+        if self.in_shardings is not None:
+            values = constrain_all(values, self.in_shardings)
         if self.options.inline and not is_eager(trace):
             outs = run(self.jaxpr, values, trace)
         else:
             params, out_avals = self.called
             outs = trace.bind(call, [*self.jaxpr.consts, *values], params, out_avals)
-        if self.outs is not None:
-            outs = constrain_all(outs, self.outs)
-        return self.out_tree.unflatten(self.with_numpys_zeros(outs) if self.bitless else outs)
+        if self.out_shardings is not None:
+            outs = constrain_all(outs, self.out_shardings)
+        return self.unflatten(outs) if self.float0_outs else self.out_tree.unflatten(outs)
 
 
 def constrain_all(values: Sequence[Value], shardings: Sequence[Sharding | None]) -> list[Value]:
@@ -233,7 +229,7 @@ def constrain_all(values: Sequence[Value], shardings: Sequence[Sharding | None])
 
 
 def labels_by_path(paths: Sequence[str], out_tree: PyTreeDef) -> Labels:
-    """Labels that call inputs and results by their paths (`debugging/nonfinite.py`)."""
+    """Labels that name inputs and results by their paths (`debugging/nonfinite.py`)."""
     numbers = out_tree.unflatten(range(out_tree.num_leaves))
     results = [f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]]
     return Labels(tuple(f"its argument {path}" for path in paths), tuple(results))
@@ -244,13 +240,13 @@ def type_of(x: Any, a: Aval) -> ArrayType:
     if isinstance(x, Array):
         return x.type
     sharding = getattr(x, "sharding", None)
-    states = isinstance(sharding, Sharding) and not is_unstated(sharding)
-    return type_with(a, sharding if states else None)
+    is_stated = isinstance(sharding, Sharding) and not is_unstated(sharding)
+    return type_with(a, sharding if is_stated else None)
 
 
 class JittedFunction:
-    """The state of a jitted function. Users get `call`: the fast path of calls, a function with the
-    methods of this class as attributes."""
+    """The state of a jitted function. Users get `call()`: the fast path, with methods of this class
+    as attributes."""
 
     def __init__(self, function: Callable[..., Any], options: JitOptions) -> None:
         self.function, self.options, self.name = function, options, name_of(function)
@@ -260,8 +256,8 @@ class JittedFunction:
     def call(self) -> Any:
         """The function that users call.
 
-        It refers to this object, and not the reverse: so all that the function closes over is freed
-        with it at once.
+        It refers to this object and not the reverse, so that there is no cycle: whatever the
+        user's function closes over is freed with it at once.
         """
         general = located(self.general)
         call: Any = dispatcher(self.function, self.programs, general, self.explained)
@@ -283,6 +279,7 @@ class JittedFunction:
             options.static_argnums,
             options.static_argnames,
             abstract=abstract,
+            takes_refs=True,
         )
 
     def traced(self, flat: FlatFunction) -> TracedCall:
@@ -301,42 +298,60 @@ class JittedFunction:
         programs = self.programs
         programs.count += 1
         if thread.log_compiles or "retrace" in thread.debug:
-            before, positions = programs.signatures, [*flat.positions]
-            tell(
-                explanation(self.function, positions, signature, before, programs.count, flat.paths)
-            )
+            before, positions, count = programs.signatures, [*flat.positions], programs.count
+            log_warning(explanation(self.function, positions, signature, before, count, flat.paths))
         programs.signatures.append((*signature, thread.key))
-        jaxpr = flat.stage()
+        jaxpr, refs = flat.stage_with_refs()
         if locations_wanted():
             jaxpr = jaxpr.replace(labels=labels_by_path(flat.paths(), flat.out_tree))
-        inputs = outs = None
+        in_shardings = out_shardings = None
         if options.in_shardings is not None:
             if flat.kwargs_tree is not None:
                 raise errors.ShapeError(
-                    "jit: in_shardings speak of positional arguments; got "
+                    "jit: in_shardings apply to positional arguments; got "
                     f"{sorted(flat.kwargs_tree.data)} by keyword\n  fix: pass them by position to "
                     f"{function_line(self.function)}"
                 )
-            inputs = options.in_shardings.of_arguments(flat.in_tree, flat.avals, flat.paths)
+            in_shardings = options.in_shardings.of_arguments(flat.in_tree, flat.avals, flat.paths)
+            in_shardings = [*in_shardings, *[None] * len(refs.outside)]
         if options.out_shardings is not None:
-            outs = options.out_shardings.of_results(flat.out_tree, jaxpr.out_avals)
+            avals = jaxpr.out_avals[: flat.out_tree.num_leaves]
+            out_shardings = options.out_shardings.of_results(flat.out_tree, avals)
+            out_shardings = [*out_shardings, *[None] * sum(refs.written)]
         donated = flat.leaves_of(options.donate_argnums, options.donate_argnames)
         trees = flat.in_tree, flat.out_tree
+        uses_refs = bool(refs.outside or refs.written)
+        if uses_refs:
+            trees = (
+                pair_of(flat.in_tree, tree_flatten(refs.outside)[1]),
+                pair_of(flat.out_tree, tree_flatten(active(refs.written, refs.written))[1]),
+            )
         return TracedCall(
-            jaxpr, trees, self.name, flat.avals, options, tuple(donated), inputs, outs
+            jaxpr,
+            trees,
+            self.name,
+            jaxpr.in_avals,
+            options,
+            # the array in a ref may be somebody else's too
+            tuple([i for i in donated if i not in flat.refs]),
+            in_shardings,
+            out_shardings,
+            WeakRefUse(refs) if uses_refs else None,
         )
 
     # --- calls ---
 
     def general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of any call. Has calls like it take the fast path if that can take them."""
+        """The result of any call. If possible, later calls like it take the fast path."""
         if thread.disable_jit:
             return self.function(*args, **kwargs)
         flat = self.flatten(args, kwargs)
         traced = self.traced(flat)
+        if traced.refs is not None:
+            return self.run_with_refs(traced, flat, traced.refs)
         values: Any = flat.values
         trace = current.trace
-        if traced.is_open or not (trace is _base or (trace.computes and not looked_at())):
+        if traced.holds_tracers or not (trace is _base or (trace.computes and not looked_at())):
             return traced.apply(values, trace)
         try:
             result = traced.run(values)
@@ -348,33 +363,49 @@ class JittedFunction:
             traced.put_on_fast_path(self.programs, args, flat.args_tree, values)
         return result
 
+    def run_with_refs(self, traced: TracedCall, flat: FlatFunction, refs: WeakRefUse) -> Any:
+        """The result of a call of a function that uses refs, which get their new values."""
+        arguments = flat.refs.values()
+        use = refs.strong(function_line(self.function), arguments)
+        operation = f"jit of {self.name}"
+        values: Any = [*flat.values, *use.values(operation)]
+        trace = current.trace
+        is_base = trace is _base or (trace.computes and not looked_at())
+        if traced.holds_tracers or not is_base:
+            result, new = traced.apply(values, trace)
+        else:
+            result, new = traced.run(values)
+        use.assign(operation, arguments, new)
+        return result
+
     def explained(
         self, error: RuntimeError, buffers: Sequence[Any], args: tuple[Any, ...], count: int
     ) -> Exception:
-        """weft's error for one that XLA raised on the fast path."""
-        found = self.deleted_argument(self.flatten(args, {}))
-        if found is None:
-            ours = isinstance(error, (XlaError, BusyDevicesError, ForkError, errors.WeftError))
-            found = error if ours else explain(error, buffers)
-        return noted(found)
+        """weft's error for an error that XLA raised on the fast path."""
+        deleted_argument = self.deleted_argument(self.flatten(args, {}))
+        if deleted_argument is not None:
+            return noted(deleted_argument)
+        is_own = isinstance(error, (XlaError, BusyDevicesError, ForkError, errors.WeftError))
+        return noted(error if is_own else explain(error, buffers))
 
     def deleted_argument(self, flat: FlatFunction) -> Exception | None:
-        """The error for the first argument whose memory is gone; `None` if there is none."""
+        """The error for the first deleted argument; `None` if there is none."""
         for i, value in enumerate(flat.values):
             if isinstance(value, Array) and value.is_deleted():
                 return deleted(self.function, flat.paths()[i], value)
         return None
 
-    # --- looking ---
+    # --- inspection ---
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """The traced program for these arguments, for looking at and lowering.
+        """The traced program for these arguments, to inspect or lower it.
 
-        Anything with a shape and a dtype does for an argument.
+        An object with a shape and a dtype may stand for an array.
         """
         flat = self.flatten(args, kwargs, abstract=True)
         types = [type_of(x, a) for x, a in zip(flat.leaves, flat.avals, strict=True)]
-        return self.traced(flat).of_types(types)
+        traced = self.traced(flat)
+        return traced.of_types([*types, *traced.jaxpr.in_avals[len(types) :]])
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments as StableHLO, to be compiled ahead of time."""
@@ -407,26 +438,28 @@ def jit(
     """Compiles a function with XLA, once for each signature of its arguments.
 
     Args:
-      fun: a pure function of arrays, scalars and containers of them. Without it, a decorator that
-        takes the other options.
-      static_argnums, static_argnames: arguments that are part of the program: hashable; another
-        value means another compilation. Each is inferred from the other if only one is given.
-      device: where to run; by default where committed arguments are, else the default device.
+      fun: a pure function of arrays, scalars and containers of them. Without it, the result is a
+        decorator.
+      static_argnums, static_argnames: positions and names of arguments that are part of the
+        program; they must be hashable, and each value is compiled separately. If only one of the
+        two options is given, the other is inferred.
+      device: the device to run on; by default the device of committed arguments, or else the
+        default device.
       backend: 'cpu', 'gpu' or 'tpu': the first device of that platform.
       donate_argnums, donate_argnames: arguments whose memory may be used for results; they can't
         be used afterwards.
-      inline: whether a call inside another traced function becomes part of it, instead of a call
-        equation.
-      keep_unused: whether arguments that the result doesn't depend on are passed all the same.
+      inline: whether a call inside another traced function is inlined, instead of staged as a
+        `call` equation.
+      keep_unused: whether to pass arguments that the result does not depend on.
       in_shardings: how the positional arguments are divided among devices: a `weft.sharding`, or a
-        tree of them that is a prefix of the tuple of arguments that aren't static. `None`: as the
-        argument is; one on a single device is repeated. Arrays that lie otherwise are moved. In a
-        block `with mesh:`, a `PartitionSpec` does.
-      out_shardings: the same for the results; `None`: as XLA finds best.
+        tree of them that is a prefix of the tuple of traced arguments. `None` keeps the argument's
+        sharding; an array on a single device is replicated. Other arrays are moved. In a block
+        `with mesh:`, a `PartitionSpec` may stand for a sharding.
+      out_shardings: the same for the results; `None` lets XLA choose.
       compiler_options: XLA's options by name, for calls outside of other transformations only.
     Returns: a function with the same arguments and results, and the methods `lower`, `trace`,
       `eval_shape` and `clear_cache`.
-    Raises: TypeError: an argument or result isn't an array. ValueError: a static argument isn't
+    Raises: TypeError: an argument or result is not an array. ValueError: a static argument is not
       hashable.
     Example:
       >>> import weft
@@ -437,8 +470,8 @@ def jit(
       Array([0.       , 1.05     , 2.1      , 3.1499999, 4.2      ], dtype=float32)
     Source: JAX documentation, `jax.jit`.
     """
-    given = locals()
-    options = {name: value for name, value in given.items() if name != "fun"}
+    arguments = locals()
+    options = {name: value for name, value in arguments.items() if name != "fun"}
     if fun is None:
         decorator = functools.partial(jit, **options)
         return cast("Wrapped[P, R]", decorator)

@@ -1,17 +1,15 @@
-"""Explanations of retracing: the difference of a signature from the nearest earlier one.
-
-Knows signatures and functions' code; knows nothing of tracing.
-"""
+"""Explanations of retracing: the difference between a signature and the closest earlier one."""
 
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any
 
 from ...config import AXES, key_differences, thread
-from ...core.source import function_line, inside_partials, user_line
+from ...core.source import function_line, inside_partials
+from ...user_lines import user_line
 from ..arguments import leaf_paths
 
-MOST_FUNCTIONS = 1024  # of which it is known that they were made before
+MAX_FUNCTIONS = 1024  # remembered, to recognise a function that is defined again
 
 
 def explanation(
@@ -22,33 +20,41 @@ def explanation(
     number: int,
     paths: Callable[[], list[str]],
 ) -> str:
-    """The differences of a signature, which is about to be traced, from the nearest earlier one.
+    """The differences between a signature that is about to be traced and the closest earlier one.
 
     Args:
-      positions: of the arguments that aren't static.
+      positions: the positions of the traced arguments.
       signature: (tree of the arguments, avals, static arguments).
-      before: the last ones, each with the `thread.key` that it was traced under.
+      before: the latest signatures, each with the `thread.key` that it was traced under.
       number: how many were traced, this one included.
       paths: returns the names of the leaves.
     """
-    head = f"jit: tracing {function_line(function)}, called at {user_line()}"
+    name, line = function_line(function), user_line()
     again = list(made_again(function))
     if not before:
-        text = f"{head}: for the first time, on ({', '.join(map(str, signature[1]))})"
-        return "\n  ".join([text, *again])
-    nearest = max(reversed(before), key=lambda s: _likeness(s, *signature))
-    lines = list(_differences(function, positions, nearest, signature, paths))
-    head = f"{head} for the {number}. time; against the nearest earlier call:"
-    return "\n  ".join([head, *(lines or [_SAME])])
+        types = ", ".join(map(str, signature[1]))
+        head = f"jit: tracing {name}, called at {line}: for the first time, on ({types})"
+        return "\n  ".join([head, *again])
+    closest = max(reversed(before), key=lambda s: _similarity(s, *signature))
+    lines = list(_differences(function, positions, closest, signature, paths))
+    head = f"jit: tracing {name} again ({nth(number)} time), called at {line}"
+    head += ". Compared with the closest earlier call:"
+    return "\n  ".join([head, *(lines or [_NO_DIFFERENCE])])
 
 
-_SAME = (
-    "nothing changed: the program was forgotten (clear_cache, too many signatures), or closed over "
+def nth(number: int) -> str:
+    """`2nd`, `11th`, `23rd`."""
+    suffix = "th" if 10 < number % 100 < 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"
+
+
+_NO_DIFFERENCE = (
+    "nothing changed: the program was dropped (clear_cache, too many signatures), or closed over "
     "a traced value of a trace that has ended"
 )
 
 
-def _likeness(signature: Any, tree: Any, avals: Any, statics: Any) -> int:
+def _similarity(signature: Any, tree: Any, avals: Any, statics: Any) -> int:
     old_tree, old_avals, old_statics, _ = signature
     same: int = sum(a is b for a, b in zip(old_avals, avals, strict=False))
     same += 200 * bool(old_statics == statics)
@@ -86,97 +92,96 @@ def _change(a: Any, b: Any) -> str:
 
 
 def _tree_differences(function: Any, positions: list[int], old: Any, new: Any) -> Iterator[str]:
-    """The leaves that were added and removed, or else the containers of another kind."""
+    """The leaves that were added and removed; if there are none, the structures."""
 
     def leaves(tree: Any) -> list[str]:
         args, kwargs = tree.unflatten(range(tree.num_leaves))
-        places = positions if len(positions) == len(args) else None
-        return leaf_paths(function, args, kwargs, places)
+        return leaf_paths(
+            function, args, kwargs, positions if len(positions) == len(args) else None
+        )
 
     before, after = leaves(old), leaves(new)
-    gone = [p for p in before if p not in after]
-    come = [p for p in after if p not in before]
-    for word, found in (("gone", gone), ("new", come)):
-        if found:
-            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-            yield f"argument structure: {', '.join(found[:5])}{more} {_is(found)} {word}"
-    if not gone and not come:
+    removed = [p for p in before if p not in after]
+    added = [p for p in after if p not in before]
+    for word, paths in (("gone", removed), ("new", added)):
+        if paths:
+            more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
+            verb = "is" if len(paths) == 1 else "are"
+            yield f"argument structure: {', '.join(paths[:5])}{more} {verb} {word}"
+    if not removed and not added:
         yield f"argument structure was {old}, is {new}"
-
-
-def _is(items: list[str]) -> str:
-    return "is" if len(items) == 1 else "are"
 
 
 def _static_differences(old: Any, new: Any) -> Iterator[str]:
     if old[0] != new[0]:
         yield f"there were {old[0][-1]} positional arguments, there are {new[0][-1]}"
-    before = {which: (key, value) for which, key, value in old[1:]}
-    for which, key, value in new[1:]:
-        if which not in before:
-            yield f"static argument {which} is new: {value!r:.80}"
+    before = {position: (key, value) for position, key, value in old[1:]}
+    for position, key, value in new[1:]:
+        if position not in before:
+            yield f"static argument {position} is new: {value!r:.80}"
             continue
-        was_key, was = before[which]
-        if was_key != key:
-            yield f"static argument {which} was {was!r:.80}, is {value!r:.80}"
-            if function_code(value) is not None and function_code(was) is function_code(value):
+        old_key, old_value = before[position]
+        if old_key != key:
+            yield f"static argument {position} was {old_value!r:.80}, is {value!r:.80}"
+            code = function_code(value)
+            if code is not None and function_code(old_value) is code:
                 yield f"  a new function object: {remade(value)}"
-            elif repr(was) == repr(value):
-                yield "  they look alike and aren't equal: the class needs __eq__ and __hash__"
-    for which in before.keys() - {s[0] for s in new[1:]}:
-        yield f"static argument {which} is gone"
+            elif repr(old_value) == repr(value):
+                yield "  they look alike and are not equal: the class needs __eq__ and __hash__"
+    for position in before.keys() - {s[0] for s in new[1:]}:
+        yield f"static argument {position} is gone"
 
 
-# --- functions that are made again and again ---
+# --- functions that are defined again and again ---
 
 _made: dict[CodeType, tuple[int, dict[str, str]]] = {}
-# how often a function of this code was traced for the first time, and what the last closed over
+# the number of function objects with this code, and the variables that the latest closed over
 
 
 def made_again(function: Any) -> Iterator[str]:
-    """The message about a new function, if one of the same code was traced before."""
+    """The message about a new function object, if one with the same code was traced before."""
     code = function_code(function)
     if code is None:
         return
     count, before = _made.get(code, (0, {}))
-    if count == 0 and len(_made) >= MOST_FUNCTIONS:
+    if count == 0 and len(_made) >= MAX_FUNCTIONS:
         _made.clear()
-    now = closed_over(function)
-    _made[code] = (count + 1, now)
+    variables = closed_over(function)
+    _made[code] = (count + 1, variables)
     if count == 0:
         return
-    yield f"a new function object, the {count + 1}.: {remade(function)}"
-    for name in now:
-        if name in before and before[name] != now[name]:
-            yield f"  it closes over {name}, which was {before[name]}, is {now[name]}"
-    if any(before.get(name) != now[name] for name in now):
+    yield f"a new function object (the {nth(count + 1)}): {remade(function)}"
+    for name, value in variables.items():
+        if name in before and before[name] != value:
+            yield f"  it closes over {name}, which was {before[name]}, is {value}"
+    if any(before.get(name) != value for name, value in variables.items()):
         yield "  fix: pass what changes as an argument"
 
 
 def remade(function: Any) -> str:
-    """The message that a function is defined again where one would do."""
+    """The message that a function is defined again, although once would be enough."""
     inner = inside_partials(function)
     wrapper = "" if inner is function else f" (in a {type(function).__name__})"
     return (
-        f"{function_line(inner)}{wrapper} was made again; define it, and jit it, once "
+        f"{function_line(inner)}{wrapper} was defined again; define it, and jit it, once "
         "outside the loop"
     )
 
 
 def function_code(function: Any) -> CodeType | None:
-    """The code of a function, which all that are made at one place share."""
+    """The code of a function, which all function objects of one definition share."""
     return getattr(inside_partials(function), "__code__", None)
 
 
 def closed_over(function: Any) -> dict[str, str]:
-    """The variables that a function closes over, shown in short."""
+    """The variables that a function closes over: short representations by name."""
     inner = inside_partials(function)
-    shown = {}
+    variables = {}
     for name, cell in zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True):
         try:
-            shown[name] = f"{cell.cell_contents!r:.60}"
+            variables[name] = f"{cell.cell_contents!r:.60}"
         except ValueError:  # not assigned yet
-            shown[name] = "nothing yet"
+            variables[name] = "nothing yet"
     for name, value in getattr(function, "keywords", {}).items():
-        shown[name] = f"{value!r:.60}"
-    return shown
+        variables[name] = f"{value!r:.60}"
+    return variables

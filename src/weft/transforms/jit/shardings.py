@@ -1,7 +1,4 @@
-"""The options `in_shardings` and `out_shardings` of `jit`.
-
-Knows trees and shardings; knows nothing of programs.
-"""
+"""The options `in_shardings` and `out_shardings` of `jit`: trees of shardings, checked."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
@@ -9,28 +6,28 @@ from typing import Any
 from ...compiler.layout import group_placement, layout_of
 from ...core.aval import Aval
 from ...core.placement import OnGroup
-from ...core.source import noted
 from ...errors import ShapeError
 from ...scope import MESH, in_scope
 from ...sharding import NamedSharding, PartitionSpec, Sharding
 from ...tree_util import PyTreeDef, flatten_axes, tree_flatten
+from ...user_lines import noted
 
 Paths = Callable[[], list[str]]
 """Returns the name of each leaf, for messages."""
 
 
 def is_entry(x: Any) -> bool:
-    """True if something in such an option speaks of one array, or of a tree of them."""
+    """True for a leaf of such an option: it applies to one array, or to a whole subtree."""
     return x is None or isinstance(x, (Sharding, PartitionSpec))
 
 
 def key_of(option: Any, is_leaf: Callable[[Any], bool] = is_entry) -> Hashable:
-    """An option, which may be a tree, as a part of a key; one that can't be is like no other."""
+    """An option, which may be a tree, as a part of a key; unequal to all others if not hashable."""
     leaves, tree = tree_flatten(option, is_leaf)
     key = tuple(tuple(x) if isinstance(x, list) else x for x in leaves), tree
     try:
         hash(key)
-    except TypeError:  # refused later, where it is looked at
+    except TypeError:  # the error comes later, where the option is used
         return object()
     return key
 
@@ -64,8 +61,8 @@ class ShardingOption:
         self, tree: PyTreeDef, avals: Sequence[Aval], paths: Paths
     ) -> list[Sharding | None]:
         """The sharding of each leaf of the pair (positional arguments, none by keyword)."""
-        said = tuple(self.tree) if isinstance(self.tree, list) else self.tree
-        return self.checked((said, None), tree, avals, paths)
+        shardings = tuple(self.tree) if isinstance(self.tree, list) else self.tree
+        return self.checked((shardings, None), tree, avals, paths)
 
     def of_results(self, tree: PyTreeDef, avals: Sequence[Aval]) -> list[Sharding | None]:
         """The sharding of each leaf of the result."""
@@ -75,11 +72,11 @@ class ShardingOption:
     def checked(
         self, prefix: Any, tree: PyTreeDef, avals: Sequence[Aval], paths: Paths
     ) -> list[Sharding | None]:
-        """The sharding of each leaf of a tree; `None` where nothing is said.
+        """The sharding of each leaf of a tree; `None` where none is stated.
 
         Raises: ValueError: a sharding can't divide an array of its leaf's shape.
         """
-        found = []
+        shardings = []
         for i, entry in enumerate(flatten_axes(f"jit: {self.name}", tree, prefix, is_entry)):
             sharding = named(f"jit: {self.name}", entry)
             if sharding is not None:
@@ -89,12 +86,12 @@ class ShardingOption:
                     raise ShapeError(
                         f"jit: {self.name}: {paths()[i]}, {avals[i]}: {error}"
                     ) from None
-            found.append(sharding)
-        return found
+            shardings.append(sharding)
+        return shardings
 
 
 def named(operation: str, entry: Any) -> Sharding | None:
-    """A sharding; a PartitionSpec is one of the mesh that a `with mesh:` brought in."""
+    """A sharding; a PartitionSpec refers to the mesh of the surrounding `with mesh:`."""
     if not isinstance(entry, PartitionSpec):
         return entry
     mesh = in_scope(MESH)
@@ -107,7 +104,7 @@ def named(operation: str, entry: Any) -> Sharding | None:
 
 
 def one_group(shardings: Iterable[Sharding | None]) -> OnGroup | None:
-    """The devices that all shardings name; two sets of them are an error."""
+    """The devices of all shardings; raises an error if two differ."""
     first: Sharding | None = None
     for sharding in shardings:
         if sharding is None:

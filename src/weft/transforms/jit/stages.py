@@ -1,9 +1,10 @@
-"""The steps of a compilation as values: traced, lowered, compiled. Each can be looked at.
+"""Traced, Lowered, Compiled: the stages of a compilation. ShapeDtypeStruct, ArgInfo.
 
-`jit` and `pmap` keep what each signature was traced to (`dispatch.py`) and run it. These are the
-objects that users get from `trace`, `lower` and `compile` too.
+`jit` and `pmap` keep a `Traced` for each signature (`dispatch.py`) and run it. Users get the same
+objects from `trace`, `lower` and `compile`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,15 +28,16 @@ from ...errors import ShapeError
 from ...runtime import client, executable as runtime
 from ...tree_util import PyTreeDef, tree_flatten
 from ..arguments import argument_values
+from ..ref_use import WeakRefUse
 from .dispatch import Programs, fast_entry
 from .donation import owned, release
 
 
 class ShapeDtypeStruct:
-    """A shape and a dtype: what is known of an array that isn't computed.
+    """A shape and a dtype, standing for an array that is not computed.
 
     Args:
-      sharding: how such an array lies on devices, for `lower`.
+      sharding: how the array is divided among devices, for `lower`.
     Example:
       >>> ShapeDtypeStruct((3,), "float32")
       ShapeDtypeStruct(shape=(3,), dtype=float32)
@@ -51,8 +53,8 @@ class ShapeDtypeStruct:
         weak_type: bool = False,
         sharding: Any = None,
     ) -> None:
-        known = aval(tuple(shape), dtypes.canonicalize_dtype(dtype), weak_type)
-        self.shape, self.dtype, self.weak_type = known.shape, known.dtype, weak_type
+        a = aval(tuple(shape), dtypes.canonicalize_dtype(dtype), weak_type)
+        self.shape, self.dtype, self.weak_type = a.shape, a.dtype, weak_type
         self.named_shape = dict(named_shape or {})
         self.sharding = sharding
 
@@ -64,10 +66,7 @@ class ShapeDtypeStruct:
     @property
     def size(self) -> int:
         """The number of elements."""
-        n = 1
-        for length in self.shape:
-            n *= length
-        return n
+        return math.prod(self.shape)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -75,7 +74,7 @@ class ShapeDtypeStruct:
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        return True  # it has no elements that could be asked for, however many it is of
+        return True  # not `len`, which would make an empty shape false
 
     def __repr__(self) -> str:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
@@ -99,10 +98,10 @@ def struct_of(a: Aval) -> ShapeDtypeStruct:
 
 @dataclass(frozen=True)
 class ArgInfo:
-    """An argument's leaf: what a function was traced for.
+    """A leaf of the arguments that a function was traced for.
 
     Attributes:
-      shape, dtype: of the leaf.
+      shape, dtype: the shape and the dtype of the leaf.
       donated: whether its memory may be used for results.
     Source: JAX documentation, `jax.stages.ArgInfo`.
     """
@@ -113,14 +112,16 @@ class ArgInfo:
 
 
 class Traced(ABC):
-    """A function traced on a signature. `.jaxpr` is the program; `.lower()` goes on.
+    """A function traced on a signature. `.jaxpr` is the program; `.lower()` is the next stage.
 
     Attributes:
       in_tree, out_tree: the structures of (positional arguments, keywords) and of the result.
-      types: of the arguments' leaves: what they are, and where.
-      donated: the numbers of the argument leaves whose memory may be used; `donate_argnums`: of the
-        arguments.
-      is_open: true if it closes over values that are being traced.
+      types: the types of the argument leaves: their avals and placements.
+      donated: the numbers of the donated argument leaves; `donate_argnums`: of the arguments.
+      holds_tracers: true if it closes over values that are being traced.
+      refs: the refs that it uses, or `None`. Those from outside are more arguments, and the results
+        are a pair: the function's result, and the new values of the refs that are written.
+      is_open: true if it closes over tracers or refs, which may have ended.
     """
 
     donated: tuple[int, ...]
@@ -132,22 +133,27 @@ class Traced(ABC):
         name: str,
         types: Sequence[ArrayType],
         donate_argnums: tuple[int, ...],
+        refs: WeakRefUse | None = None,
     ) -> None:
         self.jaxpr, self.fun_name, self.donate_argnums = jaxpr, name, donate_argnums
         (self.in_tree, self.out_tree), self.types = trees, types
-        self.is_open = any(isinstance(c, Tracer) for c in jaxpr.consts)
-        self.bitless = [i for i, a in enumerate(jaxpr.out_avals) if a.dtype == float0]
+        self.holds_tracers = any(isinstance(c, Tracer) for c in jaxpr.consts)
+        self.refs = refs
+        self.is_open = self.holds_tracers or (refs is not None and refs.closes_over_refs)
+        self.float0_outs = [i for i, a in enumerate(jaxpr.out_avals) if a.dtype == float0]
         self._fast: dict[tuple[ArrayType, ...], Any] = {}  # entries of the fast path
 
     def alive(self) -> bool:
-        """True if it can be used, though it is open: no trace that it closes over has ended."""
+        """True if no trace of a value that it closes over has ended, so that it can be used."""
+        if self.refs is not None and not self.refs.alive():
+            return False
         return all([not c._trace.closed for c in self.jaxpr.consts if isinstance(c, Tracer)])
 
-    # --- looking, and going on ---
+    # --- inspection, and the next stage ---
 
     @property
     def avals(self) -> tuple[list[Aval], list[Aval]]:
-        """Those of the arguments' leaves and of the results."""
+        """The avals of the argument leaves and of the results."""
         return self.jaxpr.in_avals, self.jaxpr.out_avals
 
     @property
@@ -167,8 +173,8 @@ class Traced(ABC):
         """The program as StableHLO.
 
         Args:
-          lowering_platforms: the platform that is used here, by one of its names; or None for it.
-        Raises: ValueError: others are named.
+          lowering_platforms: the platform in use, by one of its names; or None.
+        Raises: ValueError: another platform is named.
         """
         here = client.default_device().platform
         if lowering_platforms is not None and {*map(client.platform_of, lowering_platforms)} != {
@@ -185,7 +191,7 @@ class Traced(ABC):
         """The program that XLA compiles; made when it is first needed.
 
         Args:
-          options: XLA's, in the place of those of `jit`.
+          options: XLA's options; they replace those passed to `jit`.
         """
 
     @abstractmethod
@@ -210,7 +216,7 @@ class Traced(ABC):
         outs = self.run_compiled(compiled, values)
         for i in compiled.donated:
             release(values[i])
-        return self.out_tree.unflatten(self.with_numpys_zeros(outs) if self.bitless else outs)
+        return self.unflatten(outs)
 
     def compiled_for(
         self, types: Sequence[ArrayType], program: LoweredProgram | None = None
@@ -223,18 +229,17 @@ class Traced(ABC):
         """The outputs of the program for arrays."""
         return compiled.run(values)
 
-    def with_numpys_zeros(self, outs: Sequence[Any]) -> Sequence[Any]:
-        """The outputs, zero tangents of integers (float0) as NumPy arrays, as transformations give
-        them."""
+    def unflatten(self, outs: Sequence[Any]) -> Any:
+        """The result of these outputs, with NumPy arrays for zero tangents of integers (float0)."""
         outs = [*outs]
-        for i in self.bitless:
+        for i in self.float0_outs:
             outs[i] = np.zeros(outs[i].shape, float0)
-        return outs
+        return self.out_tree.unflatten(outs)
 
     def put_on_fast_path(
         self, programs: Programs, args: tuple[Any, ...], tree: PyTreeDef, values: Sequence[Array]
     ) -> None:
-        """Has calls with arguments of these types take the fast path, if it can take them.
+        """Makes calls with arguments of these types take the fast path, if it supports them.
 
         Args:
           args, tree: the positional arguments and their structure.
@@ -247,15 +252,13 @@ class Traced(ABC):
             programs.put_on_fast_path(args, tree, types, entry)
 
 
-class Lowered:
-    """A program as StableHLO text: `as_text()`, `compile()`, `cost_analysis()`."""
+class LaterStage:
+    """A stage after `Traced`: the program of a traced function."""
 
     def __init__(self, traced: Traced, program: LoweredProgram) -> None:
         self.traced, self.program = traced, program
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.donate_argnums = traced.donate_argnums
-        self.target = traced.target(traced.types, program)
-        self.text, self.module = self.target.text(program)
 
     @property
     def out_info(self) -> Any:
@@ -267,11 +270,20 @@ class Lowered:
         """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
         return self.traced.args_info
 
+
+class Lowered(LaterStage):
+    """A program as StableHLO text: `as_text()`, `compile()`, `cost_analysis()`."""
+
+    def __init__(self, traced: Traced, program: LoweredProgram) -> None:
+        super().__init__(traced, program)
+        self.target = traced.target(traced.types, program)
+        self.text, self.module = self.target.text(program)
+
     def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
         """The program as text: in 'stablehlo', or in XLA's 'hlo' before optimisation.
 
         Args:
-          debug_info: without effect: there are no source lines in programs.
+          debug_info: has no effect: programs contain no source lines.
         """
         if dialect == "stablehlo":
             return str(self.text)
@@ -294,10 +306,10 @@ class Lowered:
         """The executable.
 
         Args:
-          compiler_options: XLA's debug options by name, e.g. `xla_backend_optimization_level`, in
-            the place of those of `jit`.
+          compiler_options: XLA's debug options by name, e.g. `xla_backend_optimization_level`; they
+            replace those passed to `jit`.
           device_assignment: must be None.
-        Raises: ValueError: a device assignment.
+        Raises: ValueError: a device assignment is passed.
         """
         if device_assignment is not None:
             raise ValueError(
@@ -310,7 +322,7 @@ class Lowered:
         return Compiled(self.traced, program, compiled, executable)
 
 
-class Compiled:
+class Compiled(LaterStage):
     """An executable for one signature. Calling it runs it; another signature is an error."""
 
     def __init__(
@@ -320,22 +332,10 @@ class Compiled:
         compiled: CompiledProgram,
         executable: runtime.Executable,
     ) -> None:
-        self.traced, self.program, self.compiled = traced, program, compiled
-        self.executable = executable
-        self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
-        self.in_avals, self.donate_argnums = traced.avals[0], traced.donate_argnums
+        super().__init__(traced, program)
+        self.compiled, self.executable, self.in_avals = compiled, executable, traced.avals[0]
         self.input_shardings = traced.in_tree.unflatten(compiled.input_shardings())
         self.output_shardings = traced.out_tree.unflatten(compiled.output_shardings())
-
-    @property
-    def args_info(self) -> Any:
-        """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
-        return self.traced.args_info
-
-    @property
-    def out_info(self) -> Any:
-        """Shapes and dtypes of the results, in their tree."""
-        return self.traced.out_info
 
     def as_text(self) -> str:
         """The program as XLA optimised it, as HLO text."""
@@ -346,15 +346,20 @@ class Compiled:
         return dict(self.executable.cost_analysis())
 
     def memory_analysis(self) -> Any:
-        """The bytes that a run needs: arguments, outputs, temporary ones, the peak."""
+        """The memory of a run in bytes: arguments, outputs, temporary buffers, the peak."""
         return self.executable.memory_analysis()
 
     def runtime_executable(self) -> Any:
-        """The runtime's own object."""
+        """The executable object of the runtime."""
         return self.executable
 
     @located
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.traced.refs is not None:
+            raise TypeError(
+                f"{self.traced.fun_name}: a function that reads or writes refs can't be called by "
+                "its compiled program\n  fix: call the jitted function itself"
+            )
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self.in_tree:
             raise ShapeError(
@@ -378,7 +383,7 @@ class Compiled:
                     f"{self.traced.fun_name}: a compiled function can't be traced again (argument "
                     f"leaf {i} is {v})\n  fix: use the jitted function inside transformations"
                 )
-        if looked_at():  # by a switch: then it is an operation of the trace that looks
+        if looked_at():  # a debugging switch inspects operations: then it is one of them
             return self.traced.apply(values, current.trace)
         compiled = self.compiled
         if compiled.follows_data:

@@ -1,11 +1,11 @@
-"""The nearest of some points."""
+"""Vector quantization: vq, the code of the nearest point for each observation."""
 
 from ....core.array import Array
 from ....core.source import located
 from ....errors import ShapeError
-from ....numpy.elementwise import absolute, sqrt
+from ....numpy.arithmetic import absolute, sqrt
 from ....numpy.promotion import promote_values
-from ....numpy.running import argmin
+from ....numpy.reductions import argmin
 from ....typing import ArrayLike
 
 __all__ = ["vq"]

@@ -5,7 +5,7 @@ from ....lazy import exports
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "rotations": "Rotation",
+        "rotation": "Rotation",
         "slerp": "Slerp",
     },
 )

@@ -1,24 +1,23 @@
-"""Quaternions [..., 4], scalar last, of rotations: products, and to and from other forms.
+"""Quaternions [..., 4], scalar last, of rotations: products, and conversions to and from other
+forms.
 
-Every function has derivatives wherever its result is smooth, at the identity too. Knows arrays;
-knows nothing of the class of rotations. Eager calls run
-from plans.
+Every function has derivatives wherever its result is smooth, at the identity too.
 """
 
 import math
 from typing import Any
 
 from ....lax.linalg import eigh
-from ....numpy.choosing import where
-from ....numpy.elementwise import absolute, sign, sqrt
+from ....numpy.arithmetic import absolute, sign, sqrt
 from ....numpy.joining import concatenate, stack
 from ....numpy.plans import composite
 from ....numpy.products import cross
-from ....numpy.running import argmax
+from ....numpy.reductions import argmax
+from ....numpy.selection import where
 from ....numpy.taking import take_along_axis
-from ....numpy.transcendental import arctan2, cos, sin
+from ....numpy.trigonometric import arctan2, cos, sin
 
-SMALL = 1e-6
+SERIES_MAX_SQUARE = 1e-6
 """Squares of angles below which series are used: the next term is below rounding."""
 
 
@@ -62,8 +61,7 @@ def rotated(q: Any, v: Any) -> Any:
 
 @composite
 def canonical(q: Any) -> Any:
-    """Of the two quaternions of a rotation, that whose last element that isn't 0 is positive, from
-    w on: w > 0, or w = 0 and x > 0, and so on."""
+    """The canonical quaternion of a rotation: w > 0, or w = 0 and x > 0, and so on."""
     x, y, z, w = (q[..., i : i + 1] for i in range(4))
     first = where(w != 0, w, where(x != 0, x, where(y != 0, y, z)))
     return where(first < 0, -q, q)
@@ -74,9 +72,9 @@ def canonical(q: Any) -> Any:
 
 @composite
 def from_vector(v: Any) -> Any:
-    """Of vectors along the axis, as long as the angle."""
+    """Quaternions from rotation vectors: along the axis, as long as the angle."""
     square = square_length(v)
-    tiny = square < SMALL
+    tiny = square < SERIES_MAX_SQUARE
     angle = sqrt(where(tiny, 1, square))
     scale = where(tiny, 0.5 - square / 48 + square**2 / 3840, sin(angle / 2) / angle)
     last = where(tiny, 1 - square / 8 + square**2 / 384, cos(angle / 2))
@@ -85,14 +83,14 @@ def from_vector(v: Any) -> Any:
 
 @composite
 def to_vector(q: Any) -> Any:
-    """Vectors along the axis, as long as the angle, which is from 0 to π."""
+    """Rotation vectors: along the axis, as long as the angle, which is from 0 to π."""
     q = canonical(q)
     u, w = q[..., :3], q[..., 3:]
     square = square_length(u)
-    tiny = square < SMALL
+    tiny = square < SERIES_MAX_SQUARE
     length = sqrt(where(tiny, 1, square))
-    near = 2 + square / 3 + square**2 * (3 / 20)
-    return u * where(tiny, near, 2 * arctan2(length, where(tiny, 1, w)) / length)
+    series = 2 + square / 3 + square**2 * (3 / 20)
+    return u * where(tiny, series, 2 * arctan2(length, where(tiny, 1, w)) / length)
 
 
 @composite
@@ -106,7 +104,7 @@ def angle_of(q: Any) -> Any:
 
 @composite
 def from_mrp(p: Any) -> Any:
-    """Of modified Rodrigues parameters: the axis times tan(angle / 4)."""
+    """Quaternions from modified Rodrigues parameters: the axis times tan(angle / 4)."""
     square = square_length(p)
     return concatenate([2 * p, 1 - square], -1) / (1 + square)
 
@@ -135,9 +133,9 @@ def to_matrix(q: Any) -> Any:
 
 @composite
 def from_matrix(m: Any) -> Any:
-    """Of matrices [..., 3, 3] that are orthogonal, with determinant 1; NaN where it isn't positive.
+    """Quaternions from orthogonal matrices [..., 3, 3]; NaN where the determinant is not positive.
 
-    Each of four formulas gives a multiple of the quaternion; that of its largest element is taken.
+    Each of four formulas gives a multiple of the quaternion; the largest element's is used.
     Source: S. W. Shepperd, "Quaternion from rotation matrix", Journal of Guidance and Control 1
     (1978).
     """
@@ -162,7 +160,7 @@ def from_matrix(m: Any) -> Any:
 
 @composite
 def mean(q: Any, weights: Any) -> Any:
-    """The rotation [4] nearest to some [n, 4], in the mean of squares of distances of matrices.
+    """The mean rotation [4] of [n, 4]: it minimizes the mean squared distance of the matrices.
 
     Source: F. L. Markley et al., "Averaging quaternions", Journal of Guidance, Control, and
     Dynamics 30 (2007): the vector of the largest eigenvalue of Σ w q qᵀ.
@@ -185,7 +183,7 @@ def about(axis: int, angle: Any) -> Any:
 
 @composite
 def from_angles(angles: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
-    """Of rotations one after the other, about axes of space, or about the rotated ones."""
+    """Quaternions from successive rotations about axes of space, or about the rotated axes."""
     q = about(axes[0], angles[..., 0])
     for place, axis in enumerate(axes[1:], 1):
         one = about(axis, angles[..., place])
@@ -195,8 +193,8 @@ def from_angles(angles: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
 
 @composite
 def to_angles(q: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
-    """Three angles about axes of space, or about the rotated ones. Where two axes come to lie on
-    each other, the last angle is 0.
+    """Three angles about axes of space, or about the rotated axes. In gimbal lock, where two axes
+    coincide, the last angle is 0.
 
     Source: E. Bernardes, S. Viollet, "Quaternion to Euler angles conversion: a direct, general and
     computationally efficient method", PLoS ONE 17 (2022).
@@ -209,8 +207,8 @@ def to_angles(q: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
     x, y, z, w = q[..., i], q[..., j], q[..., k] * parity, q[..., 3]
     a, b, c, d = (w, x, y, z) if proper else (w - y, x + z, y + w, z - x)
     upper, lower = c * c + d * d, a * a + b * b
-    near = 1e-14 if q.dtype.itemsize == 8 else 1e-12
-    at_zero, at_pi = upper <= near * lower, lower <= near * upper
+    tolerance = 1e-14 if q.dtype.itemsize == 8 else 1e-12
+    at_zero, at_pi = upper <= tolerance * lower, lower <= tolerance * upper
     singular = at_zero | at_pi
     middle = 2 * arctan2(_root(upper), _root(lower))
     total = arctan2(where(at_pi, 0, b), where(at_pi, 1, a))

@@ -1,4 +1,4 @@
-"""Rotations between rotations at given times."""
+"""Spherical interpolation between rotations at given times: Slerp."""
 
 from typing import Any
 
@@ -6,20 +6,20 @@ import numpy as np
 
 from ....core.source import located
 from ....errors import ShapeError
-from ....numpy.functional import diff
-from ....numpy.rounding import clip
+from ....numpy.calculus import diff
+from ....numpy.extrema import clip
 from ....numpy.sorting import searchsorted
 from ....tree_registration import register_pytree_node_class
 from ....typing import ArrayLike
 from . import quaternions as q
-from .rotations import Rotation, numbers
+from .rotation import Rotation, numbers
 
 __all__ = ["Slerp"]
 
 
 @register_pytree_node_class
 class Slerp:
-    """Rotations at times between given ones, about one axis and at one speed in each interval.
+    """Spherical linear interpolation of rotations: one axis and one speed in each interval.
 
     A pytree, of the times and the rotations.
 
@@ -54,8 +54,8 @@ class Slerp:
             raise ShapeError(
                 f"Slerp: expected a time for each of {len(rotations)} rotations; got {moments.aval}"
             )
-        known = moments.concrete()
-        if known is not None and not (np.diff(np.asarray(known)) > 0).all():
+        concrete = moments.concrete()
+        if concrete is not None and not (np.diff(np.asarray(concrete)) > 0).all():
             raise ShapeError("Slerp: times must rise strictly")
         quat = rotations.quat
         self.times = moments
@@ -69,12 +69,12 @@ class Slerp:
         return cls(times, rotations)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
-        """The times, rotations and what is derived of them, for `weft.tree_util`."""
+        """The times, the rotations and the values derived from them, for `weft.tree_util`."""
         return (self.times, self.timedelta, self.rotations, self.rotvecs), None
 
     @classmethod
     def tree_unflatten(cls, data: None, children: tuple[Any, ...]) -> "Slerp":
-        """The same with what a transformation puts in the place of arrays."""
+        """The same with the arrays that a transformation gives."""
         made = object.__new__(cls)
         made.times, made.timedelta, made.rotations, made.rotvecs = children
         return made
@@ -87,13 +87,13 @@ class Slerp:
           last interval is continued instead.
         """
         moments = numbers("Slerp", "times", times, ())
-        known, given = moments.concrete(), self.times.concrete()
-        if known is not None and given is not None:
-            known, given = np.asarray(known), np.asarray(given)
-            if (known < given[0]).any() or (known > given[-1]).any():
+        concrete, knots = moments.concrete(), self.times.concrete()
+        if concrete is not None and knots is not None:
+            concrete, knots = np.asarray(concrete), np.asarray(knots)
+            if (concrete < knots[0]).any() or (concrete > knots[-1]).any():
                 raise ValueError(
-                    f"Slerp: times must be from {given[0]} to {given[-1]}; got {known.min()} to "
-                    f"{known.max()}"
+                    f"Slerp: times must be from {knots[0]} to {knots[-1]}; got {concrete.min()} to "
+                    f"{concrete.max()}"
                 )
         place = clip(searchsorted(self.times, moments) - 1, 0, self.timedelta.shape[0] - 1)
         share = (moments - self.times[place]) / self.timedelta[place]

@@ -1,0 +1,300 @@
+"""The functions passed to control flow: traced, and checked against the carry or other branches."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, Tracer, as_value
+from ..core.aval import Aval
+from ..core.jaxpr import Jaxpr, Var
+from ..core.masks import active, groups_of
+from ..core.ref import Ref
+from ..core.source import check_arity, function_line
+from ..core.trace import current
+from ..core.value import Value
+from ..errors import ShapeError
+from ..interpreters.stage import leaked
+from ..primitives.structural import convert_element_type
+from ..programs.hash_consing import hash_consed, is_eager, numbers_as_inputs
+from ..transforms.arguments import FlatFunction, TreeFunction
+from ..transforms.ref_use import NO_REFS, RefUse
+from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from ..typing import PyTree
+
+
+def values_of(operation: str, what: str, tree: PyTree) -> tuple[list[Value], PyTreeDef]:
+    """The leaves of an argument as values, and its structure."""
+    leaves, treedef = tree_flatten(tree)
+    values = []
+    for i, leaf in enumerate(leaves):
+        if isinstance(leaf, Value):
+            if isinstance(leaf, Tracer) and leaf._trace.has_ended():
+                at = paths_of(what, tree)[i]
+                raise leaked(leaf._trace, f"{operation}: {at}", leaf)
+            values.append(leaf)
+            continue
+        try:
+            values.append(as_value(leaf))
+        except (TypeError, ValueError):
+            raise ShapeError(
+                f"{operation}: expected arrays or scalars; got a {type(leaf).__name__}, "
+                f"{leaf!r:.60}, at {paths_of(what, tree)[i]}\n"
+                "  fix: close over it instead of passing it"
+            ) from None
+    return values, treedef
+
+
+def paths_of(what: str, tree: PyTree) -> list[str]:
+    """The name of each leaf: `carry['a'][0]`."""
+    return [what + keystr(path) for path, _ in tree_flatten_with_path(tree)[0]]
+
+
+def leaf_names(what: str, treedef: PyTreeDef) -> list[str]:
+    """The name of each leaf of a structure."""
+    return paths_of(what, treedef.unflatten(range(treedef.num_leaves)))
+
+
+def integer_scalar(operation: str, what: str, x: Any) -> Value:
+    """An integer scalar as a value; anything else is an error."""
+    try:
+        value = as_value(x)
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"{operation}: {what} must be an integer scalar; got a {type(x).__name__}, {x!r:.60}"
+        ) from None
+    if value.shape or not dtypes.is_integer(value.dtype):
+        raise ShapeError(f"{operation}: {what} must be an integer scalar; got {value.aval}")
+    return value
+
+
+class Body:
+    """A function traced: its program without constants, the constants, and its result's tree.
+
+    Attributes:
+      refs: the refs that it closes over. Their values are the last inputs of the program, and the
+        new values of those that are written its last results.
+    """
+
+    __slots__ = ("consts", "jaxpr", "refs", "result_tree")
+
+    def __init__(
+        self, jaxpr: Jaxpr, consts: Sequence[Value], result_tree: PyTreeDef, refs: RefUse = NO_REFS
+    ) -> None:
+        self.jaxpr, self.consts, self.result_tree = jaxpr, list(consts), result_tree
+        self.refs = refs
+
+    @property
+    def avals(self) -> list[Aval]:
+        """The avals of the result's leaves."""
+        return self.jaxpr.out_avals[: self.result_tree.num_leaves]
+
+    def with_refs(self, refs: Sequence[Ref], written: Sequence[bool]) -> "Body":
+        """The same as a body that uses these refs, and changes those that are written."""
+        own = self.refs
+        if own.outside == tuple(refs) and own.written == tuple(written):
+            return self
+        n, m = self.result_tree.num_leaves, len(own.outside)
+        inputs = self.jaxpr.invars[: len(self.jaxpr.invars) - m]
+        first = dict(zip(own.outside, self.jaxpr.invars[len(inputs) :], strict=True))
+        last: dict[Ref, Any] = {ref: first.get(ref) or Var(ref.aval) for ref in refs}
+        values = [last[ref] for ref in refs]
+        last.update(zip(active(own.outside, own.written), self.jaxpr.outvars[n:], strict=True))
+        jaxpr = self.jaxpr.replace(
+            invars=[*inputs, *values],
+            outvars=[*self.jaxpr.outvars[:n], *[last[ref] for ref in active(refs, written)]],
+        )
+        use = RefUse(tuple(refs), tuple(written))
+        return Body(hash_consed(jaxpr), self.consts, self.result_tree, use)
+
+    def carrying_refs(self) -> "Body":
+        """The same as a body that returns the values of all its refs: they are carried along."""
+        return self.with_refs(self.refs.outside, [True] * len(self.refs.outside))
+
+    def refs_before_slices(self, n_carry: int) -> Jaxpr:
+        """The program (carry, refs, x) -> (carry, refs, y), from (carry, x, refs) -> (carry, y,
+        refs)."""
+        m = len(self.refs.outside)
+        if not m:
+            return self.jaxpr
+        ins, outs = self.jaxpr.invars, self.jaxpr.outvars
+        i, n = len(self.consts) + n_carry, self.result_tree.num_leaves
+        return hash_consed(
+            self.jaxpr.replace(
+                invars=[*ins[:i], *ins[-m:], *ins[i:-m]],
+                outvars=[*outs[:n_carry], *outs[n:], *outs[n_carry:n]],
+            )
+        )
+
+    def assign_refs(self, operation: str, values: Sequence[Value]) -> None:
+        """Gives the refs that the body writes their values after a loop that carried all refs."""
+        self.refs.assign(operation, (), active(values, self.refs.written))
+
+
+def with_common_refs(bodies: Sequence[Body]) -> tuple[list[Body], RefUse]:
+    """The bodies as bodies that use, and change, the refs of all of them; and these refs."""
+    written: dict[Ref, bool] = {}
+    for b in bodies:
+        for ref, is_written in zip(b.refs.outside, b.refs.written, strict=True):
+            written[ref] = written.get(ref, False) or is_written
+    refs = RefUse(tuple(written), tuple(written.values()))
+    return [b.with_refs(*refs) for b in bodies], refs
+
+
+class BodyFunction(FlatFunction):
+    """A function of several trees as one of all their leaves.
+
+    Args:
+      role: what the function is to the operation: "body".
+      trees: the structures of its arguments, by what they are called: "carry", "x".
+    """
+
+    __slots__ = ("role", "trees")
+
+    def __init__(
+        self,
+        operation: str,
+        role: str,
+        function: TreeFunction,
+        trees: dict[str, PyTreeDef],
+        avals: Sequence[Aval],
+    ) -> None:
+        self.transform, self.function, self.has_aux = operation, function, False
+        self.refs, self.stand_ins = {}, []
+        self.role, self.trees, self.avals, self.n_outs = role, trees, tuple(avals), None
+
+    def apply(self, leaves: Sequence[Any]) -> PyTree:
+        *groups, _ = groups_of(leaves, *[tree.num_leaves for tree in self.trees.values()])
+        trees = zip(self.trees.values(), groups, strict=True)
+        return self.function(*[tree.unflatten(group) for tree, group in trees])
+
+    def result_values(self, leaves: Sequence[Any]) -> list[Value]:
+        values = []
+        for i, leaf in enumerate(leaves):
+            try:
+                values.append(as_value(leaf))
+            except (TypeError, ValueError):
+                raise ShapeError(
+                    f"{self.transform}: the {self.role} {function_line(self.function)} must return "
+                    f"arrays, scalars or containers of them; got a {type(leaf).__name__}, "
+                    f"{leaf!r:.60}, at {leaf_names('result', self.out_tree)[i]}"
+                    + ("\n  fix: return its value, ref[...]" * isinstance(leaf, Ref))
+                ) from None
+        return values
+
+    def paths(self) -> list[str]:
+        return [name for what, tree in self.trees.items() for name in leaf_names(what, tree)]
+
+    @property
+    def names(self) -> Callable[[], list[str]]:
+        return self.paths
+
+
+def traced(
+    operation: str,
+    role: str,
+    function: TreeFunction,
+    trees: dict[str, PyTreeDef],
+    avals: Sequence[Aval],
+    lift_numbers: bool = True,
+) -> Body:
+    """Traces a function of several trees; see `BodyFunction`.
+
+    Args:
+      lift_numbers: if True, floating-point numbers become inputs outside `jit`.
+    """
+
+    flat = BodyFunction(operation, role, function, trees, avals)
+    jaxpr, refs = flat.stage_with_refs()
+    program = jaxpr.without_consts()
+    numbers: list[Array] = []
+    if lift_numbers and is_eager(current.trace):
+        program, numbers = numbers_as_inputs(program)
+    return Body(hash_consed(program), [*numbers, *jaxpr.consts], flat.out_tree, refs)
+
+
+class Adapted:
+    """A user's function with the signature that a loop needs: `form(function, *args)`."""
+
+    def __init__(self, function: TreeFunction, form: Callable[..., PyTree]) -> None:
+        self.__wrapped__, self.form = function, form
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(self, *args: PyTree) -> PyTree:
+        return self.form(self.__wrapped__, *args)
+
+
+def check_function(
+    operation: str, role: str, function: object, argument_names: Sequence[str] | None = None
+) -> None:
+    """Raises an error for a function that cannot be called, or not with the given arguments."""
+    if not callable(function):
+        got = getattr(function, "aval", f"a {type(function).__name__}, {function!r:.60}")
+        raise TypeError(
+            f"{operation}: the {role} must be a function; got {got}\n"
+            "  fix: lambda x: …, if it is a value"
+        )
+    if argument_names is not None:
+        check_arity(f"{operation}: the {role}", function, argument_names)
+
+
+def widened_carry(carry: Sequence[Value], outs: Sequence[Aval]) -> list[Value] | None:
+    """A carry with its weak types promoted as the body promotes them; `None` if none was.
+
+    A loop that begins with the number 0 and adds float32 has a float32 carry.
+    """
+    changed = False
+    result = []
+    for x, out in zip(carry, outs, strict=True):
+        a = x.aval
+        if a.weak_type and a.dtype != out.dtype:
+            dtype, weak = dtypes.promote(a.dtype, True, out.dtype, out.weak_type)
+            if dtype != a.dtype:
+                x = convert_element_type(x, dtype=dtype, weak_type=weak)
+                changed = True
+        result.append(x)
+    return result if changed else None
+
+
+def check_carry(
+    operation: str,
+    function: TreeFunction,
+    tree: PyTreeDef,
+    avals: Sequence[Aval],
+    out_tree: PyTreeDef,
+    outs: Sequence[Aval],
+    what: str = "carry",
+) -> None:
+    """Raises an error for a body that returns a carry of another structure or type."""
+    line = function_line(function)
+    if out_tree != tree:
+        raise ShapeError(
+            f"{operation}: the body {line} must return the {what} in the structure in which it "
+            f"takes it, {shown(tree)}; got {shown(out_tree)}\n"
+            f"  fix: return the same containers, with the same keys and lengths, as in the initial "
+            f"{what}"
+        )
+    rows = []
+    shapes = weak = False
+    for name, a, o in zip(leaf_names(what, tree), avals, outs, strict=True):
+        if a.shape != o.shape or a.dtype != o.dtype:
+            rows.append(f"  {name}: takes {a}, returns {o}")
+            shapes = shapes or a.shape != o.shape
+            weak = weak or a.dtype != o.dtype
+    if rows:
+        cures = []
+        if weak:
+            cures.append(f"convert with .astype in the body, or begin with a {what} of that dtype")
+        if shapes:
+            cures.append(
+                f"begin with a {what} of that shape (numpy.broadcast_to), or reduce it in the "
+                "body: all steps have the same shapes"
+            )
+        raise ShapeError(
+            f"{operation}: the body {line} must return the {what} in the types in which it takes "
+            "it; got\n" + "\n".join(rows) + f"\n  fix: {'; '.join(cures)}"
+        )
+
+
+def shown(tree: PyTreeDef) -> str:
+    """A structure as one would write it, `*` for a leaf."""
+    return repr(tree)[len("PyTreeDef(") : -1]

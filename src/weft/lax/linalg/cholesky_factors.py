@@ -1,0 +1,98 @@
+"""cholesky, and cholesky_update, which adds a matrix of rank one to a decomposition."""
+
+from typing import Any
+
+from ... import dtypes
+from ...core.array import Array
+from ...core.source import located
+from ...errors import ShapeError
+from ...primitives.arithmetic import div, like, mul, sqrt, sub
+from ...primitives.linalg.cholesky import cholesky as cholesky_p
+from ...primitives.linalg.matrix_operations import part_of
+from ...primitives.linalg.solver_calls import check_matrices
+from ...primitives.selection import where
+from ...primitives.structural import add
+from ...typing import ArrayLike
+from ..creation import broadcasted_iota
+from ..loops import scan
+from .operands import narrowed, symmetrized, widened
+
+__all__ = ["cholesky", "cholesky_update"]
+
+
+@located
+def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
+    """The lower triangle L with L Lᴴ = x, of Hermitian positive definite matrices.
+
+    Args:
+      x: a stack of square matrices [..., n, n], of a float or complex dtype. 16-bit floats are
+        computed in float32.
+      symmetrize_input: whether to decompose (x + xᴴ) / 2; otherwise the lower triangle of x is
+        read.
+    Returns: array of x's shape and dtype, zero above the diagonal; NaN on and below it where a
+      matrix is not positive definite.
+    Raises: ShapeError: x is not square, or has another dtype.
+    Example:
+      >>> from weft import lax
+      >>> import weft.numpy as np
+      >>> print(lax.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]])))
+      [[2. 0.]
+       [1. 2.]]
+    Source: LAPACK `potrf`; JAX documentation, `jax.lax.linalg.cholesky`.
+    """
+    (value,), narrow = widened(x)
+    if symmetrize_input:
+        value = symmetrized("cholesky", value)
+    result = cholesky_p(value, lower=True, hermitian=bool(symmetrize_input))
+    return narrowed([result], narrow)[0]
+
+
+@located
+def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
+    """The Cholesky factor of Rᵀ R + w wᵀ, from the factor R, in n² steps.
+
+    Plane rotations of the rows of R and of w eliminate w, element by element.
+
+    Args:
+      r_matrix: an upper triangle [n, n], of a float dtype, with a diagonal above zero. 16-bit
+        floats are computed in float32.
+      w_vector: [n], of the same dtype.
+    Returns: an upper triangle [n, n], of the same dtype.
+    Raises: ShapeError: shapes do not fit, or dtypes differ or are not floats.
+    Example:
+      >>> from weft import lax
+      >>> import weft.numpy as np
+      >>> print(lax.linalg.cholesky_update(3 * np.eye(2), np.array([4.0, 0.0])))
+      [[5. 0.]
+       [0. 3.]]
+    Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 6.5.4; JAX documentation,
+      `jax.lax.linalg.cholesky_update`.
+    """
+    (r, w), narrow = widened(r_matrix, w_vector)
+    name = "cholesky_update"
+    check_matrices(name, r.aval, square=True, argument="r_matrix")
+    if r.ndim != 2 or w.shape != r.shape[:1] or r.dtype != w.dtype or dtypes.is_complex(r.dtype):
+        raise ShapeError(
+            f"{name}: expected a float triangle [n, n] and a vector [n] of one dtype; got "
+            f"{r.aval} and {w.aval}"
+        )
+    if not r.shape[0]:
+        return narrowed([r], narrow)[0]
+    places = broadcasted_iota(dtypes.int32, w.shape, 0)
+
+    def step(left: Any, row: Any) -> Any:
+        values, at = row
+        here = places == at
+        pivot, first = (_sum_where(here, x) for x in (values, left))
+        length = sqrt(add(mul(pivot, pivot), mul(first, first)))
+        cosine, sine = div(pivot, length), div(first, length)
+        turned_row = add(mul(cosine, values), mul(sine, left))
+        remaining_w = sub(mul(cosine, left), mul(sine, values))
+        return where(here, mul(remaining_w, like(remaining_w, 0)), remaining_w), turned_row
+
+    _, rows = scan(step, w, (part_of(r, "upper"), places))
+    return narrowed([rows], narrow)[0]
+
+
+def _sum_where(mask: Any, x: Any) -> Any:
+    return where(mask, x, like(x, 0)).sum()

@@ -1,0 +1,299 @@
+"""Serial, layers one after the other, and Combinator, the base of layers made of layers."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from .. import fastmath
+from ..user_lines import noted
+from . import option_checks
+from .base import Layer
+from .layer_calls import checked_items
+from .layer_errors import arity, drawn
+from .weight_trees import is_state_marker, is_weights_marker
+
+
+def inputs_from_stack(stack: Any, n: int) -> Any:
+    """The `n` items on top of a stack, packaged as a layer's inputs.
+
+    Args:
+      stack: a tuple or list, its top first, or a single tensor.
+      n: the number of items.
+    Returns: `()`, one tensor, or a tuple of tensors.
+    Example:
+      >>> inputs_from_stack((1, 2, 3), 2)
+      (1, 2)
+    Source: Trax documentation, `layers.combinators.inputs_from_stack`.
+    """
+    return packed(as_tuple(stack)[:n])
+
+
+def outputs_onto_stack(outputs: Any, stack: Any, n: int) -> Any:
+    """The stack after `n` items were taken off it, and outputs put there.
+
+    Args:
+      outputs: `()`, one tensor, or a tuple or list of tensors.
+      stack: a tuple or list, its top first, or a single tensor.
+      n: the number of items to take off.
+    Returns: the new stack; its only item alone.
+    Example:
+      >>> outputs_onto_stack((7, 8), (1, 2, 3), 2)
+      (7, 8, 3)
+    Source: Trax documentation, `layers.combinators.outputs_onto_stack`.
+    """
+    return packed(as_tuple(outputs) + as_tuple(stack)[n:])
+
+
+def as_tuple(items: Any) -> tuple[Any, ...]:
+    """Items as a tuple; a single one as a tuple of one."""
+    return tuple(items) if isinstance(items, list | tuple) else (items,)
+
+
+def packed(items: tuple[Any, ...]) -> Any:
+    """Items as a layer takes and gives them: a single one alone."""
+    return items[0] if len(items) == 1 else items
+
+
+def flat_layers(layers: Any) -> list[Layer]:
+    """The layers in nested lists and tuples, in order; none for a single None."""
+    if len(layers) == 1 and layers[0] is None:
+        return []
+    flat: list[Layer] = []
+    for item in layers:
+        if isinstance(item, list | tuple):
+            flat += flat_layers([*item]) if item != [None] else []
+        elif isinstance(item, Layer):
+            flat.append(item)
+        else:
+            hint = ""
+            if callable(item):
+                hint = f"\n  fix: tl.Fn('{_name(item)}', …) makes one of it"
+            if isinstance(item, type) and issubclass(item, Layer):
+                hint = f"\n  fix: {item.__name__}(…), a layer of this class"
+            raise noted(ValueError(f"Found nonlayer object ({item!r}) in layers: {layers!r}{hint}"))
+    return flat
+
+
+def _name(item: Any) -> str:
+    return getattr(item, "__name__", "f")
+
+
+class Combinator(Layer):
+    """A layer whose sublayers run on parts of one stack, each with its own weights and state.
+
+    A class has `_apply`, which runs the sublayers on given weights and states. These are handed
+    down level by level: to give them to all layers inside first, as assigning to `weights` does,
+    takes time that grows with the number of layers times the depth.
+    """
+
+    _is_lean: ClassVar[bool] = True  # `forward` is the one here, which is `_apply`
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls._is_lean = cls.forward is Combinator.forward
+
+    def _combine(self, layers: Sequence[Layer], n_in: int, n_out: int) -> None:
+        """Takes these layers for sublayers."""
+        marks = (None,) * len(layers)
+        self.__dict__.update(
+            _n_in=n_in,
+            _n_out=n_out,
+            _sublayers=layers,
+            _weights=marks,
+            _state=marks,
+            _needs_key=not self._is_lean or any([layer._needs_key for layer in layers]),
+        )
+
+    def forward(self, xs: Any) -> Any:
+        """The outputs of the layers, with the weights and states that they hold."""
+        outputs, self.state = self._apply(xs, self.weights, self.state)
+        return outputs
+
+    def _apply(self, xs: Any, weights: Any, state: Any) -> tuple[Any, Any]:
+        """(outputs, new state) for weights and states of the sublayers."""
+        raise NotImplementedError
+
+    def _run(self, x: Any, weights: Any, state: Any, is_repeated: bool) -> tuple[Any, Any]:
+        if not self._is_lean or self.has_backward:
+            return super()._run(x, weights, state, is_repeated)
+        return self._apply(x, *self._own(weights, state, is_repeated))
+
+    def _own(self, weights: Any, state: Any, is_repeated: bool) -> tuple[Any, Any]:
+        """The weights and states of the sublayers in this call, whose marks are kept."""
+        own = self.__dict__
+        if is_repeated or is_weights_marker(weights):
+            weights = self.weights
+        else:
+            own["_weights"] = tuple([_mark(w) for w in checked_items(self, weights, "weight")])
+        if is_repeated or is_state_marker(state):
+            state = self.state
+        else:
+            own["_state"] = tuple([_mark(s) for s in checked_items(self, state, "state")])
+        return weights, state
+
+    def _keys(self, rng: Any) -> Any:
+        """A random key of one for each sublayer, or None where a layer doesn't use it.
+
+        Splitting a key is a good part of the time that tracing a small layer takes.
+        """
+        own = self.__dict__
+        n = len(own["_sublayers"])
+        if rng is None or not own["_needs_key"]:
+            return (None,) * n
+        keys = fastmath.random.split(rng, n)
+        return [keys[i] if a._needs_key else None for i, a in enumerate(own["_sublayers"])]
+
+    def _new_state(self, states: list[Any]) -> tuple[Any, ...]:
+        """The states after a call. That of a shared layer is the one after its first occurrence."""
+        if any([is_state_marker(s) for s in states]):
+            self._state = tuple([_mark(s) for s in states])
+            for layer, s in zip(self._sublayers, states, strict=True):
+                layer.state = s
+        return tuple(states)
+
+    def _init_marks(self, weights: list[Any], states: list[Any]) -> None:
+        """Notes which of the sublayers, which have their weights and states already, are shared."""
+        self._weights = tuple([_mark(w) for w in weights])
+        self._state = tuple([_mark(s) for s in states])
+
+
+def _mark(tree: Any) -> Any:
+    """The mark of a shared layer, if that is what stands in the place of weights or state."""
+    is_mark = type(tree) is dict and (is_weights_marker(tree) or is_state_marker(tree))
+    return tree if is_mark else None
+
+
+class Serial(Combinator):
+    """Layers one after the other, on a data stack.
+
+    Each layer takes `n_in` items off the top of the stack and puts its `n_out` outputs there, so
+    that what it doesn't take stays for later layers. Without layers it returns its input.
+
+    Args:
+      *sublayers: layers; lists and tuples of them, in any nesting; None for none.
+      name: name for printing.
+      sublayers_to_print: the layers that are printed inside; by default, all sublayers.
+
+    Raises: ValueError: something isn't a layer.
+
+    `n_in` counts the inputs that the layers take from the stack, and `n_out` the outputs that they
+    leave on it. Weights and state are tuples with one item for each layer; a layer that occurs
+    twice has one set of them.
+
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.Serial(tl.Dup(), tl.Fn("Square", lambda x: x * x), tl.Add())
+      >>> layer(np.arange(3.0))
+      Array([0., 2., 6.], dtype=float32)
+
+    Source: Trax documentation, `layers.combinators.Serial`.
+    """
+
+    def __init__(
+        self,
+        *sublayers: Any,
+        name: str | None = None,
+        sublayers_to_print: Sequence[Any] | None = None,
+    ) -> None:
+        super().__init__(name=name, sublayers_to_print=sublayers_to_print)
+        layers = flat_layers(sublayers)
+        self._combine(layers, *(arity(layers) if layers else (1, 1)))
+
+    def _apply(self, xs: Any, weights: Any, state: Any) -> tuple[Any, Any]:
+        layers = self._sublayers
+        if not layers:
+            return xs, ()
+        inputs = self._stack(xs)
+        stack, states = list(reversed(inputs)), []  # the top is last, where it is cheap to change
+        for layer, w, s, key in zip(layers, weights, state, self._keys(self._rng), strict=True):
+            n = layer._n_in
+            if n == 1:
+                x = stack.pop()
+            elif n:
+                x = tuple(reversed(stack[-n:]))
+                del stack[-n:]
+            else:
+                x = ()
+            y, s = layer.pure_fn(x, w, s, key, True)
+            states.append(s)
+            if isinstance(y, list | tuple):
+                stack += reversed(y)
+            else:
+                stack.append(y)
+        outputs = stack[0] if len(stack) == 1 else tuple(reversed(stack))
+        return outputs, self._new_state(states)
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """Initializes the layers one after the other, each for the outputs of those before."""
+        stack, weights, states = self._stack(input_signature), [], []
+        for layer in self._sublayers:
+            inputs = inputs_from_stack(stack, layer.n_in)
+            w, s = layer.init(inputs, use_cache=True)
+            weights.append(w)
+            states.append(s)
+            stack = self._next(layer, inputs, stack)
+        self._init_marks(weights, states)
+
+    def _abstract(self, input_signature: Any) -> tuple[Any, Any]:
+        if not self._sublayers:
+            return input_signature, ()
+        stack, states = self._stack(input_signature), []
+        for layer, mark in zip(self._sublayers, self._state, strict=True):
+            outputs, s = layer._forward_abstract(inputs_from_stack(stack, layer.n_in))
+            states.append(s if mark is None else mark)
+            stack = as_tuple(outputs_onto_stack(outputs, stack, layer.n_in))
+        return packed(stack), tuple(states)
+
+    def _next(self, layer: Layer, inputs: Any, stack: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The signatures on the stack after a layer, whose outputs are as many as it says."""
+        outputs = as_tuple(layer._forward_abstract(inputs)[0])
+        if len(outputs) != layer.n_out and layer.name != "FlattenList":
+            raise ValueError(
+                f"{layer.name} gave {len(outputs)} outputs, and its n_out is {layer.n_out}\n"
+                + drawn(self._sublayers, self.n_in)
+            )
+        return outputs + stack[layer.n_in :]
+
+    def _stack(self, xs: Any) -> tuple[Any, ...]:
+        """The inputs as a stack, at least as deep as the layers need it."""
+        is_stack = isinstance(xs, list | tuple)
+        if not is_stack and self._n_in != 1:
+            raise TypeError(
+                f"{self._name}: expected a tuple or list of {self._n_in} tensors; got a single "
+                f"{type(xs).__name__}\n{drawn(self._sublayers, 1)}"
+            )
+        inputs = xs if is_stack else (xs,)
+        if len(inputs) < self._n_in:
+            raise ValueError(
+                f"{self._name}: number of inputs ({len(inputs)}) is less than n_in "
+                f"({self._n_in})\n{drawn(self._sublayers, len(inputs))}"
+            )
+        return tuple(inputs)
+
+
+def checked_layer(name: str, option: str, layer: Any) -> Layer:
+    """An option that is a layer."""
+    if not isinstance(layer, Layer):
+        raise option_checks.wrong_type(name, option, "a layer", layer)
+    return layer
+
+
+class Wrapper(Layer):
+    """A layer with one sublayer."""
+
+    def __init__(self, layer: Any, n_in: int, n_out: int, name: str | None = None) -> None:
+        super().__init__(n_in, n_out, name)
+        self.__dict__.update(_sublayers=[layer], _weights=(None,), _state=(None,))
+
+    @property
+    def sublayer(self) -> Layer:
+        """The layer inside."""
+        return self._sublayers[0]
+
+
+def state_pair(name: str, state: Any) -> Any:
+    """A state of two items; None for the mark of a shared layer."""
+    if is_state_marker(state):
+        return None
+    if not isinstance(state, list | tuple) or len(state) != 2:
+        raise noted(ValueError(f"{name}: the state has two items; got {state!r}"))
+    return state

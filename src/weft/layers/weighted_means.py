@@ -1,0 +1,71 @@
+"""Weighted means over a batch and the checks of shapes that losses and metrics share."""
+
+from typing import Any
+
+from .. import fastmath
+from ..errors import ShapeError
+from ..fastmath import numpy as jnp
+from .base import Fn, Layer
+
+# --- what they share ---
+
+
+def weighted_mean_layer(name: str) -> Layer:
+    return Fn("_WeightedMean", lambda values, weights: weighted_mean(name, values, weights))
+
+
+def weighted_sum_layer(name: str) -> Layer:
+    def f(values: Any, weights: Any) -> Any:
+        check_weights(name, values, weights)
+        return jnp.sum(values * weights)
+
+    return Fn("WeightedSum", f)
+
+
+def weighted_mean(name: str, values: Any, weights: Any) -> Any:
+    check_weights(name, values, weights)
+    return mean_of_all(values, weights)
+
+
+def mean_of_all(values: Any, weights: Any) -> Any:
+    return jnp.sum(values * weights) / weights_per_device(weights)
+
+
+def weights_per_device(weights: Any) -> Any:
+    """The sum of the weights; over the devices of a `pmap`, the mean of their sums."""
+    total = jnp.sum(weights)
+    if fastmath.global_device_count() < 2:
+        return total
+    try:
+        return fastmath.psum(total, "batch") / fastmath.psum(jnp.ones_like(total), "batch")
+    except (NameError, ValueError):  # no `pmap` over the batch is around
+        return total
+
+
+def check_categories(name: str, model_output: Any, targets: Any) -> None:
+    shape = tuple(model_output.shape)
+    if not shape or tuple(targets.shape) != shape[:-1]:
+        raise ShapeError(
+            f"{name}: expected targets of the model outputs' shape without the last axis, the "
+            f"categories; got outputs of shape {shape} and targets of shape {tuple(targets.shape)}"
+        )
+
+
+def check_same_shape(name: str, what: str, x: Any, other: str, y: Any) -> None:
+    if tuple(x.shape) != tuple(y.shape):
+        raise ShapeError(
+            f"{name}: {what} must have the shape of {other}; got {tuple(x.shape)} and "
+            f"{tuple(y.shape)}"
+        )
+
+
+def check_weights(name: str, values: Any, weights: Any) -> None:
+    """Weights may broadcast to the values, but not the reverse."""
+    shape, wanted = tuple(weights.shape), tuple(values.shape)
+    if len(shape) > len(wanted) or any(
+        n not in (1, m) for n, m in zip(shape[::-1], wanted[::-1], strict=False)
+    ):
+        raise ShapeError(
+            f"{name}: weights must broadcast to one for each target, shape {wanted}; got shape "
+            f"{shape}"
+        )

@@ -1,0 +1,77 @@
+"""one_hot: integers as vectors of zeros and a one."""
+
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array
+from ..core.source import located
+from ..errors import ShapeError
+from ..lax.parallel import axis_index, axis_size
+from ..numpy.axes import one_axis, whole_number
+from ..numpy.creation import asarray, wanted_dtype
+from ..numpy.plans import composite
+from ..numpy.promotion import cast, value
+from ..primitives import comparison, structural
+from ..primitives.creation import iota
+from ..typing import ArrayLike, DTypeLike
+
+__all__ = ["one_hot"]
+
+
+@composite
+def _one_hot(x: Any, *, classes: int, dtype: Any, axis: int) -> Any:
+    shape = (*x.shape[:axis], classes, *x.shape[axis:])
+    dims = tuple(i for i in range(len(shape)) if i != axis)
+    codes = structural.broadcast_in_dim(x, shape=tuple(
+        1 if i == axis else n for i, n in enumerate(shape)), dims=dims)  # fmt: skip
+    line = iota(dtype=x.aval.dtype, shape=(classes,), dimension=0)
+    row = tuple(classes if i == axis else 1 for i in range(len(shape)))
+    return cast(comparison.eq(codes, structural.reshape(line, shape=row)), dtype)
+
+
+@located
+def one_hot(
+    x: ArrayLike,
+    num_classes: int,
+    *,
+    dtype: DTypeLike | None = None,
+    axis: int | str | tuple[str, ...] = -1,
+) -> Array:
+    """Vectors of zeros, with a one at the place that each integer says.
+
+    Args:
+      x: array or list of integers. A number that isn't one of 0, 1, …, num_classes - 1 gives zeros.
+      num_classes: the length of the vectors.
+      dtype: of the result; the default float (float32) by default.
+      axis: the place of the new axis in the result. The name of a mapped axis stands for an axis
+        of `num_classes` elements: each has its own class, and the result has no new axis.
+    Returns: array of the shape of `x` with one more axis.
+    Raises: ValueError: an axis is out of range. TypeError: `x` is boolean or complex.
+    Example:
+      >>> from weft import nn
+      >>> nn.one_hot(np.array([0, 2, 3]), 3)
+      Array([[1., 0., 0.],
+             [0., 0., 1.],
+             [0., 0., 0.]], dtype=float32)
+    Source: JAX documentation, `jax.nn.one_hot`.
+    """
+    name = "one_hot"
+    v = asarray(x) if isinstance(x, (list, tuple)) else value(name, x)
+    if not (dtypes.is_integer(v.dtype) or dtypes.is_float(v.dtype)):
+        raise ShapeError(f"{name}: x must be of integers; got {v.aval}\n  fix: x.astype(int)")
+    classes = whole_number(name, num_classes, "num_classes")
+    if classes < 0:
+        raise ValueError(f"{name}: num_classes must be at least 0; got {classes}")
+    result_dtype = wanted_dtype(name, dtype)
+    result_dtype = dtypes.default_float() if result_dtype is None else result_dtype
+    if isinstance(axis, (str, tuple)):
+        size = axis_size(axis)
+        if size != classes:
+            raise ValueError(
+                f"{name}: axis {axis!r} has {size} elements; expected num_classes, {classes}"
+            )
+        return cast(comparison.eq(v, cast(axis_index(axis), v.aval.dtype)), result_dtype)
+    at = one_axis(name, axis, v.ndim + 1)
+    if v.dtype.itemsize < 4:  # classes beyond its range are compared with it too
+        v = cast(v, dtypes.int32 if dtypes.is_integer(v.dtype) else dtypes.float32)
+    return _one_hot(v, classes=classes, dtype=result_dtype, axis=at)

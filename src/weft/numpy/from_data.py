@@ -1,0 +1,149 @@
+"""Arrays from existing data: frombuffer, from_dlpack, fromfile, fromiter, fromstring; and
+fromfunction."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, from_host
+from ..core.aval import aval
+from ..core.placement import on_device as placed_on, type_on
+from ..core.source import located
+from ..runtime import capsules, device_memory
+from ..typing import DTypeLike
+from .axes import shape_tuple
+from .creation import array, copied, from_numpy_array, on_device, wanted_dtype
+from .promotion import cast
+
+__all__ = ["from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring"]
+
+
+@located
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
+    """An array of one axis with a copy of the bytes of a buffer.
+
+    Args:
+      buffer: bytes, or another object with the buffer protocol.
+      dtype: dtype of the elements.
+      count: the number of elements to read; -1 reads all.
+      offset: the number of bytes to skip.
+    Returns: array [count].
+    Example:
+      >>> np.frombuffer(b"abc", dtype="uint8")
+      Array([97, 98, 99], dtype=uint8)
+    """
+    read: Any = np.frombuffer(buffer, _read_dtype(dtype), count, offset)
+    return from_numpy_array(read, None, True)
+
+
+def _read_dtype(dtype: Any) -> Any:
+    """The dtype of external data; Python's float, int and complex have their default widths."""
+    return (
+        dtypes.canonicalize_dtype(dtype)
+        if dtype in (float, int, complex)
+        else dtypes.named_dtype(dtype)
+    )
+
+
+@located
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An array that shares memory with an array of another library, by DLPack.
+
+    Args:
+      x: an object with `__dlpack__`, on the CPU or on an accelerator that weft uses.
+      device: the device of the result.
+      copy: True copies; otherwise memory is shared if possible, and must not be written to.
+    Returns: array.
+    Example:
+      >>> np.from_dlpack(np.arange(3.0))
+      Array([0., 1., 2.], dtype=float32)
+    """
+    if isinstance(x, Array):
+        return on_device(copied(x) if copy else x, device)
+    if x.__dlpack_device__()[0] in device_memory.KINDS.values():
+        buffer, shape, dtype, holder = device_memory.received(x)
+        shared = Array(None, type_on(aval(shape, dtype), placed_on(holder)), buffer)
+        shared = cast(shared, dtypes.canonicalize_dtype(dtype))
+        return on_device(copied(shared) if copy else shared, device)
+    host = _imported(x)
+    return on_device(from_numpy_array(host, None, bool(copy)), device)
+
+
+def _imported(x: Any) -> np.ndarray:
+    """A NumPy array that shares the memory of another library's array on the CPU."""
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError):  # bfloat16, which NumPy does not support
+        if x.__dlpack_device__()[0] not in capsules.ON_HOST:
+            raise
+        host = capsules.imported(x.__dlpack__())
+        if host is None:
+            raise
+        return host
+
+
+@located
+def fromfile(
+    file: Any, dtype: DTypeLike = float, count: int = -1, sep: str = "", offset: int = 0
+) -> Array:
+    """An array of one axis with the contents of a binary or text file; see `numpy.fromfile`.
+
+    Returns: array [count].
+    """
+    return array(np.fromfile(file, _read_dtype(dtype), count, sep, offset))
+
+
+@located
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
+    """An array of one axis with the items of an iterable.
+
+    Args:
+      dtype: dtype of the items.
+      count: the number of items to read; -1 reads all.
+    Returns: array [count].
+    Example:
+      >>> np.fromiter(range(3), dtype=int)
+      Array([0, 1, 2], dtype=int32)
+    """
+    with np.errstate(all="ignore"):
+        host = np.fromiter(iter, _read_dtype(dtype), count)
+    return array(host)
+
+
+@located
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
+    """An array of one axis with the numbers in a string.
+
+    Args:
+      sep: the separator between numbers.
+      count: the number of numbers to read; -1 reads all.
+    Returns: array [count].
+    Example:
+      >>> np.fromstring("1 2 3", dtype=int, sep=" ")
+      Array([1, 2, 3], dtype=int32)
+    """
+    return array(np.fromstring(string, _read_dtype(dtype), count, sep=sep))
+
+
+@located
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: DTypeLike = float, **kwargs: Any
+) -> Array:
+    """An array computed by a function of its indices.
+
+    Args:
+      function: called once, with an array of indices for each axis.
+      shape: the lengths of the axes.
+      dtype: dtype of the indices.
+      kwargs: passed to the function.
+    Example:
+      >>> np.fromfunction(lambda i, j: i + 10 * j, (2, 2), dtype=int)
+      Array([[ 0, 10],
+             [ 1, 11]], dtype=int32)
+    """
+    lengths = shape_tuple("fromfunction", shape)
+    index_dtype = wanted_dtype("fromfunction", dtype)
+    grids = np.indices(lengths)
+    return function(*(from_host(g.astype(index_dtype), copy=False) for g in grids), **kwargs)

@@ -1,0 +1,192 @@
+"""The dimension numbers and modes of gathers and scatters, and their checks."""
+
+import enum
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from .. import dtypes
+from ..core.aval import Aval
+from ..errors import ShapeError
+from ..extended_dtypes import KEYS
+from .elementwise import same_dtype
+from .monoids import highest, lowest
+from .rule_types import Argument, DType, Host, Integers
+from .structural import others
+
+_HOSTS = {dtype.itemsize: dtype.host for dtype in KEYS}
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """The layout of a `gather`, whose indices along their last axis are the starts of windows.
+
+    Attributes:
+      offset_dims: axes of the output that run through a window.
+      collapsed_slice_dims: axes of the operand of window size 1 that the output doesn't have.
+      start_index_map: the axis of the operand for each element of an index.
+      operand_batching_dims, start_indices_batching_dims: axes of the operand, and of the indices,
+        that are iterated together.
+    """
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """The layout of a `scatter`: the reverse of `GatherDimensionNumbers`.
+
+    Attributes:
+      update_window_dims: axes of the updates that run through a window.
+      inserted_window_dims: axes of the operand of window size 1 that the updates don't have.
+      scatter_dims_to_operand_dims: the axis of the operand for each element of an index.
+      operand_batching_dims, scatter_indices_batching_dims: axes of the operand, and of the
+        indices, that are iterated together.
+    """
+
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
+
+
+Numbers: TypeAlias = GatherDimensionNumbers | ScatterDimensionNumbers
+"""The same five numbers, of either."""
+
+
+class GatherScatterMode(enum.Enum):
+    """The treatment of windows that aren't within the operand.
+
+    CLIP moves them inside. FILL_OR_DROP reads a fill value and writes nothing. PROMISE_IN_BOUNDS
+    promises that there are none; the result is unspecified if there are.
+    """
+
+    CLIP = enum.auto()
+    FILL_OR_DROP = enum.auto()
+    PROMISE_IN_BOUNDS = enum.auto()
+
+    @staticmethod
+    def from_any(s: "str | GatherScatterMode | None") -> "GatherScatterMode":
+        """The mode for its name: clip, fill, drop or promise_in_bounds; `None` is fill or drop."""
+        if isinstance(s, GatherScatterMode):
+            return s
+        if s is None:
+            return GatherScatterMode.FILL_OR_DROP
+        try:
+            return _MODES[s]
+        except KeyError:
+            raise ValueError(
+                f"mode must be one of {', '.join(map(repr, _MODES))}, a GatherScatterMode or None; "
+                f"got {s!r}"
+            ) from None
+
+
+CLIP, FILL_OR_DROP = GatherScatterMode.CLIP, GatherScatterMode.FILL_OR_DROP
+_MODES = {
+    "clip": CLIP,
+    "fill": FILL_OR_DROP,
+    "drop": FILL_OR_DROP,
+    "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS,
+}
+
+
+def default_fill(dtype: DType) -> np.generic:
+    """The default fill value: NaN, the lowest signed integer, the highest unsigned one, True."""
+    if dtypes.is_inexact(dtype):
+        return dtype.type(np.nan)
+    return lowest(dtype) if dtypes.is_signed(dtype) else highest(dtype)
+
+
+def fill_scalar(dtype: DType, mode: GatherScatterMode, value: object) -> np.generic | None:
+    """The value that a gather reads out of bounds; `None` if its windows are moved inside.
+
+    Instead of a key, it reads one of words of ones.
+    """
+    if mode is not FILL_OR_DROP:
+        return None
+    host = _HOSTS.get(dtype.itemsize) if dtype.kind == "V" else None
+    if host is not None:  # keys, as an aval or NumPy has them
+        if value is not None:
+            raise TypeError(f"gather: fill_value must be None for keys; got {value!r}")
+        return np.frombuffer(b"\xff" * host.itemsize, host)[0]
+    return default_fill(dtype) if value is None else dtype.type(value)
+
+
+def check_indices(name: str, x: Aval, indices: Aval, index_map: Integers, label: str) -> None:
+    """Refuses indices that aren't integers, or don't have an element for each axis indexed."""
+    if not dtypes.is_integer(indices.dtype):
+        raise ShapeError(f"{name}: indices must be integers; got {indices}")
+    if not indices.ndim or indices.shape[-1] != len(index_map):
+        raise ShapeError(
+            f"{name}: the last axis of the indices must be as long as {label} {index_map}; got "
+            f"{indices}"
+        )
+    if len(set(index_map)) != len(index_map) or any(not 0 <= d < x.ndim for d in index_map):
+        raise ShapeError(f"{name}: {label} {index_map} doesn't name axes of {x} once each")
+
+
+def check_increasing(
+    name: str, label: str, axes: Integers, x: Aval, rank: int | None = None
+) -> None:
+    """Refuses axes that don't increase, or are out of range."""
+    rank = x.ndim if rank is None else rank
+    if list(axes) != sorted(set(axes)) or any(not 0 <= d < rank for d in axes):
+        raise ShapeError(f"{name}: {label} {axes} must increase, from 0 to {rank - 1}")
+
+
+def check_batching(name: str, x: Aval, indices: Aval, operand: Integers, index: Integers) -> None:
+    """Refuses batching axes that don't go together."""
+    check_increasing(name, "operand_batching_dims", operand, x)
+    if len(operand) != len(index) or any(not 0 <= d < indices.ndim - 1 for d in index):
+        raise ShapeError(
+            f"{name}: each of operand_batching_dims {operand} needs an axis of {indices} before "
+            f"the last; got {index}"
+        )
+    if any(x.shape[a] != indices.shape[b] for a, b in zip(operand, index, strict=True)):
+        raise ShapeError(
+            f"{name}: batching axes must have equal lengths; got {x} at {operand} and "
+            f"{indices} at {index}"
+        )
+
+
+def window_sizes(
+    x: Argument | Host, updates: Argument | Host, dn: ScatterDimensionNumbers
+) -> tuple[int, ...]:
+    """The size of a window along each axis of the operand."""
+    sizes = [1] * x.ndim
+    remaining_axes = others((*dn.inserted_window_dims, *dn.operand_batching_dims), x.ndim)
+    for d, at in zip(remaining_axes, dn.update_window_dims, strict=True):
+        sizes[d] = updates.shape[at]
+    return tuple(sizes)
+
+
+def check_scatter(
+    name: str, x: Aval, indices: Aval, updates: Aval, dn: ScatterDimensionNumbers
+) -> None:
+    """Refuses operands and dimension numbers that don't fit each other."""
+    same_dtype(name, x, updates)
+    index_map = dn.scatter_dims_to_operand_dims
+    check_indices(name, x, indices, index_map, "scatter_dims_to_operand_dims")
+    check_batching(name, x, indices, dn.operand_batching_dims, dn.scatter_indices_batching_dims)
+    check_increasing(name, "inserted_window_dims", dn.inserted_window_dims, x)
+    check_increasing(name, "update_window_dims", dn.update_window_dims, updates)
+    remaining_axes = others((*dn.inserted_window_dims, *dn.operand_batching_dims), x.ndim)
+    if len(remaining_axes) != len(dn.update_window_dims):
+        raise ShapeError(
+            f"{name}: a window has {len(remaining_axes)} axes; got update_window_dims "
+            f"{dn.update_window_dims}"
+        )
+    batch = tuple(updates.shape[d] for d in others(dn.update_window_dims, updates.ndim))
+    if batch != indices.shape[:-1]:
+        raise ShapeError(
+            f"{name}: updates must have an axis for each of the indices' but the last; got "
+            f"{updates} with update_window_dims {dn.update_window_dims} for {indices}"
+        )
+    for d, at in zip(remaining_axes, dn.update_window_dims, strict=True):
+        if updates.shape[at] > x.shape[d]:
+            raise ShapeError(
+                f"{name}: a window of length {updates.shape[at]} does not fit axis {d} of {x}"
+            )

@@ -1,0 +1,237 @@
+"""svd: singular values and vectors.
+
+LAPACK's gesdd or gesvd on CPUs, cuSOLVER's gesvdj or gesvd on GPUs, else Jacobi's method."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.aval import Aval
+from ...core.primitive import Primitive
+from ...core.value import Value
+from ...stablehlo import Block, Operand
+from ..arithmetic import mul, neg, sub
+from ..creation import full
+from ..portable.lowering import lowered_algorithm
+from ..portable.svd import portable_svd
+from ..rule_types import Avals, Batched, Host, Tangents, Values
+from ..slicing import concatenate
+from ..structural import add, reduce_sum
+from . import numpy_lapack
+from .lu import corner, window
+from .matrix_operations import (
+    adjoint,
+    conjugate,
+    diagonal_of,
+    guarded_inverse,
+    in_kind,
+    largest,
+    outer,
+    product_of,
+    real_of,
+    scaled_columns,
+)
+from .solver_calls import (
+    adjoint_of,
+    check_matrices,
+    cusolver,
+    each,
+    has_cusolver,
+    has_lapack,
+    integers,
+    lapack,
+    letter,
+    nan_where_failed,
+    native_call,
+    reduced,
+    work,
+    written_identity,
+)
+
+svd = Primitive(
+    "svd",
+    "Singular values, falling; with `compute_uv` the vectors: U, and the adjoint of V.",
+    multiple=True,
+)
+
+
+@svd.type
+def _(x: Aval, *, full_matrices: bool, compute_uv: bool, algorithm: str) -> Avals:
+    check_matrices("svd", x)
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    values = reduced(x, k, dtype=dtypes.real_of(x.dtype))
+    if not compute_uv:
+        return (values,)
+    return (
+        values,
+        reduced(x, m, m if full_matrices else k),
+        reduced(x, n if full_matrices else k, n),
+    )
+
+
+@svd.host.work
+def _(avals: Avals, outs: Avals, *, algorithm: str, **params: Any) -> float:
+    return work(avals[0]) if algorithm == "default" else math.inf
+
+
+@svd.evaluate
+def _(x: Host, *, full_matrices: bool, compute_uv: bool, algorithm: str) -> list[Host]:
+    def decomposed(a: Host) -> list[Host]:
+        if not compute_uv:
+            return [numpy_lapack.singular_values(a)]
+        u, s, vt = (numpy_lapack.svd_full if full_matrices else numpy_lapack.svd_reduced)(a)
+        return [s, u, vt]
+
+    try:
+        return decomposed(x)
+    except np.linalg.LinAlgError:
+        params = {"full_matrices": full_matrices, "compute_uv": compute_uv, "algorithm": algorithm}
+        outs: Any = svd.type_rule(Aval(x.shape, x.dtype), **params)  # type: ignore[misc]
+        return each(decomposed, outs, x)
+
+
+@svd.lower
+def _(
+    block: Block, x: Operand, out: Avals, full_matrices: bool, compute_uv: bool, algorithm: str
+) -> list[Operand]:
+    if x.aval.size == 0:
+        vectors = [written_identity(block, o) for o in out[1:]]
+        return [block.full(0, out[0]), *vectors]
+    if has_cusolver(block):
+        return svd_by_cusolver(block, x, out, full_matrices, compute_uv, algorithm)
+    if not has_lapack(block):
+        params = {"full_matrices": full_matrices, "compute_uv": compute_uv}
+        return list(lowered_algorithm(portable_svd)(block, x, out=out, **params))
+    routine = "gesvd" if algorithm == "qr" else "gesdd"
+    m, n = x.aval.shape[-2:]
+    thin = min(m, n) if compute_uv and not full_matrices else None
+    u, vt = reduced(x.aval, m, thin or m), reduced(x.aval, thin or n, n)
+    mode = "N" if not compute_uv else "A" if full_matrices else "S"
+    outs, options = [x.aval.strong(), out[0], u, vt, integers(x.aval)], letter("mode", mode)
+    kinds = "M>MVMMV"
+    if m <= n:
+        # LAPACK sees xᵀ = V̄ S Uᵀ, and its results are transposed to Vᴴ and U. With more rows than
+        # columns, for which it is faster, it sees x itself.
+        outs[2:4], kinds = [vt, u], "T>TVTTV"
+    _, s, *vectors = lapack(block, routine, [x], outs, kinds, options, {0: 0}, checked=True)
+    return [s, *(vectors if m > n else vectors[::-1])] if compute_uv else [s]
+
+
+def svd_by_cusolver(
+    block: Block, x: Operand, out: Avals, full_matrices: bool, compute_uv: bool, algorithm: str
+) -> list[Operand]:
+    """Rotations (`gesvdj`) for up to 1024 rows and columns, else reduction to two diagonals."""
+    m, n = x.aval.shape[-2:]
+    if algorithm == "qr" or (algorithm != "jacobi" and max(m, n) > 1024):
+        return svd_by_bidiagonals(block, x, out, full_matrices, compute_uv)
+    thin = (
+        min(m, n) if not full_matrices and min(m, n) > 32 else None
+    )  # small ones have square factors
+    u, v = reduced(x.aval, m, thin or m), reduced(x.aval, n, thin or n)
+    outs = [x.aval.strong(), out[0], u, v, integers(x.aval)]
+    options = f"compute_uv = {str(compute_uv).lower()}, full_matrices = {str(not thin).lower()}"
+    target = "cusolver_gesvdj_ffi"
+    _, s, left, right, info = cusolver(block, target, [x], outs, "M>MVMMV", options, {0: 0})
+    if not compute_uv:
+        return nan_where_failed(block, info, s)
+    cut = [
+        block.slice(a, [0] * o.ndim, o.shape)
+        for a, o in zip((left, adjoint_of(block, right)), out[1:], strict=True)
+    ]
+    return nan_where_failed(block, info, s, *cut)
+
+
+def svd_by_bidiagonals(
+    block: Block, x: Operand, out: Avals, full_matrices: bool, compute_uv: bool
+) -> list[Operand]:
+    """cuSOLVER's `gesvd`, for matrices with at least as many rows as columns; others are passed row
+    by row, as their transposes, and so are the factors returned."""
+    m, n = x.aval.shape[-2:]
+    is_wide = m < n
+    none = x.aval.update(shape=(), weak_type=False)
+    u, vt = (out[1], out[2]) if compute_uv else (none, none)
+    outs = [x.aval.strong(), out[0], *((vt, u) if is_wide else (u, vt)), integers(x.aval)]
+    options = (
+        f"compute_uv = {str(compute_uv).lower()}, full_matrices = {str(full_matrices).lower()}, "
+        f"transposed = {str(is_wide).lower()}"
+    )
+    matrix = "V" if is_wide else "M"
+    inner = matrix if compute_uv else "V"
+    kinds = f"{matrix}>{matrix}V{inner}{inner}V"
+    target, batch = "cusolver_gesvd_ffi", x.aval.ndim - 2
+    results = native_call(block, target, [x], outs, kinds, options, {0: 0}, batch)
+    _, s, first, second, info = results
+    if not compute_uv:
+        return nan_where_failed(block, info, s)
+    return nan_where_failed(block, info, s, *((second, first) if is_wide else (first, second)))
+
+
+@svd.jvp
+def _(
+    primals: Values, tangents: Values, out: Values, *, compute_uv: bool, **params: Any
+) -> Tangents:
+    """Uᴴ dx V = Ω S + dS - S Ψ, with dU = U Ω, dV = V Ψ, both skew. Its Hermitian part h
+    gives (Ω + Ψ) / 2 = h[i, j] / (s[j] - s[i]), the rest r (Ω - Ψ) / 2 = r[i, j] / (s[i] + s[j]).
+
+    Where a divisor is 0 so is the result: functions of the values, of U Vᴴ, or of the spaces that
+    belong to equal values, do not depend on these elements. A pair of complex vectors shares a
+    phase equally; for the columns that complete U or V the derivative is the smallest one.
+    Source: J. Townsend, Differentiating the singular value decomposition, 2016.
+    """
+    (x,), (dx,) = primals, tangents
+    if not compute_uv:
+        out = svd(x, compute_uv=True, **{**params, "full_matrices": False})
+    s, u, vt = out
+    if not compute_uv:
+        return (values_tangent(dx, u, vt),)
+    (m, n), k = dx.shape[-2:], s.shape[-1]
+    u_main, vt_main = corner(u, m, k), corner(vt, k, n)
+    by_v, by_u = product_of(dx, adjoint(vt_main)), product_of(adjoint(u_main), dx)
+    inner = product_of(adjoint(u_main), by_v)
+    ds = real_of(diagonal_of(inner))
+    half = full(inner.aval.update(shape=(), weak_type=False), 0.5)
+    even = mul(add(inner, adjoint(inner)), half)
+    odd = mul(sub(inner, adjoint(inner)), half)
+    top = largest(s)
+    even = mul(even, in_kind(guarded_inverse(outer(s, s, lambda a, b: sub(b, a)), top), inner))
+    odd = mul(odd, in_kind(guarded_inverse(outer(s, s, add), top), inner))
+    inverse = guarded_inverse(s, top)
+    du = turned_columns(u, product_of(u_main, add(even, odd)), scaled_columns(by_v, inverse))
+    by_u = scaled_columns(adjoint(by_u), inverse)
+    dv = turned_columns(adjoint(vt), product_of(adjoint(vt_main), sub(even, odd)), by_u)
+    return ds, du, adjoint(dv)
+
+
+def values_tangent(dx: Value, u: Value, vt: Value) -> Value:
+    """The tangent of the values only: the diagonal of Uᴴ dx V."""
+    moved = mul(conjugate(u), product_of(dx, adjoint(vt)))
+    return real_of(reduce_sum(moved, axes=(u.ndim - 2,)))
+
+
+def turned_columns(u: Value, inside: Value, moved: Value) -> Value:
+    """The tangent of orthonormal columns.
+
+    Args:
+      u: all of them; those after the first `inside.shape[-1]` complete a basis.
+      inside: the first ones' tangent within the space that they span.
+      moved: their tangent, of which only the part outside of that space is used.
+    """
+    (m, total), k = u.shape[-2:], inside.shape[-1]
+    first = corner(u, m, k)
+    if m == k:
+        return inside
+    if total == k:
+        outside = sub(moved, product_of(first, product_of(adjoint(first), moved)))
+        return add(inside, outside)
+    others = window(u, 0, m, k, total)
+    turn = product_of(adjoint(others), moved)
+    tangent = add(inside, product_of(others, turn))
+    return concatenate(tangent, neg(product_of(first, adjoint(turn))), dimension=u.ndim - 1)
+
+
+@svd.batch
+def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Values:
+    return svd(args[0], **params)

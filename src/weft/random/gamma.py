@@ -1,0 +1,229 @@
+"""The gamma distribution and the ones made of it: gamma, loggamma, chisquare, f, t.
+
+Each element has a key and a rejection loop (Marsaglia and Tsang) of its own, so that a sample
+depends on its key and parameters alone. Samples are differentiable in the shape parameter.
+"""
+
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.source import located
+from ..lax.loops import while_loop
+from ..primitives import (
+    arithmetic,
+    bitwise,
+    comparison,
+    exponential,
+    incomplete_gamma_beta,
+    structural,
+)
+from ..primitives.exponential import exp, log
+from ..primitives.selection import where
+from ..transforms.custom_derivatives import custom_jvp
+from ..transforms.jit.function import jit
+from ..transforms.vmap import vmap
+from ..typing import ArrayLike, DTypeLike, ShapeLike
+from .arguments import with_parameters
+from .keys import several, subkeys
+from .normal import gauss
+from .uniform import unit
+
+__all__ = ["chisquare", "f", "gamma", "loggamma", "t"]
+
+
+# --- gamma ---
+
+
+@located
+def gamma(
+    key: ArrayLike,
+    a: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Gamma samples: density x**(a - 1) exp(-x) / Γ(a) for x > 0.
+
+    Args:
+      key: a key.
+      a: the shape parameter, positive, which broadcasts to `shape`.
+      shape: the shape of the result; by default the shape of the parameters.
+      dtype: a float dtype; float32 by default (float64 with x64 on).
+    Returns: array of `shape`. Differentiable in `a`; for small `a` samples can be so small that
+      they are rounded to 0: see `loggamma`.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit the shape.
+    Source: Marsaglia and Tsang (2000), “A simple method for generating gamma variables”.
+    Example:
+      >>> random.gamma(random.PRNGKey(0), 2.0, (3,)).shape
+      (3,)
+    """
+    (data, a), options = with_parameters("gamma", key, shape, dtype, a=a)
+    return gammas(data, a, options["shape"], logarithm=False)
+
+
+@located
+def loggamma(
+    key: ArrayLike,
+    a: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Logarithms of gamma samples, exact where the samples themselves are too small for the dtype.
+
+    Args: as in `gamma`.
+    Returns: array of `shape`.
+    Example:
+      >>> random.loggamma(random.PRNGKey(0), 2.0, (3,)).shape
+      (3,)
+    """
+    (data, a), options = with_parameters("loggamma", key, shape, dtype, a=a)
+    return gammas(data, a, options["shape"], logarithm=True)
+
+
+def gammas(key: Any, a: Any, shape: tuple[int, ...], logarithm: bool) -> Any:
+    """Gamma samples of a shape, or their logarithms."""
+    a = structural.widen(a, shape)
+    keys = subkeys(key, (a.size,))
+    flat = structural.reshape(a, shape=(a.size,))
+    samples = (_log_samples if logarithm else _samples)(keys, flat)
+    return structural.reshape(samples, shape=shape)
+
+
+@custom_jvp
+def _samples(keys: Any, a: Any) -> Any:
+    return _drawn(keys, a)
+
+
+@custom_jvp
+def _log_samples(keys: Any, a: Any) -> Any:
+    return _log_drawn(keys, a)
+
+
+@_samples.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    _, a = primals
+    x = _samples(*primals)
+    return x, tangents[1] * incomplete_gamma_beta.random_gamma_grad(a, x)
+
+
+@_log_samples.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    _, a = primals
+    y = _log_samples(*primals)
+    x = exp(y)
+    tiny = literal(float(dtypes.finfo(y.dtype).tiny), y.dtype)
+    # for small x the samples are (a Γ(a) u)**(1/a), so that log x changes by -log(x) / a
+    small = -y / a
+    return y, tangents[1] * where(
+        comparison.lt(x, tiny),
+        small,
+        incomplete_gamma_beta.random_gamma_grad(a, x) / arithmetic.max_(x, tiny),
+    )
+
+
+_drawn = jit(vmap(lambda key, a: _sample(key, a, logarithm=False)))
+_log_drawn = jit(vmap(lambda key, a: _sample(key, a, logarithm=True)))
+
+
+def _sample(key: Any, a: Any, logarithm: bool) -> Any:
+    """One gamma sample. For a < 1 it is one of a + 1, times u**(1/a)."""
+    dtype = a.dtype
+    zero, one = literal(0.0, dtype), literal(1.0, dtype)
+    large = comparison.ge(a, one)
+    d = where(large, a, a + 1.0) - 1.0 / 3.0
+    c = (1.0 / 3.0) / arithmetic.sqrt(d)
+
+    def rejected(state: Any) -> Any:
+        _, square, cube, u = state
+        quickly = comparison.ge(u, 1.0 - 0.0331 * (square * square))
+        surely = comparison.ge(log(u), square * 0.5 + d * ((1.0 - cube) + log(cube)))
+        return bitwise.bitwise_and(quickly, surely)
+
+    def attempt(state: Any) -> Any:
+        key, for_normal, for_uniform = several(state[0], 3)
+
+        def once(inner: Any) -> Any:
+            key, subkey = several(inner[0])
+            x = gauss(subkey, shape=(), dtype=dtype)
+            return key, x, 1.0 + x * c
+
+        start = (for_normal, zero * a, -one + zero * a)
+        _, x, v = while_loop(lambda inner: comparison.le(inner[2], zero), once, start)
+        return key, x * x, v * v * v, unit(for_uniform, shape=(), dtype=dtype)
+
+    key, for_boost = several(key)
+    start = (key, zero * a, one + zero * a, literal(2.0, dtype) + zero * a)
+    _, _, cube, _ = while_loop(rejected, attempt, start)
+    u = unit(for_boost, shape=(), dtype=dtype)
+    if logarithm:
+        boost = exponential.log1p(-u) / a
+        boost = where(bitwise.bitwise_or(large, comparison.eq(u, zero)), zero, boost)
+        return log(d) + log(cube) + boost
+    boost = exponential.pow_(1.0 - u, 1.0 / a)
+    return d * cube * where(large, one, boost)
+
+
+@located
+def chisquare(
+    key: ArrayLike,
+    df: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Chi-square samples: sums of df squares of normal samples.
+
+    Args: as in `gamma`; `df` is positive.
+    Returns: array of `shape`.
+    Example:
+      >>> random.chisquare(random.PRNGKey(0), 3.0, (3,)).shape
+      (3,)
+    """
+    (data, freedom), options = with_parameters("chisquare", key, shape, dtype, df=df)
+    return gammas(data, freedom * 0.5, options["shape"], logarithm=False) * 2.0
+
+
+@located
+def f(
+    key: ArrayLike,
+    dfnum: ArrayLike,
+    dfden: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """F samples: ratios of chi-square samples, each divided by its degrees of freedom.
+
+    Args: as in `gamma`; dfnum and dfden are positive.
+    Returns: array of `shape`.
+    Example:
+      >>> random.f(random.PRNGKey(0), 3.0, 4.0, (3,)).shape
+      (3,)
+    """
+    (data, top, bottom), options = with_parameters("f", key, shape, dtype, dfnum=dfnum, dfden=dfden)
+    for_bottom, for_top = several(data)
+    x, y = (
+        gammas(k, n * 0.5, options["shape"], logarithm=False) / n
+        for k, n in ((for_top, top), (for_bottom, bottom))
+    )
+    return x / y
+
+
+@located
+def t(
+    key: ArrayLike,
+    df: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Student's t samples.
+
+    Args: as in `gamma`; `df` is positive.
+    Returns: array of `shape`.
+    Example:
+      >>> random.t(random.PRNGKey(0), 3.0, (3,)).shape
+      (3,)
+    """
+    (data, freedom), options = with_parameters("t", key, shape, dtype, df=df)
+    for_normal, for_gamma = several(data)
+    half = freedom / 2.0
+    scale = arithmetic.sqrt(half / gammas(for_gamma, half, options["shape"], logarithm=False))
+    return gauss(for_normal, **options) * scale

@@ -1,0 +1,165 @@
+"""Integers from a range: randint. Two words of bits for each element make the bias of the
+remainder negligible.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.aval import aval
+from ..core.source import located
+from ..core.value import Value
+from ..errors import ShapeError
+from ..numpy.axes import shape_tuple
+from ..numpy.creation import wanted_dtype
+from ..numpy.promotion import cast, value
+from ..primitives import arithmetic, comparison, selection, structural
+from ..typing import ArrayLike, DTypeLike, ShapeLike
+from .arguments import sample_shape, sampler
+from .keys import one_key, raw_bits, several
+
+__all__ = ["randint"]
+
+
+# --- integers ---
+
+
+@located
+def randint(
+    key: ArrayLike,
+    shape: ShapeLike,
+    minval: ArrayLike,
+    maxval: ArrayLike,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Uniform integers, minval <= x < maxval.
+
+    Args:
+      key: a key.
+      shape: the shape of the result.
+      minval, maxval: integer bounds, which broadcast to `shape`. maxval may be one above the
+        dtype's largest number: `randint(key, shape, 0, 256, "uint8")` covers the dtype. Bounds
+        outside the dtype are clipped to it; concrete bounds that the default integer cannot
+        represent raise an error. Where maxval <= minval the result is minval.
+      dtype: an integer dtype of 8 bits or more; int32 by default (int64 with x64 on).
+    Returns: array of `shape`.
+    Raises: TypeError: not a key, or not integers. ValueError: bounds don't fit the shape or dtype.
+    Example:
+      >>> random.randint(random.PRNGKey(0), (5,), 0, 10).tolist()
+      [8, 1, 3, 8, 8]
+    """
+    data = one_key("randint", key)
+    result_dtype = wanted_dtype("randint", dtype)
+    dtype = dtypes.default_int() if result_dtype is None else result_dtype
+    if not dtypes.is_integer(dtype) or dtypes.bit_width(dtype) < 8:
+        raise ShapeError(
+            f"randint: dtype must be an integer dtype of 8 bits or more; got {dtype}\n"
+            "  fix: int32; or uniform for floats"
+        )
+    shape = shape_tuple("randint", shape)
+    low, span = _bounds(minval, maxval, dtype)
+    if span is None:
+        return all_integers(data, shape=shape, dtype=dtype)
+    sample_shape("randint", shape, minval=low, maxval=span)
+    return integers(data, low, span, shape=shape, dtype=dtype)
+
+
+def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
+    """The smallest integer, and the number of integers: `None` for all of 32 or 64 bits."""
+    info, counts = dtypes.iinfo(dtype), _counts(dtype)
+    first, last = int(info.min), int(info.max)
+    _refuse_beyond("minval", minval, first, last, dtype)
+    _refuse_beyond("maxval", maxval, first, last + 1, dtype)
+    if isinstance(minval, (int, np.integer)) and isinstance(maxval, (int, np.integer)):
+        least, end = (min(max(int(m), first), last) for m in (minval, maxval))
+        n = end - least + (int(maxval) > last) if end > least else 1
+        return _number(least, dtype), None if n > dtypes.iinfo(counts).max else _number(n, counts)
+    bounds = []
+    for x, argument in ((minval, "minval"), (maxval, "maxval")):
+        if isinstance(x, (int, np.integer)):
+            bounds.append((_number(min(max(int(x), first), last), dtype), int(x) > last))
+            continue
+        v = value("randint", x, argument)
+        if not dtypes.is_integer(v.aval.dtype):
+            raise ShapeError(
+                f"randint: {argument} must be of an integer dtype; got {v.aval}\n"
+                f"  fix: int({argument})"
+            )
+        bounds.append(_clipped(v, dtype))
+    (low, _), (high, beyond) = bounds
+    span = cast(high, counts) - cast(low, counts)
+    one = _number(1, counts)
+    if beyond is not False:
+        more = structural.add(span, one)
+        span = more if beyond is True else selection.where(beyond, more, span)
+    return low, selection.where(comparison.gt(high, low), span, one)
+
+
+def _refuse_beyond(argument: str, x: Any, first: int, last: int, dtype: Any) -> None:
+    """Raises an error for a concrete bound outside both the dtype and the default integer."""
+    default = dtypes.iinfo(dtypes.default_int())
+    first, last = min(first, int(default.min)), max(last, int(default.max))
+    concrete = x.concrete() if isinstance(x, Value) else x
+    if not isinstance(concrete, (int, np.integer)):
+        if not dtypes.is_integer(getattr(concrete, "dtype", np.float32)) or not concrete.size:
+            return
+        info = dtypes.iinfo(concrete.dtype)
+        if first <= info.min and info.max <= last:
+            return
+        numbers = np.asarray(concrete)
+        concrete = int(numbers.min())
+        if concrete >= first:
+            concrete = int(numbers.max())
+    if not first <= concrete <= last:
+        raise ValueError(
+            f"randint: {argument} must be from {first} to {last} for {dtype}; got {concrete}\n"
+            f"  fix: {argument} in that range; or a wider dtype, such as int64 after "
+            "config.update('enable_x64', True)"
+        )
+
+
+def _counts(dtype: Any) -> Any:
+    """The dtype that counts the integers of a dtype: unsigned, of 32 or 64 bits."""
+    return dtypes.uint64 if dtype.itemsize == 8 else dtypes.uint32
+
+
+def _number(x: int, dtype: Any) -> Array:
+    return Array(dtype.type(x), aval((), dtype))
+
+
+def _clipped(x: Any, dtype: Any) -> tuple[Any, Any]:
+    """Integers moved into the range of a dtype, and whether they were above it."""
+    old, new = dtypes.iinfo(x.aval.dtype), dtypes.iinfo(dtype)
+    beyond: Any = False
+    if old.max > new.max:
+        top = literal(int(new.max), x.aval.dtype)
+        beyond, x = comparison.gt(x, top), arithmetic.min_(x, top)
+    if old.min < new.min:
+        x = arithmetic.max_(x, literal(int(new.min), x.aval.dtype))
+    return cast(x, dtype), beyond
+
+
+@sampler
+def integers(key: Any, low: Any, span: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Integers from `low` to `low + span - 1`: remainders of 64-bit numbers (128-bit numbers for
+    64-bit dtypes). A span of 0 stands for 2**32 (2**64)."""
+    counts = _counts(dtype)
+    width = dtypes.bit_width(counts)
+    upper, lower = [raw_bits(k, shape, width) for k in several(key)]
+    rem, every = arithmetic.rem, comparison.eq(span, _number(0, counts))
+    span_word = selection.where(
+        every, _number(1, counts), span
+    )  # XLA must not see a constant 0 here
+    half = rem(_number(2 ** (width // 2), counts), span_word)
+    modulus = rem(half * half, span_word)  # 2**width
+    offset = rem(rem(upper, span_word) * modulus + rem(lower, span_word), span_word)
+    return cast(selection.where(every, lower, offset), dtype) + low
+
+
+@sampler
+def all_integers(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Any integers of a dtype of 32 or 64 bits."""
+    _, for_bits = several(key)
+    return cast(raw_bits(for_bits, shape, dtypes.bit_width(dtype)), dtype)

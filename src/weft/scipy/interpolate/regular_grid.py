@@ -1,0 +1,202 @@
+"""RegularGridInterpolator: interpolation of a function between its values on a rectangular grid,
+linear or by the nearest value.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.array import Array
+from ...core.source import located
+from ...errors import ShapeError
+from ...numpy.creation import asarray
+from ...numpy.extrema import clip
+from ...numpy.joining import stack
+from ...numpy.logic import isnan
+from ...numpy.promotion import cast, promote_values, value
+from ...numpy.selection import where
+from ...numpy.shapes import broadcast_arrays
+from ...numpy.sorting import searchsorted
+from ...typing import ArrayLike
+
+__all__ = ["RegularGridInterpolator"]
+
+
+NAME = "RegularGridInterpolator"
+METHODS = ("linear", "nearest")
+
+
+def _method(method: Any) -> Any:
+    if method not in METHODS:
+        raise ValueError(f"{NAME}: method must be one of 'linear', 'nearest'; got {method!r}")
+    return method
+
+
+def _array(x: Any, argument: str) -> Any:
+    """A value; lists and tuples of numbers become arrays."""
+    return asarray(x) if isinstance(x, (list, tuple)) else value(NAME, x, argument)
+
+
+class RegularGridInterpolator:
+    """A function given by its values on a rectangular grid, which needn't be even.
+
+    Args:
+      points: for each of n axes of the grid, its coordinates [m], rising or falling.
+      values: array of the grid's shape, perhaps with more axes behind.
+      method: 'linear' or 'nearest'.
+      bounds_error: True raises an error for points outside of the grid; in compiled programs, where
+        nothing can be raised, it is an error itself.
+      fill_value: what is outside of the grid; `None` continues the function.
+    Raises: ValueError: an unknown method. ShapeError: points and values don't fit, or points don't
+      rise or fall.
+    Example:
+      >>> from weft.scipy.interpolate import RegularGridInterpolator
+      >>> x, y = np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0])
+      >>> f = RegularGridInterpolator((x, y), np.array([[0.0, 1.0], [1.0, 2.0], [3.0, 4.0]]))
+      >>> f(np.array([[2.0, 0.5], [9.0, 0.0]]))
+      Array([2.5, nan], dtype=float32)
+    Source: scipy.interpolate.RegularGridInterpolator.
+    """
+
+    grid: tuple[Array, ...]
+    values: Array
+    method: str
+    bounds_error: bool
+    fill_value: Any
+
+    @located
+    def __init__(
+        self,
+        points: Sequence[ArrayLike],
+        values: ArrayLike,
+        method: str = "linear",
+        bounds_error: bool = False,
+        fill_value: ArrayLike | None = float("nan"),
+    ) -> None:
+        self.method = _method(method)
+        self.bounds_error = bool(bounds_error)
+        (self.values,) = promote_values(NAME, values, to_inexact=True)
+        dtype = dtypes.real_of(self.values.dtype)
+        if len(points) > self.values.ndim:
+            raise ShapeError(f"{NAME}: {len(points)} axes of points for values {self.values.aval}")
+        grid = []
+        for i, line_points in enumerate(points):
+            line = cast(_array(line_points, "points"), dtype)
+            if line.ndim != 1 or line.shape[0] != self.values.shape[i]:
+                raise ShapeError(
+                    f"{NAME}: points[{i}] must be one number for each element of axis {i} of "
+                    f"{self.values.aval}; got {line.aval}"
+                )
+            if not line.shape[0]:
+                raise ShapeError(f"{NAME}: points[{i}] must have elements; got {line.aval}")
+            concrete = line.concrete()
+            if concrete is not None:
+                line = self._rising(i, line, np.diff(np.asarray(concrete)))
+            grid.append(line)
+        self.grid = tuple(grid)
+        self.fill_value = fill_value
+        if fill_value is not None:
+            self.fill_value = cast(value(NAME, fill_value, "fill_value"), self.values.dtype)
+
+    def _rising(self, axis: int, line: Any, steps: Any) -> Any:
+        """The coordinates of an axis; falling ones are reversed, with the values."""
+        if (steps > 0).all():
+            return line
+        if not (steps < 0).all():
+            raise ShapeError(f"{NAME}: points[{axis}] must rise or fall strictly")
+        self.values = self.values[(slice(None),) * axis + (slice(None, None, -1),)]
+        return line[::-1]
+
+    @located
+    def __call__(self, xi: ArrayLike | Sequence[ArrayLike], method: str | None = None) -> Array:
+        """The function at points.
+
+        Args:
+          xi: array [..., n] of points, or a tuple of n arrays that broadcast, one for each axis.
+            Numbers in one axis are points one after the other: the result of [n] is [1].
+          method: another one than that of the constructor.
+        Returns: array of the points' shape, with the axes of values behind the grid.
+        Raises: ShapeError: points have another number of coordinates. ValueError: an unknown
+          method; a point is outside, with `bounds_error`.
+        """
+        kind = self.method if method is None else _method(method)
+        n = len(self.grid)
+        if isinstance(xi, tuple) and len(xi) != 1:
+            places = broadcast_arrays(*[_array(x, "xi") for x in xi])
+            points: Any = stack(places, -1)
+        else:
+            (xi,) = xi if isinstance(xi, tuple) else (xi,)
+            points = _array(xi, "xi")
+            if n == 1 and points.ndim < 2:
+                points = points[..., None]
+            elif points.ndim == 1 and not points.size % n:
+                points = points.reshape(-1, n)
+        if not points.ndim or points.shape[-1] != n:
+            raise ShapeError(f"{NAME}: points must have {n} coordinates; got {points.aval}")
+        points = cast(points, dtypes.real_of(self.values.dtype))
+        outside = self._outside(points)
+        result = self._linear(points) if kind == "linear" else self._nearest(points)
+        more = (...,) + (None,) * (self.values.ndim - n)
+        missing = isnan(points).any(-1)[more]
+        if self.fill_value is not None:
+            result = where(outside[more], self.fill_value, result)
+        return where(missing, np.nan, result)
+
+    def _outside(self, points: Any) -> Any:
+        """True for points that are outside of the grid. With `bounds_error`, there is none."""
+        outside: Any = False
+        for i, line in enumerate(self.grid):
+            x = points[..., i]
+            outside = outside | (x < line[0]) | (x > line[-1])
+        if self.bounds_error and self.grid:
+            concrete = outside.concrete()
+            if concrete is None:
+                raise ValueError(
+                    f"{NAME}: bounds_error=True can't be held in a compiled program\n"
+                    "  fix: bounds_error=False, and a fill_value"
+                )
+            if np.asarray(concrete).any():
+                bounds = ", ".join([f"{line[0]:.6g} to {line[-1]:.6g}" for line in self.grid])
+                raise ValueError(
+                    f"{NAME}: {int(np.sum(concrete))} of {np.size(concrete)} points are outside "
+                    f"the grid, which goes from {bounds}\n"
+                    "  fix: bounds_error=False, and a fill_value"
+                )
+        return outside
+
+    def _cells(self, points: Any) -> list[tuple[Any, Any]]:
+        """For each axis, the element before each point, and how far to the next one it is, from 0
+        to 1 within the grid."""
+        cells = []
+        for i, line in enumerate(self.grid):
+            x, last = points[..., i], line.shape[0] - 1
+            if not last:
+                cells.append((searchsorted(line, x) * 0, x * 0))
+                continue
+            index = clip(searchsorted(line, x) - 1, 0, last - 1)
+            before, after = line[index], line[index + 1]
+            cells.append((index, (x - before) / (after - before)))
+        return cells
+
+    def _nearest(self, points: Any) -> Any:
+        cells = self._cells(points)
+        lasts = [line.shape[0] - 1 for line in self.grid]
+        return self.values[
+            tuple([clip(i + (t > 0.5), 0, n) for (i, t), n in zip(cells, lasts, strict=True)])
+        ]
+
+    def _linear(self, points: Any) -> Any:
+        cells = self._cells(points)
+        extra = (...,) + (None,) * (self.values.ndim - len(cells))
+        total: Any = 0
+        for corner in itertools.product((0, 1), repeat=len(cells)):
+            weight: Any = 1
+            places = []
+            for side, (index, t), line in zip(corner, cells, self.grid, strict=True):
+                weight = weight * (t if side else 1 - t)
+                places.append(clip(index + side, 0, line.shape[0] - 1))
+            total = total + self.values[tuple(places)] * asarray(weight)[extra]
+        return total

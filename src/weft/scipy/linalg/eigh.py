@@ -1,0 +1,267 @@
+"""Eigenvalues of Hermitian and of symmetric tridiagonal matrices: eigh, eigh_tridiagonal.
+
+A generalized problem is reduced to a standard one with the Cholesky factor of `b`. The eigenvalues
+of long tridiagonal matrices are found by bisection.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import numpy as np
+from ...core.source import located
+from ...errors import ShapeError
+from ...lax import fori_loop, linalg as lax_linalg, platform_dependent, scan
+from ...numpy.linalg.operands import adjoint, in_wide, matrices, pair, rounded
+from ...numpy.ranges import concrete_argument
+from ...transforms.custom_derivatives import custom_jvp
+from ...transforms.derivatives import jvp
+from ...transforms.jit.function import jit
+from ...typing import ArrayLike
+
+__all__ = ["eigh", "eigh_tridiagonal"]
+
+
+# --- eigenvalues and singular values ---
+
+
+@located
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Any:
+    """Eigenvalues and eigenvectors of Hermitian matrices: a v = w v, or a v = w b v.
+
+    Args:
+      a: array [batch…, n, n].
+      b: positive definite Hermitian matrices of the same shape.
+      lower: the triangle that SciPy reads. Here, as in JAX, (a + aᴴ) / 2 is used in place of `a`,
+        and likewise for `b`, so that derivatives are Hermitian too.
+      eigvals_only: return the eigenvalues alone.
+      eigvals: must be None: see `subset_by_index`.
+      type: 1: a v = w b v; 2: a b v = w v; 3: b a v = w v.
+      subset_by_index: (first, last) to return only these eigenvalues, the last one included.
+    Returns: (w [batch…, n], rising; v, in columns), or w. With `b` v is normalized so that vᴴ b v,
+      for type 3 vᴴ b⁻¹ v, is the identity.
+    Raises: ShapeError: not square, or shapes that differ. ValueError: options that aren't there.
+    Example:
+      >>> eigh(np.array([[2.0, 0.0], [0.0, 1.0]]), eigvals_only=True)
+      Array([1., 2.], dtype=float32)
+    Source: SciPy documentation, `scipy.linalg.eigh`; G. H. Golub, C. F. Van Loan, Matrix
+      Computations, 4th ed., 8.7.
+    """
+    if eigvals is not None:
+        raise ValueError(f"eigh: eigvals must be None; got {eigvals!r:.60}\n  fix: subset_by_index")
+    if type not in (1, 2, 3):
+        raise ValueError(f"eigh: type must be 1, 2 or 3; got {type!r:.60}")
+    x = matrices("eigh", a, square=True)
+    dtype = x.dtype
+    if b is None:
+        v, w = lax_linalg.eigh(in_wide(x), lower=bool(lower))
+    else:
+        x, y = pair("eigh", x, matrices("eigh", b, "b", square=True))
+        if x.shape != y.shape:
+            raise ShapeError(f"eigh: a and b must have one shape; got {x.aval} and {y.aval}")
+        dtype = x.dtype
+        v, w = _beside(in_wide(x), in_wide(y), type)
+    if subset_by_index is not None:
+        first, last = subset_by_index
+        if not 0 <= first <= last < w.shape[-1]:
+            raise ValueError(
+                f"eigh: subset_by_index must be (first, last) below {w.shape[-1]}; got "
+                f"{subset_by_index!r:.60}"
+            )
+        w, v = w[..., first : last + 1], v[..., first : last + 1]
+    w = rounded(w, dtype)
+    return w if eigvals_only else (w, rounded(v, dtype))
+
+
+def _beside(a: Any, b: Any, type: int) -> tuple[Any, Any]:
+    """(eigenvectors, eigenvalues) of a generalized problem, made a standard one by b = L Lᴴ."""
+    factor = lax_linalg.cholesky(b)
+    a = (a + adjoint(a)) / 2
+    if type == 1:
+        half = _by_triangle(factor, a)
+        inner = adjoint(_by_triangle(factor, adjoint(half)))
+    else:
+        inner = adjoint(factor) @ a @ factor
+    v, w = lax_linalg.eigh(inner)
+    if type == 3:
+        return factor @ v, w
+    return _by_triangle(factor, v, transposed=True), w
+
+
+def _by_triangle(lower: Any, b: Any, transposed: bool = False) -> Any:
+    """L⁻¹ b or L⁻ᴴ b."""
+    return lax_linalg.triangular_solve(
+        lower, b, left_side=True, lower=True, transpose_a=transposed, conjugate_a=transposed
+    )
+
+
+@located
+def eigh_tridiagonal(
+    d: ArrayLike,
+    e: ArrayLike,
+    *,
+    eigvals_only: bool = False,
+    select: str = "a",
+    select_range: Sequence[float] | None = None,
+    tol: float | None = None,
+    key: Any = None,
+    check_finite: bool = True,
+    lapack_driver: str = "auto",
+) -> Any:
+    """Eigenvalues and eigenvectors of Hermitian tridiagonal matrices.
+
+    The matrices are decomposed as full ones; eigenvalues alone of large matrices are found by
+    bisection.
+
+    Args:
+      d: the diagonal [batch…, n], real.
+      e: the diagonal above it [batch…, n - 1].
+      eigvals_only: return the eigenvalues alone.
+      select: 'a': all; 'i': those of number select_range[0] to select_range[1], both included;
+        'v': those above select_range[0] and up to select_range[1], of one matrix that is not
+        traced.
+      tol, key, check_finite, lapack_driver: do nothing.
+    Returns: (w, rising; v, in columns), or w.
+    Raises: ShapeError: lengths that don't fit. ValueError: another selection.
+    Example:
+      >>> eigh_tridiagonal(np.array([2.0, 2.0]), np.array([1.0]), eigvals_only=True)
+      Array([1., 3.], dtype=float32)
+    Source: SciPy documentation, `scipy.linalg.eigh_tridiagonal`.
+    """
+    if select not in ("a", "i", "v"):
+        raise ValueError(f"eigh_tridiagonal: select must be 'a', 'i' or 'v'; got {select!r:.60}")
+    if (select != "a") != (select_range is not None):
+        raise ValueError(
+            f"eigh_tridiagonal: select 'i' and 'v' need a select_range; got {select!r} and "
+            f"{select_range!r:.60}"
+        )
+    x, y = pair("eigh_tridiagonal", d, e)
+    if not x.ndim or y.shape != (*x.shape[:-1], max(x.shape[-1] - 1, 0)):
+        raise ShapeError(
+            f"eigh_tridiagonal: expected d [batch…, n] and e [batch…, n - 1]; got {x.aval} and "
+            f"{y.aval}"
+        )
+    dtype, n = x.dtype, x.shape[-1]
+    x, y = in_wide(x), in_wide(y)
+    w: Any
+    v: Any
+    if eigvals_only and n >= _BISECTION_MIN_SIZE:
+        w = v = _eigenvalues(x, y)
+    else:
+        v, w = lax_linalg.eigh(_matrices(x, y))
+    if select_range is not None:
+        low, high = select_range
+        if select == "v":
+            line = concrete_argument("eigh_tridiagonal", w, "d")
+            if line.ndim != 1:
+                raise ShapeError(f"eigh_tridiagonal: select 'v' is for one matrix; got d {x.aval}")
+            first, last = int((line <= low).sum()), int((line <= high).sum())
+        else:
+            first, last = int(low), int(high) + 1
+            if not 0 <= first < last <= n:
+                raise ValueError(
+                    f"eigh_tridiagonal: select_range must be (first, last) below {n}; got "
+                    f"{select_range!r:.60}"
+                )
+        w, v = w[..., first:last], v[..., first:last]
+    w = rounded(w, dtype)
+    return w if eigvals_only else (w, rounded(v, dtype))
+
+
+def _matrices(d: Any, e: Any) -> Any:
+    """The full matrices."""
+    n = d.shape[-1]
+    a = _on_line(d, n, 0)
+    if n <= 1:
+        return a
+    off = _on_line(e, n, -1)
+    return a + off + np.matrix_transpose(off).conj()
+
+
+def _on_line(x: Any, n: int, k: int) -> Any:
+    """Matrices [batch…, n, n] with vectors on a diagonal."""
+    columns = x[..., None, :] if k == 0 else x[..., None, : n - 1]
+    mask = np.eye(n, columns.shape[-1], k, dtype=x.dtype)
+    masked = columns * mask
+    if columns.shape[-1] == n:
+        return masked
+    return np.concatenate([masked, np.zeros((*masked.shape[:-1], 1), masked.dtype)], -1)
+
+
+# --- eigenvalues alone ---
+
+_BISECTION_MIN_SIZE = 64  # from this size bisection takes less time than LAPACK
+
+
+@custom_jvp
+def _eigenvalues(d: Any, e: Any) -> Any:
+    return _on_platform(d, e)
+
+
+@jit
+def _on_platform(d: Any, e: Any) -> Any:
+    return platform_dependent(d, e, cpu=_bisected, default=_of_matrices)
+
+
+@_eigenvalues.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    return jvp(_of_matrices, primals, tangents)  # for which vectors are needed
+
+
+def _of_matrices(d: Any, e: Any) -> Any:
+    return lax_linalg.eigh(_matrices(d, e))[1]
+
+
+def _bisected(d: Any, e: Any) -> Any:
+    """The eigenvalues by bisection, to the last place of the largest one.
+
+    The number of negative quotients of leading minors of `a - x` is the number of eigenvalues below
+    x (Sturm sequence).
+    Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 8.4.1; LAPACK's dlaebz.
+    """
+    d, size = d.real, abs(e)
+    info = np.finfo(d.dtype)
+    # scaled so that neither sums nor squares overflow
+    most = np.maximum(abs(d).max(-1, keepdims=True), size.max(-1, keepdims=True))
+    limit = info.maxexp - 2
+    power = np.clip(np.frexp(most)[1], -limit, limit)
+    d, size = np.ldexp(d, -power), np.ldexp(size, -power)
+    edge = np.zeros_like(size[..., :1])
+    before, after = np.concatenate([edge, size], -1), np.concatenate([size, edge], -1)
+    low = (d - before - after).min(-1, keepdims=True)
+    high = (d + before + after).max(-1, keepdims=True)
+    rows = [np.moveaxis(x, -1, 0)[..., None] for x in (d, before * before)]
+    places = np.arange(d.shape[-1])
+    least = np.asarray(info.tiny, d.dtype)
+
+    def number_below(x: Any) -> Any:
+        def step(carry: Any, row: Any) -> Any:
+            quotient, count = carry
+            quotient = row[0] - x - row[1] / quotient
+            minus = quotient <= least
+            quotient = np.where(minus, np.minimum(quotient, -least), quotient)
+            return (quotient, count + minus.astype("int32")), None
+
+        start = np.ones_like(x), np.zeros(x.shape, "int32")
+        return scan(step, start, rows, unroll=4)[0][1]
+
+    def halved(_: Any, interval: Any) -> Any:
+        low, high = interval
+        middle = 0.5 * (low + high)
+        above = number_below(middle) <= places
+        return np.where(above, middle, low), np.where(above, high, middle)
+
+    interval = tuple(np.broadcast_to(x, d.shape) for x in (low, high))
+    low, high = fori_loop(0, info.nmant + 3, halved, interval)
+    return np.ldexp(0.5 * (low + high), power)

@@ -1,0 +1,160 @@
+"""The Sylvester equation A X + X B = Q: solve_sylvester.
+
+Bartels and Stewart's method: both matrices are brought to Schur form, and the equation between
+triangular matrices is solved column by column. The loop has a fixed number of steps, so it is
+differentiable in both modes.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import dtypes, numpy as np
+from ...core.array import Array, literal
+from ...core.source import located
+from ...errors import ShapeError
+from ...lax import (
+    custom_linear_solve,
+    dynamic_slice_in_dim,
+    dynamic_update_slice_in_dim,
+    fori_loop,
+    linalg as lax_linalg,
+)
+from ...numpy import linalg
+from ...numpy.linalg.operands import check_matrices, in_wide, rounded
+from ...numpy.promotion import cast, promote_values, value
+from ...primitives import creation, selection
+from ...typing import ArrayLike
+
+__all__ = ["solve_sylvester"]
+
+
+# --- Sylvester's equation ---
+
+
+@located
+def solve_sylvester(
+    A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "schur", tol: float = 1e-8
+) -> Array:
+    """Solves the Sylvester equation A x + x B = C.
+
+    Args:
+      A, B: arrays [m, m] and [n, n].
+      C: array [m, n].
+      method: 'schur' (R. Bartels, G. Stewart) or 'eigen', by eigenvectors.
+      tol: the result is NaN if an eigenvalue of A and one of B have a sum of at most this size.
+    Returns: array [m, n].
+    Raises: ShapeError: other shapes. ValueError: another method.
+    Example:
+      >>> solve_sylvester(np.array([[1.0]]), np.array([[2.0]]), np.array([[6.0]]))
+      Array([[2.]], dtype=float32)
+    Source: R. H. Bartels, G. W. Stewart, Comm. ACM 15 (1972) 820-826.
+    """
+    if method not in ("schur", "eigen"):
+        raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen'; got {method!r:.60}")
+    names = ("A", "B", "C")
+    values = [value("solve_sylvester", x, n) for x, n in zip((A, B, C), names, strict=True)]
+    a, b, c = promote_values("solve_sylvester", *values, to_inexact=True)
+    check_matrices("solve_sylvester", a, "A", True)
+    check_matrices("solve_sylvester", b, "B", True)
+    if c.shape != (*a.shape[:-1], b.shape[-1]) or a.shape[:-2] != b.shape[:-2]:
+        raise ShapeError(
+            f"solve_sylvester: expected A [m, m], B [n, n] and C [m, n]; got {a.aval}, {b.aval} "
+            f"and {c.aval}"
+        )
+    dtype = a.dtype
+    a, b, c = in_wide(a), in_wide(b), in_wide(c)
+    complex_dtype = dtypes.complex_of(a.dtype)
+    forms = [cast(selection.stop_gradient(x), complex_dtype) for x in (a, b)]
+    if method == "schur":
+        parts = [y for x in forms for y in lax_linalg.schur(x)]
+    else:
+        parts = []
+        for x in forms:
+            w, v = lax_linalg.eig(x, compute_left_eigenvectors=False)
+            parts += [w[..., None, :] * np.eye(w.shape[-1], dtype=complex_dtype), v]
+    r, s = (np.diagonal(t, 0, -2, -1) for t in parts[::2])
+    sums = r[..., :, None] + s[..., None, :]
+    real = not dtypes.is_complex(dtype)
+    solution = sylvester(a, b, c, lambda exchanged: _by_parts(parts, exchanged, real))
+    apart = np.all(abs(sums) > tol, axis=(-2, -1), keepdims=True)
+    solution = selection.where(apart, solution, literal(float("nan"), solution.dtype))
+    return rounded(solution, dtype)
+
+
+def _by_parts(parts: Sequence[Any], exchanged: bool, real: bool) -> Callable[[Any], Any]:
+    """The solver of a x + x b = c with a = u r u⁻¹, b = v s v⁻¹ and triangles r and s, from parts
+    (r, u, s, v)."""
+    r, u, s, v = (*parts[2:], *parts[:2]) if exchanged else parts
+    turned = np.matrix_transpose
+
+    def solver(c: Any) -> Any:
+        inner = linalg.solve(u, cast(c, u.dtype)) @ v
+        y = solve_sylvester_of_triangles(r, s, inner)
+        x = turned(linalg.solve(turned(v), turned(u @ y)))
+        return x.real if real else x
+
+    return solver
+
+
+def solve_upper(t: Any, b: Any) -> Any:
+    """t⁻¹ b for upper triangular t."""
+    return lax_linalg.triangular_solve(t, b, left_side=True, lower=False)
+
+
+def _column(x: Any, k: Any) -> Any:
+    """Column k, a value, as [batch…, n, 1]."""
+    return dynamic_slice_in_dim(x, k, 1, -1)
+
+
+def solve_sylvester_of_triangles(
+    r: Any, s: Any, c: Any, solved: Callable[[Any, Any, Any], Any] | None = None
+) -> Any:
+    """The solutions y of r y + y s = c, for upper triangular r and s.
+
+    Args:
+      solved: the solver for a column: (r, number, column) -> (r + number)⁻¹ column.
+    """
+    n = s.shape[-1]
+    if not c.size:
+        return c
+    solved = solved or _shifted_solution
+
+    def step(k: Any, y: Any) -> Any:
+        at = _column(s, k)
+        size = dynamic_slice_in_dim(at, k, 1, -2)
+        remainder = _column(c, k) - y @ at  # columns of y from k on are still zero
+        return dynamic_update_slice_in_dim(y, solved(r, size, remainder), k, -1)
+
+    return fori_loop(0, n, step, creation.zeros(c.aval.strong()))
+
+
+def _shifted_solution(r: Any, size: Any, column: Any) -> Any:
+    return solve_upper(r + size * np.eye(r.shape[-1], dtype=r.dtype), column)
+
+
+def sylvester(a: Any, b: Any, c: Any, solver: Callable[[bool], Callable[[Any], Any]]) -> Any:
+    """The solutions x of a x + x b = c, with derivatives by the equation, in a and b too.
+
+    Args:
+      solver: for False a function from c to x, whose derivatives don't matter; for True the same
+        with a and b exchanged.
+    """
+    turned = np.matrix_transpose
+    return custom_linear_solve(
+        lambda x: a @ x + x @ b,
+        c,
+        lambda _, c: solver(False)(c),
+        lambda _, c: turned(solver(True)(turned(c))),
+    )
+
+
+def sylvester_near_triangles(r: Any, s: Any, c: Any) -> Any:
+    """The solutions y of r y + y s = c, for upper triangular matrices whose derivatives may have
+    elements below the diagonal."""
+    upper, right = (np.triu(selection.stop_gradient(x)) for x in (r, s))
+
+    def solver(exchanged: bool) -> Callable[[Any], Any]:
+        first, second = (right, upper) if exchanged else (upper, right)
+        return lambda c: solve_sylvester_of_triangles(first, second, c)
+
+    return sylvester(r, s, c, solver)

@@ -1,0 +1,212 @@
+"""Arrays read between their elements, by B-splines: map_coordinates.
+
+The splines of orders 2 to 5 pass through the elements. Their coefficients are the elements after a
+filter, the inverse of the spline's samples; it decays fast and is cut off below the rounding of
+float64. Source: M. Unser, A. Aldroubi, M. Eden, "B-spline signal processing: part I", IEEE
+Transactions on Signal Processing 41 (1993).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.array import Array
+from ...core.source import located
+from ...errors import ShapeError
+from ...lax.arithmetic import round
+from ...lax.convolution import conv_general_dilated
+from ...numpy.axes import no_bool
+from ...numpy.creation import asarray, from_numpy
+from ...numpy.extrema import clip
+from ...numpy.joining import stack
+from ...numpy.padding import pad
+from ...numpy.plans import composite
+from ...numpy.promotion import cast, promote_values, value
+from ...numpy.rounding import floor
+from ...numpy.selection import where
+from ...numpy.shapes import broadcast_arrays
+from ...primitives.structural import move_axis, reshape
+from ...typing import ArrayLike
+
+__all__ = ["map_coordinates"]
+
+
+MODES = {
+    "constant": "constant", "nearest": "nearest", "wrap": "wrap", "mirror": "mirror",
+    "reflect": "reflect", "grid-constant": "constant", "grid-wrap": "wrap",
+    "grid-mirror": "reflect",
+}  # fmt: skip
+PAD_MODES = {"wrap": "wrap", "mirror": "reflect", "reflect": "symmetric", "constant": "reflect",
+        "nearest": "reflect"}  # fmt: skip
+MAX_ORDER = 5
+PADDED_ELEMENTS = 12
+"""The number of elements that are put around an array whose edges would otherwise be mirrored."""
+
+
+def weights(t: Any, order: int) -> list[Any]:
+    """The B-splines of an order that aren't zero in a cell, at the place t of it, from 0 to 1."""
+    splines = [t * 0 + 1]
+    for d in range(1, order + 1):
+        before = splines
+        splines = []
+        for j in range(d + 1):
+            rising = (t + (d - j)) / d * before[j - 1] if j else 0
+            falling = ((1 + j) - t) / d * before[j] if j < d else 0
+            splines.append(rising + falling)
+    return splines
+
+
+def inverse_filter(order: int) -> np.ndarray[Any, Any]:
+    """The filter from samples to coefficients, symmetric, of odd length."""
+    samples = [float(w) for w in weights(np.float64(0.0 if order % 2 else 0.5), order)]
+    samples = samples[:-1] if order % 2 else samples
+    n = 256
+    line = np.zeros(n)
+    line[: len(samples)] = samples
+    line = np.roll(line, -(len(samples) // 2))
+    response = np.fft.irfft(1 / np.fft.rfft(line).real, n)
+    reach = int(np.nonzero(np.abs(response[: n // 2]) > 1e-17)[0][-1])
+    return np.concatenate([response[reach:0:-1], response[: reach + 1]])
+
+
+@composite
+def filtered(x: Any, *, order: int, mode: str) -> Any:
+    """The coefficients of the spline of an order through the elements."""
+    taps = inverse_filter(order)
+    reach = len(taps) // 2
+    kernel = from_numpy(taps.astype(x.dtype)[None, None])
+    for axis in range(x.ndim):
+        if x.shape[axis] < 2:
+            continue
+        line = move_axis(x, axis, x.ndim - 1)
+        line = pad(line, [(0, 0)] * (x.ndim - 1) + [(reach, reach)], PAD_MODES[mode])
+        rows = reshape(line, shape=(line.size // line.shape[-1], 1, line.shape[-1]))
+        rows = conv_general_dilated(rows, kernel, (1,), "VALID", precision="highest")
+        line = reshape(rows, shape=(*line.shape[:-1], x.shape[axis]))
+        x = move_axis(line, x.ndim - 1, axis)
+    return x
+
+
+def inside(index: Any, n: int, mode: str) -> Any:
+    """Places on an axis of length n for places anywhere; whole or not, where the mode mirrors."""
+    if mode == "wrap":
+        return index % n
+    if mode == "reflect":
+        folded = (index + 0.5) % (2 * n) - 0.5 if dtypes.is_float(index.dtype) else index % (2 * n)
+        return where(folded < n, folded, 2 * n - 1 - folded)
+    if mode == "mirror":
+        period = max(2 * (n - 1), 1)
+        folded = abs(index) % period
+        first_half = (folded < n) & (
+            (index >= 0) | (folded <= n - 1)
+        )  # SciPy's choice between halves
+        return where(first_half, folded, period - folded)
+    return clip(index, 0, n - 1)
+
+
+def along_axis(c: Any, n: int, order: int, mode: str) -> tuple[Any, Any, Any]:
+    """(places, whether they are on the axis, weights) of the elements that a coordinate reads, each
+    with them as a new first axis."""
+    if mode == "nearest":
+        c, mode = clip(c, 0, n - 1), "mirror"
+    if not order and mode in ("mirror", "reflect"):  # mirrored first, so that halves go up there
+        c = inside(c, n, mode)
+    moved = c if order % 2 else c + 0.5
+    cell = floor(moved)
+    steps = from_numpy(np.arange(order + 1, dtype=np.int32).reshape(-1, *[1] * c.ndim))
+    first = cell.astype(dtypes.int32) - order // 2 + steps
+    valid = (first >= 0) & (first < n)
+    return inside(first, n, mode), valid, stack(weights(moved - cell, order))
+
+
+@located
+def map_coordinates(
+    input: ArrayLike,
+    coordinates: Sequence[ArrayLike] | ArrayLike,
+    order: int,
+    mode: str = "constant",
+    cval: ArrayLike = 0.0,
+    prefilter: bool = True,
+) -> Array:
+    """The array read at coordinates, between its elements.
+
+    Args:
+      input: array of n axes.
+      coordinates: n arrays of one shape, or one whose first axis has length n: for each axis, where
+        to read.
+      order: of the splines: 0, the nearest element; 1, linear; up to 5.
+      mode: what is around the array: 'constant', elements `cval`; 'nearest', the elements at the
+        edges; 'wrap', the array again; 'mirror', mirrored at the middle of the last elements;
+        'reflect', at their outer edges. 'grid-constant', 'grid-wrap' and 'grid-mirror' are SciPy's
+        names of the first, third and last.
+      cval: a number.
+      prefilter: False if `input` has the coefficients of splines already; of no meaning below 2.
+    Returns: array of the coordinates' shape and the dtype of `input`; integers are rounded, halves
+      away from zero.
+    Raises: ValueError: an order or mode that there isn't. ShapeError: other numbers of coordinates,
+      an empty array.
+    Example:
+      >>> from weft.scipy import ndimage
+      >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
+      >>> ndimage.map_coordinates(x, [np.array([0.5, 0.0]), np.array([0.5, 1.0])], order=1)
+      Array([2.5, 2. ], dtype=float32)
+    Source: scipy.ndimage.map_coordinates.
+    """
+    name = "map_coordinates"
+    array = value(name, input, "input")
+    degree = no_bool(name, order, "order")
+    if not 0 <= degree <= MAX_ORDER:
+        raise ValueError(f"{name}: order must be from 0 to {MAX_ORDER}; got {degree}")
+    if mode not in MODES:
+        raise ValueError(f"{name}: mode must be one of {', '.join(map(repr, MODES))}; got {mode!r}")
+    kind = MODES[mode]
+    places = list(coordinates) if isinstance(coordinates, (list, tuple)) else list(
+        value(name, coordinates, "coordinates")
+    )  # fmt: skip
+    if len(places) != array.ndim:
+        raise ShapeError(
+            f"{name}: expected coordinates for each axis of {array.aval}; got {len(places)}"
+        )
+    if not array.size:
+        raise ShapeError(f"{name}: input must have elements; got {array.aval}")
+    (x,) = promote_values(name, array, to_inexact=True)
+    if x.dtype.itemsize < 4:
+        x = cast(x, dtypes.float32)
+    points = [cast(value(name, c, "coordinates"), dtypes.real_of(x.dtype)) for c in places]
+    points = list(broadcast_arrays(*points))
+    number = cast(value(name, cval, "cval"), x.dtype)
+    if degree > 1 and prefilter:
+        if kind in ("nearest", "constant"):
+            more = {"constant_values": number} if kind == "constant" else {}
+            x = pad(x, PADDED_ELEMENTS, "edge" if kind == "nearest" else "constant", **more)
+            points = [c + PADDED_ELEMENTS for c in points]
+        x = filtered(x, order=degree, mode=kind)
+    result = _read(x, number, *points, order=degree, mode=kind)
+    if not dtypes.is_inexact(array.dtype):
+        result = round(result)
+    return asarray(cast(result, array.dtype))
+
+
+@composite
+def _read(x: Any, cval: Any, *points: Any, order: int, mode: str) -> Any:
+    """The sums of coefficients times splines."""
+    if not points:
+        return x
+    indices, factors = [], []
+    inside_mask: Any = None
+    for axis, c in enumerate(points):
+        places, valid, values = along_axis(c, x.shape[axis], order, mode)
+        before, after = [1] * axis, [1] * (x.ndim - 1 - axis)
+        shape = (*before, order + 1, *after, *c.shape)
+        indices.append(places.reshape(shape))
+        valid = valid.reshape(shape)
+        inside_mask = valid if inside_mask is None else inside_mask & valid
+        factors.append(values.reshape(order + 1, *after, *c.shape))
+    read = x[tuple(indices)]
+    if mode == "constant":
+        read = where(inside_mask, read, cval)
+    for factor in factors:
+        read = (read * factor).sum(0)
+    return read

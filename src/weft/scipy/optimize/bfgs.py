@@ -1,0 +1,182 @@
+"""Quasi-Newton iterations: BFGS, which stores a matrix, and L-BFGS, which stores a few vectors.
+
+Source: Nocedal and Wright, “Numerical optimization” (2006), algorithms 6.1 and 7.4, 7.5.
+"""
+
+from typing import Any, NamedTuple
+
+from ... import numpy as np
+from ...core.array import Array
+from ...lax.loops import fori_loop, while_loop
+from .line_search import Point, ValueAndGradient, search
+
+__all__: list[str] = []
+
+
+class State(NamedTuple):
+    """The state of an iteration. `status` is 0 while it goes on and where it has converged."""
+
+    nit: Array
+    evaluations: Array
+    x: Array
+    value: Array
+    gradient: Array
+    memory: Any
+    converged: Array
+    status: Array
+
+
+def norm(x: Array, order: float) -> Array:
+    """The norm of a vector."""
+    if order == float("inf"):
+        return np.max(np.abs(x), initial=0)
+    if order == float("-inf"):
+        return np.min(np.abs(x), initial=np.inf)
+    if order == 2:
+        return np.sqrt(np.sum(x * x))
+    return np.sum(np.abs(x) ** order) ** (1 / order)
+
+
+def advanced(
+    f: ValueAndGradient, s: State, direction: Array, first: Array, maxiter: int
+) -> tuple[Point, Array, Array]:
+    """A line search from the state along a direction; along the gradient if that one rises. It has
+    failed too if the value at its end isn't finite."""
+    slope = np.vdot(s.gradient, direction)
+    falls = slope < 0
+    direction = np.where(falls, direction, -s.gradient)
+    slope = np.where(falls, slope, -np.vdot(s.gradient, s.gradient))
+    start = Point(np.zeros_like(slope), s.value, slope, s.gradient)
+    point, failed, count = search(f, s.x, start, direction, first, maxiter)
+    failed = failed | ~np.isfinite(point.value)
+    return Point(point.step * direction, *point[1:]), failed, count
+
+
+def iterated(
+    f: ValueAndGradient, x0: Array, memory: Any, step: Any, gtol: float, order: float
+) -> State:
+    """Repeats `step` until it has converged or says why not."""
+    value, gradient = f(x0)
+    zero = np.int32(0)
+    converged = np.isfinite(value) & (norm(gradient, order) < gtol)
+    start = State(zero, zero + 1, x0, value, gradient, memory, converged, zero)
+    return while_loop(lambda s: ~s.converged & (s.status == 0), step, start)
+
+
+def bfgs(
+    f: ValueAndGradient,
+    x0: Array,
+    *,
+    maxiter: int,
+    norm_order: float,
+    gtol: float,
+    line_search_maxiter: int,
+) -> State:
+    """The state at the end; its memory is the inverse of the Hessian matrix, nearly.
+
+    Status: 0 converged, 1 maxiter, 3 the line search failed.
+    """
+    n = x0.shape[0]
+
+    def step(s: State) -> State:
+        inverse = s.memory
+        direction = -np.dot(inverse, s.gradient)
+        point, failed, count = advanced(f, s, direction, np.ones_like(s.value), line_search_maxiter)
+        change, difference = point.step, point.gradient - s.gradient
+        curvature = np.vdot(difference, change)
+        positive = curvature > 0
+        rho = 1 / np.where(positive, curvature, 1.0)
+        left = np.eye(n, dtype=x0.dtype) - rho * change[:, None] * difference
+        updated = np.dot(np.dot(left, inverse), left.T) + rho * change[:, None] * change
+        inverse = np.where(positive & np.all(np.isfinite(updated)), updated, inverse)
+        converged = ~failed & (norm(point.gradient, norm_order) < gtol)
+        nit = s.nit + 1
+        status = np.where(converged, 0, np.where(failed, 3, np.where(nit >= maxiter, 1, 0)))
+        return State(
+            nit, s.evaluations + count, s.x + change, point.value, point.gradient, inverse,
+            converged, status.astype(np.int32),
+        )  # fmt: skip
+
+    return iterated(f, x0, np.eye(n, dtype=x0.dtype), step, gtol, norm_order)
+
+
+class History(NamedTuple):
+    """The last changes of x and of the gradient, the newest last; rho is 0 where there is none."""
+
+    changes: Array
+    differences: Array
+    rho: Array
+    scale: Array
+
+
+def two_loops(h: History, gradient: Array) -> Array:
+    """The inverse Hessian of a history, times a gradient: algorithm 7.4."""
+    m = h.rho.shape[0]
+
+    def back(i: Array, carry: Any) -> Any:
+        q, alphas = carry
+        j = m - 1 - i
+        alpha = h.rho[j] * np.vdot(h.changes[j], q)
+        return q - alpha * h.differences[j], alphas.at[j].set(alpha)
+
+    def forth(j: Array, carry: Any) -> Any:
+        r, alphas = carry
+        beta = h.rho[j] * np.vdot(h.differences[j], r)
+        return r + (alphas[j] - beta) * h.changes[j], alphas
+
+    q, alphas = fori_loop(0, m, back, (gradient, np.zeros_like(h.rho)))
+    return fori_loop(0, m, forth, (h.scale * q, alphas))[0]
+
+
+def lbfgs(
+    f: ValueAndGradient,
+    x0: Array,
+    *,
+    maxiter: int,
+    norm_order: float,
+    maxcor: int,
+    ftol: float,
+    gtol: float,
+    maxfun: int,
+    maxls: int,
+) -> State:
+    """The state at the end.
+
+    Status: 0 converged, 1 maxiter, 2 maxfun, 4 the value changes by less than ftol, 5 the line
+    search failed.
+    """
+    none = np.zeros((maxcor, x0.shape[0]), x0.dtype)
+    history = History(none, none, np.zeros(maxcor, x0.dtype), np.ones((), x0.dtype))
+
+    def step(s: State) -> State:
+        h = s.memory
+        size = np.sqrt(np.vdot(s.gradient, s.gradient))
+        fresh = np.minimum(1.0, 1 / np.where(size > 0, size, 1.0))
+        first = np.where(s.nit == 0, fresh, 1.0)
+        point, failed, count = advanced(f, s, -two_loops(h, s.gradient), first, maxls)
+        change, difference = point.step, point.gradient - s.gradient
+        curvature = np.vdot(difference, change)
+        positive = curvature > 0
+        rho = 1 / np.where(positive, curvature, 1.0)
+        scale = curvature / np.where(positive, np.vdot(difference, difference), 1.0)
+
+        def pushed(old: Array, new: Array) -> Array:
+            moved = np.concatenate([old[1:], new[None]])
+            return np.where(positive, moved, old)
+
+        h = History(
+            pushed(h.changes, change), pushed(h.differences, difference), pushed(h.rho, rho),
+            np.where(positive, scale, h.scale),
+        )  # fmt: skip
+        nit, evaluations = s.nit + 1, s.evaluations + count
+        converged = ~failed & (norm(point.gradient, norm_order) < gtol)
+        largest = np.maximum(np.maximum(np.abs(s.value), np.abs(point.value)), 1.0)
+        still = (s.value - point.value) <= ftol * largest
+        status = np.where(nit >= maxiter, 1, np.where(evaluations >= maxfun, 2, 0))
+        status = np.where(failed, 5, np.where(still, 4, status))
+        return State(
+            nit, evaluations, s.x + change, point.value, point.gradient, h,
+            converged, np.where(converged, 0, status).astype(np.int32),
+        )  # fmt: skip
+
+    return iterated(f, x0, history, step, gtol, norm_order)

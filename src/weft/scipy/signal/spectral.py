@@ -1,0 +1,374 @@
+"""Spectral analysis: welch, csd, stft, istft.
+
+Welch's method averages the spectra of overlapping segments. Source: P. Welch, "The use of the fast
+Fourier transform for the estimation of power spectra", IEEE Transactions on Audio and
+Electroacoustics 15 (1967).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.array import Array
+from ...core.source import located
+from ...errors import ShapeError
+from ...numpy.arithmetic import sqrt
+from ...numpy.axes import no_bool, one_axis
+from ...numpy.creation import from_numpy
+from ...numpy.fft.real_transforms import irfft, rfft
+from ...numpy.fft.transforms import fft, ifft
+from ...numpy.padding import pad
+from ...numpy.promotion import promote_values, value
+from ...numpy.quantiles import median
+from ...numpy.selection import where
+from ...numpy.shapes import broadcast_to
+from ...primitives.complex_numbers import complex_, conj
+from ...primitives.structural import move_axis
+from ...typing import ArrayLike
+from .convolution import chosen
+from .detrend import detrend as without_trend
+from .segments import Segments, chosen_segments, cut, extended, put_together
+
+__all__ = ["csd", "istft", "stft", "welch"]
+
+
+Detrend = str | bool | Callable[[Array], Array]
+
+
+def numbers(name: str, fs: Any, dtype: Any) -> Any:
+    """The sampling frequency as a scalar of the dtype of real results."""
+    rate = value(name, fs, "fs")
+    if rate.ndim:
+        raise ShapeError(f"{name}: fs must be a number; got {rate.aval}")
+    return rate.astype(dtype)
+
+
+def signals(name: str, axis: Any, *arrays: Any) -> list[Any]:
+    """Signals of one dtype, of 32 bits or more, with time as the last axis."""
+    values = promote_values(name, *arrays, to_inexact=True)
+    dtype = values[0].aval.dtype
+    if dtype.itemsize < 4:
+        values = [x.astype(dtypes.float32) for x in values]
+    results = []
+    for x in values:
+        place = one_axis(name, axis, x)
+        if not x.shape[place]:
+            raise ShapeError(f"{name}: the axis of time, {place}, of {x.aval} is empty")
+        results.append(move_axis(x, place, x.ndim - 1))
+    return results
+
+
+def straightened(name: str, x: Any, detrend: Any) -> Any:
+    """Segments without their trend."""
+    if detrend is False or detrend is None:
+        return x
+    if callable(detrend):
+        return detrend(x)
+    chosen(name, "detrend", detrend, ("constant", "linear", "c", "l", False))
+    return without_trend(x, -1, detrend)
+
+
+def transformed(x: Any, segments: Segments, onesided: bool) -> Any:
+    """The spectra of windowed segments: [..., count, length] to [..., count, frequencies]."""
+    run = rfft if onesided else fft
+    return run(x * segments.window, segments.transformed)
+
+
+def frequencies(segments: Segments, onesided: bool, rate: Any) -> Any:
+    """The frequencies of a spectrum."""
+    n = segments.transformed
+    ks = np.arange(n // 2 + 1) if onesided else np.fft.fftfreq(n) * n
+    return from_numpy((ks / n).astype(rate.aval.dtype)) * rate
+
+
+def scale_of(scaling: str, segments: Segments, rate: Any) -> Any:
+    """The factor from squares of spectra to a density, or to squares of amplitudes."""
+    window = segments.window
+    if scaling == "density":
+        return 1 / (rate * (window * conj_of(window)).real.sum())
+    return 1 / abs(window.sum()) ** 2
+
+
+def conj_of(x: Any) -> Any:
+    """The complex conjugate; real numbers are returned unchanged."""
+    return conj(x) if dtypes.is_complex(x.aval.dtype) else x
+
+
+def median_bias(n: int) -> float:
+    """The mean of the median of n squares of normal complex numbers of mean 1.
+
+    Source: B. Allen et al., "FINDCHIRP", Physical Review D 85 (2012), appendix B.
+    """
+    k = np.arange(1, (n - 1) // 2 + 1)
+    return float(1 + np.sum(1 / (2 * k + 1) - 1 / (2 * k)))
+
+
+def averaged(name: str, x: Any, average: str) -> Any:
+    """The last axis, of segments, averaged."""
+    chosen(name, "average", average, ("mean", "median"))
+    n = x.shape[-1]
+    if n == 1:
+        return x[..., 0]
+    if average == "mean":
+        return x.mean(-1)
+    bias = median_bias(n)
+    if dtypes.is_complex(x.aval.dtype):
+        return complex_(median(x.real, -1) / bias, median(x.imag, -1) / bias)
+    return median(x, -1) / bias
+
+
+def density(
+    name: str,
+    x: Any,
+    y: Any,
+    fs: Any,
+    window: Any,
+    lengths: tuple[Any, Any, Any],
+    detrend: Any,
+    return_onesided: bool,
+    scaling: str,
+    axis: int,
+    average: str,
+) -> tuple[Any, Any]:
+    """(frequencies, spectral density) of two signals, or of one (`y` is `None`)."""
+    chosen(name, "scaling", scaling, ("density", "spectrum"))
+    pair = signals(name, axis, x) if y is None else signals(name, axis, x, y)
+    n = max(s.shape[-1] for s in pair)
+    pair = [pad(s, [(0, 0)] * (s.ndim - 1) + [(0, n - s.shape[-1])]) for s in pair]
+    dtype = pair[0].aval.dtype
+    real = dtypes.real_of(dtype)
+    segments = chosen_segments(name, window, *lengths, real, n)
+    onesided = bool(return_onesided) and not dtypes.is_complex(dtype)
+    rate = numbers(name, fs, real)
+    spectra = [
+        transformed(straightened(name, cut(s, segments), detrend), segments, onesided) for s in pair
+    ]
+    if y is None:
+        result = spectra[0].real ** 2 + spectra[0].imag ** 2
+    else:
+        result = conj(spectra[0]) * spectra[1]
+    result = result * scale_of(scaling, segments, rate).astype(result.aval.dtype)
+    if onesided:
+        n = segments.transformed
+        twice = np.full(n // 2 + 1, 2.0)
+        twice[[0, -1] if n % 2 == 0 else [0]] = 1.0
+        result = result * from_numpy(twice.astype(result.aval.dtype))
+    place = one_axis(name, axis, result.ndim - 1)
+    result = averaged(name, move_axis(result, result.ndim - 2, result.ndim - 1), average)
+    return frequencies(segments, onesided, rate), move_axis(result, result.ndim - 1, place)
+
+
+@located
+def csd(
+    x: ArrayLike,
+    y: ArrayLike | None,
+    fs: ArrayLike = 1.0,
+    window: Any = "hann",
+    nperseg: int | None = None,
+    noverlap: int | None = None,
+    nfft: int | None = None,
+    detrend: Detrend = "constant",
+    return_onesided: bool = True,
+    scaling: str = "density",
+    axis: int = -1,
+    average: str = "mean",
+) -> tuple[Array, Array]:
+    """The cross spectral density of two signals, by Welch's method: the mean over segments.
+
+    Args:
+      x, y: signals; integers become float32, and the shorter one is padded with zeros. `None` for
+        y is x.
+      fs: samples in a unit of time.
+      window: a name ('hann', 'hamming', 'boxcar', ...), a tuple of a name and parameters, a number
+        (the beta of a Kaiser window), or an array.
+      nperseg: samples in a segment: 256, or fewer if there are fewer; the length of an array
+        `window`.
+      noverlap: samples that neighbours share; half a segment by default.
+      nfft: the length that segments are padded to.
+      detrend: taken from each segment: 'constant', 'linear', False for nothing, or a function of
+        segments, whose last axis is time.
+      return_onesided: for real signals, the frequencies from 0 up only, with twice the power.
+      scaling: 'density', power in a unit of frequency; 'spectrum', power.
+      axis: the axis of time.
+      average: 'mean' or 'median' over segments.
+    Returns: (frequencies [f], array with f frequencies in the place of time; complex, or real
+      where y is `None`).
+    Raises: ValueError: an unknown option, or lengths that don't fit each other.
+    Example:
+      >>> from weft.scipy import signal
+      >>> f, p = signal.csd(np.ones(8), np.arange(8.0), nperseg=4, detrend=False)
+      >>> f, p.shape
+      (Array([0.  , 0.25, 0.5 ], dtype=float32), (3,))
+    Source: scipy.signal.csd.
+    """
+    lengths = nperseg, noverlap, nfft
+    return density(
+        "csd", x, y, fs, window, lengths, detrend, return_onesided, scaling, axis, average
+    )
+
+
+@located
+def welch(
+    x: ArrayLike,
+    fs: ArrayLike = 1.0,
+    window: Any = "hann",
+    nperseg: int | None = None,
+    noverlap: int | None = None,
+    nfft: int | None = None,
+    detrend: Detrend = "constant",
+    return_onesided: bool = True,
+    scaling: str = "density",
+    axis: int = -1,
+    average: str = "mean",
+) -> tuple[Array, Array]:
+    """The power spectral density of a signal, by Welch's method: the mean over segments.
+
+    Args: as in `csd`.
+    Returns: (frequencies [f], real array with f frequencies in the place of time).
+    Raises: as `csd`.
+    Example:
+      >>> from weft.scipy import signal
+      >>> f, p = signal.welch(np.array([1.0, -1.0] * 8), nperseg=4)
+      >>> p.round(3)
+      Array([0.   , 1.333, 2.667], dtype=float32)
+    Source: scipy.signal.welch.
+    """
+    lengths = nperseg, noverlap, nfft
+    return density(
+        "welch", x, None, fs, window, lengths, detrend, return_onesided, scaling, axis, average
+    )
+
+
+@located
+def stft(
+    x: ArrayLike,
+    fs: ArrayLike = 1.0,
+    window: Any = "hann",
+    nperseg: int | None = 256,
+    noverlap: int | None = None,
+    nfft: int | None = None,
+    detrend: Detrend = False,
+    return_onesided: bool = True,
+    boundary: str | None = "zeros",
+    padded: bool = True,
+    axis: int = -1,
+    scaling: str = "spectrum",
+) -> tuple[Array, Array, Array]:
+    """The short-time Fourier transform: the spectra of overlapping segments.
+
+    Args:
+      x, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, axis: as in `csd`.
+      boundary: how the signal is extended by half a segment at both ends: 'zeros', 'constant',
+        'even', 'odd', or `None`.
+      padded: pad the end with zeros, so that the segments contain all samples.
+      scaling: 'spectrum', amplitudes; 'psd', roots of densities.
+    Returns: (frequencies [f], times [t] of the middles of segments, complex array with f
+      frequencies in the place of time, and t segments as its last axis).
+    Raises: ValueError: an unknown option, or lengths that don't fit each other.
+    Example:
+      >>> from weft.scipy import signal
+      >>> f, t, z = signal.stft(np.ones(8), nperseg=4)
+      >>> f.shape, t, z.shape
+      ((3,), Array([0., 2., 4., 6., 8.], dtype=float32), (3, 5))
+    Source: scipy.signal.stft.
+    """
+    name = "stft"
+    chosen(name, "scaling", scaling, ("spectrum", "psd"))
+    (signal,) = signals(name, axis, x)
+    dtype = signal.aval.dtype
+    real = dtypes.real_of(dtype)
+    segments = chosen_segments(name, window, nperseg, noverlap, nfft, real, signal.shape[-1])
+    rate = numbers(name, fs, real)
+    half = segments.length // 2
+    signal = extended(name, signal, boundary, half)
+    if padded:
+        missing = -(signal.shape[-1] - segments.length) % segments.step % segments.length
+        signal = pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, missing)])
+    onesided = bool(return_onesided) and not dtypes.is_complex(dtype)
+    parts = straightened(name, cut(signal, segments), detrend)
+    kind = "density" if scaling == "psd" else "spectrum"
+    result = transformed(parts, segments, onesided)
+    result = result * sqrt(scale_of(kind, segments, rate)).astype(result.dtype)
+    middles = np.arange(result.shape[-2]) * segments.step + segments.length / 2
+    if boundary is not None:
+        middles -= segments.length / 2
+    place = one_axis(name, axis, result.ndim - 1)
+    result = move_axis(result, result.ndim - 2, result.ndim - 1)
+    return (
+        frequencies(segments, onesided, rate),
+        from_numpy(middles.astype(real)) / rate,
+        move_axis(result, result.ndim - 2, place),
+    )
+
+
+@located
+def istft(
+    Zxx: ArrayLike,
+    fs: ArrayLike = 1.0,
+    window: Any = "hann",
+    nperseg: int | None = None,
+    noverlap: int | None = None,
+    nfft: int | None = None,
+    input_onesided: bool = True,
+    boundary: bool = True,
+    time_axis: int = -1,
+    freq_axis: int = -2,
+    scaling: str = "spectrum",
+) -> tuple[Array, Array]:
+    """The inverse of `stft`, with the same options: the weighted sum of the segments.
+
+    Args:
+      Zxx: the transform, of two axes or more.
+      fs, window, nperseg, noverlap, nfft, scaling: as in `stft`; `nperseg` is found from the number
+        of frequencies by default.
+      input_onesided: whether `Zxx` has the frequencies of a real signal, from 0 up.
+      boundary: whether `stft` extended the signal at its ends.
+      time_axis, freq_axis: the axes of segments, and of frequencies.
+    Returns: (times [n], the signal, with time in the place of segments; real if onesided). Samples
+      that no window reaches are not divided by its weight.
+    Raises: ValueError: an unknown option, or lengths that don't fit each other.
+    Example:
+      >>> from weft.scipy import signal
+      >>> f, t, z = signal.stft(np.array([1.0, 2.0, 3.0, 4.0]), nperseg=2)
+      >>> signal.istft(z, nperseg=2)[1].round(4)
+      Array([1., 2., 3., 4.], dtype=float32)
+    Source: scipy.signal.istft.
+    """
+    name = "istft"
+    chosen(name, "scaling", scaling, ("spectrum", "psd"))
+    z = promote_values(name, Zxx, to_inexact=True)[0]
+    z = z.astype(dtypes.complex_of(dtypes.real_of(z.aval.dtype)))
+    if z.ndim < 2:
+        raise ShapeError(f"{name}: Zxx must have two axes or more; got {z.aval}")
+    of_time = one_axis(name, time_axis, z, "time_axis")
+    of_frequencies = one_axis(name, freq_axis, z, "freq_axis")
+    if of_time == of_frequencies:
+        raise ShapeError(f"{name}: time_axis and freq_axis must differ; got {of_time} for both")
+    count = z.shape[of_frequencies]
+    usual = 2 * (count - 1) if input_onesided else count
+    if nperseg is not None:
+        nperseg = no_bool(name, nperseg, "nperseg")
+    if nfft is None and nperseg is not None:
+        nfft = nperseg if input_onesided and nperseg == usual + 1 else usual
+    real = dtypes.real_of(z.aval.dtype)
+    segments = chosen_segments(name, window, nperseg or usual, noverlap, nfft, real, None)
+    others = tuple(i for i in range(z.ndim) if i not in (of_time, of_frequencies))
+    z = z.transpose((*others, of_time, of_frequencies))
+    inverse = irfft if input_onesided else ifft
+    parts = inverse(z, segments.transformed)[..., : segments.length]
+    rate = numbers(name, fs, real)
+    kind = "density" if scaling == "psd" else "spectrum"
+    parts = parts * (segments.window / sqrt(scale_of(kind, segments, rate)))
+    signal = put_together(parts, segments)
+    squares = broadcast_to(segments.window**2, (parts.shape[-2], segments.length))
+    weights = put_together(squares, segments)
+    if boundary:
+        half = segments.length // 2
+        end = signal.shape[-1] - half
+        signal, weights = signal[..., half:end], weights[half:end]
+    signal = signal / where(weights > 1e-10, weights, 1)
+    times = from_numpy(np.arange(signal.shape[-1]).astype(real)) / rate
+    place = of_time - (of_frequencies < of_time)
+    return times, move_axis(signal, signal.ndim - 1, place)

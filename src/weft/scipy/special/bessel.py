@@ -1,0 +1,350 @@
+"""Bessel functions: i0, i0e, i1, i1e, bessel_jn, spherical_jn, spherical_yn, spherical_in,
+spherical_kn.
+
+Functions of several orders use recurrences. Each element of a spherical function takes the
+recurrence upwards or downwards, whichever loses no digits for it.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+
+from ... import numpy as np
+from ...errors import ConcretizationTypeError, ShapeError, TracerArrayConversionError
+from ...numpy.axes import whole_number
+from ...numpy.promotion import noted
+from ...primitives import bessel_functions as p
+from ...transforms.custom_derivatives import custom_jvp
+from ...typing import Array, ArrayLike
+from .makers import computed_by, floats
+
+__all__ = [
+    "bessel_jn",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "spherical_in",
+    "spherical_jn",
+    "spherical_kn",
+    "spherical_yn",
+]
+
+
+@computed_by(p.bessel_i0)
+def i0(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind I₀(x).
+
+    Args:
+      x: real array of any shape; integers become the default float.
+    Returns: array of x's shape, of a float dtype.
+    Raises: TypeError: an argument is not a real array.
+    Example:
+      >>> i0(0.0).item()
+      1.0
+    Source: DLMF 10.25.2.
+    """
+
+
+@computed_by(p.bessel_i0e)
+def i0e(x: ArrayLike) -> Array:
+    """exp(-|x|) I₀(x), which doesn't overflow.
+
+    Args:
+      x: real array of any shape; integers become the default float.
+    Returns: array of x's shape, of a float dtype.
+    Raises: TypeError: an argument is not a real array.
+    Example:
+      >>> i0e(0.0).item()
+      1.0
+    Source: DLMF 10.25.2.
+    """
+
+
+@computed_by(p.bessel_i1)
+def i1(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind I₁(x).
+
+    Args:
+      x: real array of any shape; integers become the default float.
+    Returns: array of x's shape, of a float dtype.
+    Raises: TypeError: an argument is not a real array.
+    Example:
+      >>> i1(0.0).item()
+      0.0
+    Source: DLMF 10.25.2.
+    """
+
+
+@computed_by(p.bessel_i1e)
+def i1e(x: ArrayLike) -> Array:
+    """exp(-|x|) I₁(x), which doesn't overflow.
+
+    Args:
+      x: real array of any shape; integers become the default float.
+    Returns: array of x's shape, of a float dtype.
+    Raises: TypeError: an argument is not a real array.
+    Example:
+      >>> i1e(0.0).item()
+      0.0
+    Source: DLMF 10.25.2.
+    """
+
+
+def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
+    """The Bessel functions of the first kind J₀(z) to Jᵥ(z).
+
+    Args:
+      z: real array of any shape; integers become the default float.
+      v: the largest order, a concrete int of at least 0.
+      n_iter: how many orders above |z| the recurrence starts: the default is enough for |z| up to
+        about 40.
+    Returns: array [v + 1, *z.shape], of a float dtype.
+    Raises: TypeError: v or n_iter is not a concrete int. ValueError: v < 0 or n_iter < 1.
+    Example:
+      >>> bessel_jn(0.0, v=1).tolist()
+      [1.0, 0.0]
+    Source: DLMF 10.2.2, 3.6(iii): Miller's algorithm, in quotients of neighbours, so that nothing
+    overflows; normalised by DLMF 10.12.4.
+    """
+    order, count = whole_number("bessel_jn", v, "v"), whole_number("bessel_jn", n_iter, "n_iter")
+    if order < 0:
+        raise noted(ValueError(f"bessel_jn: v must be at least 0; got {order}"))
+    if count < 1:
+        raise noted(ValueError(f"bessel_jn: n_iter must be at least 1; got {count}"))
+    (x,) = floats("bessel_jn", z=z)
+    return _quotients_of_orders(x, order, count)
+
+
+def _quotients_of_orders(z: Any, order: int, count: int) -> Any:
+    tiny = float(np.finfo(z.dtype).tiny)
+    ratio, total = np.zeros_like(z), np.zeros_like(z)
+    values: list[Any] = []
+    for k in range(order + count, 0, -1):
+        below = 2 * k - z * ratio
+        ratio = z / np.where(below == 0, tiny, below)  # J(k) / J(k - 1)
+        total = ratio * ((2.0 if k % 2 == 0 else 0.0) + total)
+        if k <= order:
+            values.append(ratio)
+    functions = [1 / (1 + total)]
+    for quotient in reversed(values):
+        functions.append(functions[-1] * quotient)
+    return np.stack(functions)
+
+
+# --- tables of all orders: (z, largest order) -> rows ---
+
+
+def _quotients(z: Any, first: int, last: int, sign: float) -> dict[int, Any]:
+    """{k: f(k) / f(k - 1)} for k up to `last`, downwards from `first`."""
+    ratio, ratios = np.zeros_like(z), {}
+    for k in range(first, 0, -1):
+        ratio = z / (2 * k + 1 + sign * z * ratio)
+        if k <= last:
+            ratios[k] = ratio
+    return ratios
+
+
+def _first_kind(z: Any, largest: int) -> list[Any]:
+    size = np.abs(z)
+    safe = np.where(size == 0, 1, size)
+    rows = [np.where(size == 0, 1, np.sin(safe) / safe)]
+    # downwards where the order is above z, because no function of lower order has a zero there
+    clipped = np.minimum(size, largest + 1.0)
+    start = largest + 20 + int(8 * largest ** (1 / 3))
+    quotients = _quotients(clipped, start, largest, -1.0)
+    above = rows[0]
+    for k in range(1, largest + 1):
+        # the function of order -1 is cos(z) / z
+        up = (2 * k - 1) / safe * rows[-1] - (np.cos(safe) / safe if k == 1 else above)
+        above = rows[-1]
+        rows.append(np.where(size >= k, up, above * quotients[k]))
+    return _odd(z, [np.where(size == math.inf, 0, row) for row in rows])
+
+
+def _odd(z: Any, rows: list[Any]) -> list[Any]:
+    """Rows for z from the rows for |z|: functions of odd order are odd."""
+    return [np.where(z < 0, -row, row) if k % 2 else row for k, row in enumerate(rows)]
+
+
+def _second_kind(z: Any, largest: int) -> list[Any]:
+    size = np.abs(z)
+    rows = [-np.cos(size) / size]
+    rows.append((rows[0] - np.sin(size)) / size)
+    for k in range(2, largest + 1):
+        up = (2 * k - 1) / size * rows[-1] - rows[-2]
+        rows.append(np.where(rows[-1] == -math.inf, -math.inf, up))
+    rows = [np.where(size == math.inf, 0, row) for row in rows]
+    return [np.where(z < 0, -row, row) if k % 2 == 0 else row for k, row in enumerate(rows)]
+
+
+def _modified_first_kind(z: Any, largest: int) -> list[Any]:
+    size = np.abs(z)
+    safe = np.where(size == 0, 1, size)
+    first = np.where(size == 0, 1, np.sinh(safe) / safe)
+    rows = [np.where(size == math.inf, math.inf, first)]
+    # upwards an error grows like exp(k² / z)
+    limit = max(largest * largest, 1)
+    clipped = np.minimum(size, float(limit))
+    quotients = _quotients(clipped, math.isqrt(largest**2 + 40 * limit) + 10, largest, 1.0)
+    before = rows[0]
+    for k in range(1, largest + 1):
+        up = (np.cosh(safe) / safe if k == 1 else before) - (2 * k - 1) / safe * rows[-1]
+        up = np.where(rows[0] == math.inf, math.inf, up)
+        before = rows[-1]
+        rows.append(np.where(size > limit, up, before * quotients[k]))
+    return _odd(z, rows)
+
+
+def _modified_second_kind(z: Any, largest: int) -> list[Any]:
+    size = np.abs(z)
+    rows = [0.5 * math.pi * np.exp(-size) / size]
+    rows.append(rows[0] + rows[0] / size)
+    for k in range(2, largest + 1):
+        rows.append((2 * k - 1) / size * rows[-1] + rows[-2])
+    # DLMF 10.47.11 and 10.47.16: k(-z) = -π i(z) - (-1)ⁿ k(z)
+    other = [*_modified_first_kind(size, largest), 0.0]
+    return [
+        np.where(z < 0, -math.pi * other[k] - (-1) ** k * row, row)
+        for k, row in enumerate(rows[: largest + 1])
+    ]
+
+
+# --- values and derivatives ---
+
+# f'(k) = (a k f(k - 1) + b (k + 1) f(k + 1)) / (2k + 1): DLMF 10.51.2, 10.51.5
+_KINDS: dict[str, tuple[Callable[[Any, int], list[Any]], int, int]] = {
+    "spherical_jn": (_first_kind, 1, -1),
+    "spherical_yn": (_second_kind, 1, -1),
+    "spherical_in": (_modified_first_kind, 1, 1),
+    "spherical_kn": (_modified_second_kind, -1, -1),
+}
+
+
+@functools.cache
+def _table(name: str, largest: int) -> Callable[[Any], Any]:
+    """z -> [largest + 1, *z.shape]: the functions of all orders."""
+
+    @custom_jvp
+    def table(z: Any) -> Any:
+        return np.stack(_KINDS[name][0](z, largest)[: largest + 1])
+
+    @table.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        slopes = _slopes(name, primals[0], largest)
+        return table(*primals), slopes * tangents[0]
+
+    return table
+
+
+def _slopes(name: str, z: Any, largest: int) -> Any:
+    _, a, b = _KINDS[name]
+    rows = _table(name, largest + 1)(z)
+    k = np.expand_dims(np.arange(largest + 1).astype(z.dtype), tuple(range(1, z.ndim + 1)))
+    before = np.concatenate([np.zeros_like(rows[:1]), rows[:largest]])
+    out = (a * k * before + b * (k + 1) * rows[1:]) / (2 * k + 1)
+    if name != "spherical_yn":
+        return out
+    return np.where(np.abs(rows[1:]) == math.inf, -rows[1:], out)  # not inf - inf, at 0
+
+
+def _orders(name: str, n: Any) -> Any:
+    """The orders, which must be concrete, as a NumPy array of integers."""
+    try:
+        orders = onp.asarray(n)
+    except (ConcretizationTypeError, TracerArrayConversionError):
+        raise noted(
+            ConcretizationTypeError(
+                f"{name}: n must be known, since it says how many orders are computed; got {n}\n"
+                "  fix: an int or a NumPy array, or static_argnames of jit"
+            )
+        ) from None
+    if orders.dtype.kind not in "iu":
+        raise noted(ShapeError(f"{name}: n must be of integer dtype; got {orders.dtype}"))
+    if orders.size and orders.min() < 0:
+        raise noted(ValueError(f"{name}: n must be at least 0; got {orders.min()}"))
+    return orders
+
+
+def _function(name: str, n: Any, z: Any, derivative: bool) -> Any:
+    orders = _orders(name, n)
+    (x,) = floats(name, z=z)
+    dtype = x.dtype
+    if dtype.itemsize < 4:
+        x = x.astype("float32")
+    largest = int(orders.max(initial=0))
+    rows = _slopes(name, x, largest) if derivative else _table(name, largest)(x)
+    shape = onp.broadcast_shapes(orders.shape, x.shape)
+    present = sorted(set(orders.ravel().tolist())) or [0]
+    out = np.broadcast_to(rows[present[0]], shape)
+    for k in present[1:]:
+        out = np.where(orders == k, rows[k], out)
+    return out.astype(dtype)
+
+
+def spherical_jn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
+    """The spherical Bessel function of the first kind jₙ(z).
+
+    All orders up to the largest n are computed, so a program's length grows with it.
+
+    Args:
+      n: concrete int or integer array of at least 0, which broadcasts with z.
+      z: real array; integers become the default float.
+      derivative: True for the derivative in z.
+    Returns: array of the shape to which n and z broadcast, of a float dtype.
+    Raises: TypeError: complex z, or n not of integer dtype. ValueError: n < 0.
+      ConcretizationTypeError: n is traced.
+    Example:
+      >>> f'{spherical_jn(1, 2.0).item():.4f}'
+      '0.4354'
+    Source: DLMF 10.47.3, 10.51.1.
+    """
+    return _function("spherical_jn", n, z, derivative)
+
+
+def spherical_yn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
+    """The spherical Bessel function of the second kind yₙ(z); -inf at 0.
+
+    Args:
+      n, z, derivative: as in `spherical_jn`.
+    Returns: array of the shape to which n and z broadcast, of a float dtype.
+    Raises: as `spherical_jn`.
+    Example:
+      >>> f'{spherical_yn(1, 2.0).item():.4f}'
+      '-0.3506'
+    Source: DLMF 10.47.4, 10.51.1.
+    """
+    return _function("spherical_yn", n, z, derivative)
+
+
+def spherical_in(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
+    """The modified spherical Bessel function of the first kind iₙ(z).
+
+    Args:
+      n, z, derivative: as in `spherical_jn`.
+    Returns: array of the shape to which n and z broadcast, of a float dtype.
+    Raises: as `spherical_jn`.
+    Example:
+      >>> f'{spherical_in(1, 2.0).item():.4f}'
+      '0.9744'
+    Source: DLMF 10.47.7, 10.51.4.
+    """
+    return _function("spherical_in", n, z, derivative)
+
+
+def spherical_kn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
+    """The modified spherical Bessel function of the second kind kₙ(z); inf at 0.
+
+    Args:
+      n, z, derivative: as in `spherical_jn`.
+    Returns: array of the shape to which n and z broadcast, of a float dtype.
+    Raises: as `spherical_jn`.
+    Example:
+      >>> f'{spherical_kn(1, 2.0).item():.4f}'
+      '0.1594'
+    Source: DLMF 10.47.9, 10.51.4.
+    """
+    return _function("spherical_kn", n, z, derivative)

@@ -1,0 +1,149 @@
+"""The Lambert W function on all its branches, for complex numbers: lambertw.
+
+Near the branch point a series is summed; elsewhere Newton's method runs.
+"""
+
+import functools
+import math
+from typing import Any
+
+import numpy as onp
+
+from ... import numpy as np
+from ...errors import ShapeError
+from ...lax import complex, fori_loop
+from ...numpy.promotion import inexact, noted, value
+from ...transforms.custom_derivatives import custom_jvp
+from ...typing import Array, ArrayLike
+
+__all__ = ["lambertw"]
+
+
+# 1/e as the sum of a number of the dtype and a small remainder: z + 1/e is exact near -1/e
+_HIGH, _LOW = math.exp(-1), -1.2428753672788363e-17
+_HIGH_32 = float(onp.float32(_HIGH))
+_SERIES_RADIUS = 0.35  # |p| up to which the series is summed: its terms fall like (|p| / √2) ** k
+_NEWTON_STEPS = 6
+
+
+@functools.cache
+def _branch_point_series(count: int) -> tuple[float, ...]:
+    """Coefficients of W in powers of p = sqrt(2 (e z + 1)): Corless et al. 1996, (4.22) ff."""
+    mu, alpha = [-1.0, 1.0], [2.0, -1.0]
+    for k in range(2, count):
+        alpha.append(sum(mu[j] * mu[k + 1 - j] for j in range(2, k)))
+        before = mu[k - 2] / 2 + alpha[k - 2] / 4
+        mu.append((k - 1) / (k + 1) * before - alpha[k] / 2 - mu[k - 1] / (k + 1))
+    return tuple(mu)
+
+
+def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Array:
+    """Lambert's function: the solutions w of w exp(w) = z, on the branch k.
+
+    The derivative is w / (z (1 + w)): infinite at the branch point -1/e of the branches that meet
+    there.
+
+    Args:
+      z: real or complex array.
+      k: int or integer array, which broadcasts with z. Branches 0 and -1 are real on [-1/e, ∞) and
+        [-1/e, 0).
+      tol: positive, and has no effect: the result is accurate to the dtype, so that every
+        tolerance is met.
+    Returns: complex array of the shape to which z and k broadcast. At 0 it is 0 for k = 0, else
+      -inf; at infinity it is inf + 2πki.
+    Raises: TypeError: z is no array, or k not of integer dtype. ValueError: tol isn't positive.
+    Example:
+      >>> f'{lambertw(1.0).real.item():.4f}'
+      '0.5671'
+    Source: R. M. Corless et al. 1996, “On the Lambert W function”; R. Iacono and J. P. Boyd 2017.
+    """
+    if not tol > 0:
+        raise noted(ValueError(f"lambertw: tol must be positive; got {tol}"))
+    v, branch = inexact("lambertw", z), value("lambertw", k, "k")
+    if branch.dtype.kind not in "iu":
+        raise noted(
+            ShapeError(
+                f"lambertw: k must be of integer dtype; got {branch.aval}\n"
+                "  fix: k.astype(int), if they are whole numbers"
+            )
+        )
+    if v.aval.dtype.kind != "c":
+        v = v.astype("complex128" if v.dtype == "float64" else "complex64")
+    v, branch = np.broadcast_arrays(v, branch)
+    return _lambertw(v, branch.astype(np.real(v).dtype))
+
+
+@custom_jvp
+def _lambertw(z: Any, k: Any) -> Any:
+    long = z.dtype == "complex128"
+    x, low = np.real(z), np.imag(z) < 0
+    main = k == 0
+    meets = main | ((k == -1) & ~low) | ((k == 1) & low)  # the branches that meet at -1/e
+    high, low_part = (_HIGH, _LOW) if long else (_HIGH_32, _HIGH - _HIGH_32)
+    p = np.sqrt((2 * math.e) * (z + high) + 2 * math.e * low_part)  # XLA would add up constants
+    p = np.where(main, p, -p)
+    close = np.abs(p) < _SERIES_RADIUS
+    series = np.zeros_like(z)
+    for c in reversed(_branch_point_series(28 if long else 14)):
+        series = series * p + c
+    result = _newton(z, k, p, main, meets & ~close)
+    tiny = main & (np.abs(z) < 1e-6)
+    result = np.where(tiny, z * (1 - z * (1 - 1.5 * z)), result)
+    result = np.where(meets & close, series, result)
+    real_line = (np.imag(z) == 0) & (x >= -high) & (main | ((k == -1) & (x < 0)))
+    result = np.where(real_line, np.real(result) + 0j, result)
+    return _at_odd_places(z, k, result)
+
+
+def _start(z: Any, k: Any, p: Any, main: Any, meets: Any) -> Any:
+    """A few digits of the value: a rational function of p that agrees with the series to the third
+    power; for large numbers and other branches, the first logarithms."""
+    x, y, size = np.real(z), np.imag(z), np.abs(z)
+    asymptotic = np.log(z) + 2j * math.pi * k
+    w = asymptotic - np.log(np.where(asymptotic == 0, 1, asymptotic))
+    right = main & (x > -0.2)
+    plus = np.log(np.where(right, 1 + z, 2))
+    w = np.where(right & (size < 20), plus * (1 - np.log(1 + plus) / (2 + plus)), w)
+    w = np.where(right & (size < 0.3), z / np.where(right, 1 + z, 1), w)
+    line = (k == -1) & (y == 0) & (x >= -_HIGH) & (x < 0)
+    logarithm = np.log(np.where(line, -x, 0.1))
+    w = np.where(line, logarithm - np.log(-logarithm), w)
+    limit = np.where(main & ~right, 4.0, np.where(meets & ~main, 1.2, 0.0))
+    return np.where(np.abs(p) < limit, p * (1 + p / 8) / (1 + p * (11 / 24)) - 1, w)
+
+
+def _newton(z: Any, k: Any, p: Any, main: Any, meets: Any) -> Any:
+    """Newton's method for w = log(z / w). The branch of the logarithm nearest to w is taken, so no
+    step crosses to another branch."""
+    size = np.abs(z)
+    finite = np.where((size > 0) & (size < math.inf), z, 1)
+    w = _start(finite, k, p, main, meets)
+    apart = (size > 1e10) | (size < 1e-10)  # where the quotient might overflow or vanish
+    numerator, logarithm = np.where(apart, 1, finite), np.where(apart, np.log(finite), 0)
+
+    def step(_: Any, w: Any) -> Any:
+        q = np.log(numerator / w) + logarithm
+        turns = np.round((np.imag(w) - np.imag(q)) / (2 * math.pi))
+        return w / (1 + w) * (1 + q + 2j * math.pi * turns)
+
+    return fori_loop(0, _NEWTON_STEPS, step, w)
+
+
+def _at_odd_places(z: Any, k: Any, result: Any) -> Any:
+    """Sets the values at 0, at infinity and for NaN."""
+    x, y = np.real(z), np.imag(z)
+    infinite = (np.abs(x) == math.inf) | (np.abs(y) == math.inf)
+    side = np.where(infinite, np.arctan2(y, x) + 2 * math.pi * k, 0)
+    result = np.where(infinite, complex(np.full_like(side, math.inf), side), result)
+    below = complex(np.full_like(side, -math.inf), np.zeros_like(side))
+    result = np.where(z == 0, np.where(k == 0, z, below), result)
+    return np.where(z != z, z, result)
+
+
+@_lambertw.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    (z, k), (dz, _) = primals, tangents
+    w = _lambertw(z, k)
+    pole = np.real(w) == -math.inf
+    power = np.exp(np.where(pole, 0, w))  # z / w, also at 0
+    return w, dz * np.where(pole, math.inf, 1 / (power * (1 + w)))

@@ -1,0 +1,163 @@
+"""Logarithms of the incomplete gamma and beta functions: tails of distributions, however small.
+
+Each is the logarithm of a factor times a series or a continued fraction, in the region where it
+converges quickly, which is about that of the smaller tail. The other tail is the complement. So one
+loop gives cdf, sf and both logarithms, and nothing underflows before the logarithm is taken.
+Derivatives with respect to parameters are those of the series, term by term.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import dtypes, numpy as np
+from ...core.array import Array
+from ...lax.loops import while_loop
+from ...transforms.custom_derivatives import custom_jvp
+from ...transforms.derivatives import jvp
+from ...transforms.symbolic_zeros import SymbolicZero
+from .stirling import log_beta_weight, log_poisson
+
+__all__: list[str] = []
+
+LIMIT = 20000  # maximum steps of a loop; about 5 sqrt(a) are needed near x = a
+
+State = Sequence[Any]
+
+
+def loop(going: Callable[..., Array], step: Callable[..., State], start: State) -> State:
+    """Repeats `state = step(n, *state)` for n = 1, 2, … in each element while `going(*state)` holds
+    there, and once more, so that derivatives of the state have converged too.
+
+    An element that has ended does not change: further steps would add rounding errors.
+    """
+
+    def more(carry: Any) -> Array:
+        n, late, _ = carry
+        return np.any(late < 2) & (n <= LIMIT)
+
+    def body(carry: Any) -> Any:
+        n, late, state = carry
+        active = late < 2
+        following = step(n.astype(start[0].dtype), *state)
+        late = np.where(going(*following), 0, late + 1)
+        updated = [np.where(active, new, old) for new, old in zip(following, state, strict=True)]
+        return n + 1, np.where(active, late, 2), updated
+
+    late = np.zeros(start[0].shape, np.int32)
+    return while_loop(more, body, (np.int32(1), late, [*start]))[2]
+
+
+def by_parts(function: Callable[..., Array]) -> Any:
+    """A function whose derivative in each required operand comes from its loop in forward mode.
+
+    So reverse mode needs no transposed loop: derivatives are computed forwards with the value.
+    """
+    custom = custom_jvp(function)
+
+    def rule(primals: Any, tangents: Any) -> tuple[Array, Any]:
+        total: Any = 0.0
+        out: Any = None
+        for i, tangent in enumerate(tangents):
+            if not isinstance(tangent, SymbolicZero):
+
+                def along(x: Array, i: int = i) -> Array:
+                    return function(*primals[:i], x, *primals[i + 1 :])
+
+                out, slope = jvp(along, (primals[i],), (np.ones_like(primals[i]),))
+                total = total + tangent * slope
+        return out, np.broadcast_to(total, out.shape).astype(out.dtype)
+
+    custom.defjvp(rule, symbolic_zeros=True)
+    return custom
+
+
+# --- gamma ---
+
+
+@by_parts
+def _log_series(a: Array, x: Array) -> Array:
+    """log(1 + x/(a+1) + x²/((a+1)(a+2)) + …). Source: DLMF 8.11.4."""
+    eps = float(dtypes.finfo(x.dtype).eps)
+
+    def step(n: Array, term: Array, total: Array) -> State:
+        term = term * (x / (a + n))
+        return term, total + term
+
+    one = np.ones_like(a + x)
+    return np.log(loop(lambda term, total: term > total * (eps / 4), step, (one, one))[1])
+
+
+@by_parts
+def _log_fraction(a: Array, x: Array) -> Array:
+    """log h, of Γ(a, x) = x**a exp(-x) h. Source: DLMF 8.9.2, by Lentz's method."""
+    eps = float(dtypes.finfo(x.dtype).eps)
+    first = x + 1 - a
+
+    def step(n: Array, h: Array, c: Array, d: Array, change: Array) -> State:
+        numerator, b = n * (a - n), first + 2 * n
+        d = 1 / (numerator * d + b)
+        u = b + numerator * c
+        factor = d * u
+        return h * factor, 1 / u, d, np.abs(factor - 1)
+
+    d = 1 / first
+    start = (d, np.zeros_like(d), d, np.ones_like(d))
+    return np.log(loop(lambda h, c, d, change: change > 2 * eps, step, start)[0])
+
+
+def gamma_tail(x: Array, a: Array) -> tuple[Array, Array]:
+    """(log of a tail, True where it is the lower one) of the gamma distribution of shape a.
+
+    For x > 0 and a > 0, both finite.
+    """
+    lower = (x <= 1) | (x <= a)
+    one = np.ones_like(x)
+    a_low, x_low = np.where(lower, a, 1.0), np.where(lower, x, 0.5 * one)
+    most = 0.01 / float(dtypes.finfo(x.dtype).tiny)  # so that 1 / x isn't rounded to 0
+    a_high, x_high = np.where(lower, 1.0, a), np.where(lower, 2.0 * one, np.minimum(x, most))
+    weight = log_poisson(a, x)
+    low = weight + _log_series(a_low, x_low)
+    high = weight + np.log(a) + _log_fraction(a_high, x_high)
+    return np.where(lower, low, high), lower
+
+
+# --- beta ---
+
+
+@by_parts
+def _log_beta_fraction(a: Array, b: Array, x: Array) -> Array:
+    """log h, of I(a, b, x) = x**a (1-x)**b h / (a B(a, b)). Source: DLMF 8.17.22, by Lentz's."""
+    eps = float(dtypes.finfo(x.dtype).eps)
+
+    def nonzero(z: Array) -> Array:
+        return np.where(np.abs(z) < 1e-30, 1e-30, z)
+
+    def step(n: Array, h: Array, c: Array, d: Array, change: Array) -> State:
+        even = n * (b - n) / (a + (2 * n - 1)) / (a + 2 * n) * x
+        d = 1 / nonzero(1 + even * d)
+        c = nonzero(1 + even / c)
+        h = h * d * c
+        odd = -(a + n) / (a + 2 * n) * ((a + b + n) / (a + (2 * n + 1))) * x
+        d = 1 / nonzero(1 + odd * d)
+        c = nonzero(1 + odd / c)
+        return h * d * c, c, d, np.abs(d * c - 1)
+
+    d = 1 / nonzero(1 - (a + b) / (a + 1) * x)
+    start = (d, np.ones_like(d), d, np.ones_like(d))
+    return np.log(loop(lambda h, c, d, change: change > 2 * eps, step, start)[0])
+
+
+def beta_tail(
+    x: Array, complement: Array, a: Array, b: Array, logs: tuple[Array, Array] | None = None
+) -> tuple[Array, Array]:
+    """(log of a tail, True where it is the lower one) of the beta distribution.
+
+    For 0 < x < 1, complement = 1 - x, and positive finite a and b; logs: log x and log(1 - x), if
+    known.
+    """
+    lower = x * (a + b + 2) <= a + 1
+    p, q = np.where(lower, a, b), np.where(lower, b, a)
+    y = np.where(lower, x, complement)
+    fraction = _log_beta_fraction(p, q, y)
+    weight = log_beta_weight(a, b, x, complement, logs)
+    return weight - np.log(p) + fraction, lower

@@ -1,0 +1,205 @@
+"""Summary statistics along an axis: rankdata, mode (with ModeResult), sem; and `nan_policy`."""
+
+from typing import Any, NamedTuple
+
+from ... import dtypes, numpy as np
+from ...core.array import Array
+from ...core.source import located
+from ...errors import ShapeError
+from ...lax.cumulative import cummax, cummin
+from ...numpy.axes import one_axis
+from ...numpy.promotion import value
+from ...typing import ArrayLike
+
+__all__ = ["ModeResult", "mode", "rankdata", "sem"]
+
+
+METHODS = ("average", "min", "max", "dense", "ordinal")
+
+
+class ModeResult(NamedTuple):
+    """The result of `mode`.
+
+    Attributes:
+      mode: the most frequent element, the smallest one of several.
+      count: how often it is there.
+    """
+
+    mode: Array
+    count: Array  # type: ignore[assignment]
+
+
+def check_policy(name: str, policy: Any) -> bool:
+    """True if NaNs are to be left out."""
+    if policy == "raise":
+        raise ValueError(
+            f"{name}: nan_policy 'raise' would need the elements, which a traced array hasn't\n"
+            "  fix: assert not np.isnan(a).any() before, or the switch debug_nans"
+        )
+    if policy not in ("propagate", "omit"):
+        raise ValueError(f"{name}: nan_policy must be 'propagate' or 'omit'; got {policy!r}")
+    return bool(policy == "omit")
+
+
+def last_axis(name: str, a: Any, axis: Any) -> tuple[Any, int | None]:
+    """(a real array with the axis last, where that was); all elements for `None`."""
+    x = value(name, a, "a")
+    if dtypes.is_complex(x.dtype):
+        raise ShapeError(f"{name}: a must be real; got {x.aval}")
+    if axis is None:
+        return np.ravel(x), None
+    at = one_axis(name, axis, x.ndim)
+    return np.moveaxis(x, at, -1), at
+
+
+def firsts(x: Any) -> Array:
+    """True where an element of a sorted array isn't equal to the one before; NaNs are equal."""
+    before, after = x[..., :-1], x[..., 1:]
+    change = before != after
+    if dtypes.is_float(x.dtype):
+        change = change & ~(np.isnan(before) & np.isnan(after))
+    return np.concatenate([np.ones_like(x[..., :1], bool), change], -1)
+
+
+@located
+def rankdata(
+    a: ArrayLike,
+    method: str = "average",
+    *,
+    axis: int | None = None,
+    nan_policy: str = "propagate",
+) -> Array:
+    """The ranks of elements, from 1 on.
+
+    Args:
+      a: real array of any shape.
+      method: the rank of equal elements: the "average" of their places, the "min" or "max" of
+        them, "dense" (as "min", and the next rank is one more), or "ordinal" (by position).
+      axis: the axis along which to rank; by default all elements are.
+      nan_policy: "propagate" makes all ranks NaN where there is a NaN; "omit" ranks the others.
+    Returns: array of the shape of `a`, or a vector for axis=None. Floats for "average" and for
+      arrays of floats, so that there may be NaNs; integers otherwise.
+    Raises: ValueError: an unknown method or policy, or the axis is out of range.
+    Example:
+      >>> from weft.scipy.stats import rankdata
+      >>> rankdata(np.array([10, 30, 20, 20]))
+      Array([1. , 4. , 2.5, 2.5], dtype=float32)
+    Source: SciPy documentation, `scipy.stats.rankdata`.
+    """
+    if method not in METHODS:
+        raise ValueError(f"rankdata: method must be one of {', '.join(METHODS)}; got {method!r}")
+    omit = check_policy("rankdata", nan_policy)
+    x, at = last_axis("rankdata", a, axis)
+    order = np.argsort(x, -1)
+    back = np.argsort(order, -1)
+    places = np.arange(1, x.shape[-1] + 1)
+    if method == "ordinal":
+        ranks = back + 1
+    else:
+        first = firsts(np.take_along_axis(x, order, -1))
+        last = np.concatenate([first[..., 1:], np.ones_like(first[..., :1])], -1)
+        axis_of = max(x.ndim - 1, 0)
+        lowest = cummax(np.where(first, places, 0), axis_of)
+        highest = cummin(np.where(last, places, x.shape[-1] + 1), axis_of, reverse=True)
+        ranks = {
+            "average": lambda: (lowest + highest) / 2,
+            "min": lambda: lowest,
+            "max": lambda: highest,
+            "dense": lambda: np.cumsum(first, -1),
+        }[method]()
+        ranks = np.take_along_axis(ranks, back, -1)
+    if dtypes.is_float(x.dtype):
+        nan = np.isnan(x)
+        wrong = nan if omit else np.any(nan, -1, keepdims=True)
+        ranks = np.where(wrong, np.nan, ranks.astype(np.result_type(x.dtype, np.float32)))
+    return ranks if at is None else np.moveaxis(ranks, -1, at)
+
+
+@located
+def mode(
+    a: ArrayLike,
+    axis: int | None = 0,
+    nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> ModeResult:
+    """The most frequent element along an axis, the smallest one of several.
+
+    Args:
+      a: real array of any shape.
+      axis: the axis to reduce; `None` is all of them.
+      nan_policy: "propagate" takes NaN for an element as any other; "omit" leaves it out.
+      keepdims: keep the reduced axes with length one.
+    Returns: `ModeResult`, a pair (mode, count): arrays of a's dtype and of the default integer.
+      For no elements NaN and 0.
+    Raises: ValueError: an unknown policy, the axis is out of range, or there is no element and a's
+      dtype has no NaN.
+    Example:
+      >>> from weft.scipy.stats import mode
+      >>> mode(np.array([2, 4, 1, 1, 3, 4, 4, 2, 3]))
+      ModeResult(mode=Array(4, dtype=int32), count=Array(3, dtype=int32))
+    Source: SciPy documentation, `scipy.stats.mode`.
+    """
+    omit = check_policy("mode", nan_policy)
+    x, at = last_axis("mode", a, axis)
+    x = x[None] if not x.ndim else x
+    n, floats = x.shape[-1], dtypes.is_float(x.dtype)
+    if not n:
+        if not floats:
+            raise ShapeError(f"mode: expected at least one element; got {x.aval}")
+        most = np.full(x.shape[:-1], np.nan, x.dtype), np.zeros(x.shape[:-1], int)
+        return ModeResult(*[kept(m, a, at, keepdims) for m in most])
+    ordered = np.sort(x, -1)
+    places = np.arange(n)
+    start = cummax(np.where(firsts(ordered), places, 0), x.ndim - 1)
+    run = places - start + 1
+    if floats and omit:
+        run = np.where(np.isnan(ordered), 0, run)
+    where = np.argmax(run, -1, keepdims=True)
+    modes = np.take_along_axis(ordered, where, -1)[..., 0]
+    count = np.max(run, -1)
+    if floats and omit:
+        modes = np.where(count == 0, np.nan, modes)
+    return ModeResult(kept(modes, a, at, keepdims), kept(count, a, at, keepdims))
+
+
+def kept(x: Any, a: Any, at: int | None, keepdims: bool) -> Any:
+    """A result, with the reduced axes if they are to be kept."""
+    if not keepdims:
+        return x
+    return x.reshape((1,) * np.ndim(a)) if at is None else np.expand_dims(x, at)
+
+
+@located
+def sem(
+    a: ArrayLike,
+    axis: int | None = 0,
+    ddof: int = 1,
+    nan_policy: str = "propagate",
+    *,
+    keepdims: bool = False,
+) -> Array:
+    """The standard error of the mean: the standard deviation over the root of the number.
+
+    Args:
+      a: real array of any shape.
+      axis: the axis to reduce; `None` is all of them.
+      ddof: the divisor of the variance is the number of elements minus this.
+      nan_policy: "propagate" or "omit", which leaves NaNs out.
+      keepdims: keep the reduced axes with length one.
+    Returns: float array without the axis.
+    Raises: ValueError: an unknown policy, or the axis is out of range.
+    Example:
+      >>> from weft.scipy.stats import sem
+      >>> sem(np.array([1.0, 2.0, 3.0, 4.0]))
+      Array(0.6454972, dtype=float32)
+    Source: SciPy documentation, `scipy.stats.sem`.
+    """
+    omit = check_policy("sem", nan_policy)
+    x, at = last_axis("sem", a, axis)
+    if omit and dtypes.is_float(x.dtype):
+        count = np.sum(~np.isnan(x), -1)
+        result = np.nanstd(x, -1, ddof=ddof) / np.sqrt(count).astype(x.dtype)
+    else:
+        result = np.std(x, -1, ddof=ddof)
+        result = result / np.sqrt(np.asarray(x.shape[-1], result.dtype))
+    return kept(result, a, at, keepdims)
