@@ -2,9 +2,10 @@
 #   make demo              train a classifier of handwritten digits
 #   make test [k=scan]     run the tests, or those that match, or a folder (k=lax); JOBS=4 processes
 #   make test WHOLE=1      all combinations of parameters; SEED=7 samples others than SEED=0
+#   make check-change      what concerns the files that differ from main, in some 15 seconds
 #   make check             what CI and a review expect: lint, types, tests
 #   make test-newest       the engine's tests on the newest Python here and the newest jaxlib
-#   make test-ecosystem    programs of optax, chex, flax, equinox and haiku, with weft for their jax
+#   make test-ecosystem    programs of 20 libraries and samples of their tests, with weft for their jax
 #   make bench [PEERS=jax,torch] [ONLY=eager,step] [QUICK=1]
 #   make tune              measure up to which size NumPy is the faster one: core/host_policy.py
 #   make accuracy          measure the error of every elementwise function: docs/accuracy.md
@@ -27,7 +28,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; 
 	if $(call works,$$p); then command -v $$p; break; fi; done)
 
 .PHONY: help demo test test-newest test-ecosystem bench tune accuracy lint format exports names types \
-	docs check clean
+	docs check-change check clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -52,7 +53,8 @@ test-ecosystem: .venv-ecosystem/.ready
 	run() { PYTHONPATH=.venv-ecosystem/$$1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \
 		WEFT_CACHE_DIR=$(CURDIR)/.venv-ecosystem/programs \
 		.venv-ecosystem/bin/python -m pytest -q -p pytest_timeout --era=$$1 \
-		-c tests/ecosystem/pytest.ini tests/ecosystem/compare.py $(if $(k),-k "$(k)"); }; \
+		-c tests/ecosystem/pytest.ini tests/ecosystem/compare.py tests/ecosystem/imports.py \
+		$(if $(k),-k "$(k)",&& .venv-ecosystem/bin/python tests/ecosystem/samples.py $$1 .venv-ecosystem); }; \
 	status=0; run 2024 >.venv-ecosystem/2024.log 2>&1 & run today || status=$$?; \
 	wait $$! || status=$$?; cat .venv-ecosystem/2024.log; exit $$status
 
@@ -77,6 +79,7 @@ format: .venv/.lint
 
 exports: .venv/bin/python
 	.venv/bin/python tests/structure/exports.py
+	.venv/bin/python tests/structure/name_table.py
 
 names: .venv/.base
 	.venv/bin/python tests/names/compare.py
@@ -85,8 +88,12 @@ types: .venv/.lint
 	.venv/bin/mypy
 
 docs: .venv/.docs
-	.venv/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
+	.venv/bin/python docs/site/check_search.py build/docs
 	@echo "build/docs/index.html"
+
+check-change: .venv/.lint
+	.venv/bin/python tests/structure/check_change.py $(BRANCH)
 
 check: lint types test
 
