@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import weft
+import weft.numpy as jnp
+from weft import nn
 from weft.compiler.lower import lower
 from weft.core.primitive import Primitive, registry
 from weft.primitives.trigonometric import cos, sin
@@ -140,3 +142,54 @@ def test_a_form_is_not_made_where_a_name_has_two_meanings():
     for i in range(40):
         total = total * np.float32(0.5 + i % 2) + x * x + x * y
     np.testing.assert_allclose(weft.jit(f)(x, y), total, rtol=1e-5)
+
+
+# A program's text does not depend on what was lowered before it: the text of an operation is kept
+# for its signature, and filled in for later ones.
+
+
+def normalized(x, y):
+    """The same row is broadcast several times, in the forward pass and in the backward one."""
+    centered = x - jnp.mean(x, axis=0, keepdims=True)
+    return jnp.sum(jnp.tanh(centered * y / jnp.sqrt(y + 1)) * y * y)
+
+
+def with_constant(x, y):
+    row = jnp.asarray(np.arange(1.0, 5.0, dtype="float32"))
+    return jnp.sum(x * row + (x * y) * row), x * x
+
+
+def looped(x, y):
+    row = np.arange(4.0, dtype="float32")
+    return weft.lax.scan(lambda c, _: (c * y + c * row, c * y), x, None, length=3)[0]
+
+
+ROWS = np.ones((3, 4), np.float32), np.ones((1, 4), np.float32)
+PROGRAMS = {
+    "gradient": weft.grad(normalized, (0, 1)),
+    "second": weft.grad(lambda x, y: jnp.sum(weft.grad(normalized)(x, y))),
+    "batched": lambda x, y: weft.vmap(normalized, (0, None))(x[:, None], y),
+    "constants": with_constant,
+    "loop": looped,
+    "softmax": lambda x, y: weft.grad(lambda z: jnp.sum(nn.softmax(z * y)))(x),
+    "statistics": lambda x, y: (jnp.var(x, axis=0), jnp.std(x * y), jnp.linalg.norm(x - y)),
+}
+
+
+def forget_templates():
+    for primitive in registry.values():
+        primitive.templates.clear()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_text_does_not_depend_on_what_was_lowered_before(name):
+    def text():
+        return text_of(lambda *xs: PROGRAMS[name](*xs), *ROWS)
+
+    forget_templates()
+    first = text()
+    assert text() == text() == first
+    forget_templates()
+    for other in PROGRAMS.values():
+        text_of(lambda *xs, f=other: f(*xs), *ROWS)
+    assert text() == first

@@ -81,20 +81,40 @@ def digest(result: Any) -> str:
     return found.hexdigest()[:16]
 
 
-def digests(call_name: str) -> list[str]:
-    """The digests of three calls in a row, each with arguments of its own."""
+def digests(call_name: str, compiles_first: bool) -> dict[str, list[str]]:
+    """The digests of three calls in a row, each with arguments of its own, and of the text of the
+    compiled call, which is made before them or afterwards."""
     name, number, size, dtype = call_name.split()
     call, function = FUNCTIONS[name][int(number)], public(name)
+
+    def arguments() -> Arguments:
+        return Arguments(size == "large", dtype)
+
+    def text() -> str:
+        given = arguments()
+        try:
+            return digest_of(weft.jit(lambda: call(function, given)).lower().as_text())
+        except Exception as error:  # it needs values, and refuses tracers
+            return type(error).__name__
+
     with weft.enable_x64(dtype == "float64"):
-        return [digest(call(function, Arguments(size == "large", dtype))) for _ in range(3)]
+        before = [text()] if compiles_first else []
+        calls = [digest(call(function, arguments())) for _ in range(3)]
+        return {"calls": calls, "program": before or [text()]}
+
+
+def digest_of(text: str) -> str:
+    """The digest of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     names = json.load(sys.stdin)
-    if "--backwards" in sys.argv:
+    backwards = "--backwards" in sys.argv
+    if backwards:
         names.reverse()
-    print(json.dumps({name: digests(name) for name in names}))
+    print(json.dumps({name: digests(name, backwards) for name in names}))
 
 
 if __name__ == "__main__":

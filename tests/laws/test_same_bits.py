@@ -1,5 +1,5 @@
 """The law of same bits: an un-jitted call gives the same bits at its first call and later, in every
-process, whatever was called before it.
+process, whatever was called before it; and the program that it is compiled to is the same one.
 
 Two processes call public functions three times each, one in the reverse order of the other, so that
 plans and programs come in another order. Of the many calls a run takes a sample; `--whole` all.
@@ -99,8 +99,13 @@ def test_every_call_gives_the_same_bits():
     names = calls()
     first, second = outcomes(names)
     assert set(first) == set(second) == set(names)
-    both = {name: [*first[name], *second[name]] for name in names}
-    assert {name: found for name, found in both.items() if len(set(found)) > 1} == {}
+    differing = {
+        (name, what): digests
+        for name in names
+        for what in ("calls", "program")
+        if len({*(digests := [*first[name][what], *second[name][what]])}) > 1
+    }
+    assert differing == {}
 
 
 @pytest.mark.parametrize(

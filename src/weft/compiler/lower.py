@@ -89,6 +89,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
 
     checking, apart = thread.enable_checks, separate_transposes(jaxpr)
     here = (block.module.platform, block.module.axes)  # the text of collectives depends on these
+    constants = block.constant_names
     numbers = operation_numbers.known(jaxpr)  # if outlining has found them
     block_templates: dict[int, Template] = {}  # templates that are for this block
     seen: dict[int, int] = {}
@@ -97,7 +98,13 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
         if apart and equation.outvars[0] in apart:
             names[equation.outvars[0]] = block.transpose_matrix(*operands_of(inputs)).name
             continue
-        if numbers is not None:
+        literals = by_rule = False
+        for v in inputs:  # a comprehension would cost a Python frame for each equation
+            if v.__class__ is not Var:
+                literals = True
+            elif names[v] in constants:  # results computed from it may be in the block already
+                by_rule = True
+        if numbers is not None and not by_rule:
             template = block_templates.get(numbers[n])
             if template is not None:
                 names[equation.outvars[0]] = template.write(block, names, inputs)
@@ -113,12 +120,8 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
             for v, o in zip(outvars, outs, strict=True):
                 names[v] = o.name
             continue
-        literals = False
-        for v in inputs:  # a comprehension would cost a Python frame for each equation
-            if v.__class__ is not Var:
-                literals = True
         key = (here, equation.params, *map(aval_of, inputs))
-        template = None if literals else primitive.templates.get(key)
+        template = None if literals or by_rule else primitive.templates.get(key)
         if template is not None:
             names[outvars[0]] = template.write(block, names, inputs)
             if numbers is not None:
@@ -126,11 +129,14 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
             continue
         operands = operands_of(inputs)
         start, count = len(block.lines), block.count
+        block.has_looked_back = False
         rule = primitive.lower_rule or no_rule(primitive)
         result = rule(block, *operands, out=outvars[0].aval, **dict(equation.params))
         if checking:
             check_results(str(primitive), "lower", [result], [outvars[0].aval])
         names[outvars[0]] = result.name
+        if by_rule or block.has_looked_back:
+            continue
         if numbers is not None:
             times = seen[numbers[n]] = seen.get(numbers[n], 0) + 1
             if 2 <= times <= 3:
@@ -154,7 +160,8 @@ def names_of_inputs(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> dict
 class Template:
     """The text of an equation's lowering, with slots for names.
 
-    Filling in a template is several times faster than running a rule. Templates are kept on the
+    Filling in a template is several times faster than running a rule, and gives the same text, so
+    that a program does not depend on what was lowered before it. Templates are kept on the
     primitive by signature; a template that refers to constants of a block lasts as long as the
     block is written.
     """
@@ -199,10 +206,10 @@ def template_of(
 
     Args:
       start, count: the numbers of lines and names before.
-      inputs, operands: those of the equation.
+      inputs, operands: of the equation.
       constants: True if names of literals and constants may stay as they are.
     """
-    constant_names = {c.name for c in block.constants.values()}
+    constant_names = set(block.constant_names)
     constant_names.update([o.name for (x, _), o in block.widened.items() if x in constant_names])
     places = {f"{block.prefix}{n}": n - count - 1 for n in range(count + 1, block.count + 1)}
     fresh = len(places)

@@ -12,11 +12,14 @@ from ..core.caching import remember_under
 from ..core.primitive import Primitive
 from ..core.trace import Params, current
 from ..core.value import Value
+from ..interpreters.plans import OperationPlan
 from ..typing import ArrayLike
 from ..user_lines import note_user_line
-from .plans import composite, computing, operation_plan, plan_of, plan_table
+from .plans import composite, operation_plan, plan_of, plan_table
 from .promotion import SCALARS, check_ranks, fits, is_operand, promote_values, strong, value
 from .ufunc_options import check_options
+
+base = current.base
 
 UnaryFunction = Callable[[ArrayLike | Value], Array]
 BinaryFunction = Callable[[ArrayLike | Value, ArrayLike | Value], Array]
@@ -66,8 +69,14 @@ def binary(
                 args = x1, x2
         except (AttributeError, KeyError, OverflowError):
             return planning(x1, x2)
+        # an object with `__jax_array__` may show the attributes of its array, `aval` among them
+        if not (isinstance(args[0], Value) and isinstance(args[1], Value)):
+            return planning(x1, x2)
+        trace = current.trace
+        if trace is not base and plan.__class__ is not OperationPlan:
+            return planning(x1, x2)  # a program must not depend on what ran before it
         try:
-            return current.trace.run(plan, args)
+            return trace.run(plan, args)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
@@ -123,7 +132,7 @@ def planned_pair(
     if all([v is u or u.__class__ in SCALARS for v, u in ((vx, x), (vy, y))]):
         args: tuple[Any, Any] = vx, vy
         plan: Any = operation_plan(primitive, args)
-    elif computing() and all([fits(v) and v.__class__ is not bool for v in scalars]):
+    elif current.trace is base and all([fits(v) and v.__class__ is not bool for v in scalars]):
         args = as_value(x), as_value(y)
         avals = [v.aval for v in args]
         plan = plan_of(lambda x, y: primitive(*promote(x, y)), avals, {}, name)
@@ -156,7 +165,12 @@ def unary(
             plan = caches.now[table][x.aval]
         except (AttributeError, KeyError):
             return planning(x)
-        return current.trace.run(plan, (x,))
+        if not isinstance(x, Value):  # it shows the attributes of its array
+            return planning(x)
+        trace = current.trace
+        if trace is not base and plan.__class__ is not OperationPlan:
+            return planning(x)
+        return trace.run(plan, (x,))
 
     def promoted(x: Any) -> Any:
         return current.trace.bind(primitive, promote_values(name, x, to_inexact=to_inexact), params)
@@ -168,7 +182,7 @@ def unary(
             (v,) = promote_values(name, x, to_inexact=to_inexact)
             if v is x:
                 plan: Any = operation_plan(primitive, (x,), params)
-            elif computing():
+            elif current.trace is base:
                 plan = plan_of(promoted, [x.aval], {}, name)
             else:
                 return current.trace.bind(primitive, (v,), params)

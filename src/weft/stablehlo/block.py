@@ -133,8 +133,10 @@ class Block:
     """A list of operations under construction."""
 
     __slots__ = (
+        "constant_names",
         "constants",
         "count",
+        "has_looked_back",
         "lines",
         "literals",
         "module",
@@ -149,9 +151,11 @@ class Block:
         self.lines: list[str] = []
         self.count = 0
         self.constants: dict[Any, Operand] = {}
+        self.constant_names: set[str] = set()
         self.literals: dict[int, Operand] = {}
         self.widened: dict[Any, Operand] = {}
         self.transposed: dict[str, Operand] = {}  # name of a matrix -> its transpose
+        self.has_looked_back = False  # a rule's text depends on what the block has already
         self.token: Operand | None = None  # the token of the last host call
 
     def fresh(self) -> str:
@@ -214,14 +218,18 @@ class Block:
         if x.aval.shape == shape:
             return x
         key = (x.name, shape)
-        if key not in self.widened:
-            offset = len(shape) - x.aval.ndim
-            keep = [i for i, n in enumerate(x.aval.shape) if n == shape[offset + i]]
-            narrow = x
-            if len(keep) < x.aval.ndim:
-                narrow = self.reshape(x, tuple(x.aval.shape[i] for i in keep))
-            self.widened[key] = self.broadcast(narrow, [offset + i for i in keep], shape)
-        return self.widened[key]
+        wide = self.widened.get(key)
+        if wide is not None:
+            return wide
+        offset = len(shape) - x.aval.ndim
+        keep = [i for i, n in enumerate(x.aval.shape) if n == shape[offset + i]]
+        narrow = x
+        if len(keep) < x.aval.ndim:
+            narrow = self.reshape(x, tuple(x.aval.shape[i] for i in keep))
+        wide = self.broadcast(narrow, [offset + i for i in keep], shape)
+        if x.name in self.constant_names:  # others not: the text of an operation is one template's
+            self.widened[key] = wide
+        return wide
 
     def broadcast(self, x: Operand, dims: Sequence[int], shape: Sequence[int]) -> Operand:
         """Axis `i` of `x` becomes axis `dims[i]` of `shape`."""
@@ -251,6 +259,11 @@ class Block:
             "transpose", x, out=out, attributes=f"permutation = {attr.ints(permutation)}"
         )
 
+    def has_transpose(self, x: Operand) -> bool:
+        """True if the block has the transpose of a matrix."""
+        self.has_looked_back = True
+        return x.name in self.transposed
+
     def transpose_matrix(self, x: Operand) -> Operand:
         """Exchanges the last two axes; returns the operand if `x` is a transpose of this kind.
 
@@ -258,6 +271,7 @@ class Block:
         XLA's CPU backend would read columns with colliding strides, which is several times slower
         than a transpose on its own, which is tiled (docs/how_it_works/3_compiler.md).
         """
+        self.has_looked_back = True
         existing = self.transposed.get(x.name)
         if existing is not None:
             return existing
@@ -364,6 +378,7 @@ class Block:
             result = self.fresh()
             self.lines.append(f"  {result} = stablehlo.constant dense<{text}> : {kind}")
             operand = self.constants[text, kind] = Operand(result, aval)
+            self.constant_names.add(result)
         return operand
 
     def literal(self, array: Any) -> Operand:
@@ -371,7 +386,7 @@ class Block:
         operand = self.literals.get(id(array))
         if operand is None:
             operand = self.literals[id(array)] = self.constant(array.host(), array.aval)
-            self.module.keep.append(array)  # a rule may write a program that nobody else keeps
+            self.module.keep.append(array)  # a rule may write a program without other references
         return operand
 
     def full(self, value: Any, aval: Any) -> Operand:

@@ -123,7 +123,7 @@ def trsm(
 ) -> Operand:
     """LAPACK's solution. It sees bᵀ, and so op(a)ᵀ on the other side; it sees aᵀ too, or a itself
     if a is stored by columns. No element is moved."""
-    columns = a.name in block.transposed and not conjugate
+    columns = block.has_transpose(a) and not conjugate
     options = (
         letter("side", "R" if left_side else "L"),
         letter("uplo", "L" if lower is columns else "U"),
