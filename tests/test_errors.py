@@ -35,6 +35,7 @@ ALL = [
         ("NonConcreteBooleanIndexError", (IndexError,)),
         ("UnexpectedTracerError", (TypeError,)),
         ("MissingRuleError", (NotImplementedError,)),
+        ("CheckpointError", (ValueError,)),
         ("InvalidJaxprError", (RuntimeError,)),
         ("DeletedArrayError", (RuntimeError,)),
         ("CompilationError", (RuntimeError,)),

@@ -15,6 +15,8 @@ WeftError                                    any of these
 ├── KeyReuseError                TypeError       a random key is used twice (see `debug_key_reuse`)
 ├── UnboundAxisError             NameError       a collective's axis name isn't in scope
 ├── MissingRuleError             NotImplementedError   an operation lacks the rule that it needs
+├── CheckpointError              ValueError      a checkpoint is damaged, cut off or foreign
+│   └── CheckpointMismatchError  IndexError      it is of another model or optimizer
 ├── InvalidJaxprError            RuntimeError    a program is malformed (see `enable_checks`)
 ├── DeletedArrayError            RuntimeError    the array's memory was donated or freed
 ├── CompilationError             RuntimeError    a program could not be compiled
@@ -41,7 +43,7 @@ class WeftError(Exception):
 
 
 class ShapeError(WeftError, TypeError, ValueError):
-    """A shape, a dtype or the structure of a container doesn't match.
+    """A shape, a dtype or the structure of a container does not match.
 
     It is both a TypeError and a ValueError, since programs expect either.
 
@@ -117,7 +119,7 @@ class AxisError(ShapeError, onp.exceptions.AxisError):
 
 
 class DerivativeError(WeftError, TypeError, ValueError):
-    """A derivative can't be computed in this way.
+    """A derivative cannot be computed in this way.
 
     Usual causes:
       Reverse mode through a `while_loop`, whose number of steps isn't known; forward mode through a
@@ -125,7 +127,7 @@ class DerivativeError(WeftError, TypeError, ValueError):
 
     Cures:
       * `lax.scan`, or a `fori_loop` with bounds that are Python integers, for reverse mode.
-      * `weft.custom_jvp` in the place of `custom_vjp`: it serves both modes.
+      * `weft.custom_jvp` in place of `custom_vjp`: it serves both modes.
 
     Example::
 
@@ -139,10 +141,10 @@ class ConcretizationTypeError(WeftError, TypeError):
 
     Usual causes:
       `int(x)`, `float(x)`, `x.item()`, `x.tolist()` on a traced `x`; a traced value as an axis, a
-      shape or another parameter that decides what the program is.
+      shape or another parameter that determines the program.
 
     Cures:
-      * If it decides what the program is (a size, an axis, an option), make the argument static:
+      * If it determines the program (a size, an axis, an option), make the argument static:
         `jit(f, static_argnames="n")`. The function is traced again for each of its values.
       * If it follows from a shape, take it from `x.shape`, which is known: `x.size`, not
         `np.sum(np.ones_like(x))`.
@@ -192,7 +194,7 @@ class TracerIntegerConversionError(ConcretizationTypeError):
       `[0] * n` with a traced `n`.
 
     Cures:
-      * Make what is indexed an array of weft's: `np.asarray(table)[i]`.
+      * Convert the indexed object to a weft array: `np.asarray(table)[i]`.
       * If it decides how often a loop runs, use `lax.fori_loop`; or make it static:
         `jit(f, static_argnames="n")`.
 
@@ -260,7 +262,7 @@ class UnexpectedTracerError(WeftError, TypeError):
 
     Usual causes:
       A traced function stores a value in a global, an attribute, a list or a closure, and
-      something uses it later, when the trace is over and the value stands for nothing.
+      something uses it later, when the trace is over and the value has no meaning.
 
     Cures:
       * Return the value from the function, and pass it on as an argument.
@@ -282,7 +284,7 @@ class UnexpectedTracerError(WeftError, TypeError):
 
 
 class KeyReuseError(WeftError, TypeError):
-    """A random key is used a second time. Looked for only under the switch `debug_key_reuse`.
+    """A random key is used a second time. Checked only under the switch `debug_key_reuse`.
 
     Usual causes:
       Two samplers get one key, and so return the same or related numbers; a key is sampled from
@@ -298,7 +300,7 @@ class KeyReuseError(WeftError, TypeError):
         with weft.debug_key_reuse(True):
             key = weft.random.key(0)
             x = weft.random.normal(key)
-            y = weft.random.normal(key)  # fix: a key of its own
+            y = weft.random.normal(key)  # fix: its own key
     """
 
 
@@ -344,8 +346,45 @@ class MissingRuleError(WeftError, NotImplementedError):
     """
 
 
+class CheckpointError(WeftError, ValueError):
+    """A checkpoint can't be read: it is damaged, cut off, or no checkpoint.
+
+    Usual causes:
+      A copy that was interrupted; a file that was edited; a disk that changed bits; a directory of
+      something else.
+
+    Cures:
+      * Restore an older one: `Checkpoints.latest(whole=True)` finds the newest that is whole.
+      * Copy the whole directory again.
+
+    Example::
+
+        weft.checkpoints.read_metadata(".")  # a directory without a checkpoint in it
+    """
+
+
+class CheckpointMismatchError(CheckpointError, IndexError):
+    """A training loop's checkpoint is of another model or optimizer.
+
+    Usual causes:
+      A model of other sizes; another optimizer; an `output_dir` that another run has used.
+
+    Cures:
+      * The model and the optimizer that were saved.
+      * Another `output_dir`, or an empty one.
+
+    Example::
+
+        batch = numpy.ones((8, 1)), numpy.ones((8, 1)), numpy.ones((8, 1))
+        task = training.TrainTask([batch], tl.L2Loss(), optimizers.SGD(0.1))
+        run = lambda n: training.Loop(tl.Serial(tl.Dense(n)), task, output_dir="run")
+        run(1).save_checkpoint("model")
+        run(2)
+    """
+
+
 class InvalidJaxprError(WeftError, RuntimeError):
-    """A program is malformed. Looked for only under the switch `enable_checks`.
+    """A program is malformed. Checked only under the switch `enable_checks`.
 
     Usual causes:
       A bug in weft; or a primitive of one's own whose type rule doesn't say what its other rules
@@ -365,7 +404,7 @@ class DeletedArrayError(WeftError, RuntimeError):
       results there; or `x.delete()` was called.
 
     Cures:
-      * Use what the function returned instead: `state = step(state)`.
+      * Use the function's result instead: `state = step(state)`.
       * Don't donate an argument that is needed afterwards, or donate a copy.
 
     Example::
@@ -398,7 +437,7 @@ class ExecutionError(WeftError, RuntimeError):
     Cures:
       * Memory: smaller batches, `weft.checkpoint` around layers, `donate_argnums`.
       * The failure may show at a later line than the one that caused it, since programs run in
-        the background; `.block_until_ready()` after each step tells which.
+        the background; `.block_until_ready()` after each step shows which.
     """
 
 

@@ -1,0 +1,15 @@
+"""Checkpoints: trees of arrays on disk, whole or not there at all.
+
+`save` and `restore` write and read one; `Checkpoints` keeps those of a run.
+"""
+
+from ..lazy import exports
+
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        "restoring": "read_metadata restore",
+        "saving": "save",
+        "series": "Checkpoints",
+    },
+)

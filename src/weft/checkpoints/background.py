@@ -1,0 +1,91 @@
+"""Work in the background whose errors come out: Background."""
+
+import os
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+
+from ..user_lines import noted
+
+NICENESS = 10
+"""The thread comes after those that compute: else, where they use all cores, a step beside it takes
+half as long again (benchmarks/train_checkpoint.py)."""
+
+
+class _Outcome:
+    """The error of the work that ended last. The thread has it, and not the `Background`."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+
+
+class Background:
+    """Runs one function at a time in a thread; its error is raised by the next call.
+
+    The process does not end before the function has: the thread is no daemon. In a forked child
+    there is no thread, and nothing to wait for.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._renew()
+        weakref.finalize(self, _report, self._outcome, os.getpid(), name)
+
+    def _renew(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._thread: threading.Thread | None = None
+        self._outcome = _Outcome()
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Begins with a function when the one before has ended.
+
+        Raises: the error of the one before.
+        """
+        if os.getpid() != self._process:
+            self._renew()
+        with self._lock:
+            self.wait()
+            self._thread = threading.Thread(
+                target=_run, args=(work, self._outcome), name=self.name, daemon=False
+            )
+            self._thread.start()
+
+    def wait(self) -> None:
+        """Waits until the function has ended.
+
+        Raises: its error, once.
+        """
+        if os.getpid() != self._process:
+            self._renew()
+        with self._lock:
+            if self._thread is not None:
+                self._thread.join()
+                self._thread = None
+            error, self._outcome.error = self._outcome.error, None
+            if error is None:
+                return
+            try:
+                raise noted(error)
+            finally:
+                del error  # it refers to this frame
+
+
+def _run(work: Callable[[], None], outcome: _Outcome) -> None:
+    try:
+        if sys.platform == "linux":  # there, a thread has a priority of its own
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        work()
+    except BaseException as error:  # for the thread that asks
+        if isinstance(error, OSError):  # it says all; its frames would keep the arrays alive
+            error.__context__ = None
+            error = error.with_traceback(None)
+        outcome.error = error
+
+
+def _report(outcome: _Outcome, process: int, name: str) -> None:
+    """An error that nobody asked for, when the object is forgotten or the process ends."""
+    if outcome.error is not None and os.getpid() == process:
+        warnings.warn(f"{name}: {outcome.error}", RuntimeWarning, stacklevel=1)
