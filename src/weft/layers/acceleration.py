@@ -1,7 +1,7 @@
 """Accelerate: a layer on several devices, each of which computes a part of the batch with the same
 weights.
 
-Also the parts it is made of: jit_forward, mean_or_pmean, for_n_devices, reshape_by_device, on_cpu
+Also its parts: jit_forward, mean_or_pmean, for_n_devices, reshape_by_device, on_cpu
 and on_accelerator.
 """
 
@@ -43,17 +43,17 @@ class Accelerate(Layer):
     whole, as after `BatchNorm` in mode 'train', may then differ. Outputs without a batch axis, such
     as a loss, come with one number for each device.
 
-    Inputs, outputs, weights and state are those of the layer; on n devices,
+    Inputs, outputs, weights and state are the layer's; on n devices,
     n > 1, every array has a further first axis of length n, of which each device has one element.
 
     If the layer has weights already, `init` isn't needed: they are copied to the devices at the
-    first use. Later, `replicate_weights` and `replicate_state` set those of both.
+    first use. Later, `replicate_weights` and `replicate_state` set them for both.
 
     Args:
       layer: a layer.
       n_devices: how many devices; None or 0 for all that this process has.
     Raises:
-      TypeError: the layer is none.
+      TypeError: `layer` is not a layer.
       ValueError: there are fewer devices.
       ShapeError (when called): the inputs' first axes differ.
     Example:
@@ -73,7 +73,7 @@ class Accelerate(Layer):
             raise option_checks.wrong_type("Accelerate", "layer", "a layer", layer)
         super().__init__(n_in=layer.n_in, n_out=layer.n_out)
         available = fastmath.local_device_count()
-        self._n_devices = _device_count("Accelerate", n_devices or available)
+        self._n_devices = checked_device_count("Accelerate", n_devices or available)
         self._sublayers, self._needs_key = [layer], layer._needs_key
         self._weights, self._state = None, None
         if self._n_devices == 1:
@@ -95,7 +95,7 @@ class Accelerate(Layer):
           x: the inputs.
           weights: the layer's weights, as this layer has them: on several devices, with a further
             first axis.
-          state: the layer's state, likewise.
+          state: the layer's state.
           rng: a random key; on several devices, it is split among them.
           use_cache: whether the layer keeps weights and new state, as in `Layer.pure_fn`.
         Returns: (outputs, new state).
@@ -247,7 +247,7 @@ def jit_forward(
     option_checks.flag("jit_forward", "do_mean", do_mean)
     if n_devices == 0 and fastmath.is_backend(Backend.JAX):
         return fastmath.jit(forward, device=devices("cpu")[0])
-    n = _device_count("jit_forward", n_devices, least=0)
+    n = checked_device_count("jit_forward", n_devices, least=0)
     if n < 2:
         return fastmath.jit(forward)
     run_parts = fastmath.pmap(forward, axis_name="batch")
@@ -263,7 +263,7 @@ def jit_forward(
 
 
 def mean_or_pmean(n_devices: int, x: Any, axis: int | None = None) -> Any:
-    """The mean of numbers that several devices have.
+    """The mean of numbers over devices.
 
     Args:
       n_devices: how many.
@@ -292,7 +292,7 @@ def reshape_by_device(x: Any, n_devices: int, pure_np: bool = False) -> Any:
     Args:
       x: arrays [batch, …], possibly nested in lists, tuples and dicts.
       n_devices: how many parts.
-      pure_np: whether NumPy does it, whatever the backend.
+      pure_np: whether NumPy does it, on every backend.
     Returns: the same nested arrays, of shapes [n_devices, batch / n_devices, …].
     Raises:
       TypeError, ValueError: `n_devices` isn't a positive int.
@@ -339,7 +339,7 @@ def for_n_devices(x: Any, n_devices: int) -> Any:
       (3,)
     Source: Trax documentation, `layers.for_n_devices`.
     """
-    n = _device_count("for_n_devices", n_devices, least=0)
+    n = checked_device_count("for_n_devices", n_devices, least=0)
     if n < 2:
         return x
     on_devices = fastmath.is_backend(Backend.JAX)
@@ -395,8 +395,8 @@ def on_accelerator(x: Any) -> Any:
     return x
 
 
-def _device_count(name: str, n_devices: Any, least: int = 1) -> int:
-    """A number of devices, which there are."""
+def checked_device_count(name: str, n_devices: Any, least: int = 1) -> int:
+    """A valid number of devices."""
     n = option_checks.whole_number(name, "n_devices", n_devices, least)
     available = fastmath.local_device_count()
     if n > max(available, 1):

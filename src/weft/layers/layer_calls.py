@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import fastmath
+from ..core.source_location import in_part
+from ..core.trace import locations_wanted
 from ..core.value import Value
 from ..user_lines import noted
 from .layer_errors import shortened
@@ -70,15 +72,15 @@ def init_abstract(layer: Any, input_signature: Any, unsafe: bool) -> tuple[Any, 
     """The signatures of the weights and the state that `init` would make."""
     layers = tree(layer)
     before, keys = [held(inner) for inner in layers], [inner._rng for inner in layers]
-    made: list[Any] = []
+    pieces: list[Any] = []
 
     def init(sig: Any) -> Any:
-        made.append(layer.init(sig))
-        return made[-1]
+        pieces.append(layer.init(sig))
+        return pieces[-1]
 
     try:
         signatures = fastmath.abstract_eval(init)(input_signature)
-        return _ordered(signatures, made[-1])
+        return _ordered(signatures, pieces[-1])
     finally:
         for inner, key in zip(layers, keys, strict=True):
             inner.__dict__["_rng"] = key
@@ -112,6 +114,15 @@ def applied(layer: Any, inputs: Any, weights: Any, state: Any, rng: Any) -> tupl
     finally:
         layer._rng = key
         put_back(before)
+
+
+def run_located(layer: Any, x: Any, weights: Any, state: Any, is_repeated: bool) -> tuple[Any, Any]:
+    """(outputs, new state) of `layer._run`. Where operations record their origin, as under
+    `debug_nans`, they record the layer too."""
+    if not locations_wanted():
+        return layer._run(x, weights, state, is_repeated)
+    with in_part(layer._name, layer._site, id(layer)):
+        return layer._run(x, weights, state, is_repeated)
 
 
 def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
@@ -182,7 +193,7 @@ def checked_items(layer: Any, items: Any, what: str) -> Any:
 
 
 def text(layer: Any) -> str:
-    """A layer as it is printed: its name, the number of its tensors, and the layers inside."""
+    """The text of a layer: its name, the number of its tensors, and the layers inside."""
     shown = layer._name
     if layer._n_in != 1:
         shown += f"_in{layer._n_in}"
@@ -200,8 +211,9 @@ def known_values(x: Any) -> Any:
     """The NumPy array that a backend's array holds; `None` while a program is traced."""
     if isinstance(x, Value):
         x = x.concrete()
-    elif callable(getattr(x, "numpy", None)):  # TensorFlow's, of which symbolic ones have no such
-        x = x.numpy()
+    elif not isinstance(x, np.ndarray | np.generic | int | float | list | tuple):
+        numpy = getattr(x, "numpy", None)  # TensorFlow's, of which symbolic ones have no such
+        x = numpy() if callable(numpy) else None
     return None if x is None else np.asarray(x)
 
 
@@ -226,7 +238,7 @@ def number_of_arguments(name: str, f: Callable[..., Any]) -> int:
         ]
     except (TypeError, ValueError):
         raise noted(
-            ValueError(f"{name}: f doesn't tell its arguments\n  fix: wrap it: lambda x: f(x)")
+            ValueError(f"{name}: the arguments of f are unknown\n  fix: wrap it: lambda x: f(x)")
         ) from None
     for what, is_refused in _REFUSED:
         refused = [p.name for p in parameters if is_refused(p)]

@@ -1,5 +1,6 @@
-"""Serial, layers one after the other, and Combinator, the base of layers made of layers."""
+"""Serial, layers one after the other, and Combinator, the base of layers with sublayers."""
 
+import inspect
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -64,17 +65,28 @@ def flat_layers(layers: Any) -> list[Layer]:
         elif isinstance(item, Layer):
             flat.append(item)
         else:
-            hint = ""
-            if callable(item):
-                hint = f"\n  fix: tl.Fn('{_name(item)}', …) makes one of it"
-            if isinstance(item, type) and issubclass(item, Layer):
-                hint = f"\n  fix: {item.__name__}(…), a layer of this class"
-            raise noted(ValueError(f"Found nonlayer object ({item!r}) in layers: {layers!r}{hint}"))
+            raise noted(
+                ValueError(f"Found nonlayer object ({item!r}) in layers: {layers!r}{_fix(item)}")
+            )
     return flat
 
 
-def _name(item: Any) -> str:
-    return getattr(item, "__name__", "f")
+def _fix(item: Any) -> str:
+    """The `fix:` line for an object that is not a layer: the call that makes a layer of it."""
+    if not callable(item):
+        return ""
+    name = getattr(item, "__name__", "f")
+    makes_layers = isinstance(item, type) and issubclass(item, Layer)
+    if makes_layers or getattr(item, "__module__", "").startswith(f"{__package__}."):
+        arguments = "…" if _needs_arguments(item) else ""
+        return f"\n  fix: {name}({arguments}), a layer that {name} makes"
+    return f"\n  fix: tl.Fn('{name}', …) makes a layer of a function"
+
+
+def _needs_arguments(function: Any) -> bool:
+    empty = inspect.Parameter.empty
+    parameters = inspect.signature(function).parameters.values()
+    return any(p.default is empty and p.kind is not p.VAR_POSITIONAL for p in parameters)
 
 
 class Combinator(Layer):
@@ -157,7 +169,7 @@ class Combinator(Layer):
 
 
 def _mark(tree: Any) -> Any:
-    """The mark of a shared layer, if that is what stands in the place of weights or state."""
+    """The mark of a shared layer, if it replaces weights or state."""
     is_mark = type(tree) is dict and (is_weights_marker(tree) or is_state_marker(tree))
     return tree if is_mark else None
 
@@ -166,7 +178,7 @@ class Serial(Combinator):
     """Layers one after the other, on a data stack.
 
     Each layer takes `n_in` items off the top of the stack and puts its `n_out` outputs there, so
-    that what it doesn't take stays for later layers. Without layers it returns its input.
+    that the other items stay for later layers. Without layers it returns its input.
 
     Args:
       *sublayers: layers; lists and tuples of them, in any nesting; None for none.
@@ -268,6 +280,14 @@ class Serial(Combinator):
                 f"({self._n_in})\n{drawn(self._sublayers, len(inputs))}"
             )
         return tuple(inputs)
+
+
+def assembled(*layers: Layer) -> Serial:
+    """A `Serial` of layers that are initialized; it has their weights and state."""
+    serial = Serial(*layers)
+    serial.weights = tuple([layer.weights for layer in serial.sublayers])
+    serial.state = tuple([layer.state for layer in serial.sublayers])
+    return serial
 
 
 def checked_layer(name: str, option: str, layer: Any) -> Layer:
