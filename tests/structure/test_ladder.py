@@ -97,7 +97,8 @@ def test_only_one_module_knows_tensorflow_and_no_other_backend_loads_it():
         ("primitives.slicing", "weft.runtime", True),
         ("lax.slicing", "weft", True),
         ("dtypes", "weft.config", False),
-        ("training.loop", "weft.models.resnet", False),
+        ("models.resnet", "weft.supervised.training", False),
+        ("supervised.training", "weft.models.resnet", True),
     ],
 )
 def test_the_check_of_the_ladder_finds_what_breaks_it(source, target, bad):

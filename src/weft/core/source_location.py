@@ -1,9 +1,9 @@
-"""The user's line that an operation belongs to, recorded only under some switches.
+"""The user's line and the layers that an operation belongs to, recorded only under some switches.
 
 Equations normally carry no line, and the rules of differentiation run far from the line that they
 differentiate. Under `debug_nans`, `debug_infs` and `check_tracer_leaks`, and within
 `with_locations` (`trace.py: locations_wanted`), equations and the nodes of a tape carry a
-`SourceLocation`, and their interpreters enter it with `at_location`.
+`SourceLocation`, and their interpreters enter it with `at_location`. Layers enter `in_part`.
 """
 
 import threading
@@ -13,12 +13,22 @@ from ..user_lines import user_frame, user_line
 from .trace import locations_wanted
 
 
+class Part(NamedTuple):
+    """A named part of a program: a layer."""
+
+    name: str
+    file: str  # where it was made
+    line: int
+    identity: int  # the `id` of the layer
+
+
 class SourceLocation(NamedTuple):
     """The origin of an operation."""
 
     line: str  # the user's line: `file.py:12, in function`
     operation: str  # the primitive that was applied there
     backward: bool = False  # True in the backward pass of that line
+    parts: tuple[Part, ...] = ()  # the parts that it is in, the innermost last
 
     @property
     def name_stack(self) -> str:
@@ -29,6 +39,7 @@ class SourceLocation(NamedTuple):
 class _Now(threading.local):
     # the location, and the user's innermost frame when it was entered
     entered: tuple[SourceLocation, Any] | None = None
+    parts: tuple[Part, ...] = ()
 
 
 _now = _Now()
@@ -41,11 +52,11 @@ def location_of(operation: str) -> SourceLocation:
     lines of its own.
     """
     if _now.entered is None:
-        return SourceLocation(user_line(), operation)
+        return SourceLocation(user_line(), operation, parts=_now.parts)
     location, frame = _now.entered
     if user_frame() is frame:
-        return location
-    return SourceLocation(user_line(), operation, location.backward)
+        return location._replace(parts=_now.parts)
+    return SourceLocation(user_line(), operation, location.backward, _now.parts)
 
 
 def in_backward_pass(operation: str) -> "at_location":
@@ -56,7 +67,7 @@ def in_backward_pass(operation: str) -> "at_location":
 class at_location:
     """A block whose operations belong to a location, or to its backward pass."""
 
-    __slots__ = ("before", "location")
+    __slots__ = ("before", "location", "parts")
 
     def __init__(self, location: SourceLocation | None, backward: bool = False) -> None:
         if location is not None and backward:
@@ -64,9 +75,29 @@ class at_location:
         self.location = location
 
     def __enter__(self) -> None:
-        self.before = _now.entered
+        self.before, self.parts = _now.entered, _now.parts
         if self.location is not None:
             _now.entered = (self.location, user_frame())
+            # A program that several layers share has the location of the first one that used it.
+            parts = self.location.parts
+            if parts[: len(self.parts)] == self.parts:
+                _now.parts = parts
 
     def __exit__(self, *error: object) -> None:
-        _now.entered = self.before
+        _now.entered, _now.parts = self.before, self.parts
+
+
+class in_part:
+    """A block whose operations belong to a part of the program, inside the parts around it."""
+
+    __slots__ = ("before", "part")
+
+    def __init__(self, name: str, site: tuple[str, int], identity: int) -> None:
+        self.part = Part(name, *site, identity)
+
+    def __enter__(self) -> None:
+        self.before = _now.parts
+        _now.parts = (*self.before, self.part)
+
+    def __exit__(self, *error: object) -> None:
+        _now.parts = self.before

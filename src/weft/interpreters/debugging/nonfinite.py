@@ -4,6 +4,7 @@ A compiled program is run again equation by equation, and so are the programs in
 that made the bad value, down to one operation.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -164,7 +165,8 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
         e, place = min(makers, key=lambda pair: order[id(pair[0])])
         inputs = [env[u] if type(u) is Var else u for u in e.inputs]
         if inner_runs_of(e.primitive) is not None:
-            return culprit_inside(e.primitive, inputs, e.params, steps)
+            with at_location(place):  # of the operations without a location
+                return culprit_inside(e.primitive, inputs, e.params, steps)
         return Operation(e.primitive, inputs, [env[v] for v in e.outvars], place, steps)
     for v in sources:
         number = jaxpr.invars.index(v) if v in jaxpr.invars else None
@@ -177,24 +179,34 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
 
 def told(operation: Operation) -> str:
     """The message for an operation that made, or passed on, a bad value."""
+    bad = next(x for x in operation.outs if is_bad(x))
+    verb = "made" if operation.makes else "gives"
+    first = f"{operation.primitive}: {verb} {kinds(bad)}; {switches_on()} is on"
+    return "\n".join([first, *details(operation)])
+
+
+def details(operation: Operation) -> list[str]:
+    """The lines below the first one of a message: where the operation is, its arrays, the fix."""
     primitive, inputs, outs, place, steps = operation
     bad = next(x for x in outs if is_bad(x))
-    mask = bad_elements(bad)
-    verb = "made" if operation.makes else "gives"
-    lines = [f"{primitive}: {verb} {kinds(bad)}; {switches_on()} is on"]
+    lines = []
     if not operation.makes:
         where = [f"input {i}" for i, x in enumerate(inputs) if is_bad(x)]
         lines.append(f"  it came in: {', '.join(where)} has it already")
     lines.append(f"  operation: {primitive} in the {pass_over(place)} pass of {place.line}")
     if place.operation != str(primitive):
         lines[-1] += f", for {place.operation} and its derivative"
+    if place.parts:
+        made_at = f"{os.path.basename(place.parts[-1].file)}:{place.parts[-1].line}"
+        names = " > ".join(part.name for part in place.parts)
+        lines.append(f"  layer: {names}, made at {made_at}")
     lines += [f"  inside: {step}" for step in steps]
     lines.append(f"  output: {summary(bad)}")
+    mask = bad_elements(bad)
     at = np.argwhere(mask)[:MAX_LISTED_ELEMENTS]
     for i, x in enumerate(inputs):
         lines.append(f"  input {i}: {summary(x)}{there(x, at, mask.shape)}")
-    lines.append(cure(operation))
-    return "\n".join(lines)
+    return [*lines, cure(operation)]
 
 
 def came_in(applied: Operation, passed: Input, params: Params) -> str:
@@ -217,7 +229,7 @@ def came_in(applied: Operation, passed: Input, params: Params) -> str:
 
 
 def is_number(x: Any) -> bool:
-    """True for an array that stands for a floating-point number in a program."""
+    """True for an array that represents a floating-point number in a program."""
     return isinstance(x, Array) and is_shared(x) and is_inexact(x.aval.dtype)
 
 

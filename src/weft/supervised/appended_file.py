@@ -1,0 +1,104 @@
+"""AppendedFile: a file to which records are appended, each as a whole or not at all."""
+
+import contextlib
+import os
+
+from ..user_lines import noted
+
+__all__ = ["AppendedFile"]
+
+BLOCK = 65536
+"""So many bytes are read at once, from the end, in search of the last line."""
+
+
+class AppendedFile:
+    """A file that only grows. A record is handed to the system in one call.
+
+    What was appended outlives the process: `kill -9` loses nothing of it. Only a machine that
+    stops may lose the last seconds, since nothing waits for the disk.
+
+    Args:
+      path: the file; it and its folder are made if they are not there.
+      of_lines: whether records are lines. A last line without an end, which a machine that stopped
+        may have left, is then taken away.
+
+    Raises: OSError: the file cannot be written to.
+
+    Example:
+      >>> file = AppendedFile("notes.txt", of_lines=True)
+      >>> file.append(b"one\\n")
+      >>> file.append(b"two\\n")
+      >>> file.truncate(4)
+      >>> file.close()
+      >>> import pathlib
+      >>> pathlib.Path("notes.txt").read_text()
+      'one\\n'
+    """
+
+    def __init__(self, path: str, of_lines: bool = False) -> None:
+        self.path = path
+        try:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+            self._fd = os.open(path, flags, 0o666)
+        except OSError as error:
+            raise _told(error, path) from None
+        if of_lines:
+            self.truncate(self._end_of_lines())
+
+    @property
+    def size(self) -> int:
+        """The number of bytes in the file."""
+        return os.fstat(self._fd).st_size
+
+    def append(self, record: bytes) -> None:
+        """Appends a record.
+
+        Args:
+          record: the bytes.
+        Raises: OSError: the disk is full. The file is as it was before.
+        """
+        before = self.size
+        try:
+            _write_all(self._fd, record)
+        except OSError as error:
+            with contextlib.suppress(OSError):  # the first error is the one to tell
+                os.ftruncate(self._fd, before)
+            raise _told(error, self.path) from None
+
+    def truncate(self, size: int) -> None:
+        """Cuts off what is behind the first `size` bytes."""
+        if size < self.size:
+            os.ftruncate(self._fd, size)
+
+    def close(self) -> None:
+        """Closes the file."""
+        os.close(self._fd)
+
+    def _end_of_lines(self) -> int:
+        """The number of bytes up to the end of the last whole line."""
+        end = self.size
+        while end:
+            start = max(0, end - BLOCK)
+            os.lseek(self._fd, start, os.SEEK_SET)
+            newline = os.read(self._fd, end - start).rfind(b"\n")
+            if newline >= 0:
+                return start + newline + 1
+            end = start
+        return 0
+
+
+def _write_all(fd: int, record: bytes) -> None:
+    """Writes all bytes of a record: the system may take a part at a time."""
+    rest = memoryview(record)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _told(error: OSError, path: str) -> OSError:
+    """The error for a file that cannot be written: of the same class, with a fix."""
+    message = (
+        f"RunLog: {path} can't be written: {error.strerror}; what was in it before is whole\n"
+        "  fix: free space on the disk, or choose another folder; RunLog(None) writes no files"
+    )
+    return noted(type(error)(message))

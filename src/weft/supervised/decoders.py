@@ -1,0 +1,203 @@
+"""Decoder: a model's twin in mode "predict" or "eval", with compiled functions that go on with
+sequences. decoder_of keeps one for each model, logits_of are its outputs, and Packed arrays make
+its calls cheap.
+"""
+
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as onp
+
+from .. import fastmath, tree_util
+from ..fastmath import numpy as jnp
+from ..layers.base import Layer, LayerError
+from ..layers.layer_calls import kept
+from ..layers.modes import layer_pairs, renested, twin_of
+from ..layers.serial import as_tuple
+from ..layers.weight_trees import signature_tree
+from ..user_lines import noted
+
+__all__ = ["PIECE", "Decoder", "Packed", "decoder_of", "logits_of"]
+
+PIECE = 64
+"""Longer prompts are read so many tokens at a time; what is left, one token at a time. More lengths
+would be more programs, and compiling one takes as long as hundreds of steps."""
+
+_decoders: weakref.WeakKeyDictionary[Layer, dict[str, "Decoder"]] = weakref.WeakKeyDictionary()
+
+
+class Packed:
+    """Nested arrays as a flat list, and how they are nested.
+
+    The weights of a network are nested in hundreds of tuples, most of them empty. Walking through
+    them at each call takes longer than all the rest that a compiled step does on the host.
+    """
+
+    __slots__ = ("flat", "tree")
+
+    def __init__(self, flat: Sequence[Any], tree: Any) -> None:
+        self.flat, self.tree = flat, tree
+
+    @classmethod
+    def of(cls, nested: Any) -> "Packed":
+        """Nested arrays, packed."""
+        return cls(*tree_util.tree_flatten(nested))
+
+    def nested(self) -> Any:
+        """The nested arrays."""
+        return self.tree.unflatten(self.flat)
+
+
+tree_util.register_pytree_node(
+    Packed, lambda packed: (packed.flat, packed.tree), lambda tree, flat: Packed(flat, tree)
+)
+
+
+class Decoder:
+    """A model's twin in a mode. It holds no arrays: weights and state are handed through.
+
+    Args:
+      model: a model of one input, tokens, or two, source tokens and tokens.
+      mode: "predict" or "eval".
+    """
+
+    def __init__(self, model: Layer, mode: str) -> None:
+        self.twin = twin_of(model, mode)
+        self._starts: dict[Any, _Start] = {}
+        self._functions: dict[Hashable, Callable[..., Any]] = {}
+
+    def begin(self, name: str, model: Layer, signature: Any, key: Any) -> tuple[Any, Any]:
+        """(weights, state) for the beginning of sequences, packed.
+
+        Args:
+          name: the function that wants it, for its errors.
+          model: the model, with the weights to use. It stays as it is. What its state has besides
+            the history of a sequence is used as well, such as the running mean of `BatchNorm`.
+          signature: of the inputs.
+          key: random key, for layers with a random first state.
+        """
+        shapes = tuple([tuple(x.shape) for x in as_tuple(signature)])
+        start = self._starts.get(shapes)
+        if start is None:
+            start = self._starts.setdefault(shapes, _Start(self.twin, signature, key))
+        return Packed.of(start.weights(name, model)), Packed.of(start.state(model, key))
+
+    def pieces(
+        self, tokens: onp.ndarray, two: Any, weights: Any, state: Any, key: Any
+    ) -> list[onp.ndarray]:
+        """Tokens [batch, length] in pieces that a call takes: of `PIECE` tokens, and of one.
+
+        Args:
+          tokens: the tokens.
+          two: the signature of inputs with two tokens for each sequence.
+          weights, state, key: as for a call of the twin.
+        """
+        length = tokens.shape[1]
+        long = length - length % PIECE
+        if long:
+            try:
+                fastmath.abstract_eval(self.twin.pure_fn)(
+                    two, weights.nested(), state.nested(), key
+                )
+            except LayerError:  # such as positions that are counted one at a time
+                long = 0
+        starts = [*range(0, long, PIECE), *range(long, length)]
+        return [tokens[:, a:b] for a, b in zip(starts, [*starts[1:], length], strict=True)]
+
+    def function(self, name: Hashable, make: Callable[[], Callable[..., Any]]) -> Any:
+        """A function that is made once, and kept with its programs."""
+        if name not in self._functions:
+            self._functions.setdefault(name, make())
+        return self._functions[name]
+
+
+class _Start:
+    """How sequences of some signature begin."""
+
+    def __init__(self, twin: Layer, signature: Any, key: Any) -> None:
+        self._twin = twin
+        self._nested = twin.weights_and_state_signature(signature)[0]
+        twin.weights = self._nested  # a twin has no arrays
+
+        def init(key: Any) -> Any:
+            with kept(twin):
+                return twin.init(signature, rng=key)[1]
+
+        self._init = fastmath.jit(init)
+        state = signature_tree(self._init(key))
+        twin.state = state
+        self._constant = _constant_leaves(twin, signature, self._nested, state)
+
+    def weights(self, name: str, model: Layer) -> Any:
+        """The model's weights, nested as the twin's."""
+        weights = model.weights
+        if not fastmath.tree_leaves(weights) and fastmath.tree_leaves(self._nested):
+            raise noted(
+                ValueError(
+                    f"{name}: {model.name} has no weights yet\n"
+                    "  fix: model.init(signature), or model.init_from_file(name)"
+                )
+            )
+        return renested(weights, self._nested)
+
+    def state(self, model: Layer, key: Any) -> Any:
+        """A new first state, with what does not depend on the sequence taken from the model."""
+        state = self._init(key)
+        flat = fastmath.tree_flatten(state)
+        with kept(self._twin):
+            self._twin.state = fastmath.tree_unflatten([*range(len(flat))], state)[0]
+            for theirs, own in layer_pairs(model, self._twin):
+                places = fastmath.tree_leaves(own._state)
+                arrays = fastmath.tree_leaves(theirs._state)
+                if self._constant.issuperset(places) and len(places) == len(arrays):
+                    for place, array in zip(places, arrays, strict=True):
+                        if onp.shape(array) == onp.shape(flat[place]):
+                            flat[place] = jnp.copy(array)  # the state may be donated
+        return fastmath.tree_unflatten(flat, state)[0]
+
+
+def _constant_leaves(twin: Layer, signature: Any, weights: Any, state: Any) -> set[int]:
+    """The places of the arrays of a state that a call hands on as they are."""
+    constant: set[int] = set()
+
+    def call(x: Any, weights: Any, state: Any, key: Any) -> Any:
+        outputs, new_state = twin.pure_fn(x, weights, state, key)
+        leaves = fastmath.tree_flatten(state)
+        kept_ones = {id(leaf) for leaf in fastmath.tree_leaves(new_state)}
+        constant.update(i for i, leaf in enumerate(leaves) if id(leaf) in kept_ones)
+        return outputs
+
+    fastmath.abstract_eval(call)(signature, weights, state, fastmath.random.get_prng(0))
+    return constant
+
+
+def logits_of(twin: Layer, weights: Any, state: Any, inputs: Any, key: Any) -> tuple[Any, Any]:
+    """(logits [batch, length, vocabulary], new state) of a decoder's twin; both states packed."""
+    outputs, state = twin.pure_fn(inputs, weights.nested(), state.nested(), key)
+    return as_tuple(outputs)[0], Packed.of(state)
+
+
+def decoder_of(name: str, model: Any, mode: str) -> Decoder:
+    """The decoder of a model, which is kept with its programs as long as the model is there.
+
+    Args:
+      name: the function that wants it, for its errors.
+      model: a model, in any mode.
+      mode: "predict" or "eval".
+    Returns: the decoder.
+    Raises: TypeError, ValueError: `model` is none, has other inputs, or does not have the mode.
+    """
+    if not isinstance(model, Layer):
+        raise noted(TypeError(f"{name}: expected a model, a layer; got {type(model).__name__}"))
+    if model.n_in not in (1, 2):
+        raise noted(
+            ValueError(
+                f"{name}: expected a model of one input, tokens, or of two, source tokens and "
+                f"tokens; {model.name} has {model.n_in} inputs"
+            )
+        )
+    of_model = _decoders.setdefault(model, {})
+    if mode not in of_model:
+        of_model.setdefault(mode, Decoder(model, mode))
+    return of_model[mode]

@@ -1,0 +1,150 @@
+"""Decoding: autoregressive_sample draws sequences of tokens from a model, and
+autoregressive_sample_stream draws them token by token. beam_search comes from `beam_search.py`.
+
+A model may be in any mode: what decodes is its twin in mode "predict", or "eval" with
+`eval_mode=True`, with the weights that the model has at the call. Each call begins new sequences,
+and the model is as it was afterwards. The compiled step is kept as long as the model.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as onp
+
+from ..layers import option_checks
+from ..layers.base import Layer
+from .beam_search import beam_search as beam_search
+from .requests import Request
+from .sampling import Sampling
+
+__all__ = ["autoregressive_sample", "autoregressive_sample_stream", "beam_search"]
+
+
+def autoregressive_sample_stream(
+    model: Layer,
+    inputs: Any = None,
+    batch_size: int = 1,
+    temperature: float = 1.0,
+    start_id: Any = 0,
+    accelerate: bool = True,
+    eval_mode: bool = False,
+    eval_min_length: int = 1,
+    *,
+    rng: Any = None,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    pad_id: int | None = None,
+) -> Iterator[onp.ndarray]:
+    """Draws sequences of tokens from a model, and yields the next token of each, without end.
+
+    The next step is under way when a token is yielded.
+
+    Args:
+      model: a language model, from tokens [batch, length] to logits [batch, length, vocabulary]; or
+        a model of two inputs, source tokens and tokens, whose first output is such logits.
+      inputs: for a language model, the prompts, which the sequences go on from; for a model of two
+        inputs, the source tokens. Integers [batch_size, length], or a list of sequences of several
+        lengths. Each row is treated as it would be alone.
+      batch_size: number of sequences.
+      temperature: tokens are drawn of softmax(logits / temperature); 0 takes the most likely one.
+      start_id: the token in front of each sequence, or an array of them, [batch_size, 1].
+      accelerate: whether the steps are compiled.
+      eval_mode: whether the model runs in mode "eval" on the whole sequence at each step. The time
+        of a step grows with the sequence, and `start_id` is not used: the model shifts its input.
+      eval_min_length: in this mode, the least length that sequences are padded to; the lengths are
+        powers of two.
+      rng: random key, or an array of a key for each row; by default, `PRNGKey(0)`. The tokens of a
+        row depend on its key alone.
+      top_k: only the so many most likely tokens are drawn.
+      top_p: only the most likely tokens that together have this probability are drawn.
+      pad_id: the token that stands for padding at the beginning or the end of rows of `inputs`; by
+        default, all tokens count.
+    Returns: an iterator of integers [batch_size].
+    Raises: TypeError, ValueError: an option has another form, or `inputs` other rows than
+      batch_size. FloatingPointError (later): logits are NaN, as for positions beyond `max_len`.
+    Example:
+      >>> from weft import models
+      >>> from weft.shapes import ShapeDtype
+      >>> model = models.TransformerLM(9, d_model=4, d_ff=8, n_layers=1, n_heads=2, mode="eval")
+      >>> _ = model.init(ShapeDtype((2, 5), np.int32), rng=random.PRNGKey(0))
+      >>> stream = autoregressive_sample_stream(model, batch_size=2)
+      >>> [next(stream).shape for _ in range(3)]
+      [(2,), (2,), (2,)]
+    Source: Trax documentation, `supervised.decoding.autoregressive_sample_stream`.
+    """
+    name = "autoregressive_sample_stream"
+    sampling = Sampling.checked(name, temperature, top_k, top_p)
+    request = Request(
+        name, model, inputs, batch_size, sampling, start_id, accelerate, eval_mode,
+        eval_min_length, rng, pad_id,
+    )  # fmt: skip
+    return request.columns(None)
+
+
+def autoregressive_sample(
+    model: Layer,
+    inputs: Any = None,
+    batch_size: int = 1,
+    temperature: float = 1.0,
+    start_id: Any = 0,
+    eos_id: int = 1,
+    max_length: int = 100,
+    accelerate: bool = True,
+    eval_mode: bool = False,
+    eval_min_length: int = 1,
+    *,
+    rng: Any = None,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    pad_id: int | None = None,
+    fill_id: int | None = None,
+) -> onp.ndarray:
+    """Draws sequences of tokens from a model.
+
+    Args:
+      model, inputs, batch_size, temperature, start_id: as for `autoregressive_sample_stream`.
+      eos_id: the token that ends a sequence; -1 for none.
+      max_length: the most tokens that are drawn for a sequence.
+      accelerate, eval_mode, eval_min_length, rng, top_k, top_p, pad_id: as for
+        `autoregressive_sample_stream`.
+      fill_id: the token that is put behind the end of a sequence; by default, sequences that end
+        earlier than others go on as if they had not.
+    Returns: integers [batch_size, length], without the prompts; `length` is `max_length`, or less
+      if all sequences have ended.
+    Raises: as `autoregressive_sample_stream`.
+    Example:
+      >>> from weft import models
+      >>> from weft.shapes import ShapeDtype
+      >>> model = models.TransformerLM(9, d_model=4, d_ff=8, n_layers=1, n_heads=2, mode="eval")
+      >>> _ = model.init(ShapeDtype((2, 5), np.int32), rng=random.PRNGKey(0))
+      >>> prompts = [[5, 2, 7], [3]]
+      >>> autoregressive_sample(model, prompts, 2, temperature=0.0, max_length=6, eos_id=-1).shape
+      (2, 6)
+    Source: Trax documentation, `supervised.decoding.autoregressive_sample`.
+    """
+    name = "autoregressive_sample"
+    sampling = Sampling.checked(name, temperature, top_k, top_p)
+    request = Request(
+        name, model, inputs, batch_size, sampling, start_id, accelerate, eval_mode,
+        eval_min_length, rng, pad_id,
+    )  # fmt: skip
+    eos = option_checks.whole_number(name, "eos_id", eos_id, least=-1)
+    length = option_checks.whole_number(name, "max_length", max_length, least=0)
+    if fill_id is not None:
+        option_checks.whole_number(name, "fill_id", fill_id, least=0)
+    return _until_all_ended(request.columns(length), batch_size, eos, fill_id)
+
+
+def _until_all_ended(
+    columns: Iterable[onp.ndarray], batch_size: int, eos_id: int, fill_id: int | None
+) -> onp.ndarray:
+    """The columns up to the one in which the last row ends."""
+    has_ended, kept = onp.zeros(batch_size, bool), []
+    for column in columns:
+        kept.append(column if fill_id is None else onp.where(has_ended, fill_id, column))
+        has_ended |= column == eos_id
+        if has_ended.all():
+            break
+    if not kept:
+        return onp.zeros((batch_size, 0), onp.int32)
+    return onp.stack(kept, axis=1).astype(onp.int32)

@@ -1,0 +1,201 @@
+"""LoopCheckpoints saves everything that a training loop goes on from, and restores it.
+
+Weights and the optimizers' state are matched in order and by shape, so a model that begins like the
+one that was saved takes its first weights, and either trainer goes on from the other's checkpoint.
+"""
+
+import os
+import re
+from typing import Any
+
+import numpy as onp
+
+from ..checkpoints import Checkpoints, read_metadata, restore
+from ..errors import CheckpointMismatchError
+from ..optimizers.trainer import LossScale, Trainer
+from ..transforms.devices.devices import process_count
+from ..tree_util import tree_flatten, tree_leaves
+from ..user_lines import noted
+from .history import History
+
+__all__ = ["LoopCheckpoints"]
+
+
+class LoopCheckpoints:
+    """The checkpoints of a `training.Loop`.
+
+    Args:
+      loop: the loop.
+    """
+
+    def __init__(self, loop: Any) -> None:
+        self._loop = loop
+        self._files = None if loop.output_dir is None else Checkpoints(loop.output_dir)
+
+    def save(self, name: str, report_is_due: bool) -> None:
+        """Begins to write a checkpoint; the model has its newest weights.
+
+        Args:
+          name: its name in the loop's folder.
+          report_is_due: whether the loop reports the step after this, or has done so.
+        """
+        assert self._files is not None
+        loop = self._loop
+        tree = {
+            "weights": loop.model.weights,
+            "state": loop.model.state,
+            "tasks": [_task_state(trainer) for trainer in loop._trainer_per_task],
+            "keys": list(loop._keys),
+            "history": _arrays(loop.history),
+            "values": [
+                {key: onp.asarray(column) for key, column in values.get_state().items()}
+                for values in loop._values
+            ],
+        }
+        metadata = {
+            "format": "weft.supervised.Loop 1",
+            "step": loop.step,
+            "report_is_due": report_is_due,
+            "data": [_position(task) for task in loop.tasks],
+            "eval_data": [_position(task) for task in loop.eval_tasks],
+            "inputs": str(loop._batch_signature),
+        }
+        self._files.save(loop.step, tree, metadata, name=_file_name(name))
+
+    def wait(self) -> None:
+        """Waits until the last checkpoint is on the disk."""
+        if self._files is not None:
+            self._files.wait()
+
+    def load(self, directory: str, name: str) -> bool:
+        """Gives the loop what a checkpoint has.
+
+        Args:
+          directory: the folder of the checkpoint.
+          name: its name.
+        Returns: False if there is no such checkpoint.
+        Raises: CheckpointError: it is damaged, or no loop saved it.
+          CheckpointMismatchError: it is of another model or optimizer.
+        """
+        self.wait()
+        if _file_name(name) not in Checkpoints(directory).names():
+            return False
+        path = os.path.join(directory, _file_name(name))
+        loop, metadata = self._loop, read_metadata(path)
+        if not str(metadata.get("format", "")).startswith("weft.supervised.Loop"):
+            raise noted(
+                CheckpointMismatchError(
+                    f"Loop: {path} is no checkpoint of a training loop\n"
+                    "  fix: another output_dir; weights.restore(…) reads other checkpoints"
+                )
+            )
+        tree = restore(path)
+        model = loop.model
+        model.weights = self._matched("weights", path, tree["weights"], model.weights)
+        own, treedef = tree_flatten(model.state)
+        saved = tree_leaves(tree["state"])
+        if [x.shape for x in own] == [x.shape for x in saved]:
+            model.state = treedef.unflatten(saved)
+        else:
+            loop._log.message(f"The state in {path} is of another model: its weights are restored")
+        for trainer, state in zip(loop._trainer_per_task, tree["tasks"], strict=False):
+            self._restore_task(path, trainer, state)
+        loop._keys = tuple(tree["keys"])
+        loop._step, loop._report_is_due = metadata["step"], metadata["report_is_due"]
+        loop._history = _history(tree["history"])
+        rows = zip(loop._values, tree["values"], loop._trainer_per_task, strict=False)
+        for values, columns, trainer in rows:
+            if isinstance(trainer, Trainer) == ("gradients_l2" in columns):
+                values.set_state(columns)
+        for tasks, key in ((loop.tasks, "data"), (loop.eval_tasks, "eval_data")):
+            for task, position in zip(tasks, metadata[key], strict=False):
+                task.batches.set_state(position)
+        return True
+
+    def _restore_task(self, path: str, trainer: Any, state: Any) -> None:
+        """Gives a trainer its optimizer's state, and its loss its weights."""
+        trainer.slots = self._matched("the optimizer's state", path, state["slots"], trainer.slots)
+        if isinstance(trainer, Trainer):
+            end = trainer.model_with_loss.sublayers[1]
+            end.weights = self._matched("the loss's weights", path, state["loss"], end.weights)
+            if trainer.loss_scale is not None and state["loss_scale"]:
+                trainer.loss_scale = LossScale(*state["loss_scale"])
+
+    def _matched(self, what: str, path: str, saved: Any, own: Any) -> Any:
+        """A tree like `own`, whose arrays are the saved ones of the same shape, in order."""
+        rest, made = tree_leaves(saved), []
+        n_saved = len(rest)
+        leaves, treedef = tree_flatten(own)
+        for leaf in leaves:
+            fits = bool(rest) and onp.shape(rest[0]) == onp.shape(leaf)
+            made.append(_as(rest.pop(0), leaf) if fits else leaf)
+        if rest:
+            raise noted(
+                CheckpointMismatchError(
+                    f"Loop: {path} is of another model or optimizer: {len(rest)} arrays of {what} "
+                    f"have no place, the first of shape {onp.shape(rest[0])}\n"
+                    f"  the loop has {_shapes(leaves)}\n"
+                    "  fix: the model that was saved, or another output_dir"
+                )
+            )
+        if n_saved < len(leaves):
+            self._loop._log.message(
+                f"{path} has {n_saved} arrays of {what}, of {len(leaves)}: the others stay"
+            )
+        return treedef.unflatten(made)
+
+
+def _task_state(trainer: Any) -> dict[str, Any]:
+    """The state of a trainer besides the model."""
+    if not isinstance(trainer, Trainer):
+        return {"slots": trainer.slots, "loss": (), "loss_scale": None}
+    scale = trainer.loss_scale
+    return {
+        "slots": trainer.slots,
+        "loss": trainer.model_with_loss.sublayers[1].weights,
+        "loss_scale": None if scale is None else list(scale),
+    }
+
+
+def _file_name(name: str) -> str:
+    """The name of a checkpoint, in which a metric may occur, as a name of a folder."""
+    return re.sub(r"[^A-Za-z0-9_.+=-]", "-", name)
+
+
+def _position(task: Any) -> dict[str, Any]:
+    """The position in a task's data; with several processes, that which all of them share."""
+    position: dict[str, Any] = task.batches.get_state()
+    if process_count() > 1:
+        position.pop("stream", None)
+    return position
+
+
+def _arrays(history: History) -> dict[str, dict[str, Any]]:
+    """A history as arrays [n, 2] of steps and values, by mode and metric."""
+    return {
+        mode: {
+            metric: onp.array(history.get(mode, metric), "float64").reshape(-1, 2)
+            for metric in history.metrics_for_mode(mode)
+        }
+        for mode in history.modes
+    }
+
+
+def _history(arrays: dict[str, dict[str, Any]]) -> History:
+    """The history of such arrays."""
+    history = History()
+    for mode, metrics in arrays.items():
+        for metric, rows in metrics.items():
+            for step, value in rows.tolist():
+                history.append(mode, metric, int(step), value)
+    return history
+
+
+def _as(saved: Any, own: Any) -> Any:
+    """A saved array in the dtype of the loop's."""
+    return saved.astype(own.dtype) if hasattr(own, "dtype") and own.dtype != saved.dtype else saved
+
+
+def _shapes(leaves: Any) -> str:
+    shown = ", ".join(str(tuple(leaf.shape)) for leaf in leaves[:6])
+    return shown + (f", … ({len(leaves)})" if len(leaves) > 6 else "") if leaves else "none"
