@@ -1,15 +1,19 @@
-"""The user's line: the innermost frame outside weft and NumPy, found only when something failed."""
+"""The user's line in errors: the innermost frame outside weft and NumPy. Also puts the name of the
+function that the user called in front of messages."""
 
 import contextlib
 import functools
 import inspect
 import os
+import re
 import sys
-from types import FrameType
+import threading
+from types import CodeType, FrameType
 from typing import TypeVar
 
 import numpy as np
 
+from .errors import ShapeError, WeftError
 from .tracebacks import files, fold
 
 E = TypeVar("E", bound=BaseException)
@@ -17,7 +21,7 @@ E = TypeVar("E", bound=BaseException)
 HERE = os.path.dirname(__file__) + os.sep
 _OWN_FILES = (HERE, "<weft ")  # what weft generates is compiled under such names
 _NUMPY = os.path.dirname(np.__file__) + os.sep
-_LIBRARIES = (_NUMPY, functools.__file__, contextlib.__file__)
+_LIBRARIES = (_NUMPY, functools.__file__, contextlib.__file__, threading.__file__)
 _INSIDE = (*_OWN_FILES, *_LIBRARIES)
 files.inside, files.libraries = _OWN_FILES, _LIBRARIES
 
@@ -47,17 +51,98 @@ def note_user_line(error: BaseException) -> None:
     It is the innermost user's line that the error passed, or else the line that called weft. Weft's
     own frames are removed from the traceback: see `tracebacks.py`.
     """
-    fold(error)
     if any(note.startswith("  at ") for note in getattr(error, "__notes__", ())):
+        fold(error)
         return
+    _name_the_call(error)
+    fold(error)
     innermost = None
     trace = error.__traceback__
     while trace is not None:
         if not trace.tb_frame.f_code.co_filename.startswith(_INSIDE):
             innermost = trace
         trace = trace.tb_next
+    if innermost is None and user_frame() is None:
+        return  # in a thread of weft's: the thread that waits for the result adds its line
     line = user_line() if innermost is None else _line(innermost.tb_frame, innermost.tb_lineno)
     error.add_note(f"  at {line}")
+
+
+_NAMESPACES = tuple(
+    f"{__package__}.{name}."
+    for name in ("numpy", "lax", "nn", "random", "scipy", "image", "layers")
+)
+_OPERATION = re.compile(r"[A-Za-z_]\w*(?=: )")
+
+
+def _name_the_call(error: BaseException) -> None:
+    """Puts the function that the user called in front of a message, for one that it calls.
+
+    `trace` calls `diagonal`, whose message begins with "diagonal: ". The user reads "trace: ".
+    """
+    is_about_tracing = isinstance(error, WeftError) and not isinstance(error, ShapeError)
+    text = error.args[0] if len(error.args) == 1 else None
+    if (
+        is_about_tracing
+        or not isinstance(error, TypeError | ValueError | IndexError)
+        or not isinstance(text, str)
+    ):
+        return
+    operation = _OPERATION.match(text)
+    name = _called_function(error) if operation else None
+    if operation is None or name is None or name == operation[0]:
+        return
+    text = name + text[operation.end() :]
+    if operation[0][0].isupper():  # a layer: one that the user named keeps its name
+        if operation[0] not in getattr(sys.modules.get(f"{__package__}.layers"), "__all__", ()):
+            return
+        text = re.sub(rf"\b{operation[0]}\(", f"{name}(", text)
+    error.__init__(text)  # type: ignore[misc]  # NumPy's AxisError has its text twice
+    error.args = (text,)
+
+
+def _called_function(error: BaseException) -> str | None:
+    """The public function of a namespace that the innermost line of the user's called, in which an
+    error was raised. A function that takes functions, such as `scan`, is passed over: an error of
+    the function that it calls is named by that one."""
+    name, in_user_code = None, False
+    trace = error.__traceback__
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_INSIDE):
+            name, in_user_code = None, True
+        elif name is None:
+            name = _public_name(trace.tb_frame)
+        trace = trace.tb_next
+    frame: FrameType | None = None if in_user_code else sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
+        name = _public_name(frame) or name
+        frame = frame.f_back
+    return name
+
+
+def _public_name(frame: FrameType) -> str | None:
+    """The name of a public function of a namespace, for its frame."""
+    if not frame.f_globals.get("__name__", "").startswith(_NAMESPACES):
+        return None
+    name = frame.f_code.co_qualname
+    if name in frame.f_globals.get("__all__", ()):
+        arguments = [frame.f_locals.get(parameter) for parameter in _parameter_names(frame.f_code)]
+        return None if any(map(_is_function, arguments)) else name
+    is_generated = name.endswith(".<locals>.function") and name.split(".")[0] in ("binary", "unary")
+    return frame.f_locals.get("name") if is_generated else None
+
+
+def _is_function(x: object) -> bool:
+    """True for a function, or another object that is called, and for a sequence with one."""
+    if isinstance(x, list | tuple):
+        return any(map(_is_function, x))
+    return callable(x) and not isinstance(x, type) and not hasattr(x, "dtype")
+
+
+def _parameter_names(code: CodeType) -> tuple[str, ...]:
+    """The names of a function's parameters, without `**options`."""
+    n = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+    return code.co_varnames[:n]
 
 
 def noted(error: E) -> E:
@@ -78,9 +163,7 @@ def called_with(x: object) -> tuple[str | None, str | None]:
     while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
         code = frame.f_code
         if code.co_qualname in frame.f_globals.get("__all__", ()):
-            varargs = bool(code.co_flags & inspect.CO_VARARGS)
-            n = code.co_argcount + code.co_kwonlyargcount + varargs
-            for name in code.co_varnames[:n]:
+            for name in _parameter_names(code):
                 value = frame.f_locals.get(name)
                 if value is x:
                     names = code.co_name, name

@@ -42,7 +42,7 @@ def prefetch_to_device(
 
     Args:
       iterator: yields batches, trees of NumPy's or weft's arrays. It may be infinite, and reuse its
-        NumPy arrays, of which the devices have copies. It runs in a thread of its own, with the
+        NumPy arrays, of which the devices have copies. It runs in its own thread, with the
         switches of the caller.
       size: the number of batches that wait on the devices; no more are made until one is taken.
       sharding: where to, as for `device_put`: a sharding, a device, or a tree of them.
@@ -50,8 +50,11 @@ def prefetch_to_device(
         long, and each device gets one row. Without either, batches go to the default device, and
         arrays that are on some device stay there.
     Returns: an iterator of the same trees, of weft's arrays. If a batch can't be made, or put on
-      the devices, those before it come first, and then the exception. To stop early, leave the
-      loop and forget the iterator, or call its `close()`, which also waits for the thread's end.
+      the devices, the iterator gives the batches before it, and then raises the exception. To
+      stop early, leave the loop and forget the iterator, or call its `close()`, which also waits
+      for the thread's end.
+      Where `iterator` has a position (`get_state`, `set_state`), as the streams of `weft.data` do,
+      this one has it too: that of the batches which were taken.
     Raises: ValueError: `size` is less than 1; both `sharding` and `devices` are given; an array's
       first axis does not have the length of `devices`.
     Example:
@@ -73,14 +76,31 @@ def prefetch_to_device(
         put = functools.partial(device_put, device=sharding)
     elif devices is not None:
         put = over(devices)
-    return Ahead(iter(iterator), size, put)
+    examples: Any = iter(iterator)
+    if hasattr(examples, "get_state") and hasattr(examples, "set_state"):
+        return PositionedAhead(examples, size, put)
+    return Ahead(examples, size, put)
 
 
 class Ahead(Iterator[Any]):
-    """The iterator that `prefetch_to_device` returns."""
+    """The iterator that `prefetch_to_device` returns.
 
-    def __init__(self, iterator: Iterator[Any], size: int, put: Callable[[Any], Any]) -> None:
-        self.work = Work(iterator, size, put)
+    Args:
+      iterator: yields the batches.
+      size: the number of batches that wait.
+      put: converts a batch to the one that this iterator returns.
+      where: returns the iterator's position, which `position` then has for the last batch taken.
+    """
+
+    def __init__(
+        self,
+        iterator: Iterator[Any],
+        size: int,
+        put: Callable[[Any], Any],
+        where: Callable[[], Any] | None = None,
+    ) -> None:
+        self.position = None if where is None else where()
+        self.work = Work(iterator, size, put, where)
         self.thread = threading.Thread(
             target=self.work.run, args=(overrides(),), name="weft-prefetch", daemon=True
         )
@@ -93,10 +113,11 @@ class Ahead(Iterator[Any]):
         if work.stopped:
             raise StopIteration
         if not self.thread.is_alive() and work.done.empty():
-            raise noted(RuntimeError("prefetch_to_device: the thread is not in this forked child"))
-        batch, failure = work.done.get()
+            raise noted(RuntimeError("prefetch: the thread is not in this forked child"))
+        batch, position, failure = work.done.get()
         work.free.put(None)
         if failure is None:
+            self.position = position
             return batch
         work.stop()
         try:
@@ -112,18 +133,61 @@ class Ahead(Iterator[Any]):
         self.work.stop()
 
 
+class PositionedAhead(Ahead):
+    """The iterator that `prefetch_to_device` returns for one that has a position."""
+
+    def __init__(self, iterator: Any, size: int, put: Callable[[Any], Any]) -> None:
+        self.iterator = iterator
+        self.options = size, put
+        self.ended = False
+        super().__init__(iterator, size, put, iterator.get_state)
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except StopIteration:
+            self.ended = True
+            raise
+
+    def __iter__(self) -> "PositionedAhead":
+        if self.ended:  # a stream of weft.data begins its next epoch, others end again
+            self.begin(iter(self.iterator))
+        return self
+
+    def get_state(self) -> Any:
+        """The position behind the last batch that was taken."""
+        return self.position
+
+    def set_state(self, state: Any) -> None:
+        """Goes to a position, so that the next batch is the one after it."""
+        self.close()
+        self.iterator.set_state(state)
+        self.begin(self.iterator)
+
+    def begin(self, iterator: Any) -> None:
+        """Reads ahead from where an iterator is."""
+        PositionedAhead.__init__(self, iterator, *self.options)
+
+
 class Work:
     """The work of the thread. It has no reference to the iterator, which can be
     garbage collected."""
 
-    def __init__(self, iterator: Iterator[Any], size: int, put: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        iterator: Iterator[Any],
+        size: int,
+        put: Callable[[Any], Any],
+        where: Callable[[], Any] | None,
+    ) -> None:
         self.iterator: Iterator[Any] | None = iterator
         self.put = put
-        # Of this kind, since a finalizer may come in between anything that its methods do.
+        self.where = where
+        # Of this kind, because a finalizer may interrupt its methods at any point.
         self.free: queue.SimpleQueue[None] = queue.SimpleQueue()
         for _ in range(size):
             self.free.put(None)
-        self.done: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        self.done: queue.SimpleQueue[tuple[Any, Any, BaseException | None]] = queue.SimpleQueue()
         self.stopped = False
 
     def run(self, switches: dict[str, Any]) -> None:
@@ -131,7 +195,7 @@ class Work:
         with config.temporarily(**switches):
             while self.make_one():
                 pass
-        self.iterator = None  # a generator is closed here, where it ran
+        self.iterator = self.where = None  # a generator is closed here, where it ran
 
     def make_one(self) -> bool:
         """Makes a batch when there is room for it; whether there may be another."""
@@ -140,9 +204,10 @@ class Work:
             return False
         assert self.iterator is not None
         try:
-            self.done.put((self.put(next(self.iterator)), None))
+            batch = self.put(next(self.iterator))
+            self.done.put((batch, None if self.where is None else self.where(), None))
         except BaseException as failure:  # for the thread that wants the batch; also the end
-            self.done.put((None, failure))
+            self.done.put((None, None, failure))
             return False
         return True
 

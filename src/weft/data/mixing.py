@@ -1,0 +1,131 @@
+"""Parallel: several streams as one, with a number of examples of each."""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..layers import option_checks
+from ..user_lines import noted
+from .stages import Stage, as_stage
+
+__all__ = ["Parallel"]
+
+
+class Parallel(Stage):
+    """Streams side by side, of which one stream takes its examples in turn.
+
+    Args:
+      fns: stages or other functions from an iterator to an iterator, usually sources.
+      counters: the number of examples of each in a round; None is 1 for each. A stream with 0 is
+        left out.
+      reweight_by_minimum: whether the numbers are divided by their smallest, and rounded down.
+      gradually_reweight: whether a round is nested: one example of the stream with the smallest
+        number c₀, then ⌊c₁/c₀⌋ times: one of the next, then ⌊c₂/c₁⌋ times, and so on.
+      use_remainders: with `gradually_reweight`, whether the round ends with the examples that
+        rounding down left out.
+
+    Without these options, a round goes around the streams and leaves out those that have had their
+    number: (2, 1, 3) gives the streams 1, 2, 3, 1, 3, 3. The next round begins behind the stream at
+    which that one ended.
+
+    It ends when one of the streams has ended and would be next.
+
+    Raises: TypeError, ValueError: an option has another form, or the counters are not as many.
+
+    Example:
+      >>> from weft import data
+      >>> both = data.Parallel([lambda: iter("aaaa"), lambda: iter("bbbb")], counters=(2, 1))
+      >>> "".join(itertools.islice(both(), 6))
+      'ababaa'
+
+    Source: Trax documentation, `data.Parallel`, where the end of a stream is an error.
+    """
+
+    def __init__(
+        self,
+        fns: Sequence[Any] | None = None,
+        counters: Sequence[int] | None = None,
+        reweight_by_minimum: bool = False,
+        gradually_reweight: bool = False,
+        use_remainders: bool = False,
+    ) -> None:
+        name = "Parallel"
+        if not isinstance(fns, list | tuple) or not fns:
+            raise option_checks.wrong_type(name, "fns", "a list of functions", fns)
+        if counters is None:
+            counters = (1,) * len(fns)
+        numbers = option_checks.lengths(name, "counters", counters, least=0)
+        if len(numbers) != len(fns) or not any(numbers):
+            raise noted(
+                ValueError(
+                    f"{name}: counters must have one number for each of {len(fns)} streams, "
+                    f"not all 0; got {counters}"
+                )
+            )
+        for option, value in (
+            ("reweight_by_minimum", reweight_by_minimum),
+            ("gradually_reweight", gradually_reweight),
+            ("use_remainders", use_remainders),
+        ):
+            option_checks.flag(name, option, value)
+        stages = [as_stage(name, i, fn) for i, fn in enumerate(fns)]
+        self.stages = [stage for stage, n in zip(stages, numbers, strict=True) if n]
+        counts = [n for n in numbers if n]
+        if reweight_by_minimum:
+            counts = [n // min(counts) for n in counts]
+        self.counts = counts
+        self.gradually = gradually_reweight
+        self.use_remainders = use_remainders
+        super().__init__(f"{name}({', '.join(stage.name for stage in self.stages)})")
+
+    def begin(self) -> list[Any]:
+        return [stage.begin() for stage in self.stages]
+
+    def again(self, begun: Any) -> list[Any]:
+        return [stage.again(b) for stage, b in zip(self.stages, begun, strict=True)]
+
+    def open(self, examples: Iterator[Any] | None, begun: Any, epoch: int) -> Iterator[Any]:
+        streams = [
+            stage.open(examples, b, epoch) for stage, b in zip(self.stages, begun, strict=True)
+        ]
+        order = self._nested() if self.gradually else _in_turn(self.counts)
+        return _taken(streams, order)
+
+    def _nested(self) -> Iterator[int]:
+        ascending = sorted(range(len(self.counts)), key=self.counts.__getitem__)
+        counts = [self.counts[i] for i in ascending]
+        floors = [b // a for a, b in itertools.pairwise([counts[0], *counts])]
+        one_round = list(_levels(ascending, floors))
+        if self.use_remainders:
+            for level, i in enumerate(ascending):
+                rest = counts[level] - math.prod(floors[: level + 1])
+                one_round += [i] * rest
+        return itertools.cycle(one_round)
+
+
+def _in_turn(counts: Sequence[int]) -> Iterator[int]:
+    had = [0] * len(counts)
+    for i in itertools.cycle(range(len(counts))):
+        if had[i] < counts[i]:
+            yield i
+            had[i] += 1
+        if had == counts:
+            had = [0] * len(counts)
+
+
+def _levels(streams: Sequence[int], floors: Sequence[int]) -> Iterator[int]:
+    """The streams of a nested round: `floors[0]` times the first, and behind each the others."""
+    if streams:
+        for _ in range(floors[0]):
+            yield streams[0]
+            yield from _levels(streams[1:], floors[1:])
+
+
+def _taken(streams: Sequence[Iterator[Any]], order: Iterator[int]) -> Iterator[Any]:
+    for i in order:
+        for example in streams[i]:
+            yield example
+            break
+        else:
+            return

@@ -1,0 +1,267 @@
+"""Stage: a step of a data pipeline, a function from an iterator of examples to another one.
+
+Flow is a stage that draws no random numbers, RandomFlow one that does. Map applies a function to
+each example. Errors of stages name the stage, the number of the example
+and its shapes.
+
+A stage *passes* if it keeps nothing of its input between two of its outputs. The position of a
+stream whose stages all pass is the position of its source: see `streams.py`.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+from ..layers import option_checks
+from ..user_lines import noted
+
+__all__ = ["Flow", "Map", "RandomFlow", "Stage"]
+
+
+class Stage:
+    """A step of a pipeline. It is called with an iterable of examples and gives an iterator.
+
+    Args:
+      name: the name for errors, and by which a saved position is compared with a pipeline.
+
+    A subclass has `open`. One with random numbers, or another thing that is decided when a stream
+    begins, has `begin`, which returns it as a value of JSON.
+    """
+
+    passes = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def begin(self) -> Any:
+        """The values of JSON on which the stream's examples depend, such as a seed."""
+        return None
+
+    def again(self, begun: Any) -> Any:
+        """The values of `begin`, as they are for the next epoch."""
+        return begun
+
+    def open(self, examples: Iterator[Any] | None, begun: Any, epoch: int) -> Iterator[Any]:
+        """The stage's output for the examples of an epoch, which counts from 0."""
+        raise NotImplementedError
+
+    def __call__(self, generator: Iterable[Any] | None = None) -> Iterator[Any]:
+        return self.open(_iterator(self.name, generator), self.begin(), 0)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Flow(Stage):
+    """A stage of a generator function.
+
+    Args:
+      name: the stage's name.
+      run: a function from an iterator of examples to one.
+      passes: whether it keeps nothing of its input between two of its outputs.
+    """
+
+    def __init__(
+        self, name: str, run: Callable[[Iterator[Any]], Iterator[Any]], passes: bool = False
+    ) -> None:
+        super().__init__(name)
+        self.run = run
+        self.passes = passes
+
+    def open(self, examples: Iterator[Any] | None, begun: Any, epoch: int) -> Iterator[Any]:
+        return self.run(_given(self.name, examples))
+
+
+class RandomFlow(Stage):
+    """A stage of a generator function that draws random numbers.
+
+    Args:
+      name: the stage's name.
+      run: a function from an iterator of examples and a generator of NumPy's to an iterator.
+      seed: an int of at least 0. None draws one from NumPy's global generator for each stream; the
+        stream's state has it. The n-th epoch uses `numpy.random.default_rng([seed, n])`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[[Iterator[Any], np.random.Generator], Iterator[Any]],
+        seed: int | None,
+    ) -> None:
+        super().__init__(name)
+        self.run = run
+        self.seed = checked_seed(name, seed)
+
+    def begin(self) -> int:
+        return drawn_seed(self.seed)
+
+    def open(self, examples: Iterator[Any] | None, begun: Any, epoch: int) -> Iterator[Any]:
+        return self.run(_given(self.name, examples), np.random.default_rng([begun, epoch]))
+
+
+class UserStage(Stage):
+    """A stage of a function of the user's: of an iterator, or for a source also of nothing."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        super().__init__(name)
+        self.function = function
+
+    def open(self, examples: Iterator[Any] | None, begun: Any, epoch: int) -> Iterator[Any]:
+        nothing = examples is None and _takes_nothing(self.function)
+        result = self.function() if nothing else self.function(examples)
+        if result is None:
+            raise noted(
+                TypeError(f"{self.name}: a stage must return an iterator of examples; got None")
+            )
+        return _iterator(self.name, result)
+
+
+def Map(function: Callable[[Any], Any]) -> Stage:
+    """A stage that applies a function to each example.
+
+    Beside a generator function of your own it has one advantage: the position of the stream can be
+    restored without running the stages again.
+
+    Args:
+      function: from an example to an example; the same one for the same input.
+    Returns: a stage.
+    Raises: TypeError: `function` can't be called.
+    Example:
+      >>> list(Map(lambda example: (example[0] + 1, example[1]))([(1, 5), (2, 6)]))
+      [(2, 5), (3, 6)]
+    """
+    option_checks.function("Map", "function", function, "of an example")
+    return Flow("Map", lambda examples: map(function, examples), passes=True)
+
+
+def each(name: str, function: Callable[[Any], Any]) -> Flow:
+    """A stage of a function of an example. It raises `Unsuitable` for one that does not fit."""
+
+    def run(examples: Iterator[Any]) -> Iterator[Any]:
+        for number, example in enumerate(examples):
+            yield _caught(name, number, function, example)
+
+    return Flow(name, run, passes=True)
+
+
+def kept(name: str, predicate: Callable[[Any], bool]) -> Flow:
+    """A stage that keeps the examples for which a function is true."""
+
+    def run(examples: Iterator[Any]) -> Iterator[Any]:
+        for number, example in enumerate(examples):
+            if _caught(name, number, predicate, example):
+                yield example
+
+    return Flow(name, run, passes=True)
+
+
+def spread(name: str, function: Callable[[Any], Iterable[Any]]) -> Flow:
+    """A stage that makes any number of examples of each one."""
+
+    def run(examples: Iterator[Any]) -> Iterator[Any]:
+        for number, example in enumerate(examples):
+            yield from _caught(name, number, function, example)
+
+    return Flow(name, run)
+
+
+class Unsuitable(Exception):
+    """An example that a stage can't take: (expected, fix)."""
+
+
+def _caught(name: str, number: int, function: Callable[[Any], Any], example: Any) -> Any:
+    try:
+        return function(example)
+    except Unsuitable as problem:
+        raise bad_example(name, number, example, *problem.args) from None
+
+
+def bad_example(
+    stage: str, number: int, example: Any, expected: str, fix: str = "", also: str = ""
+) -> ShapeError:
+    """The error for an example that a stage can't take; the first one that it reads is number 0."""
+    text = f"{stage}: example {number}: expected {expected}; got {described(example)}{also}"
+    return noted(ShapeError(text + (f"\n  fix: {fix}" if fix else "")))
+
+
+def described(example: Any) -> str:
+    """The dtypes and shapes of an example, `(int64[5], float32[])`."""
+    if isinstance(example, Mapping):
+        return "{" + ", ".join(f"{k!r}: {described(v)}" for k, v in example.items()) + "}"
+    if isinstance(example, tuple | list):
+        inner = [described(x) for x in example[:8]] + ["…"] * (len(example) > 8)
+        return f"({', '.join(inner)}{',' * (len(example) == 1)})"
+    if isinstance(example, str | bytes) or example is None:
+        return type(example).__name__
+    if not hasattr(example, "shape") and not isinstance(example, int | float | complex | bool):
+        return type(example).__name__
+    array = np.asarray(example)
+    return f"{array.dtype}[{','.join(map(str, array.shape))}]"
+
+
+def checked_seed(name: str, seed: Any, option: str = "seed") -> int | None:
+    """A seed: None, or an int of at least 0."""
+    return None if seed is None else option_checks.whole_number(name, option, seed, least=0)
+
+
+def drawn_seed(seed: int | None) -> int:
+    """A seed; for None, one from NumPy's global generator."""
+    return int(np.random.randint(2**31 - 1)) if seed is None else seed
+
+
+def rows_below(rng: np.random.Generator, n: int) -> Iterator[int]:
+    """Uniform integers from 0 to n - 1, without end."""
+    while True:  # a call of `integers` takes as long for 256 numbers as for one
+        yield from rng.integers(n, size=256).tolist()
+
+
+def as_stage(owner: str, number: int, function: Any) -> Stage:
+    """A function as a stage."""
+    if isinstance(function, Stage):
+        return function
+    if not callable(function):
+        fix = ""
+        if hasattr(function, "__next__"):
+            fix = f"\n  fix: {owner}(…)(examples)"
+        elif hasattr(function, "__iter__"):
+            fix = f"\n  fix: {owner}(data.Examples(examples), …)"
+        raise noted(
+            TypeError(
+                f"{owner}: stage {number} must be a function from an iterator to an iterator; "
+                f"got {type(function).__name__}{fix}"
+            )
+        )
+    return UserStage(getattr(function, "__name__", type(function).__name__), function)
+
+
+def _given(name: str, examples: Iterator[Any] | None) -> Iterator[Any]:
+    if examples is None:
+        raise noted(
+            ValueError(
+                f"{name}: expected a stream of examples; got none\n"
+                "  fix: put a source before it in Serial, or call it with an iterable"
+            )
+        )
+    return examples
+
+
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(function).bind()
+    except (TypeError, ValueError):  # it needs an argument; it is built in, and has no signature
+        return False
+    return True
+
+
+def _iterator(name: str, examples: Any) -> Any:
+    """An iterator of examples, or None for no input."""
+    if examples is None:
+        return None
+    if not hasattr(examples, "__iter__") and not hasattr(examples, "__next__"):
+        raise noted(
+            TypeError(f"{name}: expected an iterator of examples; got {type(examples).__name__}")
+        )
+    return examples if hasattr(examples, "__next__") else iter(examples)

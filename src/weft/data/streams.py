@@ -1,0 +1,367 @@
+"""Serial puts stages together; Stream is the iterator that it gives, with a position.
+
+The position is that of the examples that come out of the last stage which keeps something of its
+input, a buffer of examples or random numbers: their number. The stages after it pass: each of their
+outputs depends on the inputs since the output before. So a stream goes back to a position by
+opening its stages again and leaving out as many examples there. If all stages behind the source
+pass, and the source has a position of its own, that one is saved instead, and nothing is run again.
+`Prefetch` reads ahead; it has with each example the position of the stages before it.
+"""
+
+import base64
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from ..errors import CheckpointError, WeftError
+from ..experimental.prefetch import Ahead
+from ..user_lines import note_user_line, noted
+from .prefetching import PrefetchStage
+from .stages import Stage, as_stage
+
+__all__ = ["Serial", "Stream"]
+
+
+class Serial(Stage):
+    """Stages in series.
+
+    Args:
+      *fns: stages, or lists of them: functions from an iterator of examples to an iterator. The
+        first one is a source, a function of nothing or one that ignores its argument, unless the
+        result is called with an iterator. A source gives a new iterator at each call.
+
+    Raises: TypeError: something else than a function.
+
+    Called with nothing, or with an iterable of examples, it gives a `Stream`. It is a stage itself.
+
+    Example:
+      >>> import numpy
+      >>> from weft import data
+      >>> squares = data.Serial(lambda: ((i, i * i) for i in range(5)), data.Batch(2))
+      >>> for x, y in squares():
+      ...     print(x, y)
+      [0 1] [0 1]
+      [2 3] [4 9]
+
+    Source: Trax documentation, `data.Serial`.
+    """
+
+    def __init__(self, *fns: Any) -> None:
+        self.stages = tuple(_stages(fns))
+        super().__init__(f"Serial({', '.join(stage.name for stage in self.stages)})")
+        self.passes = all(stage.passes for stage in self.stages)
+
+    def begin(self) -> list[Any]:
+        return [stage.begin() for stage in self.stages]
+
+    def again(self, begun: Any) -> list[Any]:
+        return [stage.again(b) for stage, b in zip(self.stages, begun, strict=True)]
+
+    def open(self, examples: Iterator[Any] | None, begun: Any, epoch: int) -> Iterator[Any]:
+        for stage, b in zip(self.stages, begun, strict=True):
+            examples = stage.open(examples, b, epoch)
+        if examples is None:
+            raise noted(ValueError("Serial: expected a source, or an iterator as the argument"))
+        return examples
+
+    def __call__(self, generator: Iterable[Any] | None = None) -> "Stream":
+        return Stream(self, generator)
+
+
+def _stages(fns: Iterable[Any]) -> Iterator[Stage]:
+    for number, fn in enumerate(_flat(fns)):
+        stage = as_stage("Serial", number, fn)
+        yield from stage.stages if isinstance(stage, Serial) else (stage,)
+
+
+def _flat(fns: Iterable[Any]) -> Iterator[Any]:
+    for fn in fns:
+        if isinstance(fn, list | tuple):
+            yield from _flat(fn)
+        else:
+            yield fn
+
+
+class Stream(Iterator[Any]):
+    """The examples of a pipeline, an iterator with a position. `Serial(…)()` makes it.
+
+    Args:
+      serial: the pipeline.
+      generator: an iterable of examples for the first stage, or None if that is a source.
+
+    At its end it raises StopIteration. `iter` of a stream that has ended begins the next epoch, so
+    that one `for` after the other goes through the data, each in another order where a stage is
+    random. `get_state` and `set_state` are those of grain's iterators.
+
+    Example:
+      >>> import numpy
+      >>> from weft import data
+      >>> numbers = data.Serial(lambda: iter(range(100)), data.Shuffle(10, seed=0))
+      >>> stream = numbers()
+      >>> _ = next(stream), next(stream)
+      >>> state = stream.get_state()
+      >>> following = next(stream), next(stream)
+      >>> again = numbers()
+      >>> again.set_state(state)
+      >>> (next(again), next(again)) == following
+      True
+    """
+
+    def __init__(self, serial: Serial, generator: Iterable[Any] | None = None) -> None:
+        self._serial = serial
+        self._input = None if generator is None else Input(generator)
+        self._begun = serial.begin()
+        self._epoch = 0
+        self._at: Any = None  # the position at which to open the stages
+        self._source: Any = None
+        self._place: Any = None
+        self._examples: Any = None
+        self._threads: list[Ahead] = []
+        self._ended = False
+        self._failure: BaseException | None = None
+
+    def __next__(self) -> Any:
+        if self._ended:
+            raise StopIteration
+        if self._failure is not None:
+            raise self._failure  # a generator that failed would seem to have ended
+        if self._examples is None:
+            self._open()
+        try:
+            return next(self._examples)
+        except StopIteration:
+            self._ended = True
+            raise
+        except BaseException as failure:
+            interrupted = RuntimeError("the stream was interrupted\n  fix: set_state(state)")
+            self._failure = failure if isinstance(failure, Exception) else interrupted
+            if isinstance(failure, WeftError):
+                note_user_line(failure)  # one that `Prefetch` made in its thread has none yet
+            raise
+
+    def __iter__(self) -> "Stream":
+        if self._ended:
+            self.close()
+            self._epoch += 1
+            self._begun = self._serial.again(self._begun)
+            self._at, self._place, self._source, self._ended = None, None, None, False
+            if self._input is not None:
+                self._input.begin_again()
+        return self
+
+    def get_state(self) -> dict[str, Any]:
+        """The position, of values of JSON: strings, numbers, lists and dicts.
+
+        Returns: a dict for `set_state` of a stream of the same pipeline.
+        """
+        return {
+            "stages": [stage.name for stage in self._serial.stages],
+            "epoch": self._epoch,
+            "begun": self._begun,
+            "input": None if self._input is None else self._input.begun,
+            "at": self._at if self._examples is None else _json(self._where()),
+            "ended": self._ended,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Goes to a position, so that the next example is the one after it.
+
+        Args:
+          state: the result of `get_state` of this stream, or of another one of the same pipeline.
+        Raises:
+          CheckpointError: it is the position of another pipeline, or not one; or the stream now
+            has fewer examples.
+          ValueError: the position is earlier, and the source is an iterator that can't go back.
+        """
+        self._check(state)
+        self.close()
+        if state["epoch"] != self._epoch or state["begun"] != self._begun:
+            self._place = None
+        self._epoch, self._begun, self._at = state["epoch"], state["begun"], state["at"]
+        self._ended, self._failure = state["ended"], None
+        if self._input is not None and state["input"] != self._input.begun:
+            self._place = None
+            self._input.begin_at(state["input"])
+        self._open()
+
+    def close(self) -> None:
+        """Ends the threads of `Prefetch`. The stream can go on: it then opens its stages again."""
+        if self._examples is not None:
+            self._at = _json(self._where())
+        for ahead in reversed(self._threads):
+            ahead.close()
+        if any(isinstance(stage, PrefetchStage) for stage in self._serial.stages[: self._cut()]):
+            self._place = None
+        self._threads, self._examples = [], None
+
+    def _cut(self) -> int:
+        """The number of stages up to the last one that keeps something."""
+        stages = enumerate(self._serial.stages, 1)
+        return max((number for number, stage in stages if not stage.passes), default=0)
+
+    def _open(self) -> None:
+        """Opens the stages, and goes to the position where they are to begin."""
+        stages, begun, cut = self._serial.stages, self._begun, self._cut()
+        if self._place is None or not self._leads_to(self._at):
+            self._place = self._opened_place(stages[:cut], begun[:cut])
+        if self._at is not None:
+            try:
+                self._place.set_state(_unjson(self._at))
+            except StopIteration:
+                self._failure = self._too_short()
+                raise self._failure from None
+        self._where: Callable[[], Any] = self._place.get_state
+        examples: Any = self._place
+        for stage, b in zip(stages[cut:], begun[cut:], strict=True):
+            if isinstance(stage, PrefetchStage):
+                examples = stage.ahead(examples, self._where)
+                self._where = functools.partial(getattr, examples, "position")
+                self._threads.append(examples)
+            else:
+                examples = stage.open(examples, b, self._epoch)
+        self._examples = examples
+
+    def _leads_to(self, at: Any) -> bool:
+        """True if the examples that are open can go to a position, onwards or by themselves."""
+        if isinstance(self._place, Counted):
+            return self._place.count <= (0 if at is None else _count(at))
+        return at is not None
+
+    def _opened_place(self, stages: tuple[Stage, ...], begun: list[Any]) -> Any:
+        """The examples behind the last stage that keeps something, with their position."""
+        examples: Any = None if self._input is None else self._input.opened()
+        for i, (stage, b) in enumerate(zip(stages, begun, strict=True)):
+            examples = stage.open(examples, b, self._epoch)
+            if isinstance(examples, Ahead):
+                self._threads.append(examples)
+            if i == 0 and self._input is None:
+                if examples is self._source:
+                    raise _cannot_go_back(stage.name)
+                self._source = examples
+        if examples is None:
+            raise noted(
+                ValueError(
+                    "Serial: expected a source as the first stage; got none\n"
+                    "  fix: Serial(source, …)(), or Serial(…)(examples)"
+                )
+            )
+        has_position = hasattr(examples, "get_state") and hasattr(examples, "set_state")
+        is_source = len(stages) == (self._input is None)  # and not a stage behind it
+        return examples if has_position and is_source else Counted(examples)
+
+    def _check(self, state: Any) -> None:
+        keys = {"stages", "epoch", "begun", "input", "at", "ended"}
+        if not isinstance(state, Mapping) or set(state) != keys:
+            raise noted(
+                CheckpointError(
+                    f"set_state: expected a dict of get_state, with {sorted(keys)}; got "
+                    f"{sorted(state) if isinstance(state, Mapping) else type(state).__name__}"
+                )
+            )
+        names = [stage.name for stage in self._serial.stages]
+        if state["stages"] != names:
+            raise noted(
+                CheckpointError(
+                    f"set_state: the position is one of the stages {state['stages']}; this stream "
+                    f"has {names}\n  fix: restore with the pipeline that was saved"
+                )
+            )
+
+    def _too_short(self) -> CheckpointError:
+        return noted(
+            CheckpointError(
+                f"set_state: the position {self._at} is past the end of this stream\n"
+                "  fix: restore with the data that were there when it was saved"
+            )
+        )
+
+
+class Counted(Iterator[Any]):
+    """Examples, with their number as the position."""
+
+    def __init__(self, examples: Iterator[Any]) -> None:
+        self.examples = examples
+        self.count = 0
+
+    def __next__(self) -> Any:
+        example = next(self.examples)
+        self.count += 1
+        return example
+
+    def get_state(self) -> dict[str, int]:
+        return {"count": self.count}
+
+    def set_state(self, state: Mapping[str, int]) -> None:
+        count = _count(state)
+        while self.count < count:
+            next(self)
+
+
+def _count(at: Any) -> int:
+    if isinstance(at, Mapping) and isinstance(at.get("count"), int):
+        return int(at["count"])
+    raise noted(
+        CheckpointError(
+            f"set_state: expected a number of examples, {{'count': n}}; got {at}\n"
+            "  fix: restore with the source that was saved"
+        )
+    )
+
+
+class Input:
+    """The iterable with which a pipeline is called: each epoch begins it again, if it can."""
+
+    def __init__(self, given: Any) -> None:
+        if not hasattr(given, "__iter__"):
+            raise noted(
+                TypeError(f"Serial: expected an iterable of examples; got {type(given).__name__}")
+            )
+        self.given = given
+        self.has_position = hasattr(given, "get_state") and hasattr(given, "set_state")
+        self.begun = _json(self.given.get_state()) if self.has_position else None
+        self.is_opened = False
+
+    def opened(self) -> Iterator[Any]:
+        """An iterator that begins where the epoch does."""
+        if self.is_opened and self.has_position:
+            self.given.set_state(_unjson(self.begun))
+        elif self.is_opened and hasattr(self.given, "__next__"):
+            raise _cannot_go_back(type(self.given).__name__)
+        self.is_opened = True
+        iterator: Iterator[Any] = iter(self.given)
+        return iterator
+
+    def begin_again(self) -> None:
+        """Begins an epoch: a stream that has ended begins its next one."""
+        iter(self.given)
+        self.begun = _json(self.given.get_state()) if self.has_position else None
+        self.is_opened = False
+
+    def begin_at(self, begun: Any) -> None:
+        """Sets the position where the epoch begins."""
+        self.begun = begun
+        self.is_opened = True
+
+
+def _cannot_go_back(source: str) -> ValueError:
+    return noted(
+        ValueError(
+            f"set_state: the position is earlier, and {source} can't begin again\n"
+            "  fix: make the stream anew; a source is a function that gives a new iterator"
+        )
+    )
+
+
+def _json(state: Any) -> Any:
+    """The position of a foreign iterator; grain's loaders give bytes."""
+    if isinstance(state, Mapping):
+        return {key: _json(x) for key, x in state.items()}
+    return {"base64": base64.b64encode(state).decode()} if isinstance(state, bytes) else state
+
+
+def _unjson(state: Any) -> Any:
+    if not isinstance(state, Mapping):
+        return state
+    if set(state) == {"base64"}:
+        return base64.b64decode(state["base64"])
+    return {key: _unjson(x) for key, x in state.items()}

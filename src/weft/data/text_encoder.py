@@ -1,0 +1,53 @@
+"""Encoders of texts: the names of Trax's `data.text_encoder`, each in the file of its subject."""
+
+from .bert_encoder import BertBasicEncoder, BertEncoder, BertWordpieceTokenizer
+from .simple_encoders import (
+    EOS,
+    EOS_ID,
+    NUM_RESERVED_TOKENS,
+    PAD,
+    PAD_ID,
+    RESERVED_TOKENS,
+    RESERVED_TOKENS_BYTES,
+    ByteTextEncoder,
+    ClassLabelEncoder,
+    OneHotClassLabelEncoder,
+    RealEncoder,
+    TextEncoder,
+    TokenTextEncoder,
+    is_unicode,
+    native_to_unicode,
+    strip_ids,
+    to_unicode,
+    to_unicode_ignore_errors,
+    to_unicode_utf8,
+    whitespace_tokenize,
+)
+from .subword_encoder import SubwordTextEncoder
+
+__all__ = [
+    "EOS",
+    "EOS_ID",
+    "NUM_RESERVED_TOKENS",
+    "PAD",
+    "PAD_ID",
+    "RESERVED_TOKENS",
+    "RESERVED_TOKENS_BYTES",
+    "BertBasicEncoder",
+    "BertEncoder",
+    "BertWordpieceTokenizer",
+    "ByteTextEncoder",
+    "ClassLabelEncoder",
+    "OneHotClassLabelEncoder",
+    "RealEncoder",
+    "SubwordTextEncoder",
+    "TextEncoder",
+    "TokenTextEncoder",
+    "is_unicode",
+    "native_to_unicode",
+    "strip_ids",
+    "to_unicode",
+    "to_unicode_ignore_errors",
+    "to_unicode_utf8",
+    "whitespace_tokenize",
+]
