@@ -20,7 +20,7 @@ __all__, __getattr__, __dir__ = exports(
             transfer_guard_device_to_host transfer_guard_host_to_device
         """,
         "core.interface": "typeof",
-        "numpy.einsums": "einsum",
+        "numpy.einsum": "einsum",
         "numpy.products": "tensordot",
         "numpy.shapes": "transpose",
         "ref": "Ref freeze new_ref",
@@ -59,9 +59,9 @@ __all__, __getattr__, __dir__ = exports(
         "typing": "Array",
     },
     modules="""
-        ad_checkpoint api_util core custom_batching custom_derivatives debug distributed dlpack
-        dtypes errors experimental export extend flatten_util image interop lax layers models nn
-        numpy ops profiler random ref scipy shapes sharding stages test_util tree tree_util typing
-        util
+        ad_checkpoint api_util checkpoints core custom_batching custom_derivatives data debug
+        distributed dlpack dtypes errors experimental export extend flatten_util image interop lax
+        layers models nn numpy ops optimizers profiler random ref scipy shapes sharding stages
+        supervised test_util tree tree_util typing util
     """,
 )

@@ -2,9 +2,11 @@
 from . import (
     ad_checkpoint as ad_checkpoint,
     api_util as api_util,
+    checkpoints as checkpoints,
     core as core,
     custom_batching as custom_batching,
     custom_derivatives as custom_derivatives,
+    data as data,
     debug as debug,
     distributed as distributed,
     dlpack as dlpack,
@@ -22,6 +24,7 @@ from . import (
     nn as nn,
     numpy as numpy,
     ops as ops,
+    optimizers as optimizers,
     profiler as profiler,
     random as random,
     ref as ref,
@@ -29,6 +32,7 @@ from . import (
     shapes as shapes,
     sharding as sharding,
     stages as stages,
+    supervised as supervised,
     test_util as test_util,
     tree as tree,
     tree_util as tree_util,
@@ -59,7 +63,7 @@ from .config import (
     transfer_guard_host_to_device as transfer_guard_host_to_device,
 )
 from .core.interface import typeof as typeof
-from .numpy.einsums import einsum as einsum
+from .numpy.einsum import einsum as einsum
 from .numpy.products import tensordot as tensordot
 from .numpy.shapes import transpose as transpose
 from .ref import Ref as Ref, freeze as freeze, new_ref as new_ref

@@ -20,13 +20,17 @@ WIDTH = 100
 
 CHOSEN = {
     "": ("transforms", "transforms/devices", "transforms/jit"),
+    "cli": (),
+    "data": (),
     "extend": (),
     "fastmath": (),
     "models": (),
     "models/reformer": (),
     "models/research": (),
+    "optimizers": (),
     "runtime": (),
     "stablehlo": (),
+    "supervised": (),
 }
 """Folders that export some of their modules' names only, or names of other folders; and those other
 folders whose modules export their whole `__all__` here."""

@@ -1,0 +1,93 @@
+"""Data that are at hand: Digits, scikit-learn's scans; StandardLibrary, Python's own source."""
+
+import pathlib
+import sysconfig
+
+import numpy as np
+
+from ..data import Arrays, Windows
+from ..data.optional import optional
+from ..data.sources import Source
+from ..layers import option_checks
+from ..user_lines import noted
+
+__all__ = ["Digits", "StandardLibrary"]
+
+PARTS = ("train", "eval")
+
+HELD_OUT = ("heapq.py", "json/decoder.py", "statistics.py", "textwrap.py", "wave.py")
+"""The modules of the standard library to evaluate on."""
+
+FOLDERS = ("", "collections", "email", "http", "importlib", "json", "logging", "unittest", "urllib")
+"""The folders of the standard library whose modules are learnt."""
+
+N_EVAL_DIGITS = 360
+"""Of 1797, in an order that is always the same."""
+
+
+def Digits(
+    part: str = "train", shuffle: bool = True, epochs: int | None = 1, seed: int | None = None
+) -> Source:
+    """A source of scikit-learn's handwritten digits.
+
+    Args:
+      part: "train" for 1437 of the 1797 scans, "eval" for the rest.
+      shuffle: whether each pass has its own random order.
+      epochs: the number of passes until the stream ends; None for no end.
+      seed: of the order; None draws one from NumPy's global generator for each stream.
+    Returns: a source of pairs: an image, float32 [8, 8, 1] from 0 to 1, and its digit, int32.
+    Raises: ImportError: scikit-learn is not installed. ValueError: another part.
+    Example::
+
+        batches = data.Serial(Digits(seed=0), data.Batch(64), data.AddLossWeights())()
+    """
+    option_checks.choice("Digits", "part", part, PARTS)
+    images, digits = optional("sklearn.datasets", "Digits", "scikit-learn").load_digits(
+        return_X_y=True
+    )
+    order = np.random.default_rng(0).permutation(len(digits))
+    rows = order[N_EVAL_DIGITS:] if part == "train" else order[:N_EVAL_DIGITS]
+    images = images.reshape(-1, 8, 8, 1).astype(np.float32) / 16
+    return Arrays(
+        images[rows], digits[rows].astype(np.int32), shuffle=shuffle, epochs=epochs, seed=seed
+    )
+
+
+def StandardLibrary(
+    length: int,
+    part: str = "train",
+    shuffle: bool = True,
+    epochs: int | None = 1,
+    seed: int | None = None,
+) -> Source:
+    """A source of windows of the source text of Python's standard library, as bytes.
+
+    Args:
+      length: the length of windows.
+      part: "train"; "eval" for five modules that are held out.
+      shuffle: whether windows are at random places.
+      epochs: the number of passes until the stream ends; None for no end.
+      seed: of the places; None draws one from NumPy's global generator for each stream.
+    Returns: a source of pairs (window, window) of int32 [length], as `data.Windows` gives.
+    Raises: TypeError, ValueError: an option has another form. FileNotFoundError: this Python has
+      no source text.
+    Example:
+      >>> window, targets = next(StandardLibrary(16, seed=0)())
+      >>> window.shape, window.dtype
+      ((16,), dtype('int32'))
+    """
+    option_checks.choice("StandardLibrary", "part", part, PARTS)
+    folder = pathlib.Path(sysconfig.get_paths()["stdlib"])
+    held_out = [path for path in (folder / name for name in HELD_OUT) if path.is_file()]
+    files = held_out
+    if part == "train":
+        files = [p for name in FOLDERS for p in sorted((folder / name).glob("*.py"))]
+        files = [path for path in files if path not in held_out]
+    if not files:
+        raise noted(
+            FileNotFoundError(
+                f"StandardLibrary: there are no modules in {folder}\n"
+                '  fix: { name = "Windows", text = "texts/*.txt" } for a text of your own'
+            )
+        )
+    return Windows(files, length, shuffle=shuffle, epochs=epochs, seed=seed)
