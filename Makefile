@@ -1,17 +1,18 @@
 # weft's tasks. Each makes the environment that it needs; nothing is installed outside this folder.
-#   make demo              train a classifier of handwritten digits
-#   make test [k=scan]     run the tests, or those that match, or a folder (k=lax); JOBS=4 processes
-#   make test WHOLE=1      all combinations of parameters; SEED=7 samples others than SEED=0
-#   make check-change      what concerns the files that differ from main, in some 15 seconds
-#   make check             what CI and a review expect: lint, types, tests
-#   make test-newest       the engine's tests on the newest Python here and the newest jaxlib
-#   make test-ecosystem    programs of 20 libraries and samples of their tests, with weft for their jax
+#   make demo              train a classifier of handwritten digits, and a model that writes Python
+#   make test [k=scan]     run the tests, or matching ones, or a folder (k=lax); JOBS=4 processes
+#   make test WHOLE=1      run all combinations of parameters; SEED=7 takes another sample
+#   make check-change      check the files that differ from main, in some 15 seconds
+#   make check             check everything: lint, types, tests
+#   make test-newest       run the engine's tests on the newest Python and jaxlib
+#   make test-ecosystem    run programs of 20 libraries for JAX, and samples of their tests, on weft;
+#                          QUICK=1 leaves out the samples, k=flax runs the programs that match
 #   make bench [PEERS=jax,torch] [ONLY=eager,step] [QUICK=1]
-#   make tune              measure up to which size NumPy is the faster one: core/host_policy.py
+#   make tune              measure the sizes up to which NumPy is faster: core/host_policy.py
 #   make accuracy          measure the error of every elementwise function: docs/accuracy.md
 #   make exports           write the __init__ files of namespaces, and their stubs, from their modules
-#   make names             which of JAX's names weft hasn't, and why
-#   make docs              HTML pages in build/docs
+#   make names             list the names of JAX that weft does not have, with the reasons
+#   make docs              write the site into build/docs, and check links and search
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
@@ -34,7 +35,7 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: .venv/.demo
-	.venv/bin/python examples/digits.py
+	.venv/bin/python examples/demo.py
 
 # k=lax, k=tests/lax and k=test_loops.py collect that folder or file only; k=scan is an expression.
 named = $(filter tests/%,$(wildcard $(k) tests/$(k) tests/*/$(k) tests/*/*/$(k)))
@@ -49,12 +50,14 @@ test-newest:
 
 # The libraries of 2024 and those of today side by side. Their own plugins for pytest stay out: they
 # would be imported before there is a jax.
-test-ecosystem: .venv-ecosystem/.ready
+samples = $(if $(k)$(QUICK),,yes)
+test-ecosystem: .venv-ecosystem/.ready $(if $(samples),.venv-ecosystem/.samples)
 	run() { PYTHONPATH=.venv-ecosystem/$$1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \
 		WEFT_CACHE_DIR=$(CURDIR)/.venv-ecosystem/programs \
 		.venv-ecosystem/bin/python -m pytest -q -p pytest_timeout --era=$$1 \
 		-c tests/ecosystem/pytest.ini tests/ecosystem/compare.py tests/ecosystem/imports.py \
-		$(if $(k),-k "$(k)",&& .venv-ecosystem/bin/python tests/ecosystem/samples.py $$1 .venv-ecosystem); }; \
+		$(if $(k),-k "$(k)") $(if $(samples),&& WEFT_CACHE_DIR=$(CURDIR)/.venv-ecosystem/programs \
+		.venv-ecosystem/bin/python tests/ecosystem/samples.py $$1 .venv-ecosystem); }; \
 	status=0; run 2024 >.venv-ecosystem/2024.log 2>&1 & run today || status=$$?; \
 	wait $$! || status=$$?; cat .venv-ecosystem/2024.log; exit $$status
 
@@ -103,13 +106,17 @@ clean:
 
 # Libraries that need jax: without what they need, so that no jax can be imported there.
 needs = tests/ecosystem/requirements
-.venv-ecosystem/.ready: pyproject.toml $(wildcard $(needs)/*.txt)
+.venv-ecosystem/.ready: pyproject.toml $(needs)/common.txt $(wildcard $(needs)/libraries_*.txt)
 	@test -n "$(PYTHON)" || { echo "weft needs Python 3.11 or newer, with venv; none was found" >&2; exit 1; }
 	rm -rf .venv-ecosystem
 	$(PYTHON) -m venv .venv-ecosystem
 	.venv-ecosystem/bin/python $(PIP) -e . -r $(needs)/common.txt
 	for era in 2024 today; do .venv-ecosystem/bin/python $(PIP) --no-deps \
 		--target .venv-ecosystem/$$era -r $(needs)/libraries_$$era.txt; done
+	touch $@
+
+.venv-ecosystem/.samples: .venv-ecosystem/.ready $(needs)/samples.txt
+	.venv-ecosystem/bin/python $(PIP) -r $(needs)/samples.txt
 	touch $@
 
 # Environments. A stamp says which extras are in one; a changed pyproject.toml installs again.
@@ -134,5 +141,6 @@ needs = tests/ecosystem/requirements
 	touch $@
 
 .venv/.demo: pyproject.toml | .venv/bin/python
-	.venv/bin/python $(PIP) -e '.[train,viz]'
+	@echo "installing weft, scikit-learn and matplotlib into .venv (up to 170 MB to download)"
+	.venv/bin/python $(filter-out --quiet,$(PIP)) -e '.[train,viz]'
 	touch $@

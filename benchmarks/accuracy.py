@@ -18,20 +18,20 @@ from accuracy_table import ROWS, Row, Worst, measured  # noqa: E402
 PAGE = ROOT / "docs" / "accuracy.md"
 HEAD = """# Accuracy
 
-The worst error of every real elementwise function over its domain, in units in the last place \
-(ulps) of the exact value, which is mpmath's. Below each number is the argument that gave it. \
-*Eager* are calls outside `jit` on 64 elements, which NumPy computes, or XLA where it is the \
-faster one; *compiled* is a program of XLA's on the CPU. A result \
-that is rounded correctly is off by 0.5 at most.
+This page lists the largest error of every real elementwise function over its domain, in units in \
+the last place (ulps) of the exact value, which mpmath computes. Below each number is the argument \
+with this error. *Eager* means calls outside `jit` on 64 elements, computed by NumPy or XLA, \
+whichever is faster; *compiled* means programs of XLA on the CPU. A correctly rounded result has \
+an error of at most 0.5.
 
-`make accuracy` writes this page: `benchmarks/accuracy.py` measures some hundreds to thousands \
-of random arguments a function, those of the table `tests/accuracy_table.py`; \
-`tests/test_accuracy.py` holds the bounds on a few. Results below the smallest normal number are \
-left out: XLA rounds them to zero. float16 and bfloat16 are computed in float32 and rounded \
-once, so they are off by little more than 0.5. A number in brackets at a name is the place among \
-several results.
+`make accuracy` writes this page: `benchmarks/accuracy.py` measures hundreds to thousands of \
+random arguments for each function of the table `tests/accuracy_table.py`; \
+`tests/test_accuracy.py` checks the bounds on a few. Results below the smallest normal number are \
+left out, because XLA rounds them to zero. float16 and bfloat16 are computed in float32 and \
+rounded once, so their errors are little more than 0.5. A number in brackets after a name is the \
+index among several results.
 
-What is above 8 ulps in float32 has a reason, in the last column.
+The last column gives the reason for errors above 8 ulps in float32.
 
 | function | float32 eager | float32 compiled | float64 eager | float64 compiled | why |
 |---|---|---|---|---|---|

@@ -4,6 +4,7 @@ Pre-LN blocks, trained positions, ReLU, no dropout. A library's model is three f
 
 - `weights()` makes them;
 - `logits(weights, tokens)` gives those of all positions, [batch, length] to [batch, length, VOCAB];
+  weft's is also there as a `layer`;
 - `decoder(batch)` gives a cache and `step(weights, cache, token)`, from [batch, 1] to the logits of
   the next token and the new cache. Haiku has none.
 """
@@ -70,7 +71,7 @@ def _weft(peer: Any, blocks: int) -> SimpleNamespace:
 
         return cache, step
 
-    return SimpleNamespace(weights=weights, logits=logits, decoder=decoder)
+    return SimpleNamespace(layer=layer, weights=weights, logits=logits, decoder=decoder)
 
 
 def _flax(peer: Any, blocks: int) -> SimpleNamespace:

@@ -43,6 +43,7 @@ QUESTIONS = (
     "linalg",
     "memory",
     "checkpoint",
+    "train_checkpoint",
     "growth",
     "endurance",
     "parallel_dispatch",

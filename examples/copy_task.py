@@ -10,17 +10,18 @@ where it copies from may not be among them. More rounds miss less, in training a
 
 import argparse
 import functools
+import itertools
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as onp
 import pictures
 
-import weft.numpy as np
-from weft import jit, layers as tl, models, random, value_and_grad
-from weft.experimental import optimizers
+from weft import data, layers as tl, models, optimizers
+from weft.supervised import lr_schedules, training
 
 VOCABULARY, BATCH, TEST_BATCHES = 16, 32, 8
 SIZES = {"d_model": 64, "d_ff": 128, "n_heads": 4, "n_layers": 1, "dropout": 0.0}
@@ -39,11 +40,11 @@ class Setting(NamedTuple):
     chunk: int
     """A round shows each position so many others of like hashes, and the chunk before them."""
 
-    def model(self, mode: str) -> Any:
+    def model(self) -> tl.Layer:
         """The language model."""
         length = 2 * self.word + 2
         if self.attention == "transformer":
-            return models.TransformerLM(VOCABULARY, max_len=length, mode=mode, **SIZES)
+            return models.TransformerLM(VOCABULARY, max_len=length, **SIZES)
         hashed = functools.partial(
             tl.LSHSelfAttention, chunk_len=self.chunk, n_hashes=self.hashes, n_parallel_heads=16
         )
@@ -53,72 +54,50 @@ class Setting(NamedTuple):
             d_attention_value=16,
             max_len=length,
             attention_type=tl.SelfAttention if self.attention == "full" else hashed,
-            mode=mode,
             **SIZES,
         )
 
 
-def sequences(drawn: onp.random.RandomState, word: int, count: int = BATCH) -> onp.ndarray:
-    """0w0w, int32 [count, 2 word + 2]."""
-    words = drawn.randint(1, VOCABULARY, (count, word))
-    half = onp.concatenate([onp.zeros((count, 1), int), words], axis=1)
-    return onp.concatenate([half, half], axis=1).astype("int32")
+def sequences(seed: int, word: int) -> Iterator[Any]:
+    """Batches of 0w0w, int32 [BATCH, 2 word + 2], of which the second w is to be told."""
+    drawn = onp.random.RandomState(seed)
+    counts = onp.broadcast_to(onp.arange(2 * word + 2) > word + 1, (BATCH, 2 * word + 2))
+    while True:
+        words = drawn.randint(1, VOCABULARY, (BATCH, word))
+        half = onp.concatenate([onp.zeros((BATCH, 1), int), words], axis=1)
+        tokens = onp.concatenate([half, half], axis=1).astype("int32")
+        yield tokens, tokens, counts.astype("float32")
 
 
-def second_half(model: Any, weights: Any, state: Any, tokens: Any, key: Any) -> Any:
-    """The cross-entropy of the second w; how many of its tokens are the likeliest; the state."""
-    logits, state = model.pure_fn(tokens, weights, state, key)
-    begin = tokens.shape[1] // 2 + 1
-    logits, targets = logits[:, begin:], tokens[:, begin:]
-    chosen = np.take_along_axis(tl.log_softmax(logits), targets[..., None], axis=2)
-    return -np.mean(chosen), (np.mean(np.argmax(logits, axis=2) == targets), state)
+def loop_of(setting: Setting, steps: int, seed: int) -> training.Loop:
+    """A training loop; it measures the accuracy on new sequences, always the same ones."""
+    task = training.TrainTask(
+        data.Serial(lambda: sequences(seed, setting.word), data.Prefetch(2))(),
+        tl.WeightedCategoryCrossEntropy(),
+        optimizers.Adam(weight_decay_rate=0.0, clip_grad_norm=1.0),
+        lr_schedules.warmup_and_polynomial_decay(0, LEARNING_RATE, steps),
+        n_steps_per_checkpoint=min(EVERY, steps),
+    )
+    tests = training.EvalTask(
+        list(itertools.islice(sequences(seed + 1, setting.word), TEST_BATCHES)),
+        [tl.WeightedCategoryAccuracy()],
+        ["Accuracy"],
+        n_eval_batches=TEST_BATCHES,
+    )
+    return training.Loop(setting.model(), task, eval_tasks=tests, random_seed=seed)
 
 
-def evaluation(setting: Setting) -> Any:
-    """A function from weights to the accuracy on new sequences, always the same ones."""
-    drawn, key = onp.random.RandomState(1), random.PRNGKey(1)
-    batches = [sequences(drawn, setting.word) for _ in range(TEST_BATCHES)]
-    model = setting.model("eval")
-    _, first = model.init(batches[0], rng=key)
-    run = jit(functools.partial(second_half, model))
-
-    def accuracy(weights: Any) -> float:
-        rights, state = [], first
-        for tokens in batches:  # the state chooses other rotations for each
-            _, (right, state) = run(weights, state, tokens, key)
-            rights.append(float(right))
-        return float(onp.mean(rights))
-
-    return accuracy
+def accuracies(loop: training.Loop) -> list[tuple[int, float]]:
+    """The curve: pairs of a step and the accuracy after it."""
+    return loop.history.get("eval", "metrics/Accuracy")
 
 
-def trained(setting: Setting, steps: int, seed: int) -> tuple[Any, Any, Any]:
-    """The weights, the curve as pairs (step, accuracy), and the losses."""
-    drawn, key = onp.random.RandomState(seed), random.PRNGKey(seed)
-    model, accuracy = setting.model("train"), evaluation(setting)
-    weights, state = model.init(sequences(drawn, setting.word), rng=key)
-    schedule = optimizers.polynomial_decay(LEARNING_RATE, steps, 0)
-    opt_init, opt_update, get_params = optimizers.adam(schedule)
-
-    @jit
-    def step(i: Any, opt_state: Any, state: Any, tokens: Any, key: Any) -> Any:
-        def loss(weights: Any) -> Any:
-            return second_half(model, weights, state, tokens, key)
-
-        (value, (_, new)), gradient = value_and_grad(loss, has_aux=True)(get_params(opt_state))
-        return opt_update(i, optimizers.clip_grads(gradient, 1.0), opt_state), new, value
-
-    opt_state, curve, losses = opt_init(weights), [], []
-    for i in range(steps):
-        tokens, step_key = sequences(drawn, setting.word), random.fold_in(key, i)
-        opt_state, state, value = step(i, opt_state, state, tokens, step_key)
-        losses.append(float(value))
-        if (i + 1) % EVERY == 0 or i + 1 == steps:
-            curve.append((i + 1, accuracy(get_params(opt_state))))
-            print(
-                f"step {i + 1:5d}  loss {losses[-1]:.4f}  accuracy {curve[-1][1]:.4f}", flush=True
-            )
-    return get_params(opt_state), curve, losses
+def with_hashes(trained: training.Loop, setting: Setting, n_hashes: int) -> float:
+    """The accuracy with so many rounds of hashing: the weights are of no number of them."""
+    loop = loop_of(setting._replace(hashes=n_hashes), 1, 0)
+    loop.update_weights_and_state(trained.model.weights)
+    loop.run_evals()
+    return accuracies(loop)[-1][1]
 
 
 def draw(curves: dict[str, Any], figure: Any) -> None:
@@ -145,8 +124,10 @@ def main(
     steps = 3 if quick else steps
     setting = Setting(attention, word, hashes, chunk)
     begun = time.process_time()
-    weights, curve, losses = trained(setting, steps, seed)
-    seconds = time.process_time() - begun
+    loop = loop_of(setting, steps, seed)
+    loop.run(steps)
+    seconds, curve = time.process_time() - begun, accuracies(loop)
+    losses = [x for _, x in loop.history.get("train", "metrics/WeightedCategoryCrossEntropy")]
     name = f"{attention}, hashes: {hashes}" if attention == "lsh" else attention
     tokens = f"{BATCH} × {2 * word + 2} tokens"
     print(f"attention            {name}")
@@ -154,8 +135,8 @@ def main(
     print(f"loss                 {losses[0]:.4f}, at the end {losses[-1]:.4f}")
     print(f"accuracy             {curve[-1][1]:.4f} of {TEST_BATCHES * BATCH} new second halves")
     others = {}
-    if attention == "lsh":  # the weights are of no number of hashes
-        others = {n: evaluation(setting._replace(hashes=n))(weights) for n in (1, 2, 4, 8)}
+    if attention == "lsh":
+        others = {n: with_hashes(loop, setting, n) for n in (1, 2, 4, 8)}
         print("by hashes            " + ", ".join(f"{n}: {x:.4f}" for n, x in others.items()))
     if curves:
         path = Path(curves)

@@ -8,13 +8,14 @@ Encoder and decoder are `weft.models.Reformer`. What is decoded comes token by t
 
 import argparse
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as onp
 
-import weft.numpy as np
-from weft import fastmath, jit, layers as tl, models, random, value_and_grad
-from weft.experimental import optimizers
+from weft import data, layers as tl, models, optimizers
+from weft.supervised import lr_schedules, training
+from weft.supervised.decoding import autoregressive_sample
 
 SHORTEST, LONGEST, KINDS, BATCH = 5, 12, 12, 32
 PADDING, END = 0, 1
@@ -22,11 +23,6 @@ SIZES = {
     "d_model": 64, "d_ff": 128, "n_heads": 4, "n_encoder_layers": 1, "n_decoder_layers": 1,
     "max_len": LONGEST + 1, "dropout": 0.0,
 }  # fmt: skip
-
-
-def model_of(mode: str) -> Any:
-    """The network; its tokens are padding, the end, and those of words."""
-    return models.Reformer(KINDS + 2, mode=mode, **SIZES)
 
 
 def sequences(drawn: onp.random.RandomState, count: int) -> tuple[onp.ndarray, onp.ndarray]:
@@ -40,55 +36,41 @@ def sequences(drawn: onp.random.RandomState, count: int) -> tuple[onp.ndarray, o
     return source, target
 
 
-def decoded(weights: Any, source: Any) -> onp.ndarray:
+def batches() -> Iterator[Any]:
+    """Sequences to learn from, where padding does not count, without end."""
+    drawn = onp.random.RandomState(0)
+    while True:
+        source, target = sequences(drawn, BATCH)
+        yield source, target, (target != PADDING).astype("float32")
+
+
+def decoded(model: tl.Layer, source: onp.ndarray) -> onp.ndarray:
     """The likeliest tokens, one after the other; padding after the end of each sequence."""
-    model = model_of("predict")
-    _, state = model.init((source, source[:, :1]))
-    weights, _ = fastmath.tree_unflatten(fastmath.tree_flatten(weights), model.weights)
-
-    @jit
-    def step(weights: Any, state: Any, token: Any) -> tuple[Any, Any]:
-        (logits, _), state = model.pure_fn((source, token), weights, state, None)
-        return np.argmax(logits, axis=2), state
-
-    token, columns = onp.zeros((len(source), 1), "int32"), []
-    for _ in range(LONGEST + 1):
-        token, state = step(weights, state, token)
-        columns.append(token)
-    written = onp.concatenate(columns, axis=1)
-    has_ended = onp.cumsum(written == END, axis=1) - (written == END) > 0
-    return onp.where(has_ended, PADDING, written)
+    written = autoregressive_sample(
+        model, source, len(source), temperature=0.0, eos_id=END, fill_id=PADDING,
+        max_length=LONGEST + 1,
+    )  # fmt: skip
+    return onp.pad(written, ((0, 0), (0, LONGEST + 1 - written.shape[1])))
 
 
 def main(steps: int = 400, quick: bool = False) -> tuple[float, float]:
     """Learns; prints how many new sequences come out right; returns that, and the loss's fall."""
     steps = 3 if quick else steps
-    drawn, key = onp.random.RandomState(0), random.PRNGKey(0)
-    model = model_of("train")
-    weights, state = model.init(sequences(drawn, BATCH), rng=key)
-    opt_init, opt_update, get_params = optimizers.adam(optimizers.polynomial_decay(3e-3, steps, 0))
-
-    @jit
-    def step(i: Any, opt_state: Any, source: Any, target: Any) -> tuple[Any, Any]:
-        def loss(weights: Any) -> Any:
-            (logits, _), _ = model.pure_fn((source, target), weights, state, key)
-            chosen = np.take_along_axis(tl.log_softmax(logits), target[..., None], axis=2)[..., 0]
-            return -np.sum(chosen * (target != PADDING)) / np.sum(target != PADDING)
-
-        value, gradient = value_and_grad(loss)(get_params(opt_state))
-        return opt_update(i, optimizers.clip_grads(gradient, 1.0), opt_state), value
-
-    begun, opt_state, losses = time.perf_counter(), opt_init(weights), []
-    for i in range(steps):
-        opt_state, value = step(i, opt_state, *sequences(drawn, BATCH))
-        losses.append(float(value))
-        if (i + 1) % max(steps // 6, 1) == 0:
-            print(f"step {i + 1:5d}  loss {losses[-1]:.4f}", flush=True)
+    task = training.TrainTask(
+        data.Serial(batches, data.Prefetch(2))(),
+        tl.WeightedCategoryCrossEntropy(),
+        optimizers.Adam(weight_decay_rate=0.0, clip_grad_norm=1.0),
+        lr_schedules.warmup_and_polynomial_decay(0, 3e-3, steps),
+        n_steps_per_checkpoint=max(steps // 5, 1),
+    )
+    loop = training.Loop(models.Reformer(KINDS + 2, **SIZES), task, random_seed=0)
+    begun = time.perf_counter()
+    loop.run(steps)
     seconds = time.perf_counter() - begun
+    losses = [x for _, x in loop.history.get("train", "metrics/WeightedCategoryCrossEntropy")]
 
     source, target = sequences(onp.random.RandomState(1), 8 if quick else 256)
-    written = decoded(get_params(opt_state), source)
-    right = float(onp.mean((written == target).all(axis=1)))
+    right = float(onp.mean((decoded(loop.model, source) == target).all(axis=1)))
     print(f"training             {steps} steps of {BATCH} sequences, {seconds:.1f} s")
     print(f"loss                 {losses[0]:.4f}, at the end {losses[-1]:.4f}")
     print(f"decoded without flaw {right:.4f} of {len(source)} new sequences")

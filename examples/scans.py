@@ -1,10 +1,12 @@
 """The data of several examples: scikit-learn's 1,797 real scans of handwritten digits."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as onp
 from sklearn.datasets import load_digits
+
+from weft import data
 
 Images = onp.ndarray
 """Scans [n, 8, 8, 1] of float32, from 0 (paper) to 1 (ink)."""
@@ -43,3 +45,18 @@ def moved(images: Images, random: onp.random.RandomState) -> Images:
     rows, columns = (random.randint(3, size=(2, len(images), 1)) + onp.arange(8)).astype(int)
     n = onp.arange(len(images))[:, None, None]
     return padded[n, rows[:, :, None], columns[:, None, :]]
+
+
+def stream(images: Images, labels: onp.ndarray, size: int, seed: int = 0) -> Any:
+    """Batches (images, labels) without end, in each epoch in another order and shifted anew."""
+
+    def shifted(batches: Iterator[Any], rng: onp.random.Generator) -> Iterator[Any]:
+        random = onp.random.RandomState(rng.integers(2**31))
+        return ((moved(images, random), labels) for images, labels in batches)
+
+    return data.Serial(
+        data.Arrays(images, labels, shuffle=True, epochs=None, seed=seed),
+        data.Batch(size),
+        data.RandomFlow("Shift", shifted, seed),
+        data.Prefetch(2),
+    )()
