@@ -233,6 +233,27 @@ def test_training_is_random_or_has_statistics_of_the_batch_and_evaluation_is_not
         assert all(int(count) == 1 for count in counts)
 
 
+@pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("MLP")])
+def test_twins_in_other_modes_are_the_models_made_in_them(name):
+    inputs, model, key = MODELS[name][1], made(name, "train"), fastmath.random.get_prng(2)
+    for mode in ("eval", "predict"):
+        if mode == "predict" and "ShortenLM" in name:
+            with pytest.raises(ValueError, match="there is no mode 'predict'"):
+                tl.in_mode(model, mode)
+            continue
+        twin, expected = tl.in_mode(model, mode), made(name, mode)
+        assert str(twin) == str(expected)
+        tl.share_weights(model, expected)
+        # A state may begin with random keys.
+        state = fastmath.tree_unflatten(fastmath.tree_flatten(twin.state), expected.state)[0]
+        found, wanted = (
+            fastmath.tree_leaves(one.pure_fn(inputs, one.weights, state, key))
+            for one in (twin, expected)
+        )
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
 def test_resnet50_has_the_weights_of_the_published_network():
     # Keras' ResNet50, convolutions with biases: 25,636,712 numbers, of which 53,120 aren't trained
     images = shapes.ShapeDtype((2, 224, 224, 3))

@@ -110,6 +110,17 @@ def test_the_logs_of_a_resumed_run_are_those_of_the_uninterrupted_one(tmp_path):
         assert texts[0] == texts[1]
 
 
+def test_a_resumed_run_says_nothing_of_a_speed_that_it_did_not_have(tmp_path, capsys):
+    run_of(tmp_path).run(10)
+    capsys.readouterr()
+    again = run_of(tmp_path)
+    again.run(2)
+    text = capsys.readouterr().out
+    assert "Step     10: eval" in text  # the report was due when step 10 was saved
+    assert "Ran" not in text
+    assert 10 not in dict(again.history.get("train", CLOCK))
+
+
 def test_what_is_saved(tmp_path):
     run = run_of(tmp_path, permanent_checkpoint_at=every(15), checkpoint_low_metric="L2Loss")
     run.run(20)

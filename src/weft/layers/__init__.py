@@ -52,8 +52,11 @@ __all__, __getattr__, __dir__ = exports(
             SmoothL1Loss WeightedCategoryAccuracy WeightedCategoryCrossEntropy WeightedFScore
             WeightedSum
         """,
+        "modes": "in_mode share_weights",
         "normalization": "BatchNorm FilterResponseNorm LayerNorm",
         "pooling": "AvgPool MaxPool SumPool",
+        "precision": "InPrecision",
+        "recipes": "takes_mode",
         "research": """
             LSHFF AttentionResampling AveragePooling AxialPositionalEncoding BlockSparseFF
             CausalFavor CausalFavorAttention ConvCausalAttention CreateAttentionMaskLayer
@@ -84,7 +87,7 @@ __all__, __getattr__, __dir__ = exports(
     },
     modules="""
         acceleration activation_fns attention base combinators convolution core deconvolution
-        drawings flash_attention initializers metrics normalization pooling research reversible rnn
-        summaries test_utils
+        drawings flash_attention initializers metrics modes normalization pooling precision recipes
+        research reversible rnn summaries test_utils
     """,
 )

@@ -12,8 +12,11 @@ from . import (
     flash_attention as flash_attention,
     initializers as initializers,
     metrics as metrics,
+    modes as modes,
     normalization as normalization,
     pooling as pooling,
+    precision as precision,
+    recipes as recipes,
     research as research,
     reversible as reversible,
     rnn as rnn,
@@ -187,12 +190,15 @@ from .metrics import (
     WeightedFScore as WeightedFScore,
     WeightedSum as WeightedSum,
 )
+from .modes import in_mode as in_mode, share_weights as share_weights
 from .normalization import (
     BatchNorm as BatchNorm,
     FilterResponseNorm as FilterResponseNorm,
     LayerNorm as LayerNorm,
 )
 from .pooling import AvgPool as AvgPool, MaxPool as MaxPool, SumPool as SumPool
+from .precision import InPrecision as InPrecision
+from .recipes import takes_mode as takes_mode
 from .research import (
     LSHFF as LSHFF,
     AttentionResampling as AttentionResampling,

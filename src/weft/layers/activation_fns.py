@@ -72,7 +72,7 @@ def ParametricRelu(a: float = 1.0) -> Layer:
 
 @assert_shape("...->...")
 def LeakyRelu(a: float = 0.01) -> Layer:
-    """A layer that computes a ReLU that isn't flat for negative inputs: x if x ≥ 0, else a·x.
+    """A layer that computes a leaky ReLU: x if x ≥ 0, else a·x.
 
     Args:
       a: the slope for negative inputs.
@@ -199,7 +199,7 @@ def Tanh() -> Layer:
 
 @assert_shape("...->...")
 def HardSigmoid() -> Layer:
-    """A layer that computes a piecewise linear sigmoid: x, within 0 and 1.
+    """A layer that computes a piecewise linear sigmoid: x, clipped to [0, 1].
 
     The gradient at 0 and at 1 is 1/2.
 
@@ -216,7 +216,7 @@ def HardSigmoid() -> Layer:
 
 @assert_shape("...->...")
 def HardTanh() -> Layer:
-    """A layer that computes a piecewise linear tanh: x, within -1 and 1.
+    """A layer that computes a piecewise linear tanh: x, clipped to [-1, 1].
 
     The gradient at -1 and at 1 is 1/2.
 

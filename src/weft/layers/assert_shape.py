@@ -39,10 +39,10 @@ class AssertShape(Layer):
     """A layer that returns its inputs, if their shapes are as specified.
 
     Args:
-      spec: tensors separated by commas. A letter stands for a length, the same wherever it occurs;
-        a digit is a length; `...` stands for any number of axes, the same ones wherever it occurs,
-        once at most in a tensor. An empty specification stands for a scalar.
-      message: what the error says in the end; by default, where the layer was made.
+      spec: tensors separated by commas. A letter is a length, equal wherever it occurs;
+        a digit is a length; `...` means any number of axes, equal ones wherever it occurs,
+        once at most in a tensor. An empty specification means a scalar.
+      message: the end of the error's text; by default, the line that made the layer.
       visible_layer: whether the layer shows when a network is printed.
 
     Raises: AssertionError: the specification has other characters. ValueError, when it runs: the
@@ -90,8 +90,8 @@ class AssertShape(Layer):
                 raise self._mismatch(arrays)
         return xs
 
-    def _mismatch(self, given: Any) -> ShapeError:
-        shapes = shortened([tuple(x.shape) for x in given])
+    def _mismatch(self, xs: Any) -> ShapeError:
+        shapes = shortened([tuple(x.shape) for x in xs])
         return ShapeError(
             f"AssertShape Error. Expected {self._spec}, got {shapes} with dict {self._sizes}. "
             f"{self._message}"
@@ -99,7 +99,7 @@ class AssertShape(Layer):
 
 
 def _fits(tensor: _Tensor, shape: tuple[Any, ...], sizes: dict[str, Any]) -> bool:
-    """True if a shape is as specified; notes the lengths that letters stand for."""
+    """True if a shape is as specified; records the lengths of letters."""
     if _ELLIPSIS in tensor.after or "." in tensor.before + tensor.after:
         raise ValueError("AssertShape: an ellipsis is '...', once at most in a tensor")
     n_before, n_after = len(tensor.before), len(tensor.after)
@@ -164,7 +164,7 @@ def AssertFunction(specification: str, layer: Layer, message: str | None = None)
     Args:
       specification: shapes of inputs and outputs, as 'ab,bc->ac'; see `AssertShape`.
       layer: the layer.
-      message: what the error says in the end; by default, where this was called.
+      message: the end of the error's text; by default, the line that called this.
     Returns: the layer, with weights `((), w, ())`.
     Example:
       >>> from weft import layers as tl

@@ -29,6 +29,7 @@ from .convolution import CausalDepthwiseConv
 from .dense import Dense
 from .option_checks import checked_mode, checked_rate, divided, whole_number
 from .positional_encoding import PositionalEncoding
+from .recipes import takes_mode
 from .research.sparse_dense import FactoredDense, LocallyConvDense
 
 __all__ = [
@@ -77,6 +78,7 @@ def Attention(d_feature: int, n_heads: int = 1, dropout: float = 0.0, mode: str 
     )
 
 
+@takes_mode
 @assert_shape("bSq,blk,blv,b1xl->bSd,b1xl")
 def AttentionQKV(
     d_feature: int,
@@ -219,7 +221,7 @@ def SplitIntoHeads(n_heads: int, merged_batch_and_head: bool = True) -> Layer:
 
     Args:
       n_heads: the number of heads; divides the number of features.
-      merged_batch_and_head: heads become elements of the batch, those of one element side by side.
+      merged_batch_and_head: heads become elements of the batch, heads of one element side by side.
     Returns: a layer from [batch, length, d] to [batch * n_heads, length, d / n_heads], or to
       [batch, n_heads, length, d / n_heads].
     Example:
@@ -310,6 +312,7 @@ def ConfigurableAttention(
     )
 
 
+@takes_mode
 @assert_shape("bld->bld")
 def CausalAttention(
     d_feature: int,
@@ -319,10 +322,10 @@ def CausalAttention(
     use_dconv: bool = False,
     mode: str = "train",
 ) -> Layer:
-    """Self-attention in which no position sees a later one: what language models are made of.
+    """Self-attention in which no position sees a later one, for language models.
 
-    In mode "predict" the sequence comes in pieces, of one token or more. Keys and values of all
-    tokens so far are the state; the outputs are, piece by piece, those of "eval" for the whole.
+    Mode "predict" takes the sequence in pieces, of one token or more. Keys and values of all
+    tokens so far are the state; the outputs are, piece by piece, equal to "eval" for the whole.
 
     Args:
       d_feature, n_heads, dropout, mode: as for `Attention`.
@@ -461,12 +464,13 @@ def _with_more(kept: Any, more: Any, index: Any) -> Any:
     return fastmath.dynamic_update_slice_in_dim(kept, more.astype(kept.dtype), index, 1)
 
 
+@takes_mode
 @assert_shape("...d->...d")
 def ShiftRight(n_positions: int = 1, mode: str = "train") -> Layer:
     """A layer that shifts sequences to the right, so that no position sees its own target.
 
     Args:
-      n_positions: how far; that many zeros come in at the front, and as many elements go at the
+      n_positions: the number of zeros inserted at the front, and of elements removed at the
         end.
       mode: in "predict" nothing is shifted, since tokens come one at a time.
     Returns: a layer from [batch, length, ...] to the same shape and dtype.
@@ -495,7 +499,7 @@ def PaddingMask(pad: int = 0) -> Layer:
     """A layer that marks the tokens that aren't padding.
 
     Args:
-      pad: the integer that stands for padding.
+      pad: the integer for padding.
     Returns: a layer from integers [batch, length] to booleans [batch, 1, 1, length], which
       broadcast over heads and queries.
     Example:

@@ -12,7 +12,7 @@ from ..shapes import signature
 
 
 def is_gradient(ct: Any) -> bool:
-    """False for what stands in the place of the gradient of integers."""
+    """False for the placeholder of a gradient of integers."""
     return ct is not None and getattr(ct, "dtype", None) != float0
 
 
@@ -25,7 +25,7 @@ def vjp_of_inexact(
       f: returns (tuple of arrays, auxiliary data).
       *primals: its arguments.
     Returns: (outputs, pull, auxiliary data). `pull` takes cotangents for the first outputs; those
-      that are missing or None are zero, and those of integers are not looked at.
+      that are missing or None are zero, and cotangents of integers are ignored.
     """
 
     def split(*primals: Any) -> Any:
@@ -55,7 +55,7 @@ def forward_and_or_backward_of(layer: Any) -> Callable[..., tuple[Any, Any, Any,
       layer: the layer; its derivative is taken of the whole.
     Returns: a function of (inputs, weights, state, rng, output_grad=None, compute_output=True,
       update_state=True), which returns (output, new_state, inputs_grad, weights_grad) with None for
-      what isn't asked for.
+      results that are not requested.
     """
 
     def forward_and_or_backward(

@@ -22,6 +22,7 @@ from .layer_calls import (
     number_of_arguments,
     own_arrays,
     put_back,
+    run_located,
     run_whole,
     run_with_backward,
     split,
@@ -29,6 +30,7 @@ from .layer_calls import (
     tree,
 )
 from .layer_errors import LayerError, cause_text, creation_site, described, likely_fix
+from .recipes import Made
 from .weight_shards import parts, unshard_in_pmap as unshard_in_pmap, wholes
 from .weight_trees import (
     EMPTY_STATE,
@@ -66,7 +68,7 @@ N_WEIGHTS_SHARDS = 1
 """Over how many devices the weights of each layer are spread; see `shard`."""
 
 
-class Layer:
+class Layer(Made):
     """A function from zero or more tensors to zero or more tensors, which may be trained.
 
     A layer may have *weights*, which training changes, *state*, which a call itself changes (a
@@ -77,7 +79,7 @@ class Layer:
     Args:
       n_in: number of inputs: 0 come as an empty tuple, one bare, several as a tuple.
       n_out: number of outputs, which are packaged like inputs.
-      name: what the layer is called when it is printed; by default, the name of its class.
+      name: the name of the layer when it is printed; by default, the name of its class.
       sublayers_to_print: the layers that are printed inside; by default, all sublayers.
 
     Raises: ValueError: `n_in` or `n_out` is no number of tensors.
@@ -110,7 +112,7 @@ class Layer:
     _weights: Any
     _state: Any
     _site: tuple[str, int]
-    _init_signature: Any  # what the layer was last initialized for
+    _init_signature: Any  # the signature of the last `init`
     _is_plain: ClassVar[bool] = True  # weights and state are kept as here, not in other ways
     _needs_key: bool = True  # `forward` uses `rng`; a class for which it doesn't says so
 
@@ -172,11 +174,11 @@ class Layer:
     # What classes of layers override.
 
     def forward(self, inputs: Any) -> Any:
-        """The outputs for inputs: what a class of layers overrides.
+        """The outputs for inputs. A class of layers overrides this method.
 
         Args:
           inputs: `()`, one tensor, or a tuple of tensors, by `n_in`.
-        Returns: outputs, packaged likewise by `n_out`. `self.weights`, `self.state` and `self.rng`
+        Returns: outputs, packaged by `n_out`. `self.weights`, `self.state` and `self.rng`
           are those of the call; a new state is assigned to `self.state`.
         """
         raise NotImplementedError(f"{self._name}: its class is to define forward(self, inputs)")
@@ -209,8 +211,8 @@ class Layer:
 
         Args:
           inputs: what `forward` was given.
-          output: what it returned.
-          grad: the gradient with respect to the output, nested as it is.
+          output: its result.
+          grad: the gradient with respect to the output, with the same nesting.
           weights: the layer's weights.
           state: the state before the call.
           new_state: the state after it.
@@ -279,7 +281,7 @@ class Layer:
             if before is not None:
                 x = own_arrays(x)
             is_repeated = is_weights_marker(weights) and is_state_marker(state)
-            outputs, state = self._run(x, weights, state, is_repeated)
+            outputs, state = run_located(self, x, weights, state, is_repeated)
         except Exception as error:
             raise self._error("pure_fn", x, error, not use_cache) from None
         finally:
@@ -329,7 +331,7 @@ class Layer:
     def save_to_file(
         self, file_name: Any, weights_only: bool = False, input_signature: Any = None
     ) -> None:
-        """Writes weights and state to a checkpoint; an old file of that name is whole until then.
+        """Writes weights and state to a checkpoint, and replaces an old file at the end.
 
         Args:
           file_name: path of the file, a gzipped pickle of a dictionary of plain arrays.
@@ -564,7 +566,7 @@ def Fn(name: str, f: Callable[..., Any], n_out: int = 1) -> PureLayer:
 
 
 def shard(tensors: Any, n_shards: int | None = None) -> Any:
-    """Nested arrays with a part of each for each device.
+    """Divides nested arrays among devices.
 
     Args:
       tensors: nested arrays.
@@ -582,7 +584,7 @@ def shard(tensors: Any, n_shards: int | None = None) -> Any:
 
 
 def unshard(tensors: Any, n_shards: int | None = None) -> Any:
-    """Nested arrays of which the devices had parts, whole again, as NumPy arrays.
+    """Joins nested arrays that were divided among devices, to NumPy arrays.
 
     Args:
       tensors: what `shard` gives.

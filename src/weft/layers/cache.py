@@ -7,7 +7,7 @@ from .weight_trees import is_state_marker
 
 
 class Cache(Wrapper):
-    """A layer that runs on the first call, whose outputs all further calls return.
+    """Runs a layer at the first call, and returns its stored outputs at later calls.
 
     Args:
       layer: the layer.

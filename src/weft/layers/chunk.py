@@ -19,11 +19,11 @@ from .serial import Serial, Wrapper, as_tuple, checked_layer, packed
 
 
 class BatchLeadingAxes(Wrapper):
-    """A layer for batches, on inputs with any number of leading axes, taken for one.
+    """Runs a layer on inputs whose leading axes are merged into one batch axis.
 
     Args:
       layer: a layer with one output.
-      n_last_axes_to_keep: how many axes at the end the layer is to see as they are.
+      n_last_axes_to_keep: the number of axes at the end that stay unchanged.
 
     Raises: ValueError: the layer does not have exactly one output, or the number is not positive.
 
@@ -84,7 +84,7 @@ class BatchLeadingAxes(Wrapper):
 
 
 def Chunk(layer: Any, chunk_size: int, pass_unchunkable: bool = True) -> Layer:
-    """A layer that is run on chunks of the batch, one after the other, to save memory.
+    """Runs a layer on chunks of the batch, one after the other, to save memory.
 
     Args:
       layer: the layer; its inputs and outputs have a batch for their first axis.

@@ -1,4 +1,4 @@
-"""Combinators: layers made of layers, and the small layers that move items on the data stack.
+"""Combinators, which combine layers, and the small layers that move items on the data stack.
 
 Branch, Residual, SerialWithSideOutputs, Bidirectional; Select, Drop, Dup, Swap, Split, Concatenate,
 FlattenList; Add, SubtractTop, Multiply, Gate. Serial, Parallel, Scan, Cond, Cache, Chunk and
@@ -85,7 +85,7 @@ class Concatenate(Layer):
 
 
 class Split(Layer):
-    """A tensor cut in equal parts along an axis: 1 -> n_items.
+    """A tensor split into equal parts along an axis: 1 -> n_items.
 
     Args:
       n_items: the number of parts, at least 1, which divides the length of the axis.
@@ -203,7 +203,7 @@ def Swap() -> Layer:
 def FlattenList() -> Layer:
     """A layer that makes one flat tuple of nested lists and tuples of tensors.
 
-    Its `n_in` and `n_out` are 1, whatever the input holds.
+    Its `n_in` and `n_out` are 1 for every input.
 
     Example:
       >>> from weft import layers as tl
@@ -273,11 +273,11 @@ def Branch(*layers: Any, name: str = "Branch") -> Layer:
     """Layers side by side, each on a copy of the items on top of the stack.
 
     Args:
-      *layers: layers, or lists of them that work in series; None leaves one input as it is.
+      *layers: layers, or lists of them that work in series; None passes one input on.
       name: name for printing.
     Returns: a layer that takes as many inputs as the one that takes most, and gives all outputs. A
-      single layer is returned as it is.
-    Raises: ValueError: there is none, or something isn't a layer.
+      single layer is returned unchanged.
+    Raises: ValueError: no layers, or an object that is not a layer.
     Example:
       >>> from weft import layers as tl
       >>> tl.Branch(tl.Add(), tl.SubtractTop(), None)((1, 3))
@@ -292,7 +292,7 @@ def Branch(*layers: Any, name: str = "Branch") -> Layer:
 
 
 def Residual(*layers: Any, shortcut: Any = None) -> Layer:
-    """Layers in series, whose first output the input is added to.
+    """Layers in series; the input is added to their first output.
 
     Args:
       *layers: layers; without any, the result is 2x.
@@ -320,7 +320,7 @@ def Residual(*layers: Any, shortcut: Any = None) -> Layer:
 
 
 def SerialWithSideOutputs(layers: Any, n_side_outputs: Any = 1) -> Layer:
-    """Layers in series, the last outputs of each of which are put aside, below the stack.
+    """Layers in series that put the last outputs of each layer aside, below the stack.
 
     Args:
       layers: list of layers.
@@ -363,17 +363,17 @@ def SerialWithSideOutputs(layers: Any, n_side_outputs: Any = 1) -> Layer:
     size = needed
     for layer, side in zip(layers, sides, strict=True):
         size += layer.n_out - layer.n_in
-        kept = layer.n_out - side
-        aside = range(kept, layer.n_out)
-        steps += [layer, Select([*range(kept), *range(layer.n_out, size), *aside])]
+        n_kept = layer.n_out - side
+        aside = range(n_kept, layer.n_out)
+        steps += [layer, Select([*range(n_kept), *range(layer.n_out, size), *aside])]
     return Serial(steps)
 
 
 def Bidirectional(forward_layer: Any, axis: int = 1, merge_layer: Any = None) -> Layer:
-    """A layer over a sequence, and a copy of it over the sequence from its end, merged.
+    """Runs a layer over a sequence, and a copy of it over the reversed sequence, and merges both.
 
     Args:
-      forward_layer: a layer 1 -> 1. Its copy has weights of its own.
+      forward_layer: a layer 1 -> 1. Its copy has its own weights.
       axis: the axis of time.
       merge_layer: a layer 2 -> 1; by default `Concatenate()`.
     Returns: the layer.

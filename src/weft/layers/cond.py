@@ -16,7 +16,7 @@ class Cond(Layer):
     Args:
       cond: a layer with one output, a boolean scalar, of the first inputs.
       true: the layer for the other inputs if it is true.
-      false: the layer if it isn't; by default, the input is left as it is.
+      false: the layer if it isn't; by default, the input is left unchanged.
       name: name for printing.
 
     Raises: ValueError: `cond` gives not exactly one output, or the two layers don't take and give
@@ -80,9 +80,9 @@ class Cond(Layer):
         cond, true, false = self._sublayers
         head, rest = packed(sigs[: cond.n_in]), packed(sigs[cond.n_in :])
         pairs = ((cond, head), (true, rest), (false, rest))
-        made = [layer.init(sig, use_cache=True) for layer, sig in pairs]
-        self.state = tuple(s for _, s in made)
-        self.weights = tuple(w for w, _ in made)
+        pieces = [layer.init(sig, use_cache=True) for layer, sig in pairs]
+        self.state = tuple(s for _, s in pieces)
+        self.weights = tuple(w for w, _ in pieces)
 
     def _inputs(self, xs: Any) -> tuple[Any, ...]:
         xs = as_tuple(xs)

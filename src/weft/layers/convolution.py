@@ -32,7 +32,7 @@ class Window:
 
     Attributes:
       layer: the layer's name, for errors.
-      filters: how many features come out.
+      filters: the number of output features.
       size: the window's lengths, in the order of the kernel's spec.
       strides: a step for each of them.
       padding: 'VALID', 'SAME', or a pair of numbers for each of them.
@@ -238,7 +238,7 @@ class Conv(Convolving):
     NHWC, arrays with more than one batch axis are taken too. Weights: (w, b), or w without a bias.
 
     Args:
-      filters: how many features come out.
+      filters: the number of output features.
       kernel_size: the window's lengths.
       strides: how far each window is from the next one; by default 1.
       padding: 'VALID' for none, 'SAME' for as many zeros on both sides as keep the lengths with
@@ -304,7 +304,7 @@ class CausalConv(Conv):
     w [width, features, filters], b [filters].
 
     Args:
-      filters: how many features come out.
+      filters: the number of output features.
       kernel_width: how many steps each output sees, its own included.
       kernel_initializer, bias_initializer, use_bias: as for `Conv`.
     Raises:
@@ -357,7 +357,7 @@ def Conv1d(
     """A `Conv` over one axis, of arrays [batch, length, features].
 
     Args:
-      filters: how many features come out.
+      filters: the number of output features.
       kernel_size: the window's length, an int.
       stride: how far each window is from the next one.
       padding, kernel_initializer, bias_initializer, use_bias: as for `Conv`.
@@ -384,7 +384,7 @@ def Conv1d(
 
 
 class CausalDepthwiseConv(Layer):
-    """A convolution over time of each feature by itself, without a bias.
+    """A separate convolution over time of each feature, without a bias.
 
     y[n, t, d] = Σ over i of w[i, d] · x[n, t - i, d], where x is 0 before its start.
 

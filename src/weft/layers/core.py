@@ -81,7 +81,7 @@ def Flatten(n_axes_to_keep: int = 1) -> Layer:
     """A layer that joins the last axes to one: [a, b, c, d] -> [a, b · c · d].
 
     Args:
-      n_axes_to_keep: how many axes are left as they are.
+      n_axes_to_keep: the number of unchanged axes.
     Raises: ValueError, when it runs: the input does not have more axes than these.
     Example:
       >>> from weft import layers as tl
@@ -104,7 +104,7 @@ def Flatten(n_axes_to_keep: int = 1) -> Layer:
 
 
 def ToFloat() -> Layer:
-    """A layer that makes float32 of any numbers.
+    """A layer that converts numbers to float32.
 
     Example:
       >>> from weft import layers as tl
@@ -117,7 +117,7 @@ def ToFloat() -> Layer:
 
 
 def ThresholdToBinary(threshold: float = 0.5) -> Layer:
-    """A layer that gives 1 where the input is greater than a number, and 0 elsewhere, as int32.
+    """A layer that returns 1 where the input is greater than a number, and 0 elsewhere, as int32.
 
     Args:
       threshold: the number.
@@ -147,7 +147,7 @@ def Negate() -> Layer:
 
 @assert_shape("...->...")
 def StopGradient() -> Layer:
-    """A layer that returns its input, whose derivative counts as zero.
+    """A layer that returns its input, with a derivative of zero.
 
     Example:
       >>> from weft import layers as tl

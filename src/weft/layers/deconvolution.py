@@ -26,7 +26,7 @@ class ConvTranspose(Convolving):
     'VALID'. Weights: (w, b), with the shapes of `Conv`'s.
 
     Args:
-      filters: how many features come out.
+      filters: the number of output features.
       kernel_size: the window's lengths.
       strides: by how much the array becomes larger; by default 1.
       padding: 'VALID', 'SAME', or a pair (low, high) of zeros around the input, with its zeros

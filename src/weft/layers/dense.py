@@ -12,7 +12,8 @@ from .base import Layer
 from .initializers import GlorotUniformInitializer, RandomNormalInitializer
 from .option_checks import INITIALIZER_SIGNATURE
 
-_KERNEL_INITIALIZER, _BIAS_INITIALIZER = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
+_KERNEL_INITIALIZER = GlorotUniformInitializer()
+_BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 
 
 @assert_shape("...a->...b")
@@ -83,7 +84,7 @@ class Dense(Layer):
         return y + b if self._use_bias else y
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes w and b for inputs of this last length."""
+        """Makes w and b for the length of the last axis."""
         key_w, key_b = fastmath.random.split(self.rng, 2)
         w = self._kernel_initializer((input_signature.shape[-1], self._n_units), key_w)
         b = self._bias_initializer((self._n_units,), key_b) if self._use_bias else None
@@ -92,7 +93,7 @@ class Dense(Layer):
         self.weights = (w, b) if self._use_bias else w
 
 
-def _unset(layer: Layer, wanted: str, weights: Any) -> str:
+def _unset(layer: Layer, expected: str, weights: Any) -> str:
     """The message for weights that were not made, or are another layer's."""
-    got = "none" if weights == () else f"{weights!r}"
-    return f"{layer.name}: expected weights {wanted}; got {got}"
+    description = "none" if weights == () else f"{weights!r}"
+    return f"{layer.name}: expected weights {expected}; got {description}"

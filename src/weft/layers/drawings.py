@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
     Attributes:
       width, height: its size.
-      ins, outs: where wires come in at its top, and leave at its bottom, from the left.
+      ins, outs: the positions of wires at its top and at its bottom, from the left.
       svg: the drawing, with (0, 0) as its upper left corner.
     """
 
@@ -100,7 +100,7 @@ def in_series(blocks: Sequence[Block], n_in: int) -> Block:
 
 
 def in_parallel(blocks: Sequence[Block]) -> Block:
-    """Blocks beside each other, each with wires of its own."""
+    """Blocks beside each other, each with its own wires."""
     height = max(block.height for block in blocks)
     left, drawn = 0.0, []
     ins: list[float] = []
@@ -169,7 +169,7 @@ def _moved(svg: str, x: float, y: float) -> str:
 
 
 def _n(x: float) -> str:
-    """A coordinate, as short as it is exact enough."""
+    """A coordinate as a short text."""
     return f"{x:.2f}".rstrip("0").rstrip(".")
 
 
@@ -193,7 +193,7 @@ def draw(
         shapes of their outputs.
     Returns: the SVG text.
     Raises:
-      TypeError: `layer` is none.
+      TypeError: `layer` is not a layer.
       LayerError: the layer can't take inputs of this signature.
       OSError: the file can't be written.
     Example:

@@ -21,7 +21,7 @@ _EMBEDDING = ScaledInitializer(
 
 @assert_shape("...->...d")
 class Embedding(Layer):
-    """A vector for each of a vocabulary's ids: [...] -> [..., d_feature].
+    """A trained vector for each id of a vocabulary: [...] -> [..., d_feature].
 
     Args:
       vocab_size: the number of ids, which are 0 … vocab_size - 1. Another id is an error in an
@@ -89,7 +89,7 @@ class Embedding(Layer):
 
 
 def one_hot(x: Any, n_categories: int, dtype: Any = onp.float32) -> Any:
-    """Codes of categories: 1 at the category's place, 0 elsewhere.
+    """Codes of categories: 1 at the category's index, 0 elsewhere.
 
     Args:
       x: integer array [...], categories from 0 to n_categories - 1; others give zeros only.

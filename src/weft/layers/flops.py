@@ -3,7 +3,7 @@
 A multiplication and an addition are two operations. So a product of matrices and a convolution
 count two for each multiplication; a sum, a maximum and other reductions one for each element that
 goes in, or as many as the function that combines two elements; everything else on floats one for
-each element that comes out. Moving and converting elements counts nothing. A loop counts as often
+each element of the output. Moving and converting elements counts nothing. A loop counts as often
 as its body runs, or once if that is not known before (`while`); of several branches, the one with
 the most counts; a linear solve as its solver.
 """

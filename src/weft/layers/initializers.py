@@ -80,7 +80,7 @@ def _lengths(name: str, shape: Any) -> list[int]:
 
 
 def InitializerFromFile(path: str) -> Initializer:
-    """An initializer that reads the values from an `.npy` file, whatever the key.
+    """An initializer that reads the values from an `.npy` file, and ignores the key.
 
     Nothing in the file is executed: files with pickled objects are refused.
 
@@ -164,9 +164,9 @@ def ScaledInitializer(
 ) -> Initializer:
     """An initializer whose variance depends on the shape: gain = scale / fan.
 
-    fan_in is the length of axis `in_dim`, fan_out that of `out_dim`; both are the length of the
-    only axis of a vector, and 1 for a number. As in Trax, the lengths of the other axes, such as
-    a convolution's window, don't count.
+    fan_in is the length of axis `in_dim`, fan_out the length of `out_dim`; both are the length of
+    the only axis of a vector, and 1 for a number. As in Trax, the lengths of other axes, such as a
+    convolution's window, are ignored.
 
     Args:
       out_dim: the axis of the outputs' features.

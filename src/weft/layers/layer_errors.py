@@ -23,7 +23,7 @@ class LayerError(WeftError):
 
     Args:
       layer_name: name of the layer.
-      function_name: what it was doing: 'init', 'pure_fn', 'backward' or '_forward_abstract'.
+      function_name: the step of the error: 'init', 'pure_fn', 'backward' or '_forward_abstract'.
       caller: where the layer was made, as a dict with 'filename' and 'lineno'.
       input_signature: the shapes and dtypes of its inputs.
       traceback_string: the error, the lines of your own code that it passed inside the layer, and
@@ -35,7 +35,8 @@ class LayerError(WeftError):
 
     Cures:
       * The first line is the cause, and the first layer named below it is where it occurred.
-      * `layer.output_signature(signature)` of the layers before it returns what they pass on.
+      * `layer.output_signature(signature)` of the layers before it returns the shapes that they
+        pass on.
 
     Example:
       >>> try:

@@ -12,11 +12,12 @@ from .base import Layer
 from .initializers import GlorotUniformInitializer, RandomNormalInitializer
 from .option_checks import INITIALIZER_SIGNATURE
 
-_KERNEL_INITIALIZER, _BIAS_INITIALIZER = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
+_KERNEL_INITIALIZER = GlorotUniformInitializer()
+_BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 
 
 class LocallyConnected1d(Layer):
-    """As a convolution along one axis, with weights of its own for each place.
+    """A convolution along one axis with separate weights for each place.
 
     Args:
       filters: the number of outputs at each place.
@@ -71,7 +72,7 @@ class LocallyConnected1d(Layer):
         super().__init__(name=f"{name}_{filters}_{kernel_size}")
 
     def forward(self, x: Any) -> Any:
-        """The outputs: at place t, the sum over taps of what the places around give."""
+        """The outputs: at place t, the sum of the products at the places around."""
         w, b = self.weights if self._use_bias else (self.weights, None)
         length, half = x.shape[-2], self._size // 2
         if (length, x.shape[-1]) != (w.shape[0], w.shape[2]):

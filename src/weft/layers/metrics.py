@@ -67,7 +67,7 @@ __all__ = [
 
 
 def CategoryAccuracy() -> Layer:
-    """A layer that computes how often the largest component is the target.
+    """A layer that computes the fraction of examples whose largest output is the target.
 
     Returns: a layer from (model outputs [..., N], target categories [...], ints from 0 to N - 1) to
       the mean over all vectors.
@@ -89,7 +89,7 @@ def CategoryAccuracy() -> Layer:
 
 
 def WeightedCategoryAccuracy() -> Layer:
-    """A layer that computes the weighted mean of how often the largest component is the target.
+    """A layer that computes the weighted fraction of examples whose largest output is the target.
 
     Returns: a layer from (model outputs [..., N], target categories [...], weights, which broadcast
       to the targets) to a scalar.
@@ -110,7 +110,7 @@ def WeightedCategoryAccuracy() -> Layer:
 
 
 def MaskedSequenceAccuracy() -> Layer:
-    """A layer that computes how many sequences are right wherever their weight isn't 0.
+    """A layer that computes the fraction of sequences without an error where weights are not 0.
 
     Returns: a layer from (model outputs [..., length, N], target categories [..., length], weights,
       which broadcast to the targets) to the mean over all sequences.
@@ -154,7 +154,7 @@ def Accuracy(classifier: Layer | None = None) -> Layer:
     """
     return Serial(
         checked_classifier("Accuracy", classifier),
-        Fn("_Accuracy", lambda found, targets: _equal("Accuracy", found, targets)),
+        Fn("_Accuracy", lambda categories, targets: _equal("Accuracy", categories, targets)),
         weighted_mean_layer("Accuracy"),
         name="Accuracy",
         sublayers_to_print=[],
@@ -162,7 +162,7 @@ def Accuracy(classifier: Layer | None = None) -> Layer:
 
 
 def SequenceAccuracy(classifier: Layer | None = None) -> Layer:
-    """A layer that computes how many sequences a classifier gets right wherever the weight is 1.
+    """A layer that computes the fraction of sequences without an error where weights are 1.
 
     Deprecated in Trax: `MaskedSequenceAccuracy` is the same for the default classifier and weights
     of 0 and 1.
@@ -190,7 +190,7 @@ def SequenceAccuracy(classifier: Layer | None = None) -> Layer:
 
     return Serial(
         checked_classifier(name, classifier),
-        Fn("_Accuracy", lambda found, targets: _equal(name, found, targets)),
+        Fn("_Accuracy", lambda categories, targets: _equal(name, categories, targets)),
         Fn("_WeightedSequenceMean", mean_of_sequences),
         name=name,
         sublayers_to_print=[],
@@ -215,7 +215,7 @@ def WeightedSum() -> Layer:
 
 
 def MacroAveragedFScore(beta: float = 1.0, initial_category_index: int = 0) -> Layer:
-    """A layer that computes the mean over categories of F-scores, however frequent they are.
+    """A layer that computes the mean of the F-scores of categories, independent of their frequency.
 
     F = (1 + β²) · precision · recall / (β² · precision + recall), 0 where it would be 0/0.
 
@@ -294,10 +294,10 @@ def _hits(name: str, model_output: Any, targets: Any) -> Any:
     return jnp.argmax(model_output, axis=-1) == targets
 
 
-def _equal(name: str, found: Any, targets: Any) -> Any:
+def _equal(name: str, categories: Any, targets: Any) -> Any:
     """Mask of equal categories, as floats."""
-    check_same_shape(name, "targets", targets, "the classifier's categories", found)
-    return (found == targets).astype(jnp.float32)
+    check_same_shape(name, "targets", targets, "the classifier's categories", categories)
+    return (categories == targets).astype(jnp.float32)
 
 
 def checked_classifier(name: str, classifier: Layer | None) -> Layer:

@@ -33,7 +33,7 @@ class BatchNorm(Layer):
     is left.
 
     From one array to one of the same shape and dtype. Weights: (β, γ), zeros and ones, float32, of
-    the lengths of the axes that aren't in `axis`; `()` in the place of one that there isn't. State:
+    the lengths of the axes that are not in `axis`; `()` for a missing one. State:
     (running mean, running variance, number of batches), the first two with length 1 along `axis`.
 
     Args:
@@ -129,7 +129,7 @@ class BatchNorm(Layer):
         return [(m * old + (1 - m) * new).astype(old.dtype) for old, new in pairs]
 
     def _warn_after_few(self, batches: Any) -> None:
-        """Warns if much of the running statistics is what they began with, once trained at all."""
+        """Warns if the running statistics still depend much on their start, after any training."""
         count = known_values(batches)
         if count is None or not count or self._momentum ** int(count) <= _MAX_INITIAL_SHARE:
             return

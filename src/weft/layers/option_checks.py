@@ -59,7 +59,7 @@ def choice(layer: str, option: str, value: Any, choices: Collection[Any]) -> Any
 
 
 def function(layer: str, option: str, value: Any, form: str) -> Any:
-    """The option, something that can be called; `form` says how."""
+    """The option, a callable; `form` describes its arguments."""
     if not callable(value):
         raise wrong_type(layer, option, f"a function {form}", value)
     return value
@@ -76,20 +76,23 @@ def lengths(
     return tuple(whole_number(layer, f"{option}[{i}]", item, least) for i, item in enumerate(value))
 
 
-def wrong_type(layer: str, option: str, wanted: str, value: Any) -> TypeError:
-    """The error for an option that is of another kind."""
-    return noted(TypeError(_message(layer, option, wanted, value)))
+def wrong_type(layer: str, option: str, expected: str, value: Any) -> TypeError:
+    """The error for an option of the wrong type."""
+    return noted(TypeError(_message(layer, option, expected, value)))
 
 
-def wrong_value(layer: str, option: str, wanted: str, value: Any) -> ValueError:
+def wrong_value(layer: str, option: str, expected: str, value: Any) -> ValueError:
     """The error for an option out of its range."""
-    return noted(ValueError(_message(layer, option, wanted, value)))
+    return noted(ValueError(_message(layer, option, expected, value)))
 
 
-def _message(layer: str, option: str, wanted: str, value: Any) -> str:
+def _message(layer: str, option: str, expected: str, value: Any) -> str:
     text = repr(value)
     text = text if len(text) <= 60 else text[:57] + "..."
-    return f"{layer}: {option} must be {wanted}; got {text}"
+    fix = ""
+    if option != "mode" and isinstance(value, str) and value in MODES:
+        fix = f"\n  fix: pass the mode by keyword: {layer}(…, mode={value!r})"
+    return f"{layer}: {option} must be {expected}; got {text}{fix}"
 
 
 MODES = ("train", "eval", "predict", "viz")
@@ -108,7 +111,7 @@ def checked_rate(layer: str, rate: Any, option: str = "dropout") -> float:
 
 
 def divided(layer: str, option: str, value: Any, parts_option: str, parts: Any) -> int:
-    """`value // parts`, which must come out even."""
+    """`value // parts`; `parts` must divide `value`."""
     value = whole_number(layer, option, value)
     parts = whole_number(layer, parts_option, parts)
     if value % parts:

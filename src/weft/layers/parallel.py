@@ -13,7 +13,7 @@ class Parallel(Combinator):
 
     Args:
       *sublayers: at least two layers, each taking one input or more. None, or an empty list, leaves
-        one input as it is; a list of layers is a `Serial` of them.
+        one input unchanged; a list of layers is a `Serial` of them.
       name: name for printing.
 
     Raises: ValueError: there are fewer than two, or one is no layer or takes no input.
@@ -31,7 +31,7 @@ class Parallel(Combinator):
     """
 
     def __init__(self, *sublayers: Any, name: str | None = None) -> None:
-        super().__init__(name=name)  # draws its seed before the layers that stand for None
+        super().__init__(name=name)  # draws its seed before the layers for None
         what = name or type(self).__name__
         if len(sublayers) < 2:
             raise noted(
@@ -44,7 +44,7 @@ class Parallel(Combinator):
             if layer.n_in == 0:
                 raise noted(
                     ValueError(
-                        f"{what}: each layer is to take an input of its own; {layer!r} takes none"
+                        f"{what}: each layer must take an input; {layer!r} takes none"
                         f"\n{drawn(layers, sum(layer.n_in for layer in layers))}"
                     )
                 )
@@ -67,16 +67,16 @@ class Parallel(Combinator):
     def init_weights_and_state(self, input_signature: Any) -> None:
         """Initializes each layer for its span of the inputs."""
         pairs = zip(self._sublayers, self._spans(input_signature), strict=True)
-        made = [layer.init(span, use_cache=True) for layer, span in pairs]
-        self._init_marks([w for w, _ in made], [s for _, s in made])
+        pieces = [layer.init(span, use_cache=True) for layer, span in pairs]
+        self._init_marks([w for w, _ in pieces], [s for _, s in pieces])
 
     def _abstract(self, input_signature: Any) -> tuple[Any, Any]:
         outputs: tuple[Any, ...] = ()
         states = []
         spans = self._spans(input_signature)
         for layer, span, mark in zip(self._sublayers, spans, self._state, strict=True):
-            found, s = layer._forward_abstract(span)
-            outputs += as_tuple(found)
+            out_specs, s = layer._forward_abstract(span)
+            outputs += as_tuple(out_specs)
             states.append(s if mark is None else mark)
         return packed(outputs), tuple(states)
 
@@ -97,5 +97,5 @@ class Parallel(Combinator):
 
 
 def one_layer(item: Any) -> Layer:
-    """A layer as it is, nothing as one that leaves its input as it is, several as a `Serial`."""
+    """A layer itself, the identity for None, a `Serial` for several."""
     return item if isinstance(item, Layer) else Serial(item)

@@ -19,7 +19,7 @@ from ..shapes import ShapeDtype
 
 
 class RefusedPickle(ValueError):
-    """A pickle asks for something else than arrays and containers."""
+    """A pickle contains something other than arrays and containers."""
 
 
 class Name(NamedTuple):
@@ -104,7 +104,7 @@ def read(data: bytes) -> Any:
 
 
 class _Machine:
-    """The stack, and what is remembered by number."""
+    """The stack, and the memo by number."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -137,7 +137,7 @@ class _Machine:
         self.push(_type_of_numbers(function) if kind is NUMBER else function)
 
     def reduce(self) -> None:
-        """Pushes what a function, of those that are known, makes of arguments."""
+        """Pushes the result of one of the known functions."""
         arguments, function = self.pop(), self.pop()
         make = MAKERS.get(KIND_OF_FUNCTION.get(function, "") if isinstance(function, Name) else "")
         if make is None or not isinstance(arguments, tuple):
@@ -175,7 +175,7 @@ class _Machine:
 
 
 def _filled(value: Any, depth: int = 0) -> Any:
-    """A value with arrays and signatures in the place of what stood for them."""
+    """A value with arrays and signatures instead of their placeholders."""
     if depth > 100:
         raise RefusedPickle("the pickle is nested too deep, or holds itself")
     if isinstance(value, Empty):
@@ -202,16 +202,16 @@ def _dtype(code: Any, *_: Any) -> Empty:
     allowed = isinstance(code, type) or (isinstance(code, str) and DTYPE_CODE.fullmatch(code))
     if not allowed:
         raise RefusedPickle(f"the pickle has arrays of dtype {code!r}")
-    made = Empty(DTYPE)
-    made.value = np.dtype(code)
-    return made
+    dtype = Empty(DTYPE)
+    dtype.value = np.dtype(code)
+    return dtype
 
 
-def _order_of_bytes(made: Empty, state: Any) -> None:
-    """The state of a dtype says the order of bytes; that of numbers has nothing else."""
-    dtype: Any = made.value
+def _order_of_bytes(instance: Empty, state: Any) -> None:
+    """The state of a dtype contains the order of bytes, and nothing else for numbers."""
+    dtype: Any = instance.value
     if dtype.kind != "V" and state[1] in ("<", ">"):
-        made.value = dtype.newbyteorder(state[1])
+        instance.value = dtype.newbyteorder(state[1])
 
 
 def _of_bytes(data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray[Any, Any]:
@@ -230,9 +230,9 @@ def _array(*_: Any) -> Empty:
     return Empty(ARRAY)
 
 
-def _elements(made: Empty, state: Any) -> None:
+def _elements(instance: Empty, state: Any) -> None:
     _, shape, dtype, is_fortran, data = state
-    made.value = _of_bytes(data, dtype, shape, "F" if is_fortran else "C")  # type: ignore[assignment]
+    instance.value = _of_bytes(data, dtype, shape, "F" if is_fortran else "C")  # type: ignore[assignment]
 
 
 def _buffer(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> Any:
@@ -252,21 +252,21 @@ def _scalar(dtype: Any, data: Any) -> Any:
 def _jax_array(function: Any, arguments: Any, state: Any, *_: Any) -> Any:
     if not isinstance(function, Name) or KIND_OF_FUNCTION[function] != ARRAY:
         raise RefusedPickle(f"the pickle has {function!r} called")
-    made = _array(*arguments)
-    _elements(made, state)
-    return made
+    array = _array(*arguments)
+    _elements(array, state)
+    return array
 
 
-def _signature(made: Empty, state: Any) -> None:
+def _signature(instance: Empty, state: Any) -> None:
     slots = state[1] if isinstance(state, tuple) else state
     dtype = slots["dtype"]
-    made.value = ShapeDtype(_filled(slots["shape"]), _filled(dtype))  # type: ignore[assignment]
+    instance.value = ShapeDtype(_filled(slots["shape"]), _filled(dtype))  # type: ignore[assignment]
 
 
 def _no_bytes(*arguments: Any) -> bytes:
     """No bytes, as protocol 2 writes them."""
     if arguments:
-        raise RefusedPickle("the pickle has bytes made of something")
+        raise RefusedPickle("the pickle makes bytes of another object")
     return b""
 
 

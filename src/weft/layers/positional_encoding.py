@@ -22,7 +22,7 @@ class PositionalEncoding(Layer):
     """Adds a vector for its position to each vector of a sequence.
 
     The vectors are trained; they begin as sin(p / 10000^(i/d)) in the even channels i, and the
-    cosine in the odd ones. In mode "predict" sequences come in pieces: the state is the number of
+    cosine in the odd ones. Mode "predict" takes sequences in pieces: the state is the number of
     positions so far, and beyond `max_len` the results are NaN.
 
     Args:

@@ -38,7 +38,7 @@ __all__ = [
 
 
 class ReversibleLayer(Layer):
-    """A layer whose inputs can be made of its outputs, weights, states and random key.
+    """A layer whose inputs can be computed from its outputs, weights, states and random key.
 
     A class of reversible layers defines `forward` and `reverse`, or `reverse_and_grad` where both
     share work. The gradient of such a layer keeps its outputs and not its inputs.
@@ -94,7 +94,7 @@ class ReversibleLayer(Layer):
 
         Args:
           output: what `forward` returned.
-          grad: the gradient with respect to the output, packaged as it is.
+          grad: the gradient with respect to the output, packaged like it.
           weights: the layer's weights.
           state: the state before the forward pass.
           new_state: the state after it.
@@ -168,7 +168,7 @@ class ReversibleSelect(ReversibleLayer):
     """Copies and reorders items of the stack; none is lost.
 
     Args:
-      indices: for each output, which input it is; each input is there at least once.
+      indices: for each output, the index of its input; each input occurs at least once.
       n_in: number of inputs; by default, the largest index plus 1.
       name: name for printing; by default, one like 'ReversibleSelect[1,0]'.
 
@@ -231,7 +231,7 @@ class ReversibleReshape(ReversibleLayer):
 
     Args:
       shape1: the leading lengths of each input.
-      shape2: those of each output; as many elements.
+      shape2: the shape of each output, with as many elements.
       n_in: number of inputs, and of outputs.
 
     Raises: ValueError: the two have different numbers of elements.
@@ -270,14 +270,14 @@ class ReversibleReshape(ReversibleLayer):
         return self._reshaped(output, *reversed(self._shapes))
 
     def _reshaped(self, items: Any, old: tuple[int, ...], new: tuple[int, ...]) -> Any:
-        made = []
+        pieces = []
         for x in as_tuple(items):
             if tuple(x.shape[: len(old)]) != old:
                 raise ValueError(
                     f"{self._name}: expected leading lengths {old}; got an array of shape {x.shape}"
                 )
-            made.append(jnp.reshape(x, new + tuple(x.shape[len(old) :])))
-        return packed(tuple(made))
+            pieces.append(jnp.reshape(x, new + tuple(x.shape[len(old) :])))
+        return packed(tuple(pieces))
 
 
 class ReversiblePrintShape(ReversibleLayer):
@@ -380,7 +380,7 @@ class ReversibleSerial(ReversibleLayer, Serial):
 
 
 class ReversibleHalfResidual(ReversibleLayer, Combinator):
-    """Adds what layers make of a context to an accumulator, which can be subtracted again.
+    """Adds the output of layers for a context to an accumulator; it can be subtracted again.
 
     The stack `[accumulator, *context]` becomes `[accumulator + f(context), *context]`: half of a
     reversible residual block, whose other half has the two swapped.
@@ -424,7 +424,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
         self._attend = attend
 
     def forward(self, xs: Any) -> tuple[Any, ...]:
-        """The accumulator with what the layers make of the context, and the context."""
+        """The accumulator with the layers' output for the context, and the context."""
         accumulator, *context = xs
         stack, states = packed(tuple(context)), []
         rows = zip(self._sublayers, self.weights, self.state, self._keys(self._rng), strict=True)
@@ -438,14 +438,14 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
         return accumulator + as_tuple(stack)[0], *context
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Initializes the layers for the context, the attention for what they make of it."""
-        stack, made = packed(tuple(input_signature[1:])), []
+        """Initializes the layers for the context, and the attention for their output."""
+        stack, pieces = packed(tuple(input_signature[1:])), []
         for layer in self._sublayers:
             inputs = inputs_from_stack(stack, layer.n_in)
-            made.append(layer.init(inputs, use_cache=True))
+            pieces.append(layer.init(inputs, use_cache=True))
             outputs = layer._forward_abstract(inputs)[0]
             stack = outputs_onto_stack(outputs, stack, layer.n_in)
-        self._init_marks([w for w, _ in made], [s for _, s in made])
+        self._init_marks([w for w, _ in pieces], [s for _, s in pieces])
 
     def reverse(
         self, output: Any, weights: Any = (), state: Any = (), new_state: Any = (), rng: Any = None
@@ -502,7 +502,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
         """The results of the residual layers, as a tuple, and how cotangents of the first of it are
         pulled back to inputs and weights.
 
-        Layers that remember what they chose in the forward pass choose it again.
+        Layers that store their choice in the forward pass repeat it.
         """
         layer, state = self._sublayers[0], _replayed(state, new_state)
 
@@ -531,20 +531,20 @@ def _attention_of(layer: Layer) -> Callable[..., Any]:
 
 
 def _with_added(grads: list[Any], more: tuple[Any, ...], start: int) -> list[Any]:
-    """Gradients for the items of a stack, plus those of some items from `start` on."""
-    made = list(grads)
+    """Gradients for the items of a stack, plus the gradients of some items from `start` on."""
+    gradients = list(grads)
     for i, other in enumerate(more, start):
         if is_gradient(other):
-            made[i] = made[i] + other if is_gradient(made[i]) else other
-    return made
+            gradients[i] = gradients[i] + other if is_gradient(gradients[i]) else other
+    return gradients
 
 
 def _replayed(state: Any, new_state: Any) -> Any:
-    """The state before a forward pass, in which layers that remember it find what they chose."""
+    """The state before a forward pass, with the choices that layers stored in it."""
     if not isinstance(state, list | tuple):
         return state
     if len(state) == 2 and isinstance(state[1], dict) and "running_second_time" in state[1]:
         return new_state[0], {"running_second_time_yes": ()}
     pairs = zip(state, new_state, strict=True)
-    made = [_replayed(old, new) for old, new in pairs]
-    return type(state)(*made) if hasattr(state, "_fields") else type(state)(made)
+    replayed = [_replayed(old, new) for old, new in pairs]
+    return type(state)(*replayed) if hasattr(state, "_fields") else type(state)(replayed)

@@ -28,6 +28,7 @@ from .initializers import (
     RandomUniformInitializer,
 )
 from .option_checks import checked_mode, checked_rate, function, lengths, whole_number
+from .recipes import takes_mode
 
 __all__ = [
     "GRU",
@@ -341,6 +342,7 @@ def InnerSRUCell() -> Layer:
     return Fn("InnerSRUCell", step, n_out=2)
 
 
+@takes_mode
 def ScanSRUCell(mode: str, monkey_patched_mask: Any = None) -> Layer:
     """`InnerSRUCell` along axis 1.
 

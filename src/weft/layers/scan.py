@@ -24,7 +24,7 @@ class Scan(Wrapper):
       axis: the axis of the inputs and outputs along which the slices lie; slices don't have it.
       n_carry: M, the number of values that are carried.
       remat: whether the backward pass computes the steps again, which takes less memory.
-      mode: in 'predict', the last carry is kept as state, and the next call goes on with it.
+      mode: in 'predict', the last carry is kept as state, and the next call continues with it.
 
     Raises: ValueError: the layer has fewer inputs or outputs than are carried.
 
@@ -132,7 +132,7 @@ def _check_lengths(xs: tuple[Any, ...], axis: int) -> None:
 
 
 def _without(sig: Any, axis: int) -> ShapeDtype:
-    """The signature of a slice: in the place of `axis` is what was first."""
+    """The signature of a slice, with the first axis moved to `axis`."""
     shape = list(sig.shape)
     shape[0], shape[axis] = shape[axis], shape[0]
     return ShapeDtype(tuple(shape[1:]), sig.dtype)

@@ -62,11 +62,11 @@ def summary(layer: Layer, input_signature: Any, file: TextIO | None = None) -> N
     the whole.
 
     Args:
-      layer: a layer, initialized or not; its weights and state stay as they are.
+      layer: a layer, initialized or not; its weights and state are unchanged.
       input_signature: the signature of its inputs, or the inputs.
       file: where to print; by default the standard output.
     Raises:
-      TypeError: `layer` is none.
+      TypeError: `layer` is not a layer.
       LayerError: the layer can't take inputs of this signature.
     Example:
       >>> from weft import layers as tl, shapes

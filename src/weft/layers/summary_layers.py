@@ -20,7 +20,7 @@ def _checked_name(layer: str, name: Any) -> str:
 
 
 class SummaryScalar(Layer):
-    """A layer that returns its input, and keeps a number made of it for TensorBoard.
+    """A layer that returns its input, and keeps a number computed from it for TensorBoard.
 
     Args:
       name: name of the number.

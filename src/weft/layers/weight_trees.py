@@ -110,7 +110,7 @@ def to_list(outputs: Any) -> Any:
 
 
 def signature_tree(tree: Any) -> Any:
-    """The nesting of weights or state, with a `ShapeDtype` in the place of each array or number."""
+    """The nesting of weights or state, with a `ShapeDtype` in place of each array or number."""
     return nested_map(_shape_and_dtype, tree)
 
 

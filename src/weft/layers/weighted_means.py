@@ -7,7 +7,7 @@ from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from .base import Fn, Layer
 
-# --- what they share ---
+# --- shared functions ---
 
 
 def weighted_mean_layer(name: str) -> Layer:
@@ -61,11 +61,11 @@ def check_same_shape(name: str, what: str, x: Any, other: str, y: Any) -> None:
 
 def check_weights(name: str, values: Any, weights: Any) -> None:
     """Weights may broadcast to the values, but not the reverse."""
-    shape, wanted = tuple(weights.shape), tuple(values.shape)
-    if len(shape) > len(wanted) or any(
-        n not in (1, m) for n, m in zip(shape[::-1], wanted[::-1], strict=False)
+    shape, full = tuple(weights.shape), tuple(values.shape)
+    if len(shape) > len(full) or any(
+        n not in (1, m) for n, m in zip(shape[::-1], full[::-1], strict=False)
     ):
         raise ShapeError(
-            f"{name}: weights must broadcast to one for each target, shape {wanted}; got shape "
+            f"{name}: weights must broadcast to one for each target, shape {full}; got shape "
             f"{shape}"
         )

@@ -1,4 +1,4 @@
-"""Models, assembled from the layers of `weft.layers`: uninitialised layers, as functions make them.
+"""Models made of the layers of `weft.layers`. Each function returns an uninitialised layer.
 
 Source: Trax documentation, `trax.models`.
 """
@@ -11,8 +11,10 @@ __all__, __getattr__, __dir__ = exports(
         "mlp": "MLP",
         "reformer.language_models": "ReformerLM ReformerShortenLM",
         "reformer.reformer": "Reformer",
+        "research.bert": "BERT BERTClassifierHead BERTRegressionHead",
         "resnet": "Resnet50 WideResnet",
+        "rnn": "GRULM RNNLM LSTMSeq2SeqAttn",
         "transformer": "Transformer TransformerDecoder TransformerEncoder TransformerLM",
     },
-    modules="mlp reformer research resnet transformer",
+    modules="mlp reformer research resnet rnn transformer",
 )

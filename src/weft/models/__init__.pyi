@@ -4,6 +4,7 @@ from . import (
     reformer as reformer,
     research as research,
     resnet as resnet,
+    rnn as rnn,
     transformer as transformer,
 )
 from .mlp import MLP as MLP
@@ -12,7 +13,13 @@ from .reformer.language_models import (
     ReformerShortenLM as ReformerShortenLM,
 )
 from .reformer.reformer import Reformer as Reformer
+from .research.bert import (
+    BERT as BERT,
+    BERTClassifierHead as BERTClassifierHead,
+    BERTRegressionHead as BERTRegressionHead,
+)
 from .resnet import Resnet50 as Resnet50, WideResnet as WideResnet
+from .rnn import GRULM as GRULM, RNNLM as RNNLM, LSTMSeq2SeqAttn as LSTMSeq2SeqAttn
 from .transformer import (
     Transformer as Transformer,
     TransformerDecoder as TransformerDecoder,

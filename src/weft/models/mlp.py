@@ -1,4 +1,4 @@
-"""MLP: a perceptron of several layers."""
+"""MLP: a multilayer perceptron."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,7 +18,7 @@ def MLP(
     flatten: bool = True,
     mode: str = "train",
 ) -> Layer:
-    """Dense layers with an activation between each two of them.
+    """A multilayer perceptron: dense layers with an activation between them.
 
     Args:
       layer_widths: the number of units of each `Dense` layer; the last one's are the outputs.

@@ -1,6 +1,6 @@
 """Resnet50 and WideResnet: residual networks of convolutions, from images to the logits of classes.
 
-They are made of ConvBlock and IdentityBlock, and of WideResnetBlock and WideResnetGroup.
+They consist of ConvBlock and IdentityBlock, and of WideResnetBlock and WideResnetGroup.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ def IdentityBlock(
     non_linearity: Callable[[], Layer],
     mode: str = "train",
 ) -> Layer:
-    """A residual block that keeps the shape: `ConvBlock` without steps, and with a bare shortcut.
+    """A residual block that keeps the shape: a `ConvBlock` with an identity as its shortcut.
 
     Args:
       kernel_size, filters, norm, non_linearity, mode: as for `ConvBlock`; filters[2] is the number

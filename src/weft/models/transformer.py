@@ -7,6 +7,7 @@ from ..layers import option_checks
 from ..layers.activation_fns import Relu
 from ..layers.base import Layer
 from ..layers.option_checks import checked_mode, checked_rate, divided
+from ..layers.recipes import takes_mode
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerEncoder", "TransformerLM"]
 
@@ -21,6 +22,7 @@ MODE = "train"
 FF_ACTIVATION_TYPE: Callable[[], Layer] = Relu
 
 
+@takes_mode
 def TransformerEncoder(
     vocab_size: int,
     n_classes: int = 10,
@@ -131,7 +133,7 @@ def TransformerLM(
     mode: str = MODE,
     ff_activation: Callable[[], Layer] = FF_ACTIVATION_TYPE,
 ) -> Layer:
-    """A language model: for each position, how likely each token is there, after all before it.
+    """A language model: for each position, the probability of each token after all before it.
 
     In modes "train" and "eval" the tokens are the targets, which the model shifts to the right. In
     mode "predict" nothing is shifted: a call takes the last token and gives the logits of the next
@@ -167,6 +169,7 @@ def TransformerLM(
     )
 
 
+@takes_mode
 def Transformer(
     input_vocab_size: int,
     output_vocab_size: int | None = None,
@@ -183,7 +186,7 @@ def Transformer(
 ) -> Layer:
     """An encoder and a decoder that attends to it: from sequences to sequences.
 
-    In mode "predict" the targets come in pieces, and the encoder runs at the first call only; in
+    Mode "predict" takes the targets in pieces, and runs the encoder at the first call only; in
     the others they are shifted to the right. Since layers that run once are wrapped in `Cache`,
     weights are nested otherwise in "predict"; their flat lists are the same.
 

@@ -2,7 +2,7 @@
 
 import collections
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as onp
@@ -74,6 +74,13 @@ def beam_search(
     alpha = float(option_checks.number(name, "length_penalty", length_penalty, least=0.0))
     option_checks.flag(name, "accelerate", accelerate)
     fill = option_checks.whole_number(name, "fill_id", fill_id, least=0)
+    if not fastmath.is_backend(fastmath.Backend.JAX):
+        raise noted(
+            ValueError(
+                f"{name}: expected the backend 'jax'; got {fastmath.backend_name()!r}\n"
+                "  fix: fastmath.set_backend('jax')"
+            )
+        )
     decoder = decoder_of(name, model, "predict")
     source = None
     if model.n_in == 2:
@@ -192,7 +199,7 @@ class _Search:
         else:
             self._read, self._step = mapped, functools.partial(_step, mapped)
         n = len(prompts.lengths)
-        self._state = _map_rows(lambda x: jnp.broadcast_to(x, (n, *x.shape)), state)
+        self._state = _map_arrays(lambda x: jnp.broadcast_to(x, (n, *x.shape)), state)
 
     def candidates(self, n_steps: int) -> Iterator[_Candidates]:
         """The candidates of each step."""
@@ -200,7 +207,7 @@ class _Search:
         source, state = self._source, self._state
         for piece in self._pieces:
             logits, state = self._read(self._weights, state, source, jnp.asarray(piece[:, None]))
-        state = _map_rows(lambda x: jnp.repeat(x, k, axis=0), state)
+        state = _map_arrays(lambda x: jnp.repeat(x, k, axis=0), state)
         logits = jnp.repeat(logits, k, axis=0)
         source = None if source is None else jnp.asarray(onp.repeat(source, k, axis=0))
         sums = onp.full((len(self._prompts.lengths), k), -onp.inf, onp.float32)
@@ -248,48 +255,29 @@ def _step(
 
     sums = jnp.where(of_chosen(ends), -jnp.inf, of_chosen(log_p))
     rows = jnp.reshape(of_chosen(parent) + k * jnp.arange(n)[:, None], (-1,))
-    state = _map_rows(lambda x: jnp.take(x, rows, axis=0), state)
+    state = _map_arrays(lambda x: jnp.take(x, rows, axis=0), state)
     tokens = jnp.reshape(of_chosen(token), (n * k, 1, 1)).astype(jnp.int32)
     logits, state = mapped(weights, state, source, tokens)
     return _Candidates(log_p, parent, token, chosen), is_nan, (state, logits, sums)
 
 
-def _of_rows(twin: Layer, key: Any, weights: Any, state: Any, source: Any, tokens: Any) -> Any:
+def _of_rows(
+    twin: Layer, key: Any, weights: Any, state: Packed, source: Any, tokens: Any
+) -> tuple[Any, Packed]:
     """(logits [rows, vocabulary], state) of the model for tokens [rows, 1, 1], mapped over rows."""
-    is_shared = [*map(_is_shared, state.flat)]
-    forms: list[Packed] = []
+    forms = []
 
-    def of_row(own: Any, shared: Any, source: Any, tokens: Any) -> Any:
+    def of_row(flat: Any, source: Any, tokens: Any) -> Any:
         inputs = tokens if source is None else (source, tokens)
-        of_one = Packed(_joined(is_shared, own, shared), state.tree)
-        logits, new = logits_of(twin, weights, of_one, inputs, key)
-        forms.append(new)
-        own, shared = _parted(new.flat)
-        return (logits[0, -1], own), shared
+        logits, new = logits_of(twin, weights, Packed(flat, state.tree), inputs, key)
+        forms.append(new.tree)
+        return logits[0, -1].astype(jnp.float32), new.flat
 
-    axes = (0, None, None if source is None else 0, 0)
-    own, shared = _parted(state.flat)
-    (logits, own), shared = fastmath.vmap(of_row, axes, (0, None))(own, shared, source, tokens)
-    form = forms[-1]
-    return logits, Packed(_joined([*map(_is_shared, form.flat)], own, shared), form.tree)
+    axes = (0, None if source is None else 0, 0)
+    logits, flat = fastmath.vmap(of_row, axes)(state.flat, source, tokens)
+    return logits, Packed(flat, forms[-1])
 
 
-def _parted(arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """The arrays of which each row has its own, and those that all rows share."""
-    return [x for x in arrays if not _is_shared(x)], [x for x in arrays if _is_shared(x)]
-
-
-def _joined(is_shared: Sequence[bool], own: Sequence[Any], shared: Sequence[Any]) -> list[Any]:
-    """The arrays in the order that they had."""
-    of_each, of_all = iter(own), iter(shared)
-    return [next(of_all) if one else next(of_each) for one in is_shared]
-
-
-def _is_shared(x: Any) -> bool:
-    """True for a position in the sequence, which is the same for all rows."""
-    return x.ndim == 0 and onp.issubdtype(x.dtype, onp.integer)
-
-
-def _map_rows(f: Callable[[Any], Any], state: Packed) -> Packed:
-    """A state with a function applied to the arrays of rows."""
-    return Packed([x if _is_shared(x) else f(x) for x in state.flat], state.tree)
+def _map_arrays(f: Callable[[Any], Any], state: Packed) -> Packed:
+    """A state with a function applied to its arrays."""
+    return Packed([f(x) for x in state.flat], state.tree)

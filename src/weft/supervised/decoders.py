@@ -113,18 +113,22 @@ class Decoder:
 
 
 class _Start:
-    """How sequences of some signature begin."""
+    """The beginning of sequences of some signature."""
 
     def __init__(self, twin: Layer, signature: Any, key: Any) -> None:
         self._twin = twin
-        self._nested = twin.weights_and_state_signature(signature)[0]
-        twin.weights = self._nested  # a twin has no arrays
 
         def init(key: Any) -> Any:
             with kept(twin):
-                return twin.init(signature, rng=key)[1]
+                return twin.init(signature, rng=key)
 
-        self._init = fastmath.jit(init)
+        if fastmath.is_backend(fastmath.Backend.JAX):
+            self._nested = twin.weights_and_state_signature(signature)[0]
+            self._init = fastmath.jit(lambda key: init(key)[1])
+        else:  # which may not trace what makes random weights
+            self._nested = signature_tree(init(key)[0])
+            self._init = lambda key: init(key)[1]
+        twin.weights = self._nested  # a twin has no arrays
         state = signature_tree(self._init(key))
         twin.state = state
         self._constant = _constant_leaves(twin, signature, self._nested, state)

@@ -1,4 +1,8 @@
-"""Request: sequences that are to be drawn from a model, as columns of tokens."""
+"""Request: sequences that are to be drawn from a model, as columns of tokens.
+
+step_of_pieces and step_of_prefixes make the function that is compiled, and read_tokens reads what
+it gives.
+"""
 
 import collections
 import functools
@@ -20,7 +24,7 @@ from .decoders import Packed, decoder_of, logits_of
 from .prompts import Prompts, start_tokens
 from .sampling import Sampling, most_likely, row_keys, sampled
 
-__all__ = ["Request", "read_tokens"]
+__all__ = ["Request", "read_tokens", "step_of_pieces", "step_of_prefixes"]
 
 Step = Callable[..., Any]
 
@@ -54,7 +58,9 @@ class Request:
         prompts = Prompts.read(name, inputs, batch_size, pad_id)
         self._batch = len(prompts.lengths)
         start = start_tokens(name, start_id, self._batch)
-        self._compiles = option_checks.flag(name, "accelerate", accelerate)
+        # Other backends do not know packed arrays.
+        can_compile = fastmath.is_backend(fastmath.Backend.JAX)
+        self._compiles = option_checks.flag(name, "accelerate", accelerate) and can_compile
         self._is_whole = option_checks.flag(name, "eval_mode", eval_mode)
         self._least = option_checks.whole_number(name, "eval_min_length", eval_min_length)
         self._decoder = decoder_of(name, model, "eval" if self._is_whole else "predict")
@@ -221,11 +227,9 @@ def _renewed(
     `jit` hands arguments that are results on as they are; what is donated is gone then.
     """
     scores, new = logits(weights, state, inputs, key)
-    if fastmath.is_backend(fastmath.Backend.JAX):
-        old = {id(x) for x in state.flat}
-        flat = [optimization_barrier(x) if id(x) in old else x for x in new.flat]
-        new = Packed(flat, new.tree)
-    return scores, new
+    old = {id(x) for x in state.flat}
+    flat = [optimization_barrier(x) if id(x) in old else x for x in new.flat]
+    return scores, Packed(flat, new.tree)
 
 
 def step_of_prefixes(logits: Step, is_greedy: bool, leaves_out: bool) -> Step:

@@ -1,5 +1,5 @@
-"""How the next token is chosen of logits: Sampling (temperature, top_k, top_p), sampled,
-most_likely and row_keys.
+"""The choice of the next token: Sampling has its options, temperature, top_k and top_p; sampled and
+most_likely choose of logits, and row_keys are the random keys of a batch.
 """
 
 from typing import Any, NamedTuple
@@ -108,7 +108,8 @@ def row_keys(name: str, rng: Any, n: int) -> Any:
     if rng is None:
         rng = fastmath.random.get_prng(0)
     shape = tuple(onp.shape(rng))
-    one = () if issubdtype(getattr(rng, "dtype", onp.int32), prng_key) else (2,)
+    is_typed = fastmath.is_backend(fastmath.Backend.JAX) and isinstance(rng, jnp.ndarray)
+    one = () if is_typed and issubdtype(rng.dtype, prng_key) else (2,)
     if shape == (n, *one):
         return rng
     if shape != one:

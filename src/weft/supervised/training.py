@@ -180,7 +180,7 @@ class Loop:
 
     @property
     def history(self) -> History:
-        """What was reported."""
+        """The numbers that were reported, by mode and metric."""
         return self._history
 
     @property
@@ -381,7 +381,8 @@ class Loop:
             self._log.step_line(step, f"Total number of trainable weights: {n_weights}")
         seconds = now - self._reported[1]
         steps = step - self._reported[0]
-        self._log.step_line(step, f"Ran {steps} train steps in {seconds:.2f} secs")
+        if steps:  # none after resuming where a report was due
+            self._log.step_line(step, f"Ran {steps} train steps in {seconds:.2f} secs")
         self._reported = step, now
         for task, values in zip(self._tasks, self._values, strict=True):
             if not len(values):
@@ -389,7 +390,7 @@ class Loop:
             means = values.means()
             values.clear()
             self.log_summary({task.loss_name: means["loss"]}, task, "metrics/", "train")
-            speed = {"steps per second": steps / max(seconds, 1e-9)}
+            speed = {"steps per second": steps / max(seconds, 1e-9)} if steps else {}
             means = {"learning_rate": task.learning_rate(step), **speed, **means}
             self.log_summary(means, task, "training/", "train", stdout=False)
 
@@ -473,6 +474,7 @@ class Loop:
         if folder is None or not self._checkpoints.load(folder, filename or "model"):
             return
         self._saved_step = self._step
+        self._reported = self._step, time.perf_counter()
         for trainer in self._trainer_per_task:
             trainer.read()
         share_weights(self._model, self._eval_model)

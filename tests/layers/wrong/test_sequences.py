@@ -132,7 +132,7 @@ WHEN_MADE = [
     (lambda: tl.GRU(4, mode=""), ValueError, "GRU: mode"),
     (lambda: tl.SRU(None), TypeError, "SRU: n_units"),
     (lambda: tl.SRU(4, activation="tanh"), ValueError, "tanh"),
-    (lambda: tl.SRU(4, mode="x"), ValueError, "ScanSRUCell: mode"),
+    (lambda: tl.SRU(4, mode="x"), ValueError, "SRU: mode"),
     (
         lambda: tl.ScanSRUCell("train", monkey_patched_mask=object()),
         ValueError,

@@ -125,7 +125,7 @@ def mask_self_attention(
     Args:
       dots: array of logits.
       q_info: positions of the queries, which broadcast with `dots`.
-      kv_info: positions of the keys, likewise; negative where a key is padding.
+      kv_info: positions of the keys; negative where a key is padding.
       causal: whether later keys are hidden.
       exclude_self: whether a query sees itself only if it sees nothing else.
       masked: whether padding is hidden.
@@ -273,12 +273,12 @@ def _by_groups(f: Callable[[Any], Any], chunks: tuple[Any, ...], size: int) -> A
         return f(chunks)
     first, rest = n - n % size, n % size
     groups = [jnp.reshape(x[:first], (-1, size, *x.shape[1:])) for x in chunks]
-    made = fastmath.map(fastmath.remat(f), tuple(groups))
-    made = [jnp.reshape(x, (first, *x.shape[2:])) for x in made]
+    outputs = fastmath.map(fastmath.remat(f), tuple(groups))
+    outputs = [jnp.reshape(x, (first, *x.shape[2:])) for x in outputs]
     if rest:
         last = f(tuple([x[first:] for x in chunks]))
-        made = [jnp.concatenate(parts, axis=0) for parts in zip(made, last, strict=True)]
-    return made
+        outputs = [jnp.concatenate(parts, axis=0) for parts in zip(outputs, last, strict=True)]
+    return outputs
 
 
 def _checked_chunks(

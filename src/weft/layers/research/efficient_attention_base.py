@@ -85,7 +85,7 @@ class EfficientAttentionBase(Layer):
         raise NotImplementedError(f"{self._name}: its class is to define create_weights_unbatched")
 
     def create_state_unbatched(self, input_signature: Any, rng: Any) -> Any:
-        """The state of one head of one example; by default there is none."""
+        """The state of one head of one example; empty by default."""
         return ()
 
     def forward_unbatched(self, *inputs: Any, **arguments: Any) -> tuple[Any, Any]:
@@ -193,7 +193,7 @@ class EfficientAttentionBase(Layer):
         """
         if not compute_output and output_grad is None:
             raise noted(
-                ValueError(f"{self._name}: neither the output nor gradients were asked for")
+                ValueError(f"{self._name}: neither the output nor gradients were requested")
             )
         arrays = as_tuple(inputs)
         memory, xs, arguments = (), arrays, {}
@@ -222,7 +222,7 @@ class EfficientAttentionBase(Layer):
     def _all_heads(
         self,
         one: Any,
-        given: tuple[Any, ...],
+        operands: tuple[Any, ...],
         xs: tuple[Any, ...],
         weights: Any,
         state: Any,
@@ -231,7 +231,7 @@ class EfficientAttentionBase(Layer):
         update_state: bool,
     ) -> Results:
         """The results of all heads of all examples, which attend to `xs`."""
-        n_examples, owns = self._n_examples(given), self._are_per_head()
+        n_examples, owns = self._n_examples(operands), self._are_per_head()
 
         def grouped(x: Any) -> Any:
             return jnp.reshape(x, (n_examples, self._n_heads, *x.shape[1:]))
@@ -246,7 +246,7 @@ class EfficientAttentionBase(Layer):
             owns,
             weights,
             nested_map(grouped, state),
-            grouped(given[1]) if owns[0] else given[0],
+            grouped(operands[1]) if owns[0] else operands[0],
             grouped(output_grad) if owns[0] and output_grad is not None else output_grad,
             compute_output,
             update_state,
@@ -284,17 +284,17 @@ class EfficientAttentionBase(Layer):
             return memory, (end, memory), state, end - n
         if n <= drop_len and n < mem_len:
             dropped = jnp.where(end + n > mem_len, jnp.minimum(end, drop_len), 0)
-            end, made = end - dropped, []
+            end, outs = end - dropped, []
             for old, x in zip(memory, inputs, strict=True):
                 old = jnp.concatenate([old, jnp.zeros_like(old[:, :drop_len])], 1)
                 old = fastmath.dynamic_slice_in_dim(old, dropped, mem_len, 1)
-                made.append(fastmath.dynamic_update_slice_in_dim(old, x.astype(old.dtype), end, 1))
-            xs = tuple(made)
+                outs.append(fastmath.dynamic_update_slice_in_dim(old, x.astype(old.dtype), end, 1))
+            xs = tuple(outs)
             return xs, (end + n, xs), state, end
-        made = []
+        outs = []
         for old, x in zip(memory, inputs, strict=True):
             remembered = x[:, -mem_len:].astype(old.dtype)
-            made.append(jnp.concatenate([remembered, old[:, remembered.shape[1] :] * 0], axis=1))
+            outs.append(jnp.concatenate([remembered, old[:, remembered.shape[1] :] * 0], axis=1))
         # A long prefix must begin a sequence. Later in a sequence there is no correct result, and a
         # traced program cannot raise an error: so the result is NaN.
         wrong = jnp.where(end == 0, 1.0, float("nan"))
@@ -302,7 +302,7 @@ class EfficientAttentionBase(Layer):
             x * wrong.astype(x.dtype) if is_inexact(x) else x for x in inputs
         ])  # fmt: skip
         new_end = jnp.asarray(min(n, mem_len), dtype=jnp.int32)
-        return xs, (new_end, tuple(made)), state, jnp.asarray(0, dtype=jnp.int32)
+        return xs, (new_end, tuple(outs)), state, jnp.asarray(0, dtype=jnp.int32)
 
 
 def _check_memory(name: str, mem_len: Any, drop_len: Any) -> None:

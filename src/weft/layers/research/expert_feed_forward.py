@@ -16,7 +16,8 @@ from ..option_checks import INITIALIZER_SIGNATURE, checked_mode, divided, functi
 from ..softmax import log_softmax
 from .sparse_feed_forward import chosen, straight_through
 
-_KERNEL_INITIALIZER, _BIAS_INITIALIZER = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
+_KERNEL_INITIALIZER = GlorotUniformInitializer()
+_BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 
 
 class ExpertFeedForward(Layer):

@@ -105,7 +105,7 @@ class FavorAttention(Layer):
           rng: random key.
           n_rows: the number of directions.
           n_columns: their dimension.
-          scale_by_norm: whether their lengths are distributed as those of normal vectors; else
+          scale_by_norm: whether their lengths are distributed like those of normal vectors; else
             √n_columns.
           normalize_data, epsilon: have no effect.
         Returns: floats [n_rows, n_columns].
@@ -318,10 +318,10 @@ class CausalFavorAttention(Layer):
         before = self.state if self._mode == "predict" else _no_sums(k, v)
         # A column of ones makes the denominators part of the sums.
         values = jnp.concatenate([v, jnp.ones_like(v[..., :1])], axis=-1)
-        sums, found = causal_sums(q, k, values, before)
+        sums, weighted = causal_sums(q, k, values, before)
         if self._mode == "predict":
             self.state = sums
-        return (found[..., :-1] / found[..., -1:]).astype(inputs[2].dtype)
+        return (weighted[..., :-1] / weighted[..., -1:]).astype(inputs[2].dtype)
 
 
 def _no_sums(keys: Any, values: Any) -> Any:

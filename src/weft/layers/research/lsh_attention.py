@@ -111,7 +111,7 @@ class HashedAttention(EfficientAttentionBase):
         Args:
           vecs: array [length, depth].
           rng: random key.
-          mask: bool array [length], False at padding, which has a bucket of its own.
+          mask: bool array [length], False at padding, which has its own bucket.
         Returns: int32 array [n_hashes * length], one round after the other.
         """
         n_buckets = self._n_buckets
@@ -200,11 +200,11 @@ class HashedAttention(EfficientAttentionBase):
             q, v = [
                 jnp.concatenate([x, jnp.zeros((extra, x.shape[-1]), dtype=x.dtype)]) for x in (q, v)
             ]
-        made = self.hash_vectors(q, key)
-        out = self._over_buckets(q, v, None, made, rng)[:n]
-        made = jnp.reshape(made, (self._n_hashes, -1))[:, :n][:, -mem_len:]
+        hashes = self.hash_vectors(q, key)
+        out = self._over_buckets(q, v, None, hashes, rng)[:n]
+        hashes = jnp.reshape(hashes, (self._n_hashes, -1))[:, :n][:, -mem_len:]
         table = jnp.reshape(buckets, (self._n_hashes, mem_len))
-        table = jnp.concatenate([made, table[:, made.shape[1] :]], axis=1)
+        table = jnp.concatenate([hashes, table[:, hashes.shape[1] :]], axis=1)
         end = jnp.asarray(min(n, mem_len), dtype=jnp.int32)
         return out, (jnp.reshape(table, (-1,)), end, key)
 
@@ -220,9 +220,9 @@ class HashedAttention(EfficientAttentionBase):
         table = jnp.reshape(buckets, (self._n_hashes, length))
         # The oldest positions were dropped since then: the remaining ones have moved to the front.
         places = jnp.arange(length)
-        moved = places + jnp.maximum(end - q_start, 0)
-        kept = jnp.take(table, jnp.minimum(moved, length - 1), axis=1)
-        table = jnp.where(moved < length, kept, 0)
+        rows = places + jnp.maximum(end - q_start, 0)
+        kept = jnp.take(table, jnp.minimum(rows, length - 1), axis=1)
+        table = jnp.where(rows < length, kept, 0)
         own = jnp.reshape(self.hash_vectors(q, key), (self._n_hashes, n))
         table = fastmath.dynamic_update_slice_in_dim(table, own, q_start, 1)
         is_same = jnp.max((table[:, None] == own[..., None]).astype(jnp.int32), axis=0)
@@ -234,7 +234,7 @@ class HashedAttention(EfficientAttentionBase):
         return order[:, -count:], (jnp.reshape(table, (-1,)), q_start + n, key)
 
     def _attend_to(self, q: Any, chosen_q: Any, chosen_v: Any, chosen: Any, q_start: Any) -> Any:
-        """The outputs of queries, each of which attends to positions of its own."""
+        """The outputs of queries, each of which attends to its own positions."""
         mask = functools.partial(mask_self_attention, causal=True, exclude_self=True, masked=False)
 
         def one(q: Any, k: Any, v: Any, position: Any, chosen: Any) -> Any:
@@ -274,7 +274,7 @@ class LSHSelfAttention(HashedAttention):
       n_hashes: number of independent rounds of hashing, all of which are attended to.
       n_buckets: an even number of buckets, or a list of even factors of it; by default about two
         for each chunk.
-      mode: 'train', 'eval' or 'predict': the last goes on where the last call ended.
+      mode: 'train', 'eval' or 'predict', which continues where the last call ended.
       predict_mem_len: how many positions 'predict' remembers.
       predict_drop_len: how many it forgets at once when it is full.
       attention_dropout: probability with which a weight of attention becomes zero in training.
@@ -316,8 +316,8 @@ class LSHSelfAttention(HashedAttention):
     def _projected(self, x: Any, weights: Any) -> tuple[Any, Any]:
         """The queries and the values of positions."""
         w_q, w_v, _, *biases = weights
-        made = jnp.matmul(x, w_q), jnp.matmul(x, w_v)
-        return (made[0] + biases[0], made[1] + biases[1]) if biases else made
+        projections = jnp.matmul(x, w_q), jnp.matmul(x, w_v)
+        return (projections[0] + biases[0], projections[1] + biases[1]) if biases else projections
 
     def forward_unbatched(
         self, x: Any, mask: Any = None, *, weights: Any, state: Any, rng: Any, update_state: bool

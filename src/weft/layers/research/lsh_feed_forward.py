@@ -1,4 +1,4 @@
-"""LSHFF: LSH attention in the place of a feed-forward block."""
+"""LSHFF: LSH attention in place of a feed-forward block."""
 
 from typing import Any
 

@@ -110,8 +110,8 @@ class MixedLSHSelfAttention(Combinator):
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """Initializes both kinds of attention."""
-        made = [layer.init(input_signature, use_cache=True) for layer in self._sublayers]
-        self._init_marks([w for w, _ in made], [s for _, s in made])
+        pieces = [layer.init(input_signature, use_cache=True) for layer in self._sublayers]
+        self._init_marks([w for w, _ in pieces], [s for _, s in pieces])
 
     def _chosen(self, inputs: Any) -> int:
         """0 for hashed attention, 1 for full attention, by the length, which is static. In decoding
@@ -139,12 +139,12 @@ class MixedLSHSelfAttention(Combinator):
         i = self._chosen(inputs)
         key = fastmath.random.split(rng, 2)[i]
         hashed, full = self._sublayers
-        asked = (output_grad, compute_output, update_state)
+        requests = (output_grad, compute_output, update_state)
         if i == 0:
-            out, new, grad = hashed.forward_and_or_backward(inputs, state[0], key, *asked)  # type: ignore[attr-defined]
+            out, new, grad = hashed.forward_and_or_backward(inputs, state[0], key, *requests)  # type: ignore[attr-defined]
         else:
             run = forward_and_or_backward_of(full)
-            out, new, grad, _ = run(inputs, full.weights, state[1], key, *asked)
+            out, new, grad, _ = run(inputs, full.weights, state[1], key, *requests)
         states = None
         if update_state:
             states = (new, state[1]) if i == 0 else (state[0], new)
@@ -263,8 +263,8 @@ class PureLSHSelfAttentionWrapper(Serial):
 
         def projected(inputs: Any, weights: Any) -> Any:
             x = inputs_from_stack(inputs, before.n_in)
-            made, s = before.pure_fn(x, weights, state[0], keys[0])
-            return as_tuple(outputs_onto_stack(made, inputs, before.n_in)), s
+            outputs, s = before.pure_fn(x, weights, state[0], keys[0])
+            return as_tuple(outputs_onto_stack(outputs, inputs, before.n_in)), s
 
         def merged(x: Any, weights: Any) -> Any:
             states = []

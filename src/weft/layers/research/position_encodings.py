@@ -504,7 +504,7 @@ def drifting_frequencies(depth: int, drift: float) -> tuple[onp.ndarray, onp.nda
 
 
 def step_of_a_bit(drift: float) -> float:
-    """By how many cycles a random word of 1 moves a wave."""
+    """The number of cycles by which a random word of 1 moves a wave."""
     return math.sqrt(3.0 * drift) / (2**31 - 1) / 4
 
 

@@ -333,7 +333,7 @@ def PositionalEmbeddings(d_feature: int, separate_cls: bool, total_kv_pooling: i
     Args:
       d_feature: features of an embedding, even.
       separate_cls: must be False: such a token has no position.
-      total_kv_pooling: how many tokens a key stands for.
+      total_kv_pooling: the number of tokens for each key.
     Returns: a layer of two inputs, queries and keys, of which only the lengths are used, and one
       output, float32 [distances, d_feature]: sines, then cosines.
     Example:

@@ -8,6 +8,7 @@ from ...user_lines import noted
 from ..base import Fn, Layer
 from ..option_checks import checked_mode
 from ..positional_encoding import frequencies
+from ..recipes import takes_mode
 
 __all__ = ["Rotate", "rotate"]
 
@@ -44,6 +45,7 @@ def rotate(x: Any, start: Any = 0) -> Any:
     return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
 
 
+@takes_mode
 def Rotate(mode: str = "train") -> Layer:
     """A layer that rotates each vector by its position: `rotate`.
 

@@ -41,8 +41,8 @@ def projections(
       d_v: depth of values.
     """
     keys = dict(zip("qkvo", fastmath.random.split(rng, 4), strict=True))
-    made = [kernel(keys[name], *depth, n_heads) for name, depth in depths.items()]
-    return *made, jnp.transpose(kernel(keys["o"], d_model, d_v, n_heads))
+    initial = [kernel(keys[name], *depth, n_heads) for name, depth in depths.items()]
+    return *initial, jnp.transpose(kernel(keys["o"], d_model, d_v, n_heads))
 
 
 def dropouts(layer: str, mode: Any, attention: Any, output: Any) -> tuple[float, float]:
@@ -79,7 +79,7 @@ class SelfAttention(EfficientAttentionBase):
       n_chunks_before: how many earlier chunks each sees.
       n_chunks_after: how many later ones. The first chunk comes after the last.
       bias: whether queries, keys and values have a bias.
-      mode: 'train', 'eval' or 'predict': the last goes on where the last call ended.
+      mode: 'train', 'eval' or 'predict', which continues where the last call ended.
       predict_mem_len: how many positions 'predict' remembers; with chunks at least what one sees.
       predict_drop_len: how many are forgotten at once; with chunks, as few whole chunks as
         possible.
@@ -190,13 +190,13 @@ class SelfAttention(EfficientAttentionBase):
         """(output, new state) of one head: `x` [length, depth], `mask` [length] or None."""
         keys = fastmath.random.split(rng)  # of attention, of the output
         kernels, biases, w_o = self._projected(weights)
-        made = {n: jnp.matmul(x, w) for n, w in kernels.items()}
-        made = {n: y + biases[n] if self._bias else y for n, y in made.items()}
+        projections = {n: jnp.matmul(x, w) for n, w in kernels.items()}
+        projections = {n: y + biases[n] if self._bias else y for n, y in projections.items()}
         positions = jnp.arange(x.shape[0])
         out, _ = attend(
-            made["q"],
-            made.get("k"),
-            made["v"],
+            projections["q"],
+            projections.get("k"),
+            projections["v"],
             q_chunk_len=self._chunk_len,
             kv_chunk_len=self._chunk_len,
             mask_fn=functools.partial(
@@ -431,8 +431,8 @@ class EncDecAttention(EfficientAttentionBase):
     def _keys_and_values(self, kv_antecedent: Any) -> tuple[Any, Any]:
         """The keys and values of all heads of all examples, each [batch * n_heads, length, d]."""
         _, w_k, w_v, _ = self.weights
-        made = [jnp.matmul(kv_antecedent[:, None], w) for w in (w_k, w_v)]
-        return tuple([jnp.reshape(x, (-1, *x.shape[2:])) for x in made])  # type: ignore[return-value]
+        projections = [jnp.matmul(kv_antecedent[:, None], w) for w in (w_k, w_v)]
+        return tuple([jnp.reshape(x, (-1, *x.shape[2:])) for x in projections])  # type: ignore[return-value]
 
     def _check_same(self, kv_antecedent: Any, keys: Any) -> None:
         """Raises ShapeError if a sequence has another shape than the kept keys."""

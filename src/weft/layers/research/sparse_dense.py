@@ -20,6 +20,7 @@ from ..core import LocallyConnected1d
 from ..dense import Dense
 from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
 from ..option_checks import checked_mode, choice, divided, flag, number, whole_number
+from ..recipes import takes_mode
 from ..serial import checked_layer
 from ..weights import RandomUniform, Weights
 
@@ -219,7 +220,8 @@ class RememberPad(Layer):
         return fastmath.dynamic_slice_in_dim(sequence, start, self._n_items, 1)
 
 
-_KERNEL_INITIALIZER, _BIAS_INITIALIZER = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
+_KERNEL_INITIALIZER = GlorotUniformInitializer()
+_BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 
 
 @assert_shape("...a->...b")
@@ -398,6 +400,7 @@ def RandomLayer(layer_a: Layer, layer_b: Layer, prob_a: float) -> Layer:
 _TYPES = (None, "None", "mult", "lowrank", "einsum", "local", "local3")
 
 
+@takes_mode
 @assert_shape("...a->...b")
 def SparseDenseWithOptions(
     n_units: int,
@@ -418,7 +421,7 @@ def SparseDenseWithOptions(
       sparsity_type: None or "None" for `Dense`, "mult" for `FactoredDense`, "lowrank" for
         `LowRankDense`, "einsum" for `EinsumDense`, "local" or "local3" for `LocallyConnectedDense`
         with windows of one or three modules.
-      sparsity: how many modules there are; 0 for `Dense`, whatever the type.
+      sparsity: the number of modules; 0 for `Dense`, with every type.
       d_lowrank: the rank, for "lowrank".
       prob_sparse: if given, each call takes the replacement with this probability, and else
         `Dense`: see `RandomLayer`.

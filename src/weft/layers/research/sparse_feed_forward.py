@@ -24,9 +24,11 @@ from ..option_checks import (
     number,
     whole_number,
 )
+from ..recipes import takes_mode
 from ..softmax import log_softmax
 
-_KERNEL_INITIALIZER, _BIAS_INITIALIZER = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
+_KERNEL_INITIALIZER = GlorotUniformInitializer()
+_BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 _FIRST_TIME: dict[str, tuple[()]] = {"running_second_time": ()}
 _SECOND_TIME = "running_second_time_yes"
 
@@ -77,7 +79,7 @@ class RememberInReverse(Layer):
         self.state = (jnp.zeros(input_signature.shape, jnp.int32), _FIRST_TIME)
 
     def forward(self, x: Any) -> Any:
-        """The input, or what was kept."""
+        """The input, or the stored value."""
         kept, mark = self.state
         result = kept if _SECOND_TIME in mark else x
         if self._mode == "train":
@@ -104,7 +106,7 @@ class RecallQuantMaskInReverse(Layer):
         self._elements = whole_number("RecallQuantMaskInReverse", "elements", elements)
 
     def forward(self, x: Any) -> Any:
-        """The input, and what was kept of it."""
+        """The input, and the value stored of it."""
         state = self._remember_layer.state
         if state and _SECOND_TIME in state[1]:
             return x, state[0]
@@ -125,7 +127,7 @@ class SparseFFController(Layer):
       kernel_initializer, bias_initializer: functions of (shape, rng).
       use_bfloat16: the weights are bfloat16.
       multiply_by_controller_output: whether all modes return probabilities; else only "train" does.
-    Inputs: floats [rows, d]; int32 [rows, n_blocks], where -1 stands for nothing to repeat.
+    Inputs: floats [rows, d]; int32 [rows, n_blocks], where -1 means nothing to repeat.
     Outputs: int32 [rows, n_blocks], and floats [rows, n_blocks, n_units].
     """
 
@@ -159,8 +161,8 @@ class SparseFFController(Layer):
         m1 = kernel((depth, low), keys[0])
         m2 = jnp.reshape(kernel((low, d_ff), keys[1]), (low, *self._shape))
         mb = jnp.reshape(bias((d_ff,), keys[2]), self._shape)
-        made = (m1, m2, mb)
-        self.weights = tuple(as_bfloat16(w) for w in made) if self._use_bfloat16 else made
+        matrices = (m1, m2, mb)
+        self.weights = tuple(as_bfloat16(w) for w in matrices) if self._use_bfloat16 else matrices
 
     def forward(self, inputs: Any) -> Any:
         """The choices, and the probabilities."""
@@ -280,6 +282,7 @@ def as_bfloat16(weights: Any) -> Any:
     return weights.astype(jnp.bfloat16)
 
 
+@takes_mode
 def SparseFF(
     d_ff: int,
     n_elements_in_block: int = 32,

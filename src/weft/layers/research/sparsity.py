@@ -1,5 +1,10 @@
-"""Sparse layers: dense layers and attention with fewer weights, attention in linear time, blocks
-that use few of their units.
+"""Sparse layers: all layers of Trax's module `sparsity`, under its name.
+
+- sparse_dense: dense layers with fewer weights;
+- sparse_attention: attention whose dense layers are such layers;
+- favor: attention in linear time, by random features (Performer);
+- sparse_feed_forward and expert_feed_forward: feed-forward blocks that use few of their units;
+- permutations: reversible layers that reorder the features.
 """
 
 from .expert_feed_forward import BlockSparseFF, SwitchSparseFF

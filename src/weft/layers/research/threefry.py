@@ -38,7 +38,7 @@ def threefry_2x32_prf(key: Any, x: Any) -> Any:
 
 
 def threefry_2x32_prange(key: Any, lo: int = 0, hi: int = 2) -> Any:
-    """The random words of a key for the counters from `lo` to `hi`: any number of new keys.
+    """The random words of a key for the counters from `lo` to `hi`, for use as new keys.
 
     Args:
       key: uint32 [2].

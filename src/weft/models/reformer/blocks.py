@@ -31,7 +31,7 @@ def DecoderBlock(
     use_bfloat16: bool = False,
     mode: str = "train",
 ) -> list[Layer]:
-    """The reversible layers of a block: causal attention and a feed-forward half.
+    """The reversible layers of a block: causal attention and a feed-forward part.
 
     Args:
       d_model: features of a vector.
@@ -95,7 +95,7 @@ def EncoderBlock(
     use_two_swaps_per_block: bool = True,
     mode: str = "train",
 ) -> list[Layer]:
-    """The reversible layers of a block: attention in all directions and a feed-forward half.
+    """The reversible layers of a block: attention in all directions and a feed-forward part.
 
     Args:
       d_model: features of a vector; queries, keys and values of a head have d_model / n_heads.

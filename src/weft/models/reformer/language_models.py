@@ -16,6 +16,7 @@ from ...layers import option_checks
 from ...layers.activation_fns import FastGelu
 from ...layers.base import Layer
 from ...layers.option_checks import checked_rate, divided
+from ...layers.recipes import takes_mode
 from ...user_lines import noted
 from ..research.configurable_transformer import PositionalEncoder
 from .blocks import DecoderBlock
@@ -23,6 +24,7 @@ from .blocks import DecoderBlock
 __all__ = ["ReformerLM", "ReformerShortenLM"]
 
 
+@takes_mode
 def ReformerLM(
     vocab_size: int,
     d_model: int = 512,
@@ -127,6 +129,7 @@ def ReformerLM(
     )
 
 
+@takes_mode
 def ReformerShortenLM(
     vocab_size: int,
     shorten_factor: int = 1,
@@ -152,11 +155,12 @@ def ReformerShortenLM(
 ) -> Layer:
     """A language model whose reversible blocks see a shorter sequence: one vector for some tokens.
 
-    The features of `shorten_factor` tokens become one vector; what the blocks make of it is cut
+    The features of `shorten_factor` tokens become one vector; the output of the blocks is cut
     again in vectors for tokens, which a convolution and an `SRU` join with the embeddings. All of
     it is causal. The tokens are the targets, which the model shifts to the right; there is no mode
-    "predict", since a vector is of several tokens. One of the two streams goes on after the blocks,
-    and not the one that the last feed-forward half adds to, which therefore isn't trained.
+    "predict", because a vector holds several tokens. One of the two streams continues after the
+    blocks. It is not the one to which the last feed-forward layer adds, so that layer is not
+    trained.
 
     Args:
       vocab_size: the number of tokens, padding included.
@@ -219,7 +223,7 @@ def ReformerShortenLM(
 
 
 def _checked_sizes(name: str, dropout: float, **sizes: int) -> None:
-    """Raises TypeError or ValueError for a size that is none, and for a wrong rate of dropout."""
+    """Raises TypeError or ValueError for a wrong size or dropout rate."""
     checked_rate(name, dropout)
     for option, size in sizes.items():
         option_checks.whole_number(name, option, size)
@@ -271,10 +275,10 @@ def _bins_of_time(attention_type: Callable[..., Layer], mode: str, *rest: Any) -
 def _remembering(attention_type: Callable[..., Layer], max_len: int) -> Callable[..., Layer]:
     """Attention that remembers `max_len` positions in decoding, unless its options say how many."""
     option_checks.function("ReformerLM", "attention_type", attention_type, "that makes a layer")
-    taken = inspect.signature(attention_type).parameters
+    parameters = inspect.signature(attention_type).parameters
     unsaid = ("predict_mem_len", "predict_drop_len", "chunk_len")
-    if any(option not in taken or taken[option].default is not None for option in unsaid):
-        if "max_inference_length" in taken:
+    if any(option not in parameters or parameters[option].default is not None for option in unsaid):
+        if "max_inference_length" in parameters:
             return partial(attention_type, max_inference_length=max_len)
         return attention_type
     return partial(attention_type, predict_mem_len=max_len, predict_drop_len=max_len)

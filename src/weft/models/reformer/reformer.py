@@ -8,6 +8,7 @@ from ...layers import option_checks
 from ...layers.activation_fns import Relu
 from ...layers.base import Layer
 from ...layers.option_checks import checked_rate
+from ...layers.recipes import takes_mode
 from ..research.configurable_transformer import EmbeddingAndPositionalEncodings
 from .blocks import DecoderBlock, EncoderBlock, EncoderDecoderBlock
 from .language_models import ReformerLM, ReformerShortenLM
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 
+@takes_mode
 def Reformer(
     input_vocab_size: int,
     output_vocab_size: int | None = None,
@@ -44,7 +46,7 @@ def Reformer(
 ) -> Layer:
     """An encoder and a decoder that attends to it, both of reversible blocks.
 
-    In mode "predict" the targets come in pieces, and the encoder runs at the first call only; in
+    Mode "predict" takes the targets in pieces, and runs the encoder at the first call only; in
     the others they are shifted to the right. Since layers that run once are wrapped in `Cache`,
     weights are nested otherwise in "predict"; their flat lists are the same.
 

@@ -1,14 +1,18 @@
-"""Parts of models with many options."""
+"""Parts of models with many options, and BERT."""
 
 from ...lazy import exports
 
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
+        "bert": """
+            BERT AddBias BERTClassifierHead BERTMLMHead BERTPretrainingHead BERTPretrainingLoss
+            BERTRegressionHead PretrainedBERT load_bert_weights
+        """,
         "configurable_transformer": """
             ApplyAttentionLayer EmbeddingAndPositionalEncodings FeedForwardWithOptions
             PositionalEncoder
         """,
     },
-    modules="configurable_transformer",
+    modules="bert configurable_transformer",
 )

@@ -1,5 +1,16 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
-from . import configurable_transformer as configurable_transformer
+from . import bert as bert, configurable_transformer as configurable_transformer
+from .bert import (
+    BERT as BERT,
+    AddBias as AddBias,
+    BERTClassifierHead as BERTClassifierHead,
+    BERTMLMHead as BERTMLMHead,
+    BERTPretrainingHead as BERTPretrainingHead,
+    BERTPretrainingLoss as BERTPretrainingLoss,
+    BERTRegressionHead as BERTRegressionHead,
+    PretrainedBERT as PretrainedBERT,
+    load_bert_weights as load_bert_weights,
+)
 from .configurable_transformer import (
     ApplyAttentionLayer as ApplyAttentionLayer,
     EmbeddingAndPositionalEncodings as EmbeddingAndPositionalEncodings,

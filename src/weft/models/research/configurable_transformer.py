@@ -9,6 +9,7 @@ from typing import Any
 from ... import layers as tl
 from ...layers import option_checks
 from ...layers.base import Layer
+from ...layers.recipes import takes_mode
 from ...user_lines import noted
 
 __all__ = [
@@ -44,7 +45,7 @@ def FeedForwardWithOptions(
     use_bfloat16: bool = False,
     ff_sparsity_type: str = "1inN",
 ) -> list[Layer]:
-    """The layers of a feed-forward half of a block: LayerNorm, Dense, activation, Dense, dropouts.
+    """The layers of a feed-forward part of a block: LayerNorm, Dense, activation, Dense, dropouts.
 
     Args:
       d_model: features that go out.
@@ -109,7 +110,7 @@ def FeedForwardWithOptions(
 
 
 def _options_of_units(name: str, ff_sparsity: Any, d_ff: int) -> dict[str, Any]:
-    """The options of `SparseFF` that ff_sparsity stands for."""
+    """The options of `SparseFF` for ff_sparsity."""
     settings = ff_sparsity
     try:
         if isinstance(settings, str):
@@ -141,6 +142,7 @@ def _beside_recurrence(
     return tl.Residual(*main, shortcut=tl.Serial(*layers))
 
 
+@takes_mode
 def ApplyAttentionLayer(
     attention_type: Callable[..., Layer],
     d_model: int,
@@ -154,7 +156,7 @@ def ApplyAttentionLayer(
     attention_chunk_size: int,
     mode: str,
 ) -> Layer:
-    """A layer of attention, of either kind of class.
+    """A layer of attention, from a class of either kind.
 
     One that takes `d_qk`, as `SelfAttention` does, gets all options; another one, as
     `CausalAttention`, gets d_model, n_heads, attention_dropout and mode.
@@ -174,7 +176,7 @@ def ApplyAttentionLayer(
       mode: "train", "eval" or "predict".
     Returns: the layer.
     Raises: TypeError, ValueError: an option has another form, the layer has another number of
-      inputs, or it keeps hash buckets of the whole batch, which can't come in chunks.
+      inputs, or it keeps hash buckets of the whole batch, which cannot be split into chunks.
     Source: Trax's module `models.research.configurable_transformer`.
     """
     name = "ApplyAttentionLayer"
@@ -207,8 +209,8 @@ def ApplyAttentionLayer(
     if isinstance(layer, HASHING):
         raise noted(
             ValueError(
-                f"{name}: {layer.name} keeps the buckets of the whole batch, which can't come in "
-                f"chunks of {size}\n  fix: attention_chunk_size=0"
+                f"{name}: {layer.name} keeps the buckets of the whole batch, which cannot be split "
+                f"into chunks of {size}\n  fix: attention_chunk_size=0"
             )
         )
     return tl.Chunk(layer, size)
@@ -225,7 +227,7 @@ def PositionalEncoder(
     pos_max_offset_to_add: int = 0,
     use_bfloat16: bool = False,
 ) -> Layer:
-    """A layer that adds positions to vectors, of the type that is asked for.
+    """A layer that adds positions to vectors, of the given type.
 
     Args:
       mode: "train", "eval" or "predict".
