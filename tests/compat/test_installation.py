@@ -95,8 +95,14 @@ def test_trax_is_weft_too():
         layer = tl.Serial(tl.Dense(3), tl.Relu())
         layer.init(jnp.ones((2, 4)))
         print(layer(jnp.ones((2, 4))).shape)
+        import weft
+        from trax import data, models, optimizers
+        from trax.optimizers.adam import Adam
+        from trax.supervised import decoding, lr_schedules, training
+        print(optimizers.Adam is Adam is weft.optimizers.Adam, training.Loop.__module__)
+        print(callable(data.Serial), callable(models.ReformerLM), callable(decoding.beam_search))
         """).stdout
-    assert out == "(2, 3)\n"
+    assert out.splitlines() == ["(2, 3)", "True weft.supervised.training", "True True True"]
 
 
 def test_a_module_that_weft_has_not_is_not_found():

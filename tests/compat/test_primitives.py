@@ -11,11 +11,13 @@ from weft.compat.primitives import (
     UndefinedPrimal,
     Zero,
     axis_primitive_batchers,
+    deflinear,
     deflinear2,
     fancy_primitive_batchers,
     lower_function,
     primitive_batchers,
     primitive_jvps,
+    primitive_transposes,
     register_lowering,
 )
 from weft.compat.stand_ins import RefusedError
@@ -163,3 +165,36 @@ def test_programs_that_rules_write_may_die_before_the_program_around_them():
     register_lowering(p, lower_function(impl, multiple_results=False))
     found = weft.jit(lambda x: [p.bind(x, by=n) for n in range(40)])(np.float32(1))
     assert found == [1 + n + (0.5 if n % 2 else 0) for n in range(40)]
+
+
+def test_parameters_that_cannot_be_hashed_reach_the_rules_as_they_are():
+    p = Primitive("scaled_by_dict")
+    p.def_impl(lambda x, *, by: x * by["factor"])
+    p.def_abstract_eval(lambda x, *, by: x)
+    seen = []
+
+    def jvp(primals, tangents, *, by):
+        seen.append(type(by))
+        return p.bind(*primals, by=by), p.bind(*tangents, by=by)
+
+    primitive_jvps[p] = jvp
+    primitive_transposes[p] = lambda ct, x, *, by: [p.bind(ct, by=by)]
+    primitive_batchers[p] = lambda args, dims, *, by: (p.bind(*args, by=by), dims[0])
+    for factor in (3.0, 5.0):
+
+        def f(x, factor=factor):
+            return p.bind(x, by={"factor": factor})
+
+        for g in (f, weft.jit(f)):
+            assert float(g(2.0)) == 2 * factor
+            assert float(weft.grad(g)(2.0)) == factor
+            assert weft.vmap(weft.grad(g))(np.ones(2)).tolist() == [factor, factor]
+    assert set(seen) == {dict}
+
+
+def test_a_linear_rule_gets_the_cotangent_alone():
+    p = Primitive("twice_linear")
+    p.def_impl(lambda x: x * 2)
+    p.def_abstract_eval(lambda x: x)
+    deflinear(p, lambda ct: [ct * 2])
+    assert float(weft.grad(p.bind)(1.0)) == 2

@@ -2,7 +2,13 @@
 
 from typing import NamedTuple
 
-from weft.compat.registry import DefaultRegistry
+import pytest
+
+from weft.compat.registry import (
+    DefaultRegistry,
+    flatten_one_level,
+    flatten_one_level_with_keys,
+)
 from weft.tree_util import DictKey, SequenceKey
 
 
@@ -27,3 +33,11 @@ def test_whole_trees():
     leaves, structure = DefaultRegistry().flatten({"a": [1, 2]})
     assert leaves == [1, 2]
     assert structure.unflatten(leaves) == {"a": [1, 2]}
+
+
+def test_the_functions_refuse_leaves():
+    assert flatten_one_level([1, 2]) == ([1, 2], None)
+    assert flatten_one_level_with_keys((5,))[0] == [(SequenceKey(0), 5)]
+    for function in (flatten_one_level, flatten_one_level_with_keys):
+        with pytest.raises(ValueError, match="expected a node of a tree; got a int"):
+            function(3)

@@ -96,3 +96,12 @@ def test_updates_take_out_sharding(mesh):
         assert x.at[1:].divide(2, out_sharding=given).tolist() == [0, 0.5, 1, 1.5]
         assert x.at[1:3].get(out_sharding=given).tolist() == [1, 2]
     assert x.at[0].set(7, out_sharding=divided).sharding == divided
+
+
+def test_thread_resources_have_the_mesh_in_scope():
+    env = shardings.thread_resources.env
+    assert env.physical_mesh.devices.shape == ()
+    mesh = shardings.make_mesh((1,), ("x",))
+    with mesh:
+        assert env.physical_mesh is mesh
+    assert env.physical_mesh.empty

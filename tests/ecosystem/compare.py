@@ -26,23 +26,10 @@ def recorded(pytestconfig: pytest.Config) -> dict[str, list[Any]]:
     return read(HERE / f"recorded_{pytestconfig.getoption('--era')}.npz")
 
 
-FAILING = {
-    ("2024", "science: differential_equation"): "equinox 0.11.4 gives a primitive a dict",
-    ("2024", "science: linear_solves"): "equinox 0.11.4 gives cotangents where weft has none",
-    ("2024", "science: root_and_fixed_point"): "equinox 0.11.4 gives integer tangents",
-}
-"""Programs that do not run yet, by era."""
-
-
 def test_values_are_those_of_jax(
     program: str,
     recorded: dict[str, list[Any]],
-    pytestconfig: pytest.Config,
-    request: pytest.FixtureRequest,
 ) -> None:
-    reason = FAILING.get((pytestconfig.getoption("--era"), program))
-    if reason:
-        request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
     found = [digest(leaf) for leaf in jax.tree_util.tree_leaves(gather()[program]())]
     expected = recorded[program]
     assert [d.type for d in found] == [d.type for d in expected]

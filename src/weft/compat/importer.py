@@ -20,6 +20,7 @@ Names = Mapping[str, Mapping[str, Any]]
 ELSEWHERE = {
     "weft.ffi": "weft.extend.ffi",
     "weft.example_libraries": "weft.experimental",
+    "weft.api": "weft",
     "weft._src.checkify": "weft.experimental.checkify",
     "weft._src": "weft",
 }

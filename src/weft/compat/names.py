@@ -26,6 +26,7 @@ from ..interpreters.jvp import JvpTracer
 from ..interpreters.linearize import LinearizeTracer
 from ..interpreters.stage import StageTracer
 from ..ref import AbstractRef, Ref, new_ref
+from ..runtime import client as clients
 from ..runtime.client import Device, devices
 from ..runtime.failures import XlaError
 from ..runtime.versions import jaxlib_is_refused
@@ -36,7 +37,7 @@ from ..transforms.symbolic_zeros import SymbolicZero
 from ..tree_util import tree_map
 from ..treedef import REGISTERED
 from ..user_lines import noted
-from . import layouts, monitoring, pretty_printer, primitives, registry, shardings, tracing
+from . import layouts, monitoring, of_2024, pretty_printer, primitives, registry, shardings, tracing
 from .stand_ins import Refused, RefusedError, Standing
 
 INTERNAL = "it is an internal part of JAX"
@@ -50,10 +51,8 @@ EFFECT_SETS = """
     custom_derivatives_allowed_effects shardable_ordered_effects partial_eval_kept_effects
 """
 
-NO_CELLS = "weft's arrays are immutable, also in programs"
-
 INTERNAL_MODULES = """
-    compiler earray interpreters.pxla util config mesh
+    compiler earray util config
     array custom_batching prng pjit ad_checkpoint lib
     lib.xla_client lib.mlir layout hijax named_sharding op_shardings
 """
@@ -65,6 +64,12 @@ MONITORING = """
     unregister_event_listener unregister_event_duration_listener
     unregister_event_time_span_listener unregister_scalar_listener clear_event_listeners
 """
+
+ACTIVATIONS = """
+    relu log_softmax softmax softplus sigmoid elu leaky_relu selu gelu standardize
+"""
+
+BRIDGE = "device_count devices local_device_count local_devices process_count process_index"
 
 PRINTER = "Doc brk concat group join nest nil text"
 
@@ -184,8 +189,6 @@ class EffectTypeSet:
 HANDLERS: dict[type, Any] = {numpy.ndarray: typeof}
 """Tables that libraries fill for their array classes, and that nothing in weft reads."""
 
-DEFAULT_REGISTRY = registry.DefaultRegistry()
-
 ALLOWED_EFFECTS = dict.fromkeys(EFFECT_SETS.split(), EffectTypeSet())
 
 
@@ -249,7 +252,7 @@ CORE = {
     "no_effects": frozenset(),
     **{name: getattr(tracing, name) for name in TRACING.split()},
     "pp_eqn_rules": {},
-    **refused("jax.core", "new_jaxpr_eqn gensym Sublevel MainTrace EvalTrace", INTERNAL),
+    **refused("jax.core", "new_jaxpr_eqn new_main gensym Sublevel MainTrace EvalTrace", INTERNAL),
 }
 
 AD = {name: getattr(primitives, name) for name in DIFFERENTIATION.split()} | {
@@ -257,7 +260,7 @@ AD = {name: getattr(primitives, name) for name in DIFFERENTIATION.split()} | {
     "LinearizeTracer": LinearizeTracer,
     "reducing_transposes": {},
     "zeros_like_aval": primitives.zeros,
-    "deflinear": primitives.deflinear2,
+    "deflinear": primitives.deflinear,
     **every_name("jax.interpreters.ad", INTERNAL),
 }
 
@@ -286,6 +289,16 @@ PARTIAL_EVAL = {
     "padding_rules": {},
     **every_name("jax.interpreters.partial_eval", INTERNAL),
 }
+
+STAX = {
+    "logsoftmax": nn.log_softmax,
+    "glorot_normal": nn.initializers.glorot_normal,
+    "normal": nn.initializers.normal,
+    **{name: getattr(nn, name) for name in ACTIVATIONS.split()},
+}
+"""Functions that `stax` shows beside its layers."""
+
+PXLA = {"thread_resources": shardings.thread_resources}
 
 XLA = {
     "xe": SimpleNamespace(PjitFunction=(), PmapFunction=()),
@@ -364,6 +377,7 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "jax.random": shardings.out_sharding_names("jax.random", random),
     "jax.nn.initializers": shardings.out_sharding_names("jax.nn.initializers", nn.initializers),
     "jax.dtypes": {"canonicalize_dtype": canonicalize_dtype},
+    "jax.experimental.stax": STAX,
     "jax.experimental.pjit": all_primitives("jax.experimental.pjit"),
     "jax.lax": {
         **all_primitives("jax.lax"),
@@ -376,15 +390,16 @@ PUBLIC: dict[str, dict[str, Any]] = {
     },
     "jax.errors": {"JaxRuntimeError": XlaError},
     "jax.tree_util": {
-        "default_registry": DEFAULT_REGISTRY,
-        "flatten_one_level": DEFAULT_REGISTRY.flatten_one_level,
-        "flatten_one_level_with_keys": DEFAULT_REGISTRY.flatten_one_level_with_keys,
+        "default_registry": registry.DEFAULT_REGISTRY,
+        "flatten_one_level": registry.flatten_one_level,
+        "flatten_one_level_with_keys": registry.flatten_one_level_with_keys,
     },
     "jax.sharding": {
         "PmapSharding": type("PmapSharding", (), {}),
         "use_mesh": shardings.set_mesh,
         **{name: getattr(shardings, name) for name in SHARDINGS.split()},
     },
+    "jax.example_libraries.stax": STAX,
     "jax.experimental": REFS_OF_2025,
     "jax.experimental.array_serialization": {},
     "jax.experimental.array_serialization.serialization": {
@@ -414,10 +429,14 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "jax.interpreters.batching": BATCHING,
     "jax.interpreters.mlir": MLIR,
     "jax.interpreters.partial_eval": PARTIAL_EVAL,
-    "jax.interpreters.pxla": every_name("jax.interpreters.pxla", INTERNAL),
+    "jax.interpreters.pxla": PXLA | every_name("jax.interpreters.pxla", INTERNAL),
     "jax.interpreters.xla": XLA,
     "jax.lib": {},
-    "jax.lib.xla_bridge": {"get_backend": client, "_backends": {}},
+    "jax.lib.xla_bridge": {
+        "get_backend": client,
+        "_backends": {},
+        **{name: getattr(clients, name) for name in BRIDGE.split()},
+    },
     "jax.lib.xla_client": every_name("jax.lib.xla_client", INTERNAL),
 }
 """Public modules of JAX: module -> name -> definition."""
@@ -433,6 +452,7 @@ INTERNALS: dict[str, dict[str, Any]] = {
         **every_name("jax._src.api", INTERNAL),
     },
     "jax._src.api_util": API_UTIL,
+    "jax._src.basearray": {"Array": Value, **every_name("jax._src.basearray", INTERNAL)},
     "jax._src.core": CORE | every_name("jax._src.core", INTERNAL),
     "jax._src.dispatch": {"wait_for_tokens": callbacks.effects_barrier},
     "jax._src.distributed": {"global_state": SimpleNamespace(client=None, process_id=0)},
@@ -448,7 +468,9 @@ INTERNALS: dict[str, dict[str, Any]] = {
     "jax._src.interpreters.batching": BATCHING,
     "jax._src.interpreters.mlir": MLIR,
     "jax._src.interpreters.partial_eval": PARTIAL_EVAL,
+    "jax._src.interpreters.pxla": PXLA | every_name("jax._src.interpreters.pxla", INTERNAL),
     "jax._src.linear_util": LINEAR_UTIL,
+    "jax._src.mesh": PXLA | every_name("jax._src.mesh", INTERNAL),
     "jax._src.pretty_printer": {name: getattr(pretty_printer, name) for name in PRINTER.split()},
     "jax._src.literals": {"TypedNdArray": TypedNdArray},
     "jax._src.sharding_impls": {
@@ -465,13 +487,15 @@ INTERNALS: dict[str, dict[str, Any]] = {
     "jax._src.traceback_util": {
         "include_frame": lambda frame: True,
         "register_exclusion": lambda path: None,
+        "_exclude_paths": [],  # weft folds its own frames only
         "api_boundary": tracing.api_boundary,
     },
     "jax._src.tree_util": {
         "_registry": REGISTERED,
-        "default_registry": DEFAULT_REGISTRY,
-        "flatten_one_level": DEFAULT_REGISTRY.flatten_one_level,
-        "flatten_one_level_with_keys": DEFAULT_REGISTRY.flatten_one_level_with_keys,
+        "default_registry": registry.DEFAULT_REGISTRY,
+        "flatten_one_level": registry.flatten_one_level,
+        "flatten_one_level_with_keys": registry.flatten_one_level_with_keys,
+        **every_name("jax._src.tree_util", INTERNAL),
     },
     "jax._src.typing": dict.fromkeys(("DType", "DTypeLike", "Shape"), Any),
     "jax._src.xla_bridge": {"get_backend": client, "_backends": {}, "backends": dict},
@@ -484,10 +508,22 @@ INTERNALS: dict[str, dict[str, Any]] = {
 """Internal modules of JAX that libraries import all the same."""
 
 
+NAMES_OF_2024 = {
+    ("jax", "tree_map"): of_2024.tree_map,
+    ("jax.tree", "map"): of_2024.tree_map,
+    ("jax.tree_util", "tree_map"): of_2024.tree_map,
+    ("jax", "custom_jvp"): of_2024.custom_jvp,
+    ("jax.custom_derivatives", "custom_jvp"): of_2024.custom_jvp,
+}
+"""(module, name) -> what JAX defined otherwise then."""
+
+
 def names_of(version: str) -> Mapping[str, Mapping[str, Any]]:
     """The table for a version of JAX: module -> name -> definition."""
-    numbers: dict[str, Any] = {
-        "__version__": version,
-        "__version_info__": tuple(map(int, version.split("."))),
-    }
-    return {"jax": TOP | numbers, "jax.version": numbers} | PUBLIC | INTERNALS
+    info = tuple(map(int, version.split(".")))
+    numbers: dict[str, Any] = {"__version__": version, "__version_info__": info}
+    table = {"jax": TOP | numbers, "jax.version": numbers} | PUBLIC | INTERNALS
+    if info < (0, 4, 34):
+        for (module, name), definition in NAMES_OF_2024.items():
+            table[module] = {**table.get(module, {}), name: definition}
+    return table

@@ -91,6 +91,55 @@ class AxisData(NamedTuple):
     explicit_mesh_axis: Any = None
 
 
+class Unhashable:
+    """A parameter that cannot be hashed, such as a dict, as a part of keys.
+
+    Args:
+      value: the parameter, which nobody changes afterwards.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return hash(type(self.value))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Unhashable) or type(self.value) is not type(other.value):
+            return False
+        try:
+            return bool(self.value == other.value)
+        except (TypeError, ValueError):  # values that arrays in it have not, or several
+            return self.value is other.value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def hashable(value: Any) -> Any:
+    """The parameter, wrapped if it cannot be hashed."""
+    try:
+        hash(value)
+    except TypeError:
+        return Unhashable(value)
+    return value
+
+
+def plain(rule: Function) -> Function:
+    """The rule, which gets parameters as the library gave them."""
+
+    @functools.wraps(rule)
+    def called(*args: Any, **params: Any) -> Any:
+        for name, value in params.items():
+            if type(value) is Unhashable:
+                params[name] = value.value
+        return rule(*args, **params)
+
+    return called
+
+
 class Primitive(core_primitive.Primitive):
     """An operation that a library defines: `jax.extend.core.Primitive`.
 
@@ -99,6 +148,7 @@ class Primitive(core_primitive.Primitive):
     """
 
     takes_axis = True
+    of_user = True
     call_primitive = False
     map_primitive = False
 
@@ -109,8 +159,12 @@ class Primitive(core_primitive.Primitive):
         super().__init__(unique, f"{name}, defined by a library.")
         self.impl: Function | None = None
         self.abstract_eval: Function | None = None
-        self.host.execute_rule = self._execute
+        self.host.execute_rule = plain(self._execute)
         self.lower(self._lower_impl)
+
+    def _define(self, kind: str, rule: Any) -> Any:
+        super()._define(kind, plain(rule))
+        return rule
 
     @property
     def multiple_results(self) -> bool:
@@ -123,7 +177,7 @@ class Primitive(core_primitive.Primitive):
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Applies the primitive."""
-        return self(*args, **params)
+        return self(*args, **{name: hashable(value) for name, value in params.items()})
 
     def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The functions and parameters to bind again: there are no functions among them."""
@@ -211,7 +265,8 @@ def transpose_rule(primitive: core_primitive.Primitive, rule: Function) -> Funct
 
     def pulled(ct: Any, *args: Any, **params: Any) -> Any:
         if primitive.multiple:
-            avals = primitive.out([*map(_with_aval, args)], tuple(params.items()))
+            items = tuple((name, hashable(value)) for name, value in params.items())
+            avals = primitive.out([*map(_with_aval, args)], items)
             ct = [Zero(a.tangent()) if c is None else c for c, a in zip(ct, avals, strict=True)]
         given = [UndefinedPrimal(a) if is_linear(a) else a for a in args]
         cts = rule(ct, *given, **params)
@@ -341,17 +396,22 @@ def deflinear2(primitive: Any, transpose: Function) -> None:
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         full = [instantiate_zeros(t) for t in tangents]
-        return primitive(*primals, **params), primitive(*full, **params)
+        return primitive.bind(*primals, **params), primitive.bind(*full, **params)
 
     set_jvp(primitive, jvp)
     set_transpose(primitive, lambda ct, *args, **params: transpose(ct, *args, **params))
+
+
+def deflinear(primitive: Any, transpose: Function) -> None:
+    """`ad.deflinear`: the same, by a rule that gets the cotangents alone."""
+    deflinear2(primitive, lambda ct, *args, **params: transpose(ct, **params))
 
 
 def defjvp(primitive: Any, *rules: Function | None) -> None:
     """`ad.defjvp`: a rule (tangent, *primals, **params) -> tangent for each argument."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
-        out = primitive(*primals, **params)
+        out = primitive.bind(*primals, **params)
         total: Any = Zero(out.aval.tangent())
         for rule, tangent in zip(rules, tangents, strict=True):
             if rule is not None and not isinstance(tangent, Zero):

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..tree_util import register_dataclass, register_pytree_node, tree_flatten
 from ..treedef import kind_of_type
+from ..user_lines import noted
 
 
 class DefaultRegistry:
@@ -42,3 +43,24 @@ class DefaultRegistry:
     def register_dataclass_node(self, kind: type, data: list[str], meta: list[str]) -> None:
         """Registers a dataclass whose fields are children or data."""
         register_dataclass(kind, data, meta)
+
+
+DEFAULT_REGISTRY = DefaultRegistry()
+
+
+def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:
+    """(children, data) of a node; ValueError for a leaf."""
+    return _of_node(tree, DEFAULT_REGISTRY.flatten_one_level(tree))
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[list[Any], Any]:
+    """(pairs of key and child, data) of a node; ValueError for a leaf."""
+    return _of_node(tree, DEFAULT_REGISTRY.flatten_one_level_with_keys(tree))
+
+
+def _of_node(tree: Any, found: tuple[list[Any], Any] | None) -> tuple[list[Any], Any]:
+    if found is None:
+        raise noted(
+            ValueError(f"flatten_one_level: expected a node of a tree; got a {type(tree).__name__}")
+        )
+    return found

@@ -8,7 +8,7 @@ import enum
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -237,6 +237,27 @@ NO_MESH_AT_ALL = Mesh(NO_MESH.devices, NO_MESH.axis_names)
 def get_mesh() -> Any:
     """The mesh of the `with` block around it, or an empty one."""
     return in_scope(MESH) or NO_MESH_AT_ALL
+
+
+class NoMesh(TypedMesh):
+    """No mesh, as of 2024: its devices are an array without axes."""
+
+    empty = True
+
+    def __init__(self) -> None:
+        super().__init__(np.empty((), object), ())
+
+
+class Environment:
+    """The mesh of the `with` block around it, as of 2024: `thread_resources.env`."""
+
+    @property
+    def physical_mesh(self) -> Any:
+        """The mesh, or an empty one."""
+        return in_scope(MESH) or NoMesh()
+
+
+thread_resources = SimpleNamespace(env=Environment())
 
 
 def get_abstract_mesh() -> AbstractMesh:

@@ -9,12 +9,13 @@ from typing import Any
 
 from ..core.array import Tracer, as_value
 from ..core.aval import Aval
-from ..core.primitive import Axis
-from ..core.trace import current
+from ..core.jaxpr import run
+from ..core.primitive import Primitive
+from ..core.trace import Params, Trace, current, under
+from ..core.value import Value
 from ..extend.core import get_opaque_trace_state
 from ..extend.linear_util import WrappedFun
-from ..interpreters.batch import batch
-from ..numpy import zeros
+from ..higher_order.applying import AppliesJaxpr
 
 
 class PartialVal(tuple[Any, Any]):
@@ -43,21 +44,65 @@ class PartialVal(tuple[Any, Any]):
         return as_value(self[1]).aval if self[0] is None else self[0]
 
 
+class UnknownTracer(Tracer):
+    """A value of which only the aval is known."""
+
+    __slots__ = ()
+
+    def __init__(self, trace: Trace, aval: Aval) -> None:
+        self._trace, self.aval = trace, aval
+
+
+class PartialTrace(Trace):
+    """Computes operations on known values; of those on unknown values it finds the avals."""
+
+    outside: Trace
+    __slots__ = ("outside",)
+    transform = "partial evaluation"
+
+    def __init__(self, outside: Trace) -> None:
+        self.outside = outside
+
+    def bind(
+        self, primitive: Primitive, args: Sequence[Value], params: Params, out: Any = None
+    ) -> Any:
+        if not any(isinstance(a, UnknownTracer) and a._trace is self for a in args):
+            return under(self.outside, self.outside.bind, primitive, args, params, out)
+        if isinstance(primitive.inside, AppliesJaxpr):  # what is known inside is computed
+            return run(dict(params)["jaxpr"], args, self)
+        avals = primitive.out(args, params) if out is None else out
+        if primitive.multiple:
+            return [UnknownTracer(self, aval) for aval in avals]
+        return UnknownTracer(self, avals)
+
+    def bind_custom(
+        self,
+        primitive: Primitive,
+        function: Callable[..., list[Value]],
+        rules: object,
+        args: Sequence[Value],
+    ) -> list[Value]:
+        """Runs the function."""
+        return under(self, function, *args)
+
+
 def trace_to_jaxpr_nounits(
     function: Any, inputs: Sequence[PartialVal], instantiate: bool = False
 ) -> tuple[None, list[PartialVal], None]:
     """Finds the results of a function that do not depend on its unknown inputs, and their values.
 
-    The function is mapped over the unknown inputs; results that do not depend on them are computed.
+    Operations on unknown values are not computed, so that they cost no memory.
     """
-    mapped = [aval is not None for aval, _ in inputs]
+    trace = PartialTrace(current.trace)
     values = [
-        zeros((1, *aval.shape), aval.dtype) if aval is not None else value for aval, value in inputs
+        as_value(value) if aval is None else UnknownTracer(trace, aval) for aval, value in inputs
     ]
-    results = batch(function.call_wrapped, values, mapped, Axis(1), keep=True)
+    results = under(trace, function.call_wrapped, *values)
     outs = [
-        PartialVal.unknown(as_value(value[0]).aval) if depends else PartialVal.known(value)
-        for value, depends in results
+        PartialVal.unknown(value.aval)
+        if isinstance(value, UnknownTracer)
+        else PartialVal.known(value)
+        for value in results
     ]
     return None, outs, None
 

@@ -13,6 +13,7 @@ from . import (
     with_others as with_others,
     with_probability as with_probability,
     with_science as with_science,
+    with_solvers as with_solvers,
 )
 from .registry import PROGRAMS
 
