@@ -96,7 +96,7 @@ RIGHT = {
     "weft.numpy.sin(x)": "return weft.numpy.sin(x)",
     "np.sum(np.where(x > 0, x, 0))": "return np.sum(np.where(x > 0, x, 0))",
     "axis=0, or axis=-1": "np.sum(np.ones(3), axis=0)",
-    "a key of its own": "y = weft.random.normal(weft.random.clone(key))",
+    "its own key": "y = weft.random.normal(weft.random.clone(key))",
     "return both values": "seen[:] = [np.ones(())]",
     'weft.vmap(f, axis_name="i")': "weft.vmap(f, axis_name='i')(np.arange(3.0))",
     "lax.stop_gradient(x) as its argument": "return lax.nextafter(lax.stop_gradient(x), 2.0) * x",

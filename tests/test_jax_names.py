@@ -1,4 +1,4 @@
-"""A name that a namespace hasn't: what the error says of it."""
+"""The error for a name that a namespace does not have."""
 
 import importlib
 import re

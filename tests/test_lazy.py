@@ -55,6 +55,8 @@ def test_a_module_with_the_name_of_its_function_does_not_hide_it():
         "random.dirichlet(random.key(0), weft.numpy.ones(2))\n"
         "assert not isinstance(random.gamma, type(sys)), random.gamma\n"
         "assert not isinstance(random.beta, type(sys)), random.beta\n"
+        "import weft.numpy.reductions\n"  # which imports primitives' module of that name
+        "assert weft.numpy.reductions is sys.modules['weft.numpy.reductions']\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

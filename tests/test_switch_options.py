@@ -131,7 +131,16 @@ def test_wrong_flags_are_refused(monkeypatch, option, error):
 
 
 def test_absl_is_told_of_the_switches_where_a_program_uses_it(monkeypatch):
-    defined = {}
+    class Flags(dict):
+        parsed = 0
+
+        def is_parsed(self):
+            return self.parsed
+
+        def mark_as_parsed(self):
+            self.parsed += 1
+
+    defined = Flags()
     flags = types.SimpleNamespace(
         FLAGS=defined,
         DEFINE_bool=lambda name, default, meaning: defined.update({name: bool}),
@@ -143,6 +152,7 @@ def test_absl_is_told_of_the_switches_where_a_program_uses_it(monkeypatch):
         config.parse_flags_with_absl()
     assert defined["jax_enable_x64"] is bool
     assert defined["jax_platforms"] is str
+    assert defined.parsed == 1  # so that the program may read its own flags
 
 
 # --- numpy_dtype_promotion ---

@@ -763,3 +763,13 @@ def test_a_subclass_and_a_copy_of_a_node_class_are_no_nodes():
         x = other(1, 2)
         assert tree_util.tree_leaves([x]) == [x]
     assert tree_util.tree_leaves([cls(1, 2)]) == [1, 2]
+
+
+def test_below_the_leaves_of_the_first_tree_may_be_what_is_no_tree():
+    unsortable = {1: 2, "a": 3}
+    assert tree_map(lambda x, y: y, [0, (1,)], [unsortable, (2,)]) == [unsortable, (2,)]
+    endless = []
+    endless.append(endless)
+    assert tree_map(lambda x, y: y is endless, (1,), (endless,)) == (True,)
+    with pytest.raises(ValueError, match="sortable"):
+        tree_map(lambda x, y: y, {"a": 0, "b": 1}, unsortable)

@@ -105,10 +105,20 @@ def rewrite(obj: griffe.Object) -> None:
     """Puts an object's docstring, and those of its members, in the form that griffe parses."""
     if obj.docstring:
         obj.docstring.value = normal_form(obj.docstring.value)
+    if obj.is_function:
+        for parameter in obj.parameters:
+            parameter.default = readable(obj.module, parameter.default)
     if obj.is_class:
         for member in obj.members.values():
             if not member.is_alias:
                 rewrite(member)
+
+
+def readable(module: griffe.Module, default: Any) -> Any:
+    """A default without private names: `_KERNEL_INITIALIZER` becomes the call that made it."""
+    definition = module.members.get(str(default)) if str(default).startswith("_") else None
+    value = getattr(definition, "value", None)
+    return default if value is None else "..." if str(value) == "object()" else value
 
 
 def normal_form(text: str) -> str:

@@ -22,6 +22,20 @@ from weft.scipy import special, stats
 
 DOCS = pathlib.Path(__file__).parents[1]
 PICTURES: list[Callable[..., None]] = []
+TITLES = {
+    "bessel": "Bessel functions",
+    "density": "Density estimation",
+    "edges": "Edge detection",
+    "fourier": "Fourier series",
+    "gray_scott": "Reaction and diffusion",
+    "lorenz": "Lorenz attractor",
+    "mandelbrot": "Mandelbrot set",
+    "newton": "Newton's method",
+    "spirals": "Two spirals",
+    "taylor": "Taylor polynomials",
+    "wave": "Wave equation",
+}
+"""The headings of pictures; by default the name of the function."""
 
 
 def picture(function: Callable[..., None]) -> Callable[..., None]:
@@ -378,7 +392,8 @@ def entry(function: Callable[..., None], path: pathlib.Path) -> str:
     """What the page shows of a picture: itself, its caption and its code."""
     lines = inspect.getsource(function).splitlines()[3:]
     code = textwrap.dedent("\n".join(lines)).strip()
-    title = function.__name__.replace("_", " ").capitalize()
+    name = function.__name__
+    title = TITLES.get(name, name.replace("_", " ").capitalize())
     caption = inspect.getdoc(function)
     link = path.relative_to(DOCS).as_posix()
     return f"## {title}\n\n{caption}\n\n![{title}]({link})\n\n```python no-run\n{code}\n```\n"

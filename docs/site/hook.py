@@ -5,17 +5,24 @@ The pages of names are a line each, which mkdocstrings replaces by what the docs
 """
 
 import importlib
-from collections.abc import Iterator
+import pathlib
+import re
+from collections.abc import Iterator, Sequence
 
 import public_names
+from check_search import EXACT
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
+from mkdocs.structure.pages import Page
 from stated_differences import differences_of
 
 NAMESPACES = public_names.ordered(public_names.namespaces())
 ENTRIES = public_names.entries()
 WHERE = public_names.files()
+UNSEARCHED = ("glossary.md", "how_it_works/names.md", "how_it_works/state.md", "seeds.md")
+"""Pages whose rows would be found for every name."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -35,11 +42,22 @@ def branch(namespace: str) -> dict[str, object]:
 
 
 def on_page_content(html: str, **_: object) -> str:
-    """The search finds what the pages say, not the source code that they show."""
-    return html.replace(
+    """Keeps source code out of the search, and lets the search show the text below a title: it has
+    a title inside a `<div>` for a section of the page."""
+    first = re.compile(r'^(<div class="doc doc-object[^>]*>)\s*(<h1 .*?</h1>)', re.DOTALL)
+    return first.sub(r"\2\1", html.strip()).replace(
         '<details class="mkdocstrings-source"',
         '<details data-search-exclude class="mkdocstrings-source"',
     )
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Weighs a whole word more than a beginning in the search: `exp` before `export`."""
+    (worker,) = pathlib.Path(config.site_dir).glob("assets/javascripts/workers/search.*.min.js")
+    text = worker.read_text()
+    if text.count("`${r}*`") != 1:
+        raise PluginError("hook.py: the search of this version of mkdocs-material has changed")
+    worker.write_text(text.replace("`${r}*`", f"`${{r}}^{EXACT} ${{r}}*`"))
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -49,8 +67,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Marks blocks that the tests do not run as Python, so that they are coloured."""
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Marks blocks that the tests do not run as Python, so that they are coloured, and keeps tables
+    for the work on weft itself out of the search."""
+    if page.file.src_uri in UNSEARCHED:
+        page.meta["search"] = {"exclude": True}
     return markdown.replace("```python no-run", "```python")
 
 
@@ -103,13 +124,18 @@ def namespace_page(namespace: str, by_path: dict[str, public_names.Entry]) -> st
     module = importlib.import_module(namespace)
     names = [n for n in public_names.public_names(module) if f"{namespace}.{n}" in by_path]
     inner = [n for n in NAMESPACES if n.rpartition(".")[0] == namespace]
-    parts = [f"---\ntitle: {namespace}\n---\n\n# {namespace}", escaped(summary(namespace))]
+    short = namespace.removeprefix("weft.")
+    boost = RANK[namespace] * (1 if namespace.count(".") < 2 else 0.1)
+    terms = (namespace, short, short.rpartition(".")[2])
+    head = f"{header(namespace, terms, boost)}# {namespace}"
+    parts = [head, escaped(summary(namespace))]
     if inner and namespace != "weft":
         parts.append("Namespaces: " + ", ".join(f"[`{n}`]({n}.md)" for n in inner) + ".")
     for title, chosen in public_names.topics(namespace, names, WHERE):
         rows = [row(f"{namespace}.{name}", by_path) for name in chosen]
         heading = f"## {title}\n\n" if title else ""
-        parts.append(heading + "| name | |\n|---|---|\n" + "\n".join(rows))
+        table = "| name | |\n|---|---|\n" + "\n".join(rows)
+        parts.append(f"{heading}<div data-search-exclude markdown>\n\n{table}\n\n</div>")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -126,12 +152,9 @@ def row(path: str, by_path: dict[str, public_names.Entry]) -> str:
 
 def entry_page(entry: public_names.Entry) -> str:
     """A page that mkdocstrings fills, with the search's terms and the differences from others."""
-    terms = "".join(f'  - "{term}"\n' for term in entry.search_terms)
-    # Shorter names first: `grad` before `gradient`, for the letters `grad` begin both.
-    # `checkify.checkify` before `checkify.check`: what a namespace is named after comes first.
-    length = 1 if entry.namespace.endswith(f".{entry.name}") else len(entry.name)
-    boost = 2.0 ** (-length / 2) * RANK[entry.namespace]
-    head = f"---\ntitle: {entry.path}\ntags:\n{terms}search:\n  boost: {boost:.9f}\n---\n\n"
+    # `checkify.checkify` before the namespace `checkify` and the rest of it
+    namesake = entry.namespace.endswith(f".{entry.name}")
+    head = header(entry.path, entry.search_terms, (0.5 if namesake else 0.25) * RANK[entry.namespace])
     options = f"    options:\n      heading: {entry.path}\n      toc_label: {entry.name}\n"
     parts = [f"{head}::: {entry.path}\n{options}"]
     if entry.aliases:
@@ -139,8 +162,15 @@ def entry_page(entry: public_names.Entry) -> str:
     differences = differences_of(entry.namespace, entry.name, entry.value)
     if differences:
         parts.append("**Differs:**\n\n" + "\n".join(f"- {line}" for line in differences))
-    parts.append(f"Back to [`{entry.namespace}`]({entry.namespace}.md).")
+    back = f"Back to [`{entry.namespace}`]({entry.namespace}.md)."
+    parts.append(f'{back}\n{{ data-search-exclude="" }}')
     return "\n\n".join(parts) + "\n"
+
+
+def header(title: str, terms: Sequence[str], boost: float) -> str:
+    """The head of a page: its title, the words that find it, and its weight in the search."""
+    tags = "".join(f'  - "{term}"\n' for term in terms)
+    return f"---\ntitle: {title}\ntags:\n{tags}search:\n  boost: {boost:.9f}\n---\n\n"
 
 
 # Among equal names, those of the first namespaces come first.

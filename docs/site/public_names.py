@@ -17,10 +17,13 @@ from typing import Any
 DOCS = pathlib.Path(__file__).parents[1]
 TOPICS = tomllib.loads((DOCS / "site" / "topics.toml").read_text())
 FIRST = ["weft", "weft.numpy", "weft.lax", "weft.random", "weft.nn", "weft.layers"]
+ASIDE = ["weft.compat", "weft.fastmath", "weft.info"]
+"""Namespaces that are imported by their own names, and are no attributes of `weft`."""
 # The prefixes that users write, besides the full one.
 PREFIXES = {
     "weft.numpy.": ("jnp.", "np.", "jax.numpy."),
     "weft.layers.": ("tl.", "trax.layers."),
+    "weft.fastmath.": ("trax.fastmath.",),
     "weft.scipy.": ("jsp.", "jax.scipy."),
     "weft.random.": ("jrandom.", "jax.random."),
     "weft.": ("jax.",),
@@ -62,7 +65,8 @@ def namespaces(name: str = "weft") -> list[str]:
     inner = [getattr(module, n) for n in public_names(module)]
     own = [m.__name__ for m in inner if isinstance(m, ModuleType)]
     below = [n for o in own if o.startswith(f"{name}.") for n in namespaces(o)]
-    return list(dict.fromkeys([name, *below]))
+    aside = [n for a in ASIDE for n in namespaces(a)] if name == "weft" else []
+    return list(dict.fromkeys([name, *below, *aside]))
 
 
 def public_names(module: ModuleType) -> list[str]:

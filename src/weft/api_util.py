@@ -1,4 +1,5 @@
-"""Functions of trees as functions of leaves, for libraries with transformations of their own."""
+"""flatten_fun, flatten_fun_nokwargs, shaped_abstractify: functions of trees as functions of leaves,
+for libraries with their own transformations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ OutTree = Callable[[], PyTreeDef]
 
 
 def flatten_fun(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]:
-    """A function of trees as one of leaves.
+    """A function of trees as a function of leaves.
 
     Args:
       fun: the function, from `extend.linear_util.wrap_init`.
@@ -64,7 +65,7 @@ def result_tree(out_trees: list[PyTreeDef]) -> PyTreeDef:
 def shaped_abstractify(x: object) -> Aval:
     """The aval of an array, of a scalar, or of anything with a shape and a dtype.
 
-    Raises: TypeError: `x` is none of these.
+    Raises: TypeError: another object.
     Example:
       >>> weft.api_util.shaped_abstractify(weft.ShapeDtypeStruct((2,), "int32"))
       int32[2]

@@ -438,7 +438,7 @@ def transfer_guard(new_val: str) -> Any:
 
     Args:
       new_val: 'allow', 'log' or 'disallow' the implicit ones; 'log_explicit', 'disallow_explicit'
-        all. `weft/runtime/transfers.py` says what a transfer is.
+        all. `weft/runtime/transfers.py` defines transfers.
     Returns: a context manager.
     Example:
       >>> with transfer_guard("disallow"):

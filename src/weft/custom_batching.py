@@ -1,4 +1,4 @@
-"""Functions with a batching rule of the user's: `custom_vmap`, `sequential_vmap`."""
+"""Custom rules for `vmap`: `custom_vmap`, `sequential_vmap`."""
 
 from .transforms.custom_batching import custom_vmap, sequential_vmap
 

@@ -1,4 +1,4 @@
-"""Derivatives that the user writes: `custom_jvp`, `custom_vjp`, and what belongs to them."""
+"""Custom derivatives: `custom_jvp`, `custom_vjp`, and related functions."""
 
 from .transforms.closures import closure_convert
 from .transforms.custom_derivatives import custom_jvp, custom_vjp

@@ -41,7 +41,7 @@ def callback(
       callback: called with arrays in the structure of `args` and `kwargs`; its result is
         ignored. An exception in it ends the program, and is raised to the caller. Without it,
         `callback(ordered=True)` is a function of the others: none of its arguments is an option.
-      args, kwargs: arrays and containers of them; what isn't an array stays as it is.
+      args, kwargs: arrays and containers of them; other leaves are unchanged.
       ordered: has no effect: all calls are made in program order.
       partitioned: False. True, for the parts that each device has, is refused: values are whole.
     Returns: None, or that function.
@@ -102,7 +102,7 @@ def print(
       partitioned: as in `callback`.
       skip_format_check: if True, a format that doesn't fit is found when the program runs.
     Returns: None, or that function.
-    Raises: ValueError: the format names an argument that isn't there, or leaves one out.
+    Raises: ValueError: the format names a missing argument, or does not use one.
     Example:
       >>> import weft, weft.numpy as np
       >>> @weft.jit
@@ -193,7 +193,7 @@ def breakpoint(
     Where the values are known (outside `jit` and of loops' bodies), it is an ordinary breakpoint.
     In traced code, `pdb` is entered when the program runs and reaches this call: the function's
     names have their values at that time, and `c` continues the program. Changes to them have no
-    effect, and the frames above are those of the call.
+    effect, and the frames above belong to the call.
 
     Args:
       backend: 'cli', the only one: `pdb`.

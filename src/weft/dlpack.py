@@ -1,4 +1,5 @@
-"""Arrays shared with other libraries by DLPack, without a copy where possible."""
+"""from_dlpack, to_dlpack, is_supported_dtype: arrays shared with other libraries by DLPack, without
+a copy where possible."""
 
 from typing import Any
 

@@ -130,7 +130,7 @@ def canonicalize_dtype(
 
 
 def named_dtype(dtype: Any) -> np.dtype[Any]:
-    """The dtype that `dtype` names, whatever the x64 setting.
+    """The dtype that `dtype` names, independent of the x64 setting.
 
     Example:
       >>> named_dtype("float64"), named_dtype(np.dtype(">f4"))
@@ -458,7 +458,7 @@ def promote(
 ) -> tuple[np.dtype[Any], bool]:
     """The common type of two operands, as (dtype, weak); canonical under the current x64 setting.
 
-    Raises: TypeError: there is none; one operand has to be converted explicitly.
+    Raises: TypeError: the dtypes do not promote; convert one operand explicitly.
     Example:
       >>> promote(int8, False, uint8, False)
       (dtype('int16'), False)

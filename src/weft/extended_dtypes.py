@@ -122,7 +122,7 @@ def host_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def readable(host: Any) -> Any:
-    """The elements of a NumPy array as devices store them: keys as numbers, others as they are.
+    """The elements of a NumPy array as devices store them: keys as numbers, others unchanged.
 
     Example:
       >>> readable(weft.random.key(3).host())
@@ -134,14 +134,14 @@ def readable(host: Any) -> Any:
 _STORED = {dtype.host: dtype.stored for dtype in KEYS}
 
 
-def no_numbers(operation: str, got: object) -> TypeError:
+def no_numbers(operation: str, aval: object) -> TypeError:
     """The error for an operation on numbers that was given keys.
 
     Args:
       got: the aval of the keys.
     """
     return TypeError(
-        f"{operation}: expected numbers; got keys, {got}, which have no arithmetic\n"
+        f"{operation}: expected numbers; got keys, {aval}, which have no arithmetic\n"
         "  fix: random.key_data(keys) gives their uint32 words; random.split and random.fold_in "
         "make new keys"
     )

@@ -1,4 +1,4 @@
-"""`python -m weft.info`: versions, devices, caches and switches, for people and bug reports."""
+"""`python -m weft.info` prints versions, devices, caches and switches; describe returns it."""
 
 import platform
 import sys

@@ -1,6 +1,6 @@
-"""JAX's public names that weft does not have, and the way out of each: for messages (`lazy.py`).
+"""JAX's public names that weft does not have, with replacements, for messages (`lazy.py`).
 
-Loaded when somebody asks for a name that is not there.
+Loaded when a missing name is used.
 """
 
 NOT_YET = {
@@ -76,7 +76,7 @@ INSTEAD = {
     "weft.random.KeyArray": "weft.Array",
     "weft.random.PRNGKeyArray": "weft.Array",
 }
-"""The way out, by full name. What is written as `weft.…` is there."""
+"""The replacement, by full name. Names that begin with `weft.` exist."""
 
 PRIMITIVE = "weft's primitives have other parameters than JAX's: see weft.extend, docs/extending.md"
 """The way out for `weft.lax.…_p`."""
@@ -91,7 +91,7 @@ LEFT_OUT = {
     "weft.empty_ref": "weft.new_ref(weft.numpy.zeros(shape))",
     "weft.free_ref": "weft.freeze(ref), or nothing: the memory is freed with the last reference",
     "weft.ad": "cotangents are values: ref[...] += cotangent adds one to a Ref",
-    "weft.auto_pcast": "weft finds out by itself which values vary: leave it out",
+    "weft.auto_pcast": "weft detects which values vary: leave it out",
     "weft.memory": "weft's arrays are in one kind of memory of a device",
     "weft.make_user_context": "a static argument of the function is a part of the cache's key",
     "weft.custom_derivatives.custom_jvp_call_p": "weft.custom_jvp makes its own operation",
@@ -102,8 +102,8 @@ LEFT_OUT = {
     "weft.debug.DebugEffect": NO_EFFECTS,
     "weft.debug.OrderedDebugEffect": NO_EFFECTS,
     "weft.errors.InconclusiveDimensionOperation": NO_SYMBOLS,
-    "weft.profiler.ProfileEvent": "events come out of weft.profiler.ProfileData",
-    "weft.profiler.ProfilePlane": "planes come out of weft.profiler.ProfileData",
+    "weft.profiler.ProfileEvent": "weft.profiler.ProfileData has the events",
+    "weft.profiler.ProfilePlane": "weft.profiler.ProfileData has the planes",
     "weft.errors.JaxprTypeError": "weft.errors.InvalidJaxprError is raised",
     "weft.errors.JAXIndexError": "weft.errors.IndexingError is raised",
     "weft.errors.JAXTypeError": "weft.errors.ShapeError is raised, or a TypeError",
@@ -112,12 +112,12 @@ LEFT_OUT = {
     "weft.export.is_symbolic_dim": NO_SYMBOLS,
     "weft.export.symbolic_args_specs": NO_SYMBOLS,
     "weft.export.symbolic_shape": NO_SYMBOLS,
-    "weft.lax.pbroadcast": "weft finds out by itself which values vary: leave it out",
+    "weft.lax.pbroadcast": "weft detects which values vary: leave it out",
     "weft.numpy.float6_e2m3fn": "XLA's CPU has no memory for it",
     "weft.numpy.float6_e3m2fn": "XLA's CPU has no memory for it",
     "weft.numpy.int1": "XLA's CPU computes nothing with it",
     "weft.numpy.uint1": "XLA's CPU computes nothing with it",
-    "weft.random.random_gamma_p": "random.gamma is made of other operations",
+    "weft.random.random_gamma_p": "random.gamma consists of other operations",
     "weft.version": "weft.__version__",
     **{
         f"weft.sharding.{name}": NO_SHARDED_TYPES
@@ -134,16 +134,16 @@ LEFT_OUT = {
     "weft.experimental.djax": "it was an experiment",
     "weft.experimental.hijax": "it is an experiment of JAX's with its own types",
     "weft.experimental.jax2tf": "weft.jit(f).lower(x).as_text() is StableHLO, which others read",
-    "weft.experimental.mosaic": "kernels of one's own come in through weft.extend.ffi",
-    "weft.experimental.pallas": "kernels of one's own come in through weft.extend.ffi",
+    "weft.experimental.mosaic": "native kernels are called through weft.extend.ffi",
+    "weft.experimental.pallas": "native kernels are called through weft.extend.ffi",
     "weft.experimental.xmap": "use weft.shard_map, or weft.vmap with names of axes",
     "weft.lib": "it is JAX's own way to jaxlib",
     "weft.lax.after_all": "effects keep their order by themselves: leave tokens out",
     "weft.lax.create_token": "effects keep their order by themselves: leave tokens out",
     "weft.lax.infeed": "use an argument of the function, or weft.experimental.io_callback",
     "weft.lax.outfeed": "use a result of the function, or weft.experimental.io_callback",
-    "weft.lax.pcast": "weft finds out by itself which values vary: leave it out",
-    "weft.lax.pvary": "weft finds out by itself which values vary: leave it out",
+    "weft.lax.pcast": "weft detects which values vary: leave it out",
+    "weft.lax.pvary": "weft detects which values vary: leave it out",
     "weft.reshard": NO_SHARDED_TYPES,
     "weft.remove_size_one_mesh_axis_from_type": NO_SHARDED_TYPES,
     "weft.safe_map": "Python's zip(…, strict=True) does it",
@@ -158,6 +158,6 @@ UNSUPPORTED_MODULES = {
     "weft.extend.linear_util": "JAX's own way to compose transformations",
     "weft.ffi": "weft.extend.ffi",
     "weft.interpreters": "weft.extend has the interpreters: docs/extending.md",
-    "weft.monitoring": "weft sends nobody events; `explain_cache_misses` and `weft.info` say more",
+    "weft.monitoring": "weft records no events; use `explain_cache_misses` and `weft.info`",
 }
-"""The reason for names of whole namespaces that have none of their own."""
+"""The reason for all names of a namespace, unless a name has its own."""

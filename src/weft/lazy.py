@@ -70,7 +70,8 @@ class Namespace(ModuleType):
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}":
+        is_own = isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}"
+        if is_own and name in self.__all__:
             value = vars(value).get(name, value)
         super().__setattr__(name, value)
 
@@ -80,7 +81,7 @@ NEIGHBOURS = ("", ".numpy", ".lax", ".random", ".tree_util", ".sharding")
 
 
 def absent(owner: str, name: str) -> AttributeError:
-    """The error for a name that a namespace does not have: where it is, or the way out.
+    """The error for a name that a namespace does not have, with its place or a replacement.
 
     For a misspelt name, Python suggests a similar one from `__dir__` when it prints the error.
     """
@@ -119,7 +120,7 @@ def _has(place: str, name: str) -> bool:
 
 
 class Deferred:
-    """Stands for a module, which is loaded when one of its names is used."""
+    """A placeholder for a module, which is loaded when one of its names is used."""
 
     def __init__(self, module: str) -> None:
         self._module = module

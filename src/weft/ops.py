@@ -1,4 +1,5 @@
-"""segment_sum, segment_max, …: reductions over segments. index_add, …: changed copies.
+"""Reductions over segments: segment_sum, segment_prod, segment_min, segment_max. Changed copies:
+index_update, index_add, index_mul, index_min, index_max.
 
 The functions `index_…` are older spellings of `x.at[index]`.
 """
@@ -156,13 +157,13 @@ def segment_sum(
     """Sums of the slices of an array that belong to the same segment.
 
     Args:
-      data: array [n, …], or a scalar, which stands for n equal ones.
+      data: array [n, …], or a scalar, which means n equal ones.
       segment_ids: integers [n]: the segment that each slice belongs to, in any order. Slices whose
         number is negative, or not below `num_segments`, belong to none.
       num_segments: how many there are; by default one more than the highest number, which must
         then be known: inside `jit`, pass it.
       indices_are_sorted, unique_indices: promises about `segment_ids`.
-      bucket_size: add up so many slices at a time first, which is more exact for long sums.
+      bucket_size: first add this number of slices, which is more exact for long sums.
       mode: "drop" (or `None`), or "clip", by which slices that belong to none go to the nearest.
     Returns: array [num_segments, …] with the dtype of `data`; a segment without slices is 0.
     Raises: TypeError: `segment_ids` aren't integers. ValueError: their number isn't n.
@@ -272,7 +273,7 @@ def over_segments(
     x, ids = np.asarray(data), np.asarray(segment_ids)
     if not dtypes.is_integer(ids.dtype):
         raise errors.ShapeError(f"{name}: segment_ids must be integers; got {ids.aval}")
-    if not x.ndim:  # each segment number stands for the same scalar
+    if not x.ndim:  # each segment number means the same scalar
         x = np.broadcast_to(x, ids.shape[:1])
     if ids.shape != x.shape[:1]:
         raise errors.ShapeError(

@@ -1,4 +1,5 @@
-"""Mutable arrays: cells that programs read and write, in place of values carried by hand."""
+"""Mutable arrays: new_ref makes a cell, which programs read and write with get, set, swap and
+addupdate; freeze returns its array."""
 
 from typing import Any
 
@@ -52,7 +53,7 @@ def freeze(ref: Ref) -> Any:
 
 
 def get(ref: Ref, idx: Any = None) -> Any:
-    """The value at an index: `ref[idx]`; all of it for `None`."""
+    """The value at an index: `ref[idx]`; the whole value for `None`."""
     return ref.get(... if idx is None else idx)
 
 

@@ -24,7 +24,7 @@ class Mark:
 
 
 DEVICES = Mark("maps over devices")
-"""The number of maps over devices around what is being traced."""
+"""The number of maps over devices around the current trace."""
 MESH = Mark("mesh")
 """The mesh of the innermost `with mesh:`."""
 

@@ -1,4 +1,5 @@
-"""Signatures of inputs: shapes and dtypes without elements, nested as the inputs are.
+"""ShapeDtype and signature: shapes and dtypes without elements, nested as the inputs are.
+splice_signatures joins them; assert_shape_equals and assert_same_shape check arrays.
 
 A layer is initialized for a signature. It may describe arrays of any backend.
 """
@@ -23,12 +24,12 @@ class ShapeDtype:
     """The shape and the dtype of an array, without its elements.
 
     Args:
-      shape: tuple or list of ints; None stands for a length that isn't known.
+      shape: tuple or list of ints; None is an unknown length.
       dtype: anything NumPy takes for a dtype, or a dtype of TensorFlow; it is kept as it comes.
 
     Raises: TypeError: `shape` is no tuple or list of ints.
 
-    Two are equal if their shapes and dtypes are; `len` of one is 1, as it stands for one array.
+    Two are equal if their shapes and dtypes are; `len` of one is 1, as it describes one array.
 
     Example:
       >>> ShapeDtype((2, 3))
@@ -99,7 +100,7 @@ def signature(obj: Any) -> Any:
     Args:
       obj: an array of any backend, or anything else with a shape and a dtype; or lists, tuples and
         dicts of such.
-    Returns: the same nesting, with a `ShapeDtype` in the place of each array.
+    Returns: the same nesting, with a `ShapeDtype` in place of each array.
     Raises: TypeError: something has no shape and dtype, such as a Python number.
     Example:
       >>> signature((np.zeros((2, 3)), [np.zeros(4)]))[1]

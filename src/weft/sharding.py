@@ -1,4 +1,5 @@
-"""Meshes and partitions: the division of arrays among devices, as plain values.
+"""Mesh, PartitionSpec, NamedSharding, SingleDeviceSharding, and Sharding, their base: the division
+of arrays among devices, as plain values.
 
 A mesh is an array of devices whose axes have names; a partition says which axes of the mesh split
 which axis of an array.
@@ -63,7 +64,7 @@ class Mesh:
         self._hash = hash(self._key)
 
     def __enter__(self) -> "Mesh":
-        """Within the block, a `PartitionSpec` stands for a sharding over this mesh."""
+        """Within the block, a `PartitionSpec` means a sharding over this mesh."""
         scope = named_axis(MESH, self)
         scope.__enter__()
         _entered.scopes = [*getattr(_entered, "scopes", ()), scope]
@@ -85,7 +86,7 @@ class Mesh:
 
     @property
     def device_ids(self) -> Any:
-        """The devices' numbers, in an array like that of the devices."""
+        """The numbers of the devices, in an array of the same shape."""
         return np.vectorize(lambda d: d.id, otypes=[int])(self.devices)
 
     @property
@@ -137,6 +138,9 @@ class PartitionSpec(tuple[Any, ...]):
 
 class Sharding:
     """The assignment of the parts of an array to devices."""
+
+    memory_kind: str | None = None
+    """The kind of memory, of which weft knows only the device's own."""
 
     @property
     def devices(self) -> tuple[Any, ...]:
@@ -231,7 +235,7 @@ class SingleDeviceSharding(Sharding):
 
 
 class NamedSharding(Sharding):
-    """An array split over a mesh as a partition says; repeated over the other axes of the mesh.
+    """The division of an array over a mesh by a spec; replicated over the other axes of the mesh.
 
     Args:
       mesh: the devices.
@@ -253,7 +257,9 @@ class NamedSharding(Sharding):
         names = [n for part in spec for n in _names(part)]
         unknown = [n for n in names if n not in mesh.axis_names]
         if unknown:
-            raise ValueError(f"NamedSharding: {spec} names {unknown[0]!r}, which {mesh} hasn't")
+            raise ValueError(
+                f"NamedSharding: {spec} names {unknown[0]!r}, which {mesh} does not have"
+            )
         if len(set(names)) != len(names):
             raise ValueError(
                 f"NamedSharding: an axis of the mesh can be named once; got {spec} for {mesh}"

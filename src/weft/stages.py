@@ -1,4 +1,5 @@
-"""The steps of a compilation: what `jit(f)`, `.trace()`, `.lower()` and `.compile()` return."""
+"""The steps of a compilation, which `jit(f)`, `.trace()`, `.lower()` and `.compile()` return:
+Wrapped, Traced, Lowered, Compiled; OutInfo and ArgInfo describe their arguments and results."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -9,7 +10,7 @@ __all__ = ["ArgInfo", "Compiled", "Lowered", "OutInfo", "Traced", "Wrapped"]
 
 @runtime_checkable
 class Wrapped(Protocol):
-    """A function that is ready to be traced, lowered and compiled: what `jit` returns.
+    """A function that is ready to be traced, lowered and compiled, as `jit` returns it.
 
     Example:
       >>> import weft

@@ -137,9 +137,13 @@ def in_command_line(
 
 
 def tell_absl(names: Collection[str], is_flag: Callable[[str], bool]) -> None:
-    """Declares these options to absl, if the program uses absl."""
+    """Declares these options to absl, if the program uses absl. Its flags may be read then."""
     flags: Any = sys.modules.get("absl.flags")
-    for name in names if flags is not None else ():
+    if flags is None:
+        return
+    for name in names:
         if f"jax_{name}" not in flags.FLAGS:
             define = flags.DEFINE_bool if is_flag(name) else flags.DEFINE_string
             define(f"jax_{name}", None, "a switch of weft's")
+    if not flags.FLAGS.is_parsed():
+        flags.FLAGS.mark_as_parsed()

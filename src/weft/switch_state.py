@@ -43,7 +43,7 @@ class ThreadCache(dict[Any, Any]):
 class Caches:
     """The caches that depend on switches, by number: `caches.now[number][key]`.
 
-    A thread in a `with` block that sets a switch has a state of its own, and neither sees nor
+    A thread in a `with` block that sets a switch has its own state, and neither sees nor
     clears the entries of other threads. Finding the state of a thread would cost more than the
     look-up (benchmarks/dispatch.py). So `now` is the list of caches of the global state while all
     threads have it, which is nearly always; otherwise it is a list of `ThreadCache`.

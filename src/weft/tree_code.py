@@ -112,7 +112,7 @@ def compile_match(
         "def match(x):",
         "    try:",
         *("        " + line for line in body),
-        "    except (KeyError, ValueError):",  # a key that isn't there, or another length
+        "    except (KeyError, ValueError):",  # a missing key, or another length
         "        return None",
     ]
     return _function_of("match", source, names)

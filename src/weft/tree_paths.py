@@ -210,8 +210,8 @@ def mismatch(prefix: object, full: object) -> str:
       >>> mismatch(structure_of((0, {"a": 0})), structure_of((0, {"b": 0})))
       "at [1]: expected a dict with key 'a'; got a dict with key 'b'"
     """
-    path, expected, got, remark = difference(prefix, full) or ((), "the same", "another tree", "")
-    return f"{place(path)}: expected {expected}; got {got}{remark}"
+    path, expected, other, remark = difference(prefix, full) or ((), "the same", "another tree", "")
+    return f"{place(path)}: expected {expected}; got {other}{remark}"
 
 
 def place(path: KeyPath) -> str:

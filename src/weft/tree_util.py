@@ -1,5 +1,11 @@
 """Pytrees: nested containers of leaves, flattened to a list of leaves and a structure.
 
+tree_flatten, tree_unflatten, tree_structure and tree_leaves (with paths: tree_flatten_with_path,
+tree_leaves_with_path) take them apart; build_tree makes one. tree_map, tree_map_with_path,
+tree_reduce, tree_reduce_associative, tree_all, all_leaves, tree_transpose and tree_broadcast work
+on whole trees; broadcast_prefix and flatten_axes on prefixes of one; treedef_children,
+treedef_is_leaf and treedef_tuple on structures.
+
 An object of an unregistered type is a leaf. Nodes are tuples, lists, dicts (in the order of their
 sorted keys), None (a node without leaves), namedtuples, OrderedDicts, defaultdicts, and registered
 types. Only direct instances count: a subclass of a node type is a leaf until it is registered.
@@ -163,7 +169,10 @@ def _not_first(name: str, expected: str, got: object, right: str) -> TypeError:
 
 def _aligned(treedef: PyTreeDef, tree: object, position: int, caller: str) -> list[Any]:
     """The parts of `tree` at the leaves of `treedef`."""
-    leaves, other = flatten(tree)
+    try:
+        leaves, other = flatten(tree)
+    except (ValueError, RecursionError):  # below those leaves may be anything
+        return treedef.flatten_up_to(tree, caller)
     if other is treedef or other == treedef:
         return leaves
     if difference(treedef, other) is None:
@@ -214,7 +223,7 @@ def tree_reduce(
             raise noted(
                 TypeError(
                     f"tree_reduce: expected a tree with leaves; got {tree!r:.60}\n"
-                    "  fix: an initializer, which is the result where there is none"
+                    "  fix: an initializer, which is the result for an empty tree"
                 )
             )
         return functools.reduce(function, leaves)
@@ -354,7 +363,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """True if a structure is that of a leaf.
+    """True for the structure of a leaf.
 
     Example:
       >>> treedef_is_leaf(tree_structure(0)), treedef_is_leaf(tree_structure(None))
@@ -393,7 +402,7 @@ def broadcast_prefix(
     """The leaves of a prefix, one for each leaf of the full tree.
 
     Args:
-      prefix_tree: begins as `full_tree` does; each of its leaves stands for a subtree.
+      prefix_tree: begins like `full_tree`; each of its leaves replaces a subtree.
       full_tree: the tree.
       is_leaf: called on each node of the prefix on the way down; True makes it a leaf.
       name: how the error calls the prefix, such as "vmap in_axes".
@@ -452,14 +461,14 @@ def _broadcast(
                 f"{name}: not a prefix of the tree that it describes: {place(path)} it has {ours}, "
                 f"where the tree has {theirs}{remark}\n"
                 f"  prefix: {_short(prefix)}\n  tree: {_short(full)}\n"
-                "  fix: the tree's own structure, with leaves in the place of whole branches"
+                "  fix: the tree's own structure, with leaves in place of whole branches"
             )
         )
     return [leaf for leaf, count in zip(leaves, counts, strict=True) for _ in range(count)]
 
 
 def _leaf_counts(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
-    """Appends the number of leaves of `full` under each leaf of `prefix`; False if it is none."""
+    """Appends the number of leaves of `full` under each leaf of `prefix`; False for other trees."""
     kind = prefix.kind
     if kind is None:
         counts.append(full.num_leaves)
@@ -538,7 +547,7 @@ def tree_map_with_path(
     """`tree_map` for a function that takes the path of the leaf first.
 
     Args:
-      f: called with a path, a leaf, and what the other trees have there.
+      f: called with a path, a leaf, and the corresponding parts of the other trees.
       tree, rest: the trees; the first one gives the structure.
       is_leaf, is_leaf_takes_path: as in `tree_flatten_with_path`.
     Returns: the tree of results.

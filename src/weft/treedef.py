@@ -294,7 +294,7 @@ class PyTreeDef:
 
         Args:
           tree: a tree that begins as this structure does.
-          name: what the caller's argument is called, for the error.
+          name: the name of the caller's argument, for the error.
         Raises: ValueError: `tree` does not begin so; names the path.
         Example:
           >>> structure_of((1, [2])).flatten_up_to(("x", [{"y": 3}]))
@@ -407,7 +407,7 @@ def sorted_keys(x: dict[Any, Any]) -> tuple[Any, ...]:
     except TypeError as error:
         raise noted(
             ValueError(
-                "the keys of a dict in a pytree must be sortable, since its leaves come in the "
+                "the keys of a dict in a pytree must be sortable, because its leaves are in the "
                 f"order of the keys; these are not: {', '.join(map(repr, x))} ({error})\n"
                 "  fix: keys of one kind; or an OrderedDict, which keeps the order that it has"
             )

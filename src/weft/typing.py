@@ -1,4 +1,5 @@
-"""The types in annotations of public functions: Array, ArrayLike, DTypeLike, Shape, Axis, …"""
+"""The types in annotations of public functions: Array, ArrayLike, DTypeLike, Shape, Axis, …; the
+protocols Function, SupportsDType and SupportsShape."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ __all__ = [
 
 
 class AbstractArray:
-    """The class of all arrays, and of the tracers that stand for arrays in a traced function.
+    """The class of all arrays, and of the tracers that replace arrays in a traced function.
 
     `weft.Array` and `weft.numpy.ndarray` are this class: for annotations, and for `isinstance`. An
     array is made by functions, such as `weft.numpy.array`.
@@ -96,7 +97,7 @@ Axes: TypeAlias = int | Sequence[int] | None
 """Any number of axes."""
 
 PyTree: TypeAlias = Any
-"""Nested containers with arrays (or what is said) at the leaves; see `tree_util`."""
+"""Nested containers with arrays (or the given type) at the leaves; see `tree_util`."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 """A function that a decorator returns with the same signature."""

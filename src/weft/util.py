@@ -1,4 +1,4 @@
-"""safe_map, safe_zip, split_list, unzip2: helpers for lists, as interpreters use them."""
+"""safe_map, safe_zip, split_list, unzip2: functions of lists for interpreters."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -61,7 +61,7 @@ def unzip2(pairs: Iterable[tuple[Any, Any]]) -> tuple[tuple[Any, ...], tuple[Any
 
 @located
 def split_list(args: Sequence[T], ns: Sequence[int]) -> list[list[T]]:
-    """A list in parts: of these lengths, and the rest.
+    """Splits a list into parts of these lengths, and the remainder.
 
     Raises: ValueError: the list is shorter.
     Example:

@@ -122,7 +122,7 @@ def test_a_process_that_crashes(start):
 
 def test_a_process_that_leaves_while_others_go_on(start):
     ranks = running(start, 2, 100, "1:exit:5")
-    all_name(ranks, 0, ranks[0].pid, "it goes on, at ")
+    all_name(ranks, 0, ranks[0].pid, "it continues, at ")
     assert "raise shutdown_timeout_seconds" in ranks[0].err
 
 
@@ -170,7 +170,7 @@ def refused(each, *texts):
 
 def test_processes_that_were_told_different_counts(start):
     for each in ranks_told(start, (0, 3), (1, 2)):
-        refused(each, "process 0 was told that there are 3 processes, process 1 (host ", "are 2")
+        refused(each, "process 0 expects 3 processes, process 1 (host ", "are 2")
 
 
 def test_a_process_id_that_two_have(start):
@@ -207,7 +207,7 @@ def test_a_taken_port(start):
         (each,) = ranks_told(start, (0, 2), address=address)
         refused(each, f"process 0 can't listen at {address}: Address already in use", "port")
         (each,) = ranks_told(start, (1, 2), address=address, WEFT_FAULT_TIMEOUT="2")
-        refused(each, f"what is at {address} does not answer as process 0 would")
+        refused(each, f"the program at {address} does not answer like process 0")
 
 
 def test_a_process_that_starts_late_enough_to_be_missed(start):

@@ -17,6 +17,7 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: pathlib.Path) -> list[tuple[int, str]]:
@@ -48,6 +49,26 @@ def test_links_between_pages_lead_somewhere(page):
     inside = [t for t in targets if "://" not in t and not t.startswith("mailto:")]
     made_later = {"results.md", "reference/index.md"}  # by `make bench`, `make docs`
     assert [t for t in inside if t not in made_later and not (page.parent / t).exists()] == []
+
+
+def anchors(page: pathlib.Path) -> set[str]:
+    """The anchors of a page: its headings, as the site writes them, and the HTML ids."""
+    text = FENCED.sub("", page.read_text())
+    out, counts = set(re.findall(r'id="([^"]+)"', text)), dict[str, int]()
+    for heading in re.findall(r"^#{1,6} +(.+?) *#*$", text, re.MULTILINE):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)|<[^>]*>", r"\1", heading)
+        name = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", words).strip().lower())
+        out.add(f"{name}_{counts[name]}" if name in counts else name)
+        counts[name] = counts.get(name, 0) + 1
+    return out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=own)
+def test_links_to_a_heading_name_one_of_the_page(page):
+    links = re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", FENCED.sub("", page.read_text()))
+    targets = [(page.parent / file if file else page, name) for file, name in links]
+    pages = [(target, name) for target, name in targets if target.suffix == ".md"]
+    assert [(own(p.resolve()), name) for p, name in pages if name not in anchors(p)] == []
 
 
 def test_a_wrong_value_is_found(tmp_path):

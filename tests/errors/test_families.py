@@ -243,7 +243,7 @@ DTYPES = [
     Wrong(lambda: np.ones(2, np.uint8) + 300, OverflowError, "array", ("300", "uint8"), "int16"),
     Wrong(lambda: np.array(["a", "b"]), TypeError, "array", ("str",), "numbers only"),
     Wrong(lambda: np.array([1, None]), TypeError, "array", ("None",), "numbers only"),
-    Wrong(lambda: ~x, ShapeError, "not", ("integer or bool", "float32[3]"), ".astype"),
+    Wrong(lambda: ~x, ShapeError, "invert", ("integer or bool", "float32[3]"), ".astype"),
     Wrong(lambda: x << 1, ShapeError, "shift_left", ("integer", "float32[3]"), ".astype"),
     Wrong(lambda: np.iinfo(np.float32), ValueError, "iinfo", ("float32",), "use finfo"),
     Wrong(lambda: np.finfo(np.int32), ValueError, "finfo", ("int32",), "use iinfo"),

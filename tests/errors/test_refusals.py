@@ -8,9 +8,11 @@ import difflib
 import re
 import warnings
 
+import numpy as onp
 import pytest
 import refusals
 
+import weft.numpy as np
 from weft.config import eager_tier
 
 ELSEWHERE = {
@@ -58,6 +60,73 @@ def test_every_function_that_names_errors_has_a_wrong_call(namespace):
     assert set(rows) <= set(functions)
     naming = {name for name, function in functions.items() if refusals.errors_named(function)}
     assert sorted(naming - set(rows) - set(ELSEWHERE.get(namespace, "").split())) == []
+
+
+OTHERS = {
+    "numpy": {"histogram": "histogram_bin_edges"},  # for a NotImplementedError
+    # the layer is an object of a class, which the function returns
+    "layers": {"Favor": "FavorAttention", "CausalFavor": "CausalFavorAttention"},
+    "tree_util": {"tree_unflatten": "unflatten"},  # the method of a structure
+}
+"""Functions whose messages begin with another name than theirs."""
+
+
+@pytest.mark.parametrize("namespace", TABLE)
+def test_a_message_begins_with_the_name_of_the_function_that_was_called(namespace):
+    functions = refusals.public_functions(namespace)
+    others = []
+    with warnings.catch_warnings(), eager_tier("host"):
+        warnings.simplefilter("ignore")
+        for name, rows in TABLE[namespace].items():
+            for source, _, _ in rows:
+                found = refusals.caught(source, NAMES)
+                head = re.match(r"\w+(?=: )", found[1]) if found else None
+                allowed = OTHERS.get(namespace, {}).get(name, name)
+                is_alias = head and functions.get(head[0]) is functions[name]
+                if head and not is_alias and head[0] not in (name, allowed):
+                    others.append((source, found[1]))
+    assert others == []
+
+
+@pytest.mark.parametrize(
+    ("call", "beginning"),
+    [
+        ("np.trace(np.ones(3))", "trace: expected at least two axes"),
+        ("np.corrcoef(np.ones((2, 2, 2)))", "corrcoef: expected one or two axes"),
+        ("np.append(np.ones(2), 5, axis=9)", "append: axis n is out of range"),
+        ("np.bitwise_and(1.5, 3)", "bitwise_and: expected operands of integer or bool dtype"),
+        ("np.allclose(np.ones(2), np.ones(3))", "allclose: shapes don't broadcast together"),
+        ("np.linalg.trace(1.5)", "trace: expected at least two axes"),
+        ("lax.reciprocal(np.ones(3, int))", "reciprocal: integers have no negative powers"),
+        ("scipy.special.i0(1j * np.ones(3))", "i0: expected operands of float dtype"),
+        ("nn.elu(np.ones(2), np.ones(3))", "elu: shapes don't broadcast together"),
+        ("random.orthogonal('wrong', 3)", "orthogonal: expected a key"),
+        ("tl.Attention(8, 'eval')", "Attention: n_heads must be an int"),
+        # a function of the user's is between: it called `trace`
+        ("lax.scan(lambda c, x: (c, np.trace(x)), 0.0, np.ones((2, 2)))", "trace: expected"),
+        ("lax.map(np.trace, np.ones((2, 2)))", "trace: expected at least two axes"),
+        # layers that the user named keep their names
+        ("tl.Fn('Mine', lambda x, *, y: x)", "Mine: f has keyword-only arguments"),
+        ("tl.Serial(tl.Dense(2), tl.Dense(-1))", "Dense: n_units must be at least n"),
+        # operators and methods
+        ("np.ones(3) + np.ones(4)", "add: shapes don't broadcast together"),
+        ("np.ones(3).sum(4)", "sum: axis n is out of range"),
+        # errors about tracing name the operation
+        ("grad(lambda x: lax.while_loop(lambda y: y < 3, lambda y: 2 * y, x))(1.0)", "while_loop"),
+        ("jit(lambda x: np.reshape(np.arange(4), (x, 2)))(2)", "reshape: "),
+    ],
+)
+def test_the_first_word_of_a_message(call, beginning):
+    found = refusals.caught(call, NAMES)
+    assert found
+    assert found[1].startswith(beginning), found[1]
+
+
+def test_an_axis_error_has_its_message_once_more_for_numpy():
+    with pytest.raises(onp.exceptions.AxisError) as caught:
+        np.append(np.ones(2), 5, axis=9)
+    assert str(caught.value).startswith(caught.value.args[0])
+    assert caught.value.args[0].startswith("append: axis 9")
 
 
 @pytest.mark.parametrize("namespace", [n for n in refusals.NAMESPACES if n not in TAKING_LISTS])

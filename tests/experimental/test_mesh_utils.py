@@ -46,7 +46,7 @@ WRONG = {
     "devices": (lambda d: mesh_utils.create_device_mesh((3,), d), r"\(3,\) is 3 devices; got 4"),
     "axes": (lambda d: mesh_utils.create_hybrid_device_mesh((4,), (1, 1), d), "one entry for each"),
     "processes": (
-        lambda d: mesh_utils.create_hybrid_device_mesh((2,), (2,), d), "those of 1"),
+        lambda d: mesh_utils.create_hybrid_device_mesh((2,), (2,), d), "the devices belong to 1"),
     "in a process": (
         lambda d: mesh_utils.create_hybrid_device_mesh((2,), (1,), d), "2 devices; got 4"),
 }  # fmt: skip

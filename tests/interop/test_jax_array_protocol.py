@@ -51,3 +51,23 @@ def test_the_array_inside_is_used(case, way):
 def test_derivatives_go_through():
     x = np.asarray(X)
     onp.testing.assert_allclose(weft.grad(lambda x: np.sum(x * Boxed(x)))(x), 2 * X)
+
+
+class Delegating(Boxed):
+    """As `flax.nnx.Param` is: it shows the attributes of its array."""
+
+    def __getattr__(self, name):
+        return getattr(self.x, name)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("around", [lambda f: f, weft.jit, weft.vmap], ids=["", "jit", "vmap"])
+def test_an_object_that_shows_the_attributes_of_its_array(name, around):
+    f, expected = CASES[name]
+    stacked = [onp.stack([a, a]) if around is weft.vmap else a for a in (X, expected)]
+    x = np.asarray(stacked[0])
+    for v in (Boxed, Delegating, Delegating):  # plans are kept after the first
+        out = around(lambda x, v=v: f(x, v(np.asarray(X))))(x)
+        onp.testing.assert_allclose(out, stacked[1], rtol=1e-6)
+        out = around(lambda x, v=v: f(np.asarray(X), v(x)))(x)
+        onp.testing.assert_allclose(out, stacked[1], rtol=1e-6)

@@ -10,7 +10,7 @@ from weft.compiler.placing import buffer_on
 from weft.config import eager_tier
 from weft.core.array import Array, from_host
 from weft.interpreters.stage import stage
-from weft.primitives import cumulative, fourier, products, reductions, windows
+from weft.primitives import cumulative, fft, products, reductions, windows
 from weft.primitives.windows import Geometry
 from weft.runtime import client
 
@@ -72,7 +72,7 @@ FORMS = [
         for largest in (True, False)
     ],
     *[
-        (fourier.fft, [spectrum], {"fft_type": fourier.FftType.IRFFT, "fft_lengths": lengths})
+        (fft.fft, [spectrum], {"fft_type": fft.FftType.IRFFT, "fft_lengths": lengths})
         for spectrum, lengths in ((half, (3, 4)), (half, (3, 5)), (half[None], (2, 3, 4)))
     ],
     (products.dot_general, [bf16, bf16], {

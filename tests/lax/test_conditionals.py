@@ -2,6 +2,7 @@
 
 import collections
 import gc
+import operator
 import types
 import weakref
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft import lax
+from weft import lax, tree_util
 from weft.core.array import as_value
 from weft.primitives.comparison import gt
 from weft.primitives.trigonometric import cos, sin
@@ -313,3 +314,11 @@ def test_what_functions_close_over_dies_with_them():
     for ref in make():
         gc.collect()
         assert ref() is None
+
+
+@pytest.mark.parametrize("around", [lambda f: f, weft.jit])
+def test_functions_that_are_trees_may_be_followed_by_functions(around):
+    """Five arguments are the oldest form only if the second is no function."""
+    add, mul = tree_util.Partial(operator.add), tree_util.Partial(operator.mul)
+    call = around(lambda pred: lax.cond(pred, lambda f, g: f(3, 4), lambda f, g: g(3, 4), add, mul))
+    assert [int(call(True)), int(call(False))] == [7, 12]

@@ -55,7 +55,7 @@ WRONG: list[tuple[Any, tuple[Any, ...], list[str]]] = [
     (lax.clamp, (F32_4, F32, F32), ["clamp", "float32[4]"]),
     (lax.select, (np.array([True]), F32, F32), ["select: the selector", "bool[1]"]),
     (lax.select, (True, F32, F32_4), ["select", "float32[4]", "float32[3]"]),
-    (lax.select, (1.0, F32, F32), ["select_n: `which`", "float32[]"]),
+    (lax.select, (1.0, F32, F32), ["select: `which`", "float32[]"]),
     (lax.select_n, (True, 1.0, 2.0, 3.0), ["select_n", "chooses between two", "fix"]),
     (lax.integer_pow, (2, -1), ["integer_pow: integers have no negative powers"]),
     (lax.integer_pow, (2.0, 0.5), ["integer_pow: y must be an int", "0.5"]),

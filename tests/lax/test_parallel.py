@@ -457,7 +457,7 @@ def test_rules_that_use_a_name_their_function_does_not(over):
         (
             lambda x: lax.all_gather(x, "i", to="reduced"),
             NotImplementedError,
-            "all_gather: to='reduced' asks for a type that weft hasn't",
+            "all_gather: to='reduced' needs a type that weft does not have",
         ),
         (lambda x: lax.all_gather(x, "i", to="x"), ValueError, "all_gather: to must be 'varying'"),
         (

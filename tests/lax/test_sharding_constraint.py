@@ -48,7 +48,7 @@ def test_full_arrays():
         assert lax.full((8, 8), 2.5, sharding=sharding).weak_type
     lies(lax.full((), 7, "int8", sharding=DEVICES[2]), SingleDeviceSharding(DEVICES[2]), 7)
     lies(weft.jit(lambda x: lax.full_like(x, 3, sharding=TILES))(W), TILES, np.full((8, 8), 3))
-    for sharding, words in ((ROWS, "splits axis 0, of length 3"), ("x", "device_put")):
+    for sharding, words in ((ROWS, "splits axis 0, of length 3"), ("x", "full: expected a device")):
         with pytest.raises((TypeError, ValueError), match=words):
             lax.full((3, 8), 0, sharding=sharding)
 

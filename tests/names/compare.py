@@ -1,4 +1,4 @@
-"""The names that JAX documents and weft hasn't, with the reason of each: `make names`.
+"""The names that JAX documents and weft does not have, with the reasons: `make names`.
 
 `documented.json` has the 1,055 names that weft was to have from the start, by namespace;
 `newest.json` those of the public namespaces of version 0.10.2, which `record` writes:
@@ -52,7 +52,7 @@ def attribute(owner, name):
 
 
 def missing(table):
-    """The names of a table that weft hasn't, by namespace."""
+    """The names of a table that weft does not have, by namespace."""
     result = {}
     for path, names in table.items():
         owner = namespace(path)
@@ -63,7 +63,7 @@ def missing(table):
 
 
 def reason(path, name):
-    """Why weft hasn't a name, or what is there instead; `None` if nothing is written."""
+    """The reason for a missing name, or its replacement; `None` if neither is written."""
     from weft import jax_names
 
     full = f"{path}.{name}"

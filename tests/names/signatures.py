@@ -29,7 +29,7 @@ import numpy
 
 FILE = pathlib.Path(__file__).parent / "signatures.json"
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "differences.md"
-MISSING, MISPLACED = "Parameters that aren't there", "Parameters in another place"
+MISSING, MISPLACED = "Missing parameters", "Parameters in another place"
 CHANGED = "Parameters with another default"
 ARRAY = "weft.numpy.ndarray"
 FURTHER = (

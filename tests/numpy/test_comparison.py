@@ -169,3 +169,11 @@ def test_scalars_of_each_kind_become_the_dtype():
     assert np.array(3).weak_type
     with pytest.raises(TypeError, match="complex"):
         np.array(1j, dtype="float32")
+
+
+def test_keys_are_close_if_they_are_equal():
+    keys = weft.random.split(weft.random.key(1))
+    assert np.isclose(keys, keys[0]).tolist() == [True, False]
+    assert bool(np.allclose(keys, keys))
+    assert not np.allclose(keys, keys[::-1])
+    assert np.nan_to_num(keys) is keys

@@ -7,32 +7,7 @@ import pytest
 from exports import public_names
 from tree import SOURCE
 
-FOLDERS = (
-    "experimental",
-    "experimental/checkify",
-    "experimental/communication",
-    "experimental/jet",
-    "experimental/optimizers",
-    "experimental/sparse",
-    "experimental/stax",
-    "export",
-    "extend",
-    "fastmath",
-    "image",
-    "lax",
-    "lax/linalg",
-    "layers",
-    "layers/research",
-    "models",
-    "models/reformer",
-    "models/research",
-    "nn",
-    "numpy",
-    "numpy/fft",
-    "numpy/linalg",
-    "profiler",
-)
-"""The folders that hold this. The others come when they do."""
+FOLDERS = sorted({path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")})
 
 
 def definitions(tree: ast.Module) -> list[set[str]]:

@@ -31,17 +31,17 @@ HIGHER_ORDER_RULES = (
 NEVER_MISSING = ("type", "lower", "execute", "linearize", "pushforward")
 
 
-def needs_tensorflow(name: str) -> bool:
-    """True for a module of the backend that has no primitives of weft's; loading it takes
-    seconds."""
-    return name.startswith(("weft.fastmath.tf", "weft.fastmath.tensorflow"))
+def needs_another_package(name: str) -> bool:
+    """True for modules that import TensorFlow, which takes seconds, or einops; neither may be
+    there. They have no primitives."""
+    return name.startswith(("weft.fastmath.tf", "weft.fastmath.tensorflow", "weft.interop.einops"))
 
 
 @pytest.fixture(scope="module")
 def primitives() -> dict[str, Primitive]:
     """All of weft's primitives, by name; tests and examples may have made others here."""
     for module in pkgutil.walk_packages(weft.__path__, "weft."):
-        if not module.name.endswith("__main__") and not needs_tensorflow(module.name):
+        if not module.name.endswith("__main__") and not needs_another_package(module.name):
             importlib.import_module(module.name)
     own = {
         id(value)

@@ -153,7 +153,8 @@ WRONG = {
     "structure": (
         mapped(with_rule(lambda n, b, x, y: (x, True)), X, Y), TypeError, "of the function's str"),
     "no booleans": (
-        mapped(with_rule(lambda n, b, x, y: ({"z": x}, {"z": 0})), X, Y), TypeError, "by booleans"),
+        mapped(with_rule(lambda n, b, x, y: ({"z": x}, {"z": 0})), X, Y), TypeError,
+        "a boolean for each result"),
     "batched": (
         mapped(with_rule(lambda n, b, x, y: ({"z": np.float32(0)}, True)), X, Y), TypeError,
         r"must return float32\[3\] as leaf 0"),

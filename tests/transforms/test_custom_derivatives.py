@@ -390,6 +390,12 @@ def test_none_is_a_zero_cotangent_of_a_part():
             weft.grad(g)({"a": (1.0, 2.0)})
 
 
+def test_a_leaf_is_the_cotangent_of_a_node_around_one_leaf_or_none():
+    f = weft.custom_vjp(lambda xs: xs[0]["a"] * xs[2])
+    f.defvjp(lambda xs: (f(xs), xs), lambda xs, ct: ((ct * 5, ct, ct * 7),))
+    assert weft.grad(f)(({"a": 2.0}, None, 3.0)) == ({"a": 5}, None, 7)
+
+
 def test_none_is_a_zero_cotangent():
     @weft.custom_vjp
     def f(x, y):

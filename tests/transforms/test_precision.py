@@ -193,3 +193,7 @@ def test_wrong_algorithms_are_refused(what):
 def test_convolutions_have_no_algorithms():
     with pytest.raises(ValueError, match="not for convolutions"):
         lax.conv(IMAGE, KERNEL, (1, 1), "SAME", precision="F32_F32_F32")
+
+
+def test_precisions_are_printed_by_name():
+    assert f"{lax.Precision.HIGHEST} {lax.Precision.HIGH!r}" == "HIGHEST HIGH"

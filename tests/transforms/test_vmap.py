@@ -158,7 +158,7 @@ def test_branching_on_a_batch_is_refused():
     def f(x):
         return x if x > 0 else -x
 
-    with pytest.raises(weft.errors.TracerBoolConversionError, match="stands for 2 values at once"):
+    with pytest.raises(weft.errors.TracerBoolConversionError, match="represents 2 values at once"):
         weft.vmap(f)(f32([1.0, -1.0]))
     with pytest.raises(weft.errors.TracerArrayConversionError):
         weft.vmap(lambda x: np.sin(np.asarray(x)))(f32([1.0]))

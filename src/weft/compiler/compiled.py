@@ -208,8 +208,10 @@ class MultiDeviceProgram(CompiledProgram):
         results: list[Array] = []
         if self.executable is not None:
             placed = [on_group(name, i, args[i], group, inputs[i]) for i in self.live]
-            made = self.executable.execute([live_buffer(x) for x in (*placed, *self.group_consts)])
-            results = list(map(Array, [None] * len(self.types), self.types, made))
+            out_buffers = self.executable.execute(
+                [live_buffer(x) for x in (*placed, *self.group_consts)]
+            )
+            results = list(map(Array, [None] * len(self.types), self.types, out_buffers))
         outputs = []
         for output, sharding in zip(self.outputs, outs, strict=True):
             x = output.take(args, results)
@@ -234,8 +236,8 @@ class MultiDeviceProgram(CompiledProgram):
             elif not same_parts(types[i], to):
                 return None  # it has to be moved first
         for number, sharding in zip(self.order or range(len(outs)), outs, strict=True):
-            made = self.types[number]
-            if sharding is not None and not same_parts(made, layout_of(made.aval, sharding, group)):
+            form = self.types[number]
+            if sharding is not None and not same_parts(form, layout_of(form.aval, sharding, group)):
                 return None  # it has to be moved afterwards
         consts = [live_buffer(c) for c in self.group_consts]
         on_host = {i for _, i, _ in host}  # their buffers are made below
@@ -306,7 +308,7 @@ class GroupTarget(NamedTuple):
 
     Attributes:
       inputs: the sharding of each argument.
-      said: the shardings that were asked for. Such an argument is moved even if the program only
+      said: the requested shardings. Such an argument is moved even if the program only
         returns it.
       outs: the sharding of each output; `None` leaves it to XLA.
     """
@@ -339,7 +341,7 @@ class GroupTarget(NamedTuple):
         return [self.inputs[i] for i in program.live] + constant_shardings(program, self.group)
 
     def result_list(self, program: LoweredProgram) -> list[Sharding | None]:
-        """The sharding of each result of XLA's, from those of the outputs."""
+        """The sharding of each result of XLA, from the shardings of the outputs."""
         shardings: list[Sharding | None] = [None] * len(program.stripped.outvars)
         for output, sharding in zip(program.outputs, self.outs, strict=True):
             if isinstance(output, Result) and shardings[output.index] is None:
@@ -354,24 +356,24 @@ class GroupTarget(NamedTuple):
         if not program.result_types:
             return MultiDeviceProgram(program, None, (), self)
         group, avals = self.group, program.stripped.out_avals
-        inputs, asked = self.input_list(program), self.result_list(program)
+        inputs, shardings = self.input_list(program), self.result_list(program)
         tilings = [
             layout_of(v.aval, s, group).tiling
             for v, s in zip(program.stripped.invars, inputs, strict=True)
         ]
-        key = group, tuple(tilings), tuple(asked)
+        key = group, tuple(tilings), tuple(shardings)
         executable: Executable
         if key in program.executables:
             executable, results = program.executables[key]
         else:
-            executable, results = self.executable(program, asked), asked
+            executable, results = self.executable(program, shardings), shardings
             uneven = [
                 any(n % parts for n, parts in zip(a.shape, tiling.parts, strict=True))
                 for a, tiling in zip(avals, executable.tilings, strict=False)
             ]
             if any(uneven):
                 everywhere = replicated(group)
-                results = [everywhere if u else s for u, s in zip(uneven, asked, strict=True)]
+                results = [everywhere if u else s for u, s in zip(uneven, shardings, strict=True)]
                 executable = self.executable(program, results)
             program.executables[key] = executable, results
         meshes = meshes_named((*inputs, *results), program.stripped)
@@ -417,7 +419,7 @@ def target_of(
     If no argument decides, the constants that the function closes over do.
 
     Args:
-      named: where the program must run, whatever the arguments are committed to.
+      named: the device of the program, independent of the arguments' devices.
       inputs, outs: the sharding of each argument and each output, on a group of devices.
     """
     where = named or ANYWHERE
@@ -546,7 +548,7 @@ def on_group(name: str, number: int, x: Array, group: Group, sharding: Sharding)
 
 
 def check_on_group(name: str, number: int, type_: ArrayType, group: Group) -> None:
-    """Refuses an argument that is committed to devices other than those of the program."""
+    """Refuses an argument that is committed to other devices than the program's."""
     placement = type_.placement
     if placement.committed and set(placement.devices) != set(group.devices):
         where = placement.device if placement.group is None else placement.group

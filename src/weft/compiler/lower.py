@@ -9,7 +9,7 @@ from ..config import thread
 from ..core.aval import aval_of
 from ..core.caching import derived, remember
 from ..core.checking import check_results
-from ..core.jaxpr import Jaxpr, Var
+from ..core.jaxpr import Equation, Jaxpr, Var
 from ..primitives.callbacks import TOKEN, token_of
 from ..runtime import plugins
 from ..stablehlo import Block, Module, Operand
@@ -87,7 +87,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
     def operands_of(atoms: Sequence[object]) -> list[Operand]:
         return [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in atoms]
 
-    checking, apart = thread.enable_checks, separate_transposes(jaxpr)
+    apart = separate_transposes(jaxpr)
     here = (block.module.platform, block.module.axes)  # the text of collectives depends on these
     constants = block.constant_names
     numbers = operation_numbers.known(jaxpr)  # if outlining has found them
@@ -111,12 +111,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
                 continue
         primitive, outvars = equation.primitive, equation.outvars
         if primitive.multiple:
-            rule = primitive.lower_rule or no_rule(primitive)
-            outs = rule(
-                block, *operands_of(inputs), out=[v.aval for v in outvars], **dict(equation.params)
-            )
-            if checking:
-                check_results(str(primitive), "lower", outs, [v.aval for v in outvars])
+            outs = by_its_rule(block, equation, operands_of(inputs), [v.aval for v in outvars])
             for v, o in zip(outvars, outs, strict=True):
                 names[v] = o.name
             continue
@@ -130,10 +125,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
         operands = operands_of(inputs)
         start, count = len(block.lines), block.count
         block.has_looked_back = False
-        rule = primitive.lower_rule or no_rule(primitive)
-        result = rule(block, *operands, out=outvars[0].aval, **dict(equation.params))
-        if checking:
-            check_results(str(primitive), "lower", [result], [outvars[0].aval])
+        result = by_its_rule(block, equation, operands, outvars[0].aval)
         names[outvars[0]] = result.name
         if by_rule or block.has_looked_back:
             continue
@@ -147,6 +139,17 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
             template = template_of(block, start, count, inputs, operands, result.name, False)
             remember(primitive.templates, key, template)
     return operands_of(jaxpr.outvars)
+
+
+def by_its_rule(block: Block, equation: Equation, operands: Sequence[Operand], out: Any) -> Any:
+    """Writes an equation by the rule of its primitive; returns the operands of its outputs."""
+    primitive = equation.primitive
+    rule = primitive.lower_rule or no_rule(primitive)
+    outs = rule(block, *operands, out=out, **dict(equation.params))
+    if thread.enable_checks:
+        results = outs if primitive.multiple else [outs]
+        check_results(str(primitive), "lower", results, [v.aval for v in equation.outvars])
+    return outs
 
 
 def names_of_inputs(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> dict[Any, str]:
@@ -207,7 +210,7 @@ def template_of(
     Args:
       start, count: the numbers of lines and names before.
       inputs, operands: of the equation.
-      constants: True if names of literals and constants may stay as they are.
+      constants: True if names of literals and constants may stay unchanged.
     """
     constant_names = set(block.constant_names)
     constant_names.update([o.name for (x, _), o in block.widened.items() if x in constant_names])
@@ -228,7 +231,7 @@ def template_of(
         or "{\n" in text
         or "stablehlo.constant" in text
         or "func.call" in text
-        or "channel_handle" in text  # each has a number of its own
+        or "channel_handle" in text  # each has its own number
         or "sdy." in text  # meshes have other names in other modules
     ):
         return None

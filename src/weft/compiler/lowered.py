@@ -204,7 +204,7 @@ def lowered_with(
     keep_unused: bool,
     options: tuple[tuple[str, object], ...],
 ) -> LoweredProgram:
-    """A jaxpr lowered; done once, and threads that ask at the same time get the same program."""
+    """A lowered jaxpr; lowered once, also if several threads need it at the same time."""
     return LoweredProgram(jaxpr, donated, keep_unused, dict(options))
 
 

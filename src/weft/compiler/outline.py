@@ -56,7 +56,7 @@ class Flow:
         number: dict[Var, int] = {v: -1 - i for i, v in enumerate(inputs)}
         sources: list[int] = []
         reads, results = [0], [0]
-        made: list[Var] = []
+        out_vars: list[Var] = []
         count = 0
         for e in jaxpr.equations:
             for v in e.inputs:
@@ -65,10 +65,10 @@ class Flow:
             for v in e.outvars:
                 number[v] = count
                 count += 1
-            made += e.outvars
+            out_vars += e.outvars
             reads.append(len(sources))
             results.append(count)
-        self.variables = made + inputs[::-1]  # by number
+        self.variables = out_vars + inputs[::-1]  # by number
         self.sources = np.array(sources, np.int64)
         self.reads, self.results = (
             np.array(reads),
@@ -76,7 +76,7 @@ class Flow:
         )  # the first read and result of each equation
         self.maker = np.repeat(np.arange(len(jaxpr.equations)), np.diff(self.results))
         reader = np.repeat(np.arange(len(jaxpr.equations)), np.diff(self.reads))
-        self.last_use = np.full(len(made) + len(inputs), -1)
+        self.last_use = np.full(len(out_vars) + len(inputs), -1)
         self.last_use[self.sources] = reader  # the last reader stays
         self.last_use[[number[v] for v in jaxpr.outvars if v.__class__ is Var]] = len(
             jaxpr.equations
@@ -113,9 +113,9 @@ def phase(flow: Flow, start: int, period: int, count: int) -> int:
     """The position within a period to cut at, so that the fewest values cross (in mid-run)."""
     middle = start + (count // 2) * period
     near = max(start, middle - 2 * period)  # older values cross every cut alike
-    made = slice(flow.results[near], flow.results[middle + period])
-    low = np.maximum(flow.maker[made] + 1 - middle, 0)
-    high = np.minimum(flow.last_use[made] - middle, period)
+    out_slice = slice(flow.results[near], flow.results[middle + period])
+    low = np.maximum(flow.maker[out_slice] + 1 - middle, 0)
+    high = np.minimum(flow.last_use[out_slice] - middle, period)
     crosses = low <= high
     crossing = np.bincount(low[crosses], minlength=period + 2)
     crossing -= np.bincount(high[crosses] + 1, minlength=period + 2)
@@ -144,7 +144,7 @@ def calls(
     for start, kind, inputs in blocks:
         block = jaxpr.equations[start : start + period]
         (places,) = np.nonzero(needed[kind])
-        if times[kind] < 2 or not len(places):
+        if times[kind] < 2 or not len(places) or is_pointwise(block):
             result += block
             continue
         outvars = [flow.variables[flow.results[start] + i] for i in places]
@@ -156,11 +156,20 @@ def calls(
     return result
 
 
+def is_pointwise(block: Sequence[Equation]) -> bool:
+    """True for a block that works element by element, such as the update of an optimizer.
+
+    XLA makes one kernel of each array's part of it and of the work around it. A call would divide
+    that kernel, which costs compile time and a pass over memory.
+    """
+    return all(e.primitive.elementwise or all(not v.aval.ndim for v in e.inputs) for e in block)
+
+
 def structure(flow: Flow, start: int, end: int) -> tuple[Any, list[Var]]:
     """A key of what a block computes, without names of variables; and its inputs, by first use.
 
     The equations' signatures have their operations, types and literals. The key adds where each
-    input comes from: a result of the block, counted up, or a value from outside, counted down.
+    input comes from: a result of the block, counted up, or an outside value, counted down.
     """
     sources = flow.sources[flow.reads[start] : flow.reads[end]]
     within = sources - flow.results[start]

@@ -116,7 +116,7 @@ def put_array(host: np.ndarray[Any, Any], to: Layout, *, alias: bool = False) ->
     """An array put on devices, each of which gets its part. The copying may continue afterwards.
 
     Args:
-      alias: True if nobody writes to `host` any more.
+      alias: True if `host` is never written to again.
     """
     return Array(None, to, sharded_buffer(host, to, alias=alias))
 
@@ -164,7 +164,7 @@ def reorder(x: Array, group: Group) -> Array:
 
 
 def of_parts(raw: Sequence[RawBuffer], to: Layout) -> Array:
-    """The array made of the parts on this process's devices, in their order; nothing is copied."""
+    """An array of the parts on this process's devices, in their order; nothing is copied."""
     a = to.aval
     return Array(None, to, parts.joined(raw, a.shape, stored(a.dtype), to.group, to.tiling))
 
@@ -220,7 +220,7 @@ def gather(x: Array) -> np.ndarray[Any, Any]:
         raise noted(
             ValueError(
                 f"this {x.aval} array is on devices of several processes: this one doesn't have "
-                "all of its elements\n  fix: x.addressable_shards has what is here; "
+                "all of its elements\n  fix: x.addressable_shards has the local parts; "
                 "experimental.multihost_utils.process_allgather(x) fetches the rest"
             )
         )

@@ -1,4 +1,4 @@
-"""Finds the matrix transposes that run faster as operations of their own than fused into the
+"""Finds the matrix transposes that run faster as separate operations than fused into the
 loops that read them."""
 
 from collections import Counter

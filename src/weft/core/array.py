@@ -251,7 +251,7 @@ class Array(Value):
 
 
 class Tracer(Value):
-    """A value that stands for an array while a function is traced."""
+    """A value that replaces an array while a function is traced."""
 
     __slots__ = ("__weakref__", "_trace", "aval")
     _trace: Any

@@ -152,12 +152,12 @@ def _forget_dead() -> None:
 def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     shape = tuple(int(n) for n in shape)
     parts = shape, dtype if is_extended(dtype) else np.dtype(dtype), bool(weak_type)
-    made = object.__new__(Aval)
-    made.aval = made
-    made.shape, made.dtype, made.weak_type = parts
-    made.ndim, made.size, made.text = len(shape), math.prod(shape), None
-    made.inexact, made.stored = dtypes.is_inexact(dtype), stored(made.dtype)
-    reference = _Reference(made, _dead.append)
+    aval = object.__new__(Aval)
+    aval.aval = aval
+    aval.shape, aval.dtype, aval.weak_type = parts
+    aval.ndim, aval.size, aval.text = len(shape), math.prod(shape), None
+    aval.inexact, aval.stored = dtypes.is_inexact(dtype), stored(aval.dtype)
+    reference = _Reference(aval, _dead.append)
     reference.parts = parts
     with _lock:
         _forget_dead()
@@ -165,5 +165,5 @@ def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
         existing = None if entry is None else entry()
         if existing is None:
             _interned[parts] = reference
-            existing = made
+            existing = aval
     return existing

@@ -1,4 +1,5 @@
-"""`weft.core`: programs and values under JAX's names.
+"""`weft.core`: programs and values under JAX's names; eval_jaxpr and jaxpr_as_fun run a program,
+get_aval returns the aval of a value.
 
 A `Jaxpr` of weft's own modules and of `weft.extend` has the values of its constants, so it is JAX's
 `ClosedJaxpr`. The `Jaxpr` here is JAX's, without them.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Methods(AbstractArray):
     """The methods of a value, which call functions of `weft.numpy`.
 
-    Arguments are those of NumPy's methods, in their order. `out` is there because NumPy's functions
+    Arguments are NumPy's, in their order. `out` is there because NumPy's functions
     (`numpy.sum(x)`) pass it to the methods; it must be `None`.
     """
 
@@ -71,7 +71,7 @@ class Methods(AbstractArray):
         return self.operators.byteswap(self)
 
     def to_device(self, device: object, *, stream: object = None) -> Any:
-        """The array on a device, as the array API standard asks for; `stream` must be `None`."""
+        """The array on a device, as the array API standard requires; `stream` must be `None`."""
         return self.operators.to_device(self, device, stream)
 
     def reshape(self, *shape: object, order: str = "C") -> "Array":

@@ -15,7 +15,7 @@ What they agree on:
 - A zero tangent or cotangent is `None`, coming in and going out.
 - `jvp` is linear in the tangents; a tangent has the dtype of its primal, and the tangent that it
   returns has the aval of `out`. A result of `None` says: the derivative is zero everywhere.
-- In `transpose` a linear argument comes as its aval (`is_linear(arg)` tells); its cotangent has
+- In `transpose` a linear argument comes as its aval (`is_linear(arg)` is true); its cotangent has
   that aval. For the other arguments the rule returns `None`.
 - In `batch`, a batched argument carries the batch along its axis 0 (`batched` says which do); the
   output carries it along axis 0 too. One that is `Shared(value)` is the same for all of the batch.
@@ -134,7 +134,7 @@ class Primitive:
 
     Args:
       name: the name in printed jaxprs.
-      doc: one line that says what it does.
+      doc: one line that describes it.
       multiple: True if it has several outputs.
       host: its class of cost on the CPU, one of `host_policy.LIMITS`.
     """

@@ -51,7 +51,7 @@ class ProgramInside:
     Used by `programs/partial_eval.py`; by `programs/uniformity.py` (`vary` and `keep_uniform`, with
     a `Divergence` as `context`); by `compiler/simplify.py` (`live_equation`); by
     `interpreters/debugging` (`inner_runs`, and `follow_keys` with its `Uses`). A missing method is
-    a statement, like a missing rule of any primitive: the equation is not split, or stays as it is.
+    a statement, like a missing rule of any primitive: the equation is not split, or is unchanged.
 
     Attributes:
       inlinable: True if it applies its parameter `jaxpr` to its operands, and so can be inlined.

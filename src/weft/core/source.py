@@ -49,8 +49,8 @@ def wrapping(function: Callable[..., Any]) -> Callable[[F], F]:
     """
     attributes: dict[str, Any] = getattr(function, "__dict__", {})
     # set on the object or its class, not made up by a `__getattr__`
-    made = attributes.get("weft_made", getattr(type(function), "weft_made", ()))
-    private = (*made, "weft_made")
+    parts = attributes.get("weft_made", getattr(type(function), "weft_made", ()))
+    private = (*parts, "weft_made")
     # an object that is called may have something else there, such as a property
     assigned = [
         name
@@ -108,7 +108,7 @@ def function_line(function: object) -> str:
     return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
-def check_arity(what: str, function: object, given: Sequence[str]) -> None:
+def check_arity(what: str, function: object, names: Sequence[str]) -> None:
     """Refuses a function that cannot be called with this number of positional arguments.
 
     Python's own error names neither the operation nor its arguments. Only functions written in
@@ -124,15 +124,15 @@ def check_arity(what: str, function: object, given: Sequence[str]) -> None:
     if function.__class__ is not FunctionType:
         return
     code, optional = function.__code__, len(function.__defaults__ or ())
-    count, n = code.co_argcount, len(given)
+    count, n = code.co_argcount, len(names)
     if count - optional <= n and (n <= count or code.co_flags & inspect.CO_VARARGS):
         return
     takes = ", ".join(code.co_varnames[:count])
     raise noted(
         TypeError(
             f"{what} {function_line(function)} takes ({takes}); it is called with {n} "
-            f"argument{'s' * (n != 1)}, ({', '.join(given)})\n"
-            f"  fix: a function of ({', '.join(given)})"
+            f"argument{'s' * (n != 1)}, ({', '.join(names)})\n"
+            f"  fix: a function of ({', '.join(names)})"
         )
     )
 

@@ -1,4 +1,4 @@
-"""Dispatch: the current trace decides what it means to apply a primitive. No stack, no search.
+"""Dispatch: the current trace defines what applying a primitive does. No stack, no search.
 
 The traces are in `weft.interpreters`.
 """
@@ -156,7 +156,7 @@ _watching = Deferred("weft.interpreters.debugging.watch")
 def under(trace: Trace, function: Callable[..., T], *args: object) -> T:
     """The result of `function(*args)` with `trace` as the current trace. Nothing else sets it.
 
-    The outside trace comes back before other Python code runs, even after Ctrl-C or a signal
+    The outside trace is restored before other Python code runs, even after Ctrl-C or a signal
     handler that raises. CPython checks for signals when a Python function begins, when a call
     returns and when a loop jumps back, and nowhere else; none of these is between `try` and the
     first line in it, or between the end of the block and the store in `finally`. So this must stay
@@ -213,7 +213,7 @@ _WATCHED = ("debug_nans", "debug_infs", "enable_checks", "debug_key_reuse", "def
 
 @config.on_change
 def watch() -> None:
-    """Puts the watching trace in the place of the base trace, or removes it, as the switches say.
+    """Puts the watching trace in place of the base trace, or removes it, as the switches say.
 
     So no operation has to test the switches: where results are checked, `current.trace` is another
     trace. Inside a transformation the innermost `outside` is replaced, and `under` returns to the

@@ -14,7 +14,7 @@ from .connection import joined_address
 Environment = Mapping[str, str]
 
 FIRST_PORT, PORTS = 61000, 4000
-"""Ports that Linux never assigns by itself; a job takes one of them by its number."""
+"""Ports that Linux never assigns automatically; a job takes one of them by its number."""
 
 HIDDEN_DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 

@@ -124,7 +124,7 @@ class Coordinator:
             seat.line.send(
                 refused=f"{self._count} processes are here already, so {seat.member} is one too "
                 f"many: {self._present()}\n"
-                "  fix: end what is left of an earlier run, or use another port"
+                "  fix: end the processes of an earlier run, or use another port"
             )
             return
         if not self._last_word and (objection := self._objection(seat.member)):
@@ -139,7 +139,7 @@ class Coordinator:
     def _objection(self, member: Member) -> str:
         if member.processes != self._count:
             return (
-                f"process 0 was told that there are {self._count} processes, {member} that there "
+                f"process 0 expects {self._count} processes, {member} expects that there "
                 f"are {member.processes}\n  fix: the same num_processes for all"
             )
         if holder := self._seats.get(member.rank):
@@ -222,7 +222,7 @@ class Coordinator:
         longest = max((seat.status.since for seat in left), default=0.0)
         if running and longest > limits.shutdown - late:
             return running[0], (
-                f"it goes on, at {running[0].status.at}, {longest:.3g} s after "
+                f"it continues, at {running[0].status.at}, {longest:.3g} s after "
                 f"{listed([seat.member for seat in left])} left\n"
                 "  fix: if that is meant to take so long, raise shutdown_timeout_seconds"
             )

@@ -1,4 +1,4 @@
-"""Joining and leaving: the steps of `initialize` and `shutdown`.
+"""Joining and leaving: the steps of `initialize` and `shutdown`, and `is_initialized`.
 
 The processes connect to process 0 (`coordinator.py`), which checks that all are there and agree.
 Then they join XLA's coordination service, which gives them each other's devices. The connection to
@@ -26,7 +26,7 @@ from .watch import Refused, Unanswered, Watch, attend
 __all__ = ["initialize", "is_initialized", "shutdown"]
 
 NEVER = 10**6
-"""Seconds that stand for infinity where XLA expects an integer."""
+"""Seconds instead of infinity where XLA expects an integer."""
 
 BEHIND = 3
 """XLA's own limits are this many times ours. They abort without a name, and are for processes in
@@ -70,11 +70,11 @@ def initialize(
     *,
     stall_timeout_seconds: float | None = None,
 ) -> None:
-    """Makes this process one of several that compute together: their devices are those of all.
+    """Makes this process one of several that compute together and share all devices.
 
     Call it in each of them, before anything is computed. It returns when all have connected.
-    Missing arguments come from the switches `coordinator`, `num_processes` and `process_id`, that
-    is WEFT_COORDINATOR, WEFT_NUM_PROCESSES and WEFT_PROCESS_ID, and then from Open MPI or Slurm.
+    Missing arguments are taken from the switches `coordinator`, `num_processes` and `process_id`
+    (WEFT_COORDINATOR, WEFT_NUM_PROCESSES, WEFT_PROCESS_ID), and then from Open MPI or Slurm.
     From then on, when a process dies, hangs or is silent, the others end within a limit, with a
     message on stderr that names it, and with status 75.
 
@@ -98,7 +98,7 @@ def initialize(
     Raises:
       ValueError: something is missing, or contradicts itself.
       PlatformError: (a RuntimeError) devices are open already; the port is taken; processes did not
-        come, are too many, or were told different numbers.
+        come, are too many, or have different settings.
     Example::
 
         weft.distributed.initialize("10.0.0.1:1234", num_processes=2, process_id=0)
@@ -195,12 +195,12 @@ def settings_from(
 
 
 def _chosen(
-    given: object, argument: str, switch: str, cluster_value: object, variable: str
+    argument_value: object, argument: str, switch: str, cluster_value: object, variable: str
 ) -> tuple[Any, str]:
     """A value and the name of its source: the argument, the switch, or the cluster's variable."""
     switched = getattr(config, switch)
-    if given is not None:
-        return given, argument
+    if argument_value is not None:
+        return argument_value, argument
     if switched is not None:
         return switched, f"WEFT_{switch.upper()}"
     if cluster_value is not None:
@@ -212,10 +212,10 @@ def _chosen(
     )
 
 
-def _seconds(name: str, given: float | None) -> float:
-    seconds = config.fault_timeout if given is None else given
+def _seconds(name: str, timeout: float | None) -> float:
+    seconds = config.fault_timeout if timeout is None else timeout
     if not (isinstance(seconds, int | float) and seconds > 0):
-        raise ValueError(f"initialize: {name}: expected seconds above 0; got {given!r}")
+        raise ValueError(f"initialize: {name}: expected seconds above 0; got {timeout!r}")
     return float(seconds)
 
 

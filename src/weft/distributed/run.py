@@ -58,7 +58,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         dest="module",
         nargs=argparse.REMAINDER,
         metavar="MODULE …",
-        help="a module to run, in the place of a script, and its arguments",
+        help="a module to run instead of a script, and its arguments",
     )
     parser.add_argument("script", nargs=argparse.REMAINDER, help="script.py and its arguments")
     options = parser.parse_args(arguments)

@@ -40,11 +40,11 @@ class Child(NamedTuple):
     rank: int
     command: Sequence[str]
     environment: dict[str, str]
-    """Environment variables in addition to those of this process."""
+    """Environment variables to add to this process's."""
 
 
 class Running:
-    """A running process, in a session of its own, so that Ctrl-C reaches only the supervisor."""
+    """A running process, in its own session, so that Ctrl-C reaches only the supervisor."""
 
     def __init__(self, child: Child) -> None:
         command = [*child.command]
@@ -94,15 +94,15 @@ def run_children(children: Sequence[Child]) -> int:
     signal
       that killed it, or that ended this process.
     """
-    asked: list[int] = []
-    before = {n: signal.signal(n, lambda number, _: asked.append(number)) for n in SIGNALS}
+    signals: list[int] = []
+    before = {n: signal.signal(n, lambda number, _: signals.append(number)) for n in SIGNALS}
     running: list[Running] = []
     try:
         for child in children:
             running.append(Running(child))
         pumps = [pump for each in running for pump in _pumps(each)]
-        status = _supervise(running, asked)
-        _stop(running, asked[0] if asked else signal.SIGTERM)
+        status = _supervise(running, signals)
+        _stop(running, signals[0] if signals else signal.SIGTERM)
         for pump in pumps:
             pump.join(1)  # a process that a child has left behind may hold the pipe
         return status
@@ -113,31 +113,31 @@ def run_children(children: Sequence[Child]) -> int:
             signal.signal(number, handler)
 
 
-def _supervise(running: list[Running], asked: list[int]) -> int:
+def _supervise(running: list[Running], signals: list[int]) -> int:
     """Waits until all have ended, one has failed, or a signal arrives. Returns the status."""
-    while not asked:
+    while not signals:
         failed = [each for each in running if not each.is_alive and each.status]
         if failed:
-            return _report_failure(running, failed, asked)
+            return _report_failure(running, failed, signals)
         if not any(each.is_alive for each in running):
             return 0
         time.sleep(POLL)
-    _say(f"{signal.Signals(asked[0]).name} came: the processes are stopped")
-    return 128 + asked[0]
+    _say(f"{signal.Signals(signals[0]).name} came: the processes are stopped")
+    return 128 + signals[0]
 
 
-def _report_failure(running: list[Running], failed: list[Running], asked: list[int]) -> int:
+def _report_failure(running: list[Running], failed: list[Running], signals: list[int]) -> int:
     """Reports the process that failed, and gives the others time to report it too."""
     deadline = time.monotonic() + SETTLE
     culprit = None
     while True:
-        # a process with status LOST ends because of another one; a signal tells more than a status
+        # a process with status LOST ends because of another one; a signal says more than a status
         causes = [each for each in running if not each.is_alive and each.status not in (0, LOST)]
         if causes and culprit is None:
             culprit = min(causes, key=lambda each: each.process.returncode)
             _say(f"{culprit.fate()}; the others are stopped")
         alive = [each for each in running if each.is_alive]
-        if asked or not alive or time.monotonic() > deadline:
+        if signals or not alive or time.monotonic() > deadline:
             break
         time.sleep(POLL)
     if culprit is None:
@@ -181,7 +181,7 @@ def _pumps(each: Running) -> list[threading.Thread]:
 def _pump(source: IO[bytes], target: IO[bytes], rank: int) -> None:
     """Copies output line by line."""
     start = f"[{rank}] ".encode()
-    with source, suppress(BrokenPipeError):  # nobody reads it any more
+    with source, suppress(BrokenPipeError):  # there is no reader
         for line in source:
             target.write(start + line.removesuffix(b"\n") + b"\n")
             target.flush()

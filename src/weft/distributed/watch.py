@@ -27,7 +27,7 @@ TRACEBACK = 0.3
 """
 
 FLUSH = 3.0
-"""Seconds at most for the output to be written, and for the others to be told."""
+"""Seconds at most to write the output and to inform the others."""
 
 
 class Refused(Exception):
@@ -56,7 +56,7 @@ def attend(host: str, port: int, me: Member, timeout: float) -> tuple[MessageSoc
                 return line, Welcome(Member(*first), Limits(*limits), port, address)
     line.close()
     raise Unanswered(
-        f"what is at {joined_address(host, port)} does not answer as process 0 would\n"
+        f"the program at {joined_address(host, port)} does not answer like process 0\n"
         "  fix: see whether process 0 has failed; if the port is another program's, choose another"
     )
 
@@ -82,7 +82,7 @@ class Watch:
     """The threads that keep the connection, from the welcome to the end.
 
     Args:
-      coordinator: in process 0, which must tell the others before it ends.
+      coordinator: in process 0, which must inform the others before it ends.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Watch:
                     self._first_at = at
                 case {"lost": str(lost), "why": str(why)}:
                     if self._state == FAILED and why.startswith(ENDED):
-                        self._given_up.set()  # it goes on ending, by its own exception
+                        self._given_up.set()  # it ends, by its own exception
                     else:
                         self._lose(lost, why)
         if self._state != GONE and not self._given_up.is_set():
@@ -183,7 +183,7 @@ class Watch:
         _, at = whereabouts(threading.main_thread().ident or 0)
         where = f", at {at}" if at else ""
         text = f"weft: {lost} is lost: {why}\n  {self.me} ends with status {LOST}{where}\n"
-        with suppress(OSError):  # nobody may be left to read it
+        with suppress(OSError):  # there may be no reader left
             os.write(2, text.encode())
         self._ending.set()
         self._flushing.join(FLUSH)  # for ever, if the main thread is stuck in writing

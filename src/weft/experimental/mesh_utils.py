@@ -40,8 +40,8 @@ def create_device_mesh(
       Mesh(data=1, model=1)
     Source: JAX documentation, `jax.experimental.mesh_utils.create_device_mesh`.
     """
-    known = list(client.devices() if devices is None else devices)
-    return arranged("create_device_mesh", known, tuple(mesh_shape))
+    device_list = list(client.devices() if devices is None else devices)
+    return arranged("create_device_mesh", device_list, tuple(mesh_shape))
 
 
 @located
@@ -62,7 +62,7 @@ def create_hybrid_device_mesh(
       devices: by default all devices of the preferred platform, of all processes.
       process_is_granule: has no effect: the processes are always the units joined by the slower
         network.
-      should_sort_granules_by_key: whether the processes come in the order of their numbers, or as
+      should_sort_granules_by_key: whether the processes are in the order of their numbers, or as
         they first occur among the devices.
       allow_split_physical_axes: about the wiring of TPUs; no effect.
     Returns: a NumPy array of devices; the length of an axis is the product of both entries.
@@ -80,15 +80,15 @@ def create_hybrid_device_mesh(
             "create_hybrid_device_mesh: mesh_shape and dcn_mesh_shape must have one entry for each "
             f"axis; got {inner} and {outer}"
         )
-    known = list(client.devices() if devices is None else devices)
+    device_list = list(client.devices() if devices is None else devices)
     by_process: dict[int, list[Device]] = {}
-    for device in known:
+    for device in device_list:
         by_process.setdefault(device.process_index, []).append(device)
     numbers = sorted(by_process) if should_sort_granules_by_key else list(by_process)
     if len(numbers) != math.prod(outer):
         raise ValueError(
             f"create_hybrid_device_mesh: dcn_mesh_shape {outer} is {math.prod(outer)} processes; "
-            f"the devices are those of {len(numbers)}"
+            f"the devices belong to {len(numbers)}"
         )
     result = np.empty(tuple(a * b for a, b in zip(outer, inner, strict=True)), object)
     for place, number in zip(np.ndindex(*outer), numbers, strict=True):

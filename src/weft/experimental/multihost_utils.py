@@ -27,7 +27,7 @@ from ..tree_util import keystr, tree_flatten_with_path, tree_unflatten
 __all__ = ["assert_equal", "broadcast_one_to_all", "process_allgather", "sync_global_devices"]
 
 CHUNK_BYTES = 1 << 26
-"""Bytes that are sent at once: what a device must have room for, once for each process."""
+"""Bytes that are sent at once; a device needs this memory for each process."""
 
 
 @located
@@ -170,20 +170,20 @@ def _exchange(what: str, mine: Any) -> list[Any]:
     here = distributed.connection()
     if here is None:
         return [mine]
-    said = [json.loads(text) for text in here.exchange(json.dumps([what, mine]))]
-    _same(what, [name for name, _ in said])
-    return [value for _, value in said]
+    messages = [json.loads(text) for text in here.exchange(json.dumps([what, mine]))]
+    _same(what, [name for name, _ in messages])
+    return [value for _, value in messages]
 
 
-def _same(what: str, said: list[Any]) -> list[Any]:
+def _same(what: str, messages: list[Any]) -> list[Any]:
     """Returns `said`; raises ValueError if the messages differ."""
-    for rank, each in enumerate(said):
-        if each != said[0]:
+    for rank, each in enumerate(messages):
+        if each != messages[0]:
             raise ValueError(
-                f"{what}: process {rank} differs from process 0: {_difference(said[0], each)}\n"
+                f"{what}: process {rank} differs from process 0: {_difference(messages[0], each)}\n"
                 "  fix: the same calls in all processes, with the same structure, shapes and dtypes"
             )
-    return said
+    return messages
 
 
 def _difference(first: Any, other: Any) -> str:
@@ -200,8 +200,8 @@ def _difference(first: Any, other: Any) -> str:
     return f"it has {len(other)} leaves, not {len(first)}"
 
 
-def _leaf(said: list[str]) -> str:
-    path, type_, *_ = said
+def _leaf(message: list[str]) -> str:
+    path, type_, *_ = message
     return f"{type_} at {path or 'the top'}"
 
 

@@ -52,7 +52,7 @@ DENSE = (
     69997945 / 29380423,
 )
 UNLIMITED = 10_000_000
-"""The steps to one time that `mxstep=inf` stands for, so that every call ends."""
+"""The steps between two times for `mxstep=inf`, so that every call ends."""
 
 
 class Options(NamedTuple):
@@ -292,8 +292,8 @@ odeint_on_vectors.defvjp(forward_rule, backward_rule)
 
 def checked_options(rtol: Any, atol: Any, mxstep: Any, hmax: Any) -> Options:
     """The options as numbers."""
-    given = {"rtol": rtol, "atol": atol, "mxstep": mxstep, "hmax": hmax}
-    for name, x in given.items():
+    options = {"rtol": rtol, "atol": atol, "mxstep": mxstep, "hmax": hmax}
+    for name, x in options.items():
         if not isinstance(x, numbers.Real) or isinstance(x, bool):
             raise TypeError(f"odeint: {name} must be a number, not traced; got {x!r:.60}")
         allowed = float(x) > 0 if name in ("mxstep", "hmax") else float(x) >= 0
@@ -344,7 +344,7 @@ def odeint(
     It has gradients (`grad`, of any order) in `y0`, `t`, `args` and traced values that `func`
     closes over. They come from the adjoint equation, which is solved backwards in time with the
     same options, so that they are as exact as these, and memory doesn't grow with the steps.
-    Forward mode (`jvp`, `jacfwd`) is refused, as it is by JAX. To call it more than once, put it in
+    Forward mode (`jvp`, `jacfwd`) is refused, as in JAX. To call it more than once, put it in
     `jit`.
 
     Args:
@@ -355,7 +355,7 @@ def odeint(
       t: a vector of times that rise (or fall) all the way; traced times that don't give NaN.
       *args: more arguments of `func`, trees of arrays.
       rtol, atol: the error that is allowed in a step: atol + rtol * abs(y), on average.
-      mxstep: the number of steps to each time, at most; inf stands for ten million.
+      mxstep: the largest number of steps between two times; inf means ten million.
       hmax: the length of a step, at most.
     Returns: like `y0`, each array with an axis in front that is as long as `t`.
     Raises: ShapeError: `t` isn't a vector; `y0` has integers; `func` returns other shapes.
@@ -383,12 +383,12 @@ def odeint(
             )
     layout = layout_of(y0)
     times = checked_times(t, layout)
-    given = [as_value(x).aval.dtype for x in tree_flatten(y0)[0]]
+    leaf_dtypes = [as_value(x).aval.dtype for x in tree_flatten(y0)[0]]
     start = layout.vector(y0)
     slope, params, fixed = of_vectors(func, args, layout, times)
     ys = odeint_on_vectors(slope, options, start, times, params, fixed)
-    found, tree = tree_flatten(layout.tree(ys))
-    return tree_unflatten(tree, [x.astype(d) for x, d in zip(found, given, strict=True)])
+    leaves, tree = tree_flatten(layout.tree(ys))
+    return tree_unflatten(tree, [x.astype(d) for x, d in zip(leaves, leaf_dtypes, strict=True)])
 
 
 def of_vectors(
@@ -420,7 +420,7 @@ def of_vectors(
 
 def checked_slope(result: PyTree, layout: Layout) -> PyTree:
     """The slope that `func` returned, checked to be like the state; as many numbers in another
-    structure, such as a list for an array, are put into that of the state."""
+    structure, such as a list for an array, are converted to the structure of the state."""
     leaves, treedef = tree_flatten(result)
     if treedef != layout.treedef:
         avals = [as_value(x).aval for x in leaves]

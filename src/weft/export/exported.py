@@ -55,7 +55,7 @@ class DisabledSafetyCheck(NamedTuple):
 
     @classmethod
     def custom_call(cls, target_name: str) -> "DisabledSafetyCheck":
-        """Lets the function call native code by this name, for whose stability nobody vouches."""
+        """Lets the function call native code by this name, whose stability is not guaranteed."""
         return cls(f"custom_call:{target_name}")
 
 
@@ -63,8 +63,8 @@ class Exported:
     """A function as StableHLO, for arguments of given shapes and dtypes.
 
     The convention of a call: its module has a public function `main`, whose arguments are the
-    leaves of the arguments, in order, and whose results are those of the result. Made by `export`
-    and `deserialize`.
+    leaves of the arguments, in order, and whose results are the leaves of the result. Made by
+    `export` and `deserialize`.
 
     Attributes:
       fun_name: the name of the function.
@@ -72,7 +72,7 @@ class Exported:
         of the result.
       in_avals, out_avals: tuples with shape and dtype of the leaves.
       platforms: those it was exported for.
-      disabled_safety_checks: what it goes without.
+      disabled_safety_checks: the checks that are off.
       calling_convention_version: of the convention above.
       nr_devices: 1.
       artifacts: by platform: the module as a portable artifact.
@@ -133,7 +133,7 @@ class Exported:
 
     @located
     def call(self, *args: object, **kwargs: object) -> Any:
-        """The function's result; the call can be jitted, and differentiated if `vjp` is there.
+        """The function's result; the call can be jitted, and differentiated if `vjp` exists.
 
         Args:
           args, kwargs: of the structure, the shapes and the dtypes that it was exported for.
@@ -163,13 +163,13 @@ class Exported:
 
     def _backward(self, leaves: tuple[object, ...], cts: list[Any]) -> tuple[Any, ...]:
         vjp = self.vjp()
-        given = [
+        inexact_cts = [
             ct for ct, a in zip(cts, self.out_avals, strict=True) if dtypes.is_inexact(a.dtype)
         ]
-        found = iter(vjp.call(*leaves, *given))
+        cotangents = iter(vjp.call(*leaves, *inexact_cts))
         return tuple(
             [
-                next(found) if dtypes.is_inexact(a.dtype) else np.zeros(a.shape, dtypes.float0)
+                next(cotangents) if dtypes.is_inexact(a.dtype) else np.zeros(a.shape, dtypes.float0)
                 for a in self.in_avals
             ]
         )
@@ -195,9 +195,9 @@ class Exported:
                 f"Exported.vjp: {self.fun_name} was serialized without a vjp (of that order)\n"
                 "  fix: exported.serialize(vjp_order=1), or more for higher derivatives"
             )
-        found = self._vjp[0]
-        assert found is not None
-        return found
+        vjp = self._vjp[0]
+        assert vjp is not None
+        return vjp
 
     # --- bytes ---
 
@@ -234,7 +234,7 @@ def written_aval(a: Aval) -> list[Any]:
 
 
 def check_custom_calls(name: str, text: str, allowed: set[str]) -> None:
-    """Refuses native functions that nobody vouched for, and Python functions in any case."""
+    """Refuses native functions that are not allowed, and all Python functions."""
     for target in sorted(custom_calls(text)):
         if target in CALLBACKS.values() or f"custom_call:{target}" not in allowed:
             cure = (
@@ -253,7 +253,7 @@ def check_custom_calls(name: str, text: str, allowed: set[str]) -> None:
 def deserialize(blob: bytes | bytearray) -> Exported:
     """The function that `Exported.serialize` wrote.
 
-    Nothing in the bytes is executed by reading them. A call runs what they contain: StableHLO,
+    Reading the bytes runs no code. A call runs the program that they contain: StableHLO,
     which computes, and can't reach files or Python.
 
     Args:

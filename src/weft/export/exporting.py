@@ -77,11 +77,11 @@ def export(
                 f"export: expected a jitted function; got {fun_jit!r:.80}\n  fix: export(jit(f))"
             )
         )
-    wanted = checked_platforms(platforms)
+    platform_names = checked_platforms(platforms)
 
     @located
     def exporter(*args: object, **kwargs: object) -> Exported:
-        return exported_of(trace(*args, **kwargs), wanted, tuple(disabled_checks))
+        return exported_of(trace(*args, **kwargs), platform_names, tuple(disabled_checks))
 
     return exporter
 

@@ -48,7 +48,7 @@ def register_pytree_node_serialization(
       nodetype: a class that is registered as a pytree node.
       serialized_name: by which the class is known in files.
       serialize_auxdata, deserialize_auxdata: its auxiliary data, to bytes and back. Bytes that are
-        read may come from anybody.
+        read may come from any source.
       from_children: makes a node of its auxiliary data and children; that of the registration by
         default.
     Returns: the class.
@@ -73,14 +73,14 @@ def register_pytree_node_serialization(
             f"register_pytree_node_serialization: {nodetype.__name__} is no pytree node\n"
             "  fix: tree_util.register_pytree_node first"
         )
-    known = _formats.get(serialized_name)
-    if known is not None and known.kind is not nodetype:
+    registered = _formats.get(serialized_name)
+    if registered is not None and registered.kind is not nodetype:
         raise ValueError(
             f"register_pytree_node_serialization: the name {serialized_name!r} is taken by "
-            f"{known.kind.__name__}"
+            f"{registered.kind.__name__}"
         )
-    made = from_children or kind.unflatten
-    _formats[serialized_name] = NodeFormat(nodetype, serialize_auxdata, deserialize_auxdata, made)
+    build = from_children or kind.unflatten
+    _formats[serialized_name] = NodeFormat(nodetype, serialize_auxdata, deserialize_auxdata, build)
     _names[nodetype] = serialized_name
     return nodetype
 
@@ -162,13 +162,13 @@ def _read(written: object) -> Any:
         case {"dict": [*items]}:
             return {key: _read(y) for key, y in items}
         case {"node": [str(name), str(data), [*children]]}:
-            known = _formats.get(name)
-            if known is None:
+            class_format = _formats.get(name)
+            if class_format is None:
                 raise ValueError(
                     f"deserialize: the class {name!r} isn't known here\n"
                     "  fix: export.register_pytree_node_serialization with this name"
                 )
-            return known.from_children(
-                known.read(bytes.fromhex(data)), [_read(y) for y in children]
+            return class_format.from_children(
+                class_format.read(bytes.fromhex(data)), [_read(y) for y in children]
             )
     raise ValueError(f"deserialize: {written!r:.60} is no structure of a tree")

@@ -1,6 +1,6 @@
 """Parts of extensions of weft: primitives with rules, interpreters, foreign functions.
 
-docs/extending.md shows each of them. The names here stay; the modules that they come from may move.
+docs/extending.md shows each of them. The names here are stable; their modules may move.
 """
 
 from ..lazy import exports

@@ -92,7 +92,7 @@ def ffi_call(
       vmap_method: the way of `vmap`. 'sequential': a call for each element; 'expand_dims': one
         call, with an axis in front, of length 1 in arguments that aren't mapped; 'broadcast_all':
         the same, of full length in all arguments; 'legacy_vectorized': one call, in which arguments
-        that aren't mapped stay as they are. Without it, `vmap` is an error.
+        that aren't mapped are unchanged. Without it, `vmap` is an error.
       input_layouts, output_layouts: for each argument and result the order of its axes in memory,
         major to minor; None is row by row. (1, 0) is the order of LAPACK's matrices.
       input_output_aliases: results by number that may take the memory of arguments by number.
@@ -154,13 +154,13 @@ def layouts(
         raise errors.ShapeError(
             f"ffi_call: {option} must have {len(avals)} entries; got {len(chosen)}"
         )
-    found = []
+    layouts = []
     for a, layout in zip(avals, chosen, strict=True):
         order = tuple(range(a.ndim)) if layout is None else tuple(layout)
         if sorted(order) != list(range(a.ndim)):
             raise ValueError(f"ffi_call: {option}: {order} is no order of the axes of {a}")
-        found.append(order)
-    return tuple(found)
+        layouts.append(order)
+    return tuple(layouts)
 
 
 foreign = Primitive("ffi_call", "Calls a native function.", multiple=True)
@@ -228,7 +228,7 @@ def _(
     target: str,
     **params: Any,
 ) -> Any:
-    known = {"target": target, "vmap_method": vmap_method, **params}
+    full_params = {"target": target, "vmap_method": vmap_method, **params}
     if vmap_method is None:
         raise errors.MissingRuleError(
             f"ffi_call: {target!r} is under vmap, which has to know how to call it for {size} "
@@ -236,13 +236,13 @@ def _(
             "'broadcast_all' (one call with one more axis in front)"
         )
     if vmap_method == "sequential":
-        known |= {"outs": outs, "in_layouts": in_layouts, "out_layouts": out_layouts}
+        full_params |= {"outs": outs, "in_layouts": in_layouts, "out_layouts": out_layouts}
         mapped = [x for x, b in zip(args, batched, strict=True) if b]
 
         def one(elements: list[Value]) -> Any:
             remaining = iter(elements)
             full = [next(remaining) if b else x for x, b in zip(args, batched, strict=True)]
-            return foreign(*full, **known)
+            return foreign(*full, **full_params)
 
         return sequential_map(one, mapped)
     full = [
@@ -257,7 +257,7 @@ def _(
             for layout, x in zip(in_layouts, full, strict=True)
         ),
         out_layouts=tuple(map(batched_layout, out_layouts)),
-        **known,
+        **full_params,
     )
 
 

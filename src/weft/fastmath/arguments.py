@@ -1,4 +1,4 @@
-"""Arguments of functions that are mapped, scanned, or have derivatives of their own."""
+"""Arguments of functions that are mapped, scanned, or have custom derivatives."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

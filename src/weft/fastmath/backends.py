@@ -157,7 +157,7 @@ def is_chosen() -> bool:
 
 
 def named(name: str | Backend) -> Backend:
-    """The backend of a name. Raises: ValueError: there is none."""
+    """The backend of a name. Raises: ValueError: an unknown name."""
     try:
         return Backend(name)
     except ValueError:
@@ -204,7 +204,7 @@ def use_backend(name: str | Backend) -> Iterator[None]:
     Raises:
       ValueError: another name.
       ImportError: TensorFlow isn't installed.
-      DerivativeError: TensorFlow is differentiating the function that asks for another backend.
+      DerivativeError: TensorFlow is differentiating the function that selects another backend.
     Example:
       >>> from weft import fastmath
       >>> from weft.fastmath import numpy as np
@@ -275,15 +275,15 @@ def of_each_backend(function: Any, make: Callable[[Operations], Any]) -> Any:
     For the backend in use it is made now, so that wrong options are refused where they stand.
     """
     now = in_use()
-    made = {now: make(now)}
+    functions = {now: make(now)}
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         table = current.operations
-        found = made.get(table)
+        found = functions.get(table)
         if found is None:
             table = in_use()
-            found = made.setdefault(table, make(table))
+            found = functions.setdefault(table, make(table))
         return found(*args, **kwargs)
 
     return call

@@ -228,12 +228,12 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
 
 
 def dataset_as_numpy(ds: Any, batch_size: int | None = None) -> Iterator[Any]:
-    """A stream of a dataset's elements; with a batch size, TensorFlow reads so many ahead."""
+    """A stream of a dataset's elements; with a batch size, TensorFlow reads a batch ahead."""
     if not hasattr(ds, "as_numpy_iterator"):
         raise noted(
             TypeError(
                 f"dataset_as_numpy: expected a tf.data.Dataset; got {type(ds).__name__}"
-                "\n  fix: iterate over other things as they are"
+                "\n  fix: iterate over other objects directly"
             )
         )
     if batch_size is not None and batch_size > 1:

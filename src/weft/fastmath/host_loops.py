@@ -1,4 +1,4 @@
-"""Loops, branches and maps in Python, for NumPy. See `transformations.py` for what each does."""
+"""Loops, branches and maps in Python, for NumPy. `transformations.py` documents them."""
 
 import threading
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def jit(
     donate_argnums: Any = (),
     device: Any = None,
 ) -> Function:
-    """The function itself: what the options say holds for it as it is."""
+    """The function itself, since the options change nothing on NumPy."""
     if device is not None:
         raise noted(
             ValueError(f"jit: the backend 'numpy' has no devices to choose; got {device!r}")
@@ -77,22 +77,22 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
         n = batch_size("vmap", leaves, axes)
         if n == 0:
             raise noted(ValueError("vmap: the backend 'numpy' can't map over an axis of length 0"))
-        moved = [
+        arguments = [
             x if axis is None else onp.moveaxis(x, axis, 0)
             for x, axis in zip(leaves, axes, strict=True)
         ]
         results = []
         for i in range(n):
-            element = [x if axis is None else x[i] for x, axis in zip(moved, axes, strict=True)]
+            element = [x if axis is None else x[i] for x, axis in zip(arguments, axes, strict=True)]
             results.append(f(*tree_unflatten(tree, element)))
         out = _stacked(results)
-        found, out_tree = tree_flatten(out)
+        out_leaves, out_tree = tree_flatten(out)
         places = spread("vmap", "out_axes", out_axes, out)
         return tree_unflatten(
             out_tree,
             [
                 x[0] if axis is None else onp.moveaxis(x, 0, axis)
-                for x, axis in zip(found, places, strict=True)
+                for x, axis in zip(out_leaves, places, strict=True)
             ],
         )
 
@@ -135,7 +135,7 @@ def psum(x: Any, axis_name: Any) -> Any:
 
 
 def abstract_eval(f: Function) -> Function:
-    """Runs a function on zeros, for the shapes and dtypes of what it returns."""
+    """Runs a function on zeros, for the shapes and dtypes of its results."""
 
     def signatures(*args: Any, **kwargs: Any) -> Any:
         zeros = tree_map(lambda s: onp.zeros(s.shape, s.dtype), args)

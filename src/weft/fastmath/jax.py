@@ -92,7 +92,7 @@ def jax_randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = np.
 def _custom_vjp(
     f: Callable[..., Any], f_fwd: Callable[..., Any], f_bwd: Callable[..., Any], nondiff: Any
 ) -> Callable[..., Any]:
-    """A function with a rule of its own."""
+    """A function with its own rule."""
 
     def with_rule(f: Any, f_fwd: Any, f_bwd: Any) -> Any:
         function = custom_vjp(f)

@@ -9,7 +9,7 @@ from .backends import Backend, UnavailableError, current, operations
 
 
 class NumpyBackend:
-    """NumPy's functions, each looked up on the backend in use when it is asked for.
+    """NumPy's functions, each looked up on the backend in use.
 
     Example:
       >>> from weft.fastmath import numpy as np, use_backend
@@ -37,7 +37,7 @@ class Names:
     Args:
       backend: whose they are.
       library: the module that has most of them.
-      others: what it lacks, or has otherwise.
+      others: functions that it lacks, or that differ.
     """
 
     def __init__(self, backend: Backend, library: Any, others: Mapping[str, Any]) -> None:

@@ -58,7 +58,7 @@ def nested_map(f: Callable[[Any], Any], obj: Any, level: int = 0, ignore_nones: 
       level: 0 for leaves, 1 for containers of leaves, and so on.
       ignore_nones: whether leaves that are None stay None.
     Returns: a structure like `obj`.
-    Raises: ValueError: a leaf, where containers are asked for.
+    Raises: ValueError: a leaf instead of a container.
     Example:
       >>> from weft import fastmath
       >>> fastmath.nested_map(lambda x: x + 1, {"a": (1, [2, None])})
@@ -197,7 +197,7 @@ def tree_unflatten(
     Args:
       flat: the new leaves, in the order of `tree_flatten`; may be longer.
       tree: the structure.
-      copy_from_tree: subtrees of `tree` that equal one of these stay as they are, and take no
+      copy_from_tree: subtrees of `tree` that equal one of these are unchanged, and take no
         leaves.
     Returns: (structure, rest of `flat`); namedtuples become tuples.
     Raises: ValueError: too few leaves.

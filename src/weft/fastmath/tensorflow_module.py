@@ -54,5 +54,8 @@ def tensor(x: Any, dtype: Any = None) -> Any:
 
 
 def numpy_dtype(x: Any) -> Any:
-    """NumPy's dtype of a tensor."""
+    """NumPy's dtype of a tensor.
+
+    NumPy has no bfloat16: for a bfloat16 tensor this is the dtype of `ml_dtypes`.
+    """
     return _dtypes.np.dtype(x.dtype.as_numpy_dtype)

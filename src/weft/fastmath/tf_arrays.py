@@ -175,11 +175,12 @@ index_max = _changed(tf.tensor_scatter_nd_max)
 
 def _begins(operation: str, shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> Any:
     """The start of a window, moved inside."""
+    count = len(starts)  # a stacked tensor has no length while a function is traced
     starts = tf.stack([tf.cast(tensor(s), tf.int32) for s in starts]) if len(shape) else starts
-    if not len(starts) == len(sizes) == len(shape) or any(map(int.__lt__, shape, sizes)):
+    if not count == len(sizes) == len(shape) or any(map(int.__lt__, shape, sizes)):
         raise noted(
             ValueError(
-                f"{operation}: a window of sizes {tuple(sizes)} with {len(starts)} starts doesn't "
+                f"{operation}: a window of sizes {tuple(sizes)} with {count} starts doesn't "
                 f"fit shape {tuple(shape)}"
             )
         )

@@ -128,14 +128,14 @@ def stop_gradient(x: Any) -> Any:
 
 
 def custom_vjp(f: Function, f_fwd: Function, f_bwd: Function, nondiff: Sequence[int]) -> Function:
-    """A function with a derivative of its own."""
+    """A function with its own derivative."""
     return without_nondiff(
         lambda f, f_fwd, f_bwd: _with_rule(f_fwd, f_bwd), f, f_fwd, f_bwd, nondiff
     )
 
 
 def custom_grad(f_vjp: Function, f_original: Function) -> Function:
-    """A function with a derivative of its own."""
+    """A function with its own derivative."""
     return _with_rule(f_vjp, lambda pullback, ct: pullback(ct))
 
 
@@ -183,16 +183,16 @@ def _rule_cotangents(args: tuple[Any, ...], cts: Any) -> list[Any]:
     Raises: DerivativeError: their structures differ.
     """
     cts = tuple(cts) if isinstance(cts, tuple | list) else (cts,)
-    found: list[Any] = []
+    cotangents: list[Any] = []
     if len(cts) == len(args):
         for x, ct in zip(args, cts, strict=True):
             leaves = tree_flatten(x)[0]
-            given = [None] * len(leaves) if ct is None else tree_flatten(ct, lambda y: y is None)[0]
-            if len(given) != len(leaves):
+            x_cts = [None] * len(leaves) if ct is None else tree_flatten(ct, lambda y: y is None)[0]
+            if len(x_cts) != len(leaves):
                 break
-            found += given
+            cotangents += x_cts
         else:
-            return found
+            return cotangents
     raise noted(
         DerivativeError(
             f"custom_vjp: the rule must return a gradient like each of {len(args)} arguments; "
@@ -204,14 +204,14 @@ def _rule_cotangents(args: tuple[Any, ...], cts: Any) -> list[Any]:
 def remat(f: Function) -> Function:
     """The function, computed again in the backward pass.
 
-    A function that closes over tensors is left as it is: TensorFlow's own derivatives must see
+    A function that closes over tensors is left unchanged: TensorFlow's own derivatives must see
     them.
     """
     closed: dict[Any, bool] = {}
 
     def call(*args: Any) -> Any:
         leaves, tree = tensors_of("remat: arguments", args)
-        flat, found = flat_function("remat", f, tree)
+        flat, out_tree = flat_function("remat", f, tree)
         key = (tree, *((x.dtype, *x.shape) for x in leaves))
         if key not in closed:
             specs = [tf.TensorSpec(x.shape, x.dtype) for x in leaves]
@@ -234,6 +234,6 @@ def remat(f: Function) -> Function:
             return flat(*map(tf.stop_gradient, xs)), backward  # no tape sees the inside
 
         outs = recomputed(*leaves)
-        return tree_unflatten(found[0], outs)
+        return tree_unflatten(out_tree[0], outs)
 
     return call

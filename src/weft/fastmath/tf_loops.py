@@ -33,10 +33,11 @@ def scan(
     def step(i: Any, carry: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         at = last - i if reverse else i
         new, y = f(tree_unflatten(carry_tree, carry), tree_unflatten(tree, [x[at] for x in leaves]))
-        (found, form), (ys, y_tree) = tensors_of("scan: carry", new), tensors_of("scan: results", y)
+        carried, form = tensors_of("scan: carry", new)
+        ys, y_tree = tensors_of("scan: results", y)
         same_structure("scan", "the carry", carry_tree, form)
         forms[:] = [y_tree]
-        return found, ys
+        return carried, ys
 
     if n == 0:
         zeros = [tf.zeros(x.shape[1:], x.dtype) for x in leaves]
@@ -210,7 +211,7 @@ def _static_numbers(f: Function, numbers: Any, names: Any) -> tuple[int, ...]:
 
 
 def abstract_eval(f: Function) -> Function:
-    """Traces a function, for the shapes and dtypes of what it returns."""
+    """Traces a function, for the shapes and dtypes of its results."""
 
     def signatures(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
@@ -284,9 +285,9 @@ _replica = Replica()
 
 
 def devices() -> list[Any]:
-    """The accelerators; where there are none, the CPU as TensorFlow divides it."""
+    """The accelerators; without any, the devices into which TensorFlow divides the CPU."""
     kinds = (tf.config.list_logical_devices(kind) for kind in ("TPU", "GPU", "CPU"))
-    return next(found for found in kinds if found)
+    return next(kind for kind in kinds if kind)
 
 
 def pmap(

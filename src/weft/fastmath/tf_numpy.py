@@ -93,8 +93,8 @@ def _without_derivative(name: str, arguments: Any, results: Any) -> Any:
 
         return outs, refuse
 
-    made = iter(constant(*floats))
-    return tree_map(lambda x: next(made) if tf.is_tensor(x) and x.dtype.is_floating else x, results)
+    ys = iter(constant(*floats))
+    return tree_map(lambda x: next(ys) if tf.is_tensor(x) and x.dtype.is_floating else x, results)
 
 
 def _host(x: Any) -> Any:
@@ -110,7 +110,7 @@ def _of_host(x: Any) -> Any:
 
 
 def _dtype(x: Any) -> Any:
-    """NumPy's dtype for one of TensorFlow's; anything else as it is."""
+    """NumPy's dtype for one of TensorFlow's; anything else unchanged."""
     return onp.dtype(x.as_numpy_dtype) if isinstance(x, tf.DType) else x
 
 
@@ -272,7 +272,7 @@ ON_HOST = (
 """Functions of values that are NumPy's own."""
 
 UNADAPTED = "iscomplexobj isrealobj isscalar ndim shape size promote_types"
-"""Functions whose results are no arrays, and stay as they are."""
+"""Functions whose results are not arrays, and are returned unchanged."""
 
 
 def _result_type(*arrays_and_dtypes: Any) -> Any:

@@ -178,7 +178,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
 
 
 def custom_grad(f_vjp: Function, f_original: Function) -> Function:
-    """A function with a derivative of its own.
+    """A function with its own derivative.
 
     Args:
       f_vjp: returns the value and the function that pulls cotangents back.
@@ -197,7 +197,7 @@ def custom_grad(f_vjp: Function, f_original: Function) -> Function:
 def custom_vjp(
     f: Function, f_fwd: Function, f_bwd: Function, nondiff_argnums: Numbers = ()
 ) -> Function:
-    """A function with a derivative of its own, as two functions.
+    """A function with its own derivative, as two functions.
 
     Args:
       f: the function.
@@ -264,7 +264,7 @@ _compilation = _Jit()
 
 
 def disable_jit() -> _Jit:
-    """Has `jit` return functions as they are from now on, in all threads: for debugging.
+    """From now on, `jit` returns functions unchanged, in all threads; for debugging.
 
     Functions that are compiled already stay so. In a `with` statement, it holds within.
 
@@ -297,7 +297,7 @@ def jit(
         TensorFlow and NumPy don't use.
       device: where to run: a device of weft's on the backend `jax`, the name of a device on
         `tensorflow-numpy`.
-    Returns: function with the same values; on the backend `numpy`, `f` as it is.
+    Returns: function with the same values; on the backend `numpy`, `f` itself.
     Example:
       >>> from weft import fastmath
       >>> fastmath.jit(lambda x: 2 * x)(3).item()
@@ -312,8 +312,8 @@ def jit(
         "donate_argnums": donate_argnums,
         "device": device,
     }
-    given = {name: value for name, value in options.items() if value not in ((), None)}
-    return of_each_backend(f, lambda b: b.jit(f, **given))
+    set_options = {name: value for name, value in options.items() if value not in ((), None)}
+    return of_each_backend(f, lambda b: b.jit(f, **set_options))
 
 
 def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:

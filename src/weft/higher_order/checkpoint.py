@@ -102,12 +102,12 @@ class CheckpointRules(AppliesTransformed):
         n_saved = len(parts.remat.invars)
         new = [i for i in parts.residuals if i >= n_outs]
         outvars = parts.known.outvars
-        known = parts.known.replace(outvars=[*outvars[:n_outs], *[outvars[i] for i in new]])
+        known_part = parts.known.replace(outvars=[*outvars[:n_outs], *[outvars[i] for i in new]])
         numbers = {i: n_outs + n for n, i in enumerate(new)}
 
         def run_known(*args: Value) -> list[Value]:
             inputs = [*consts, *args]
-            outs = apply_checkpoint(known, inputs, policy, prevent_cse, again)
+            outs = apply_checkpoint(known_part, inputs, policy, prevent_cse, again)
             saved = [outs[numbers.get(i, i)] for i in parts.residuals]
             return [*outs[:n_outs], *[inputs[i] for i in parts.used], *saved]
 

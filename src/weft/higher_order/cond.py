@@ -206,20 +206,20 @@ class CondRules(ProgramInside):
             for b, p in zip(branches, parts, strict=True)
         ]
         residuals = [Var(a) for a in slots.avals]
-        known = e
+        first = e
         if residuals:
             inner = tuple(
                 slots.filling(p.known, in_avals, n_outs, p.residuals, where)
                 for p, where in zip(parts, sources, strict=True)
             )
-            known = e.replace(e.inputs, [*e.outvars, *residuals], branches=inner)
+            first = e.replace(e.inputs, [*e.outvars, *residuals], branches=inner)
         inner = tuple(
             remat_branch(p, in_avals, slots.avals, where)
             for p, where in zip(parts, sources, strict=True)
         )
         inputs = [*e.inputs, *residuals]
         return EquationParts(
-            known, residuals, e.replace(inputs, active(e.outvars, used_outs), branches=inner)
+            first, residuals, e.replace(inputs, active(e.outvars, used_outs), branches=inner)
         )
 
     def live_equation(self, e: Equation, used_outs: Mask) -> Equation:
@@ -348,7 +348,7 @@ class Slots:
     def sources(
         self, branch: Jaxpr, atoms: Sequence[Atom], reached: Sequence[int] | None = None
     ) -> list[Source | Array]:
-        """The source of each residual of a branch; a literal stands for itself.
+        """The source of each residual of a branch; a literal is its own source.
 
         Args:
           reached: the outputs that need each residual, as the bits of a number.

@@ -130,7 +130,7 @@ class CustomJvpRules(AppliesFunction):
 
 
 custom_jvp_call = HigherOrder(
-    "custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own.", CustomJvpRules()
+    "custom_jvp_call", "Applies a jaxpr that has its own jvp rule.", CustomJvpRules()
 )
 
 

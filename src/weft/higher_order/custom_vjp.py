@@ -242,7 +242,7 @@ class CustomVjpRules(AppliesFunction):
 
 
 custom_vjp_call = HigherOrder(
-    "custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own.", CustomVjpRules()
+    "custom_vjp_call", "Applies a jaxpr that has its own vjp rule.", CustomVjpRules()
 )
 
 

@@ -134,7 +134,7 @@ class CustomVmapRules(AppliesFunction):
 
 
 custom_vmap_call = HigherOrder(
-    "custom_vmap_call", "Applies a jaxpr that has a batching rule of its own.", CustomVmapRules()
+    "custom_vmap_call", "Applies a jaxpr that has its own batching rule.", CustomVmapRules()
 )
 
 

@@ -107,7 +107,7 @@ def tapes_of(trace: Trace, recording: StageTrace) -> Sequence[tuple[LinearizeTra
 
 
 def under_name(name: str, function: Callable[..., T], *args: object, **kwargs: object) -> T:
-    """The result of a function; its staged equations and those of its backward pass get a name."""
+    """The result of a function; its staged equations, also of its backward pass, get a name."""
     recording = recording_trace(current.trace)
     if recording is None:
         return function(*args, **kwargs)

@@ -269,7 +269,7 @@ class ScanRules(ProgramInside):
         ]
         outvars = [*e.outvars, *stacks]
         residuals = [outvars[i] for i in parts.residuals]
-        known = e.replace(e.inputs, outvars, jaxpr=parts.known) if stacks else e
+        known_equation = e.replace(e.inputs, outvars, jaxpr=parts.known) if stacks else e
         # a recomputed carry is an input, used or not
         used = set(parts.used).union(nc + i for i, c in enumerate(carry) if c)
         inputs = [i for i in range(len(e.inputs)) if i in used]
@@ -286,7 +286,7 @@ class ScanRules(ProgramInside):
             num_consts=sum(i < nc for i in inputs),
             num_carry=sum(carry),
         )
-        return EquationParts(known, residuals, remat)
+        return EquationParts(known_equation, residuals, remat)
 
     def transpose(
         self, cts: Sequence[Value | None], *args: Value | Aval, **named: Any

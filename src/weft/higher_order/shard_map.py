@@ -95,7 +95,7 @@ def apply_map(
 
 
 def map_program(jaxpr: Jaxpr, avals: Sequence[Aval], mapping: Mapping) -> Jaxpr:
-    """A program that maps a jaxpr over devices; `avals` are those of the undivided arguments."""
+    """A program that maps a jaxpr over devices; `avals` describe the undivided arguments."""
     return stage(lambda *xs: apply_map(jaxpr, xs, mapping), avals, name=jaxpr.name)
 
 
@@ -225,7 +225,7 @@ class ShardMapRules(ProgramInside):
             return None
         n_outs = len(jaxpr.outvars)
         res_avals = forward.out_avals[n_outs:]
-        # each device has residuals of its own: they are stacked along a new first axis
+        # residuals differ between devices: they are stacked along a new first axis
         stacked = [a.update(shape=(1, *a.shape)) for a in res_avals]
         specs = [mapping.own_spec(a) for a in res_avals]
 
@@ -252,7 +252,7 @@ class ShardMapRules(ProgramInside):
         )
 
     def partial_eval(self, e: Equation, used_outs: Mask, policy: Policy | None) -> EquationParts:
-        """Each device saves residuals of its own, stacked along a new first axis."""
+        """Each device saves its own residuals, stacked along a new first axis."""
         params = dict(e.params)
         jaxpr: Jaxpr = params.pop("jaxpr")
         mapping, n_outs = Mapping(**params), len(e.outvars)
@@ -265,10 +265,10 @@ class ShardMapRules(ProgramInside):
         outvars = [*e.outvars, *[Var(a) for a in mapping.whole_avals(stacked, specs)]]
         out_specs = (*mapping.out_specs, *specs)
         residuals = [outvars[i] for i in parts.residuals]
-        known = e
+        known_equation = e
         if own:
             saving = stacking(parts.known, jaxpr, n_outs)
-            known = e.replace(e.inputs, outvars, jaxpr=saving, out_specs=out_specs)
+            known_equation = e.replace(e.inputs, outvars, jaxpr=saving, out_specs=out_specs)
         elif all(used_outs) and not residuals:
             return EquationParts(e, (), e)
         n_used, avals = len(parts.used), parts.remat.in_avals
@@ -295,7 +295,7 @@ class ShardMapRules(ProgramInside):
             ),
             out_specs=tuple(active(mapping.out_specs, used_outs)),
         )
-        return EquationParts(known, residuals, remat)
+        return EquationParts(known_equation, residuals, remat)
 
     def transpose(
         self, cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **named: Any
@@ -319,7 +319,7 @@ class ShardMapRules(ProgramInside):
     ) -> list[Value | Shared]:
         mapping = Mapping(**named)
         if any(axis.name == own for _, own, _ in mapping.axes):
-            axis = axis.unnamed()  # inside, the name is that of another axis
+            axis = axis.unnamed()  # inside, the name belongs to another axis
         axis, first = divided_batch(axis, jaxpr, mapping)
         batched_jaxpr, out_batched = batch_partly(jaxpr, batched, axis)
         ins = [(first, *s) if b else s for s, b in zip(mapping.in_specs, batched, strict=True)]

@@ -1,6 +1,6 @@
 """The while_loop primitive: repeats a body as long as a condition holds.
 
-The operands are the constants of the condition, those of the body, and the initial carry.
+The operands are the constants of the condition, the constants of the body, and the initial carry.
 """
 
 from collections.abc import Sequence
@@ -339,7 +339,7 @@ def carry_variation(
 def until_all_end(
     params: WhileParams, axes: Sequence[tuple[Any, int]], operands: Sequence[Value]
 ) -> list[Value]:
-    """A while loop that goes on until its condition holds on none of the devices along `axes`.
+    """A while loop that runs until its condition holds on none of the devices along `axes`.
 
     Devices whose condition does not hold keep their carry.
     """
@@ -382,7 +382,7 @@ def element_of_loop(
 
 @derived
 def masked_loop(owner: Jaxpr, params: WhileParams, size: int) -> tuple[Jaxpr, Jaxpr]:
-    """Condition and body of a loop over a batch that goes on until the last element has ended.
+    """Condition and body of a loop over a batch that runs until the last element has ended.
 
     Its carry begins with a boolean for each element, which is true until the element has ended;
     then its carry no longer changes.

@@ -1,10 +1,10 @@
-"""Images: resizing, scaling and moving them."""
+"""Functions to resize, scale and move images."""
 
 from ..lazy import exports
 
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "resizing": "ResizeMethod resize scale_and_translate",
+        "resize": "ResizeMethod resize scale_and_translate",
     },
 )

@@ -1,9 +1,9 @@
-"""einops on weft's arrays, traced ones too.
+"""Backend: einops on weft's arrays, traced ones too.
 
     import weft.interop.einops
 
-einops finds its backends among the subclasses of its `AbstractBackend`: to define one is to tell
-it. Where einops was imported before weft's first operation, this module is loaded by itself.
+einops finds its backends among the subclasses of its `AbstractBackend`, so defining one registers
+it. If einops was imported before weft's first operation, weft loads this module.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ __all__ = ["Backend"]
 
 
 class Backend(AbstractBackend):
-    """The operations that einops asks of a library of arrays.
+    """The operations that einops needs from an array library.
 
     Example:
       >>> import einops, weft.interop.einops

@@ -48,7 +48,7 @@ class BatchTracer(Tracer):
             "numpy.asarray": "weft.numpy functions instead of NumPy's",
         }.get(operation, "keep it an array")
         return error(
-            f"{operation}: a {self.aval} under vmap stands for {self.value.aval.shape[0]} values "
+            f"{operation}: a {self.aval} under vmap represents {self.value.aval.shape[0]} values "
             f"at once: no single one is known\n  fix: {cure}"
         )
 
@@ -106,8 +106,8 @@ class BatchTrace(Trace):
         lengths by the size, or read one element of the batch."""
         out = primitive.out(args, params)
         avals = [a.update(shape=(0, *a.shape)) for a in (out if primitive.multiple else [out])]
-        made = under(self.outside, lambda: [BatchTracer(self, full(a, 0)) for a in avals])
-        return made if primitive.multiple else made[0]
+        tracers = under(self.outside, lambda: [BatchTracer(self, full(a, 0)) for a in avals])
+        return tracers if primitive.multiple else tracers[0]
 
     def bind_custom(
         self,
@@ -191,7 +191,7 @@ class ReopenedTrace(BatchTrace):
     A rule runs when the derivative is taken: under another trace than its function, later, and
     perhaps in several threads at once. It may close over tracers of the trace in which it was
     defined, its root, and these count as tracers of this trace. So the root does not change, and
-    each run has a trace of its own.
+    each run has its own trace.
     """
 
     __slots__ = ("_root",)
@@ -310,7 +310,7 @@ def batch(
 ) -> list[Any]:
     """Maps `function` over axis 0 of the batched arguments; every output is batched along axis 0.
 
-    With `keep`, outputs that do not depend on the batch stay as they are, and the result is a list
+    With `keep`, outputs that do not depend on the batch are unchanged, and the result is a list
     of pairs (output, whether it is batched).
     """
     pairs, _ = batch_with_aux(lambda *xs: (function(*xs), None), args, batched, axis, about=about)
@@ -329,7 +329,7 @@ def batch_with_aux(
 
     Returns: a pair (output, whether it is batched) for each output, and the other result. Outputs
     that
-      do not depend on the batch stay as they are.
+      do not depend on the batch are unchanged.
     """
     kind = CheckingBatchTrace if thread.check_tracer_leaks or thread.enable_checks else BatchTrace
     trace = kind(current.trace, axis, about)

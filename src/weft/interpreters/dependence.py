@@ -56,7 +56,7 @@ def partition_equations(jaxpr: Jaxpr, linear: set[Var]) -> list[tuple[Equation, 
 
 def parted(e: Equation, linear: set[Var], jaxpr: Jaxpr) -> list[tuple[Equation, bool]]:
     """Splits an equation with a program inside: first the results that do not depend on `linear`,
-    with zeros for the others, then the dependent results. Each part is there if it is needed."""
+    with zeros for the others, then the dependent results. Each part is included if it is needed."""
     touched = [type(v) is Var and v in linear for v in e.inputs]
     depends = reached(e, touched)
     parts: list[tuple[Equation, bool]] = []

@@ -109,8 +109,8 @@ class Derivative:
         entry = self._transposed.get(nonzero)
         if entry is None:
             jaxpr, reached = self.transposed(len(residuals), nonzero)
-            made = PreparedProgram(jaxpr), None if all(reached) else reached
-            entry = self._transposed.setdefault(nonzero, made)
+            prepared = PreparedProgram(jaxpr), None if all(reached) else reached
+            entry = self._transposed.setdefault(nonzero, prepared)
         plan, partial = entry
         results = plan.run([*residuals, *nonzero_cts], trace)
         if partial is None:

@@ -152,7 +152,7 @@ def jvp(
     tangents: Sequence[Value | None],
     about: Callable[..., Any] | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """The outputs and the output tangents. `None` stands for a zero tangent."""
+    """The outputs and the output tangents. `None` is a zero tangent."""
     kind = LocatingJvpTrace if locations_wanted() else JvpTrace
     trace = kind(current.trace, "jvp", about)
     args = [

@@ -245,7 +245,7 @@ class LinearizeTrace(Trace):
 
 
 class LocatingLinearizeTrace(LinearizeTrace):
-    """A tape whose nodes carry the user's line that they come from (`core/source_location.py`)."""
+    """A tape whose nodes have the user's line (`core/source_location.py`)."""
 
     __slots__ = ()
 

@@ -164,7 +164,7 @@ def host_steps(
         if share > 1:
             return None
     nothing = len(jaxpr.invars) + len(template.fixed)
-    places, made = (
+    places, n_results = (
         [*range(nothing)],
         nothing + 1,
     )  # numbers of the template's values; the next result's number
@@ -178,8 +178,8 @@ def host_steps(
             places.append(places[ins[0]])
         else:
             steps.append((function, [places[i] for i in ins], primitive.multiple))
-            places.extend(range(made, made + len(outs)))
-            made += len(outs)
+            places.extend(range(n_results, n_results + len(outs)))
+            n_results += len(outs)
     return steps, [places[i] for i in results]
 
 

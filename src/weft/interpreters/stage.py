@@ -327,11 +327,11 @@ def leak_text(trace: Trace, operation: str, tracer: Any) -> str:
             "transformation can't follow it: in a derivative rule, callback or thread that closes "
             f"over it\n  used: {user_line()}\n  fix: pass the value as an argument"
         )
-    made = trace.origin(tracer) if tracer is not None else ""
+    origin = trace.origin(tracer) if tracer is not None else ""
     return (
         f"{operation}: {subject} from {trace.transform} of {where} is used after that trace has "
         "ended\n"
-        f"  created: {made}{', ' if made else ''}while {where} was traced\n"
+        f"  created: {origin}{', ' if origin else ''}while {where} was traced\n"
         f"  used: {user_line()}\n"
         "  fix: return the value from the function instead of keeping it in a variable outside"
     )

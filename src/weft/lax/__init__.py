@@ -1,7 +1,7 @@
 """Operators on arrays, close to XLA's: nothing is promoted, little is broadcast.
 
 `add_p` is the primitive of `add`: for programs that look at equations, or apply primitives with
-their parameters. docs/extending.md says what a primitive of weft is.
+their parameters. docs/extending.md describes primitives.
 """
 
 from ..lazy import exports
@@ -47,7 +47,7 @@ __all__, __getattr__, __dir__ = exports(
             exp2:exp2_p exp:exp_p expm1:expm1_p log1p:log1p_p log:log_p logistic:logistic_p
             pow_:pow_p
         """,
-        ".primitives.fourier": "fft:fft_p",
+        ".primitives.fft": "fft:fft_p",
         ".primitives.gamma_functions": """
             digamma:digamma_p lgamma:lgamma_p polygamma:polygamma_p zeta:zeta_p
         """,
@@ -93,7 +93,7 @@ __all__, __getattr__, __dir__ = exports(
             RoundingMethod abs add cbrt ceil div floor integer_pow is_finite max min mul neg
             nextafter reciprocal rem round rsqrt sign sqrt square sub
         """,
-        "associative_scans": "associative_scan",
+        "associative_scan": "associative_scan",
         "bitwise": """
             bitwise_and bitwise_not bitwise_or bitwise_xor clz mulhi population_count shift_left
             shift_right_arithmetic shift_right_logical
@@ -114,7 +114,7 @@ __all__, __getattr__, __dir__ = exports(
         "creation": "broadcasted_iota empty full full_like iota zeros_like_array",
         "cumulative": "cumlogsumexp cummax cummin cumprod cumsum",
         "exponential": "exp exp2 expm1 log log1p logistic pow",
-        "fourier": "FftType fft",
+        "fft": "FftType fft",
         "indexing": """
             GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather index_take
             scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub

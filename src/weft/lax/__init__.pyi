@@ -14,7 +14,7 @@ from ..primitives import (
     dynamic_slicing as _dynamic_slicing,
     error_functions as _error_functions,
     exponential as _exponential,
-    fourier as _fourier,
+    fft as _fft,
     gamma_functions as _gamma_functions,
     incomplete_gamma_beta as _incomplete_gamma_beta,
     indexing as _indexing,
@@ -54,7 +54,7 @@ from .arithmetic import (
     square as square,
     sub as sub,
 )
-from .associative_scans import associative_scan as associative_scan
+from .associative_scan import associative_scan as associative_scan
 from .bitwise import (
     bitwise_and as bitwise_and,
     bitwise_not as bitwise_not,
@@ -116,7 +116,7 @@ from .exponential import (
     logistic as logistic,
     pow as pow,
 )
-from .fourier import FftType as FftType, fft as fft
+from .fft import FftType as FftType, fft as fft
 from .indexing import (
     GatherDimensionNumbers as GatherDimensionNumbers,
     GatherScatterMode as GatherScatterMode,
@@ -337,7 +337,7 @@ log1p_p = _exponential.log1p
 log_p = _exponential.log
 logistic_p = _exponential.logistic
 pow_p = _exponential.pow_
-fft_p = _fourier.fft
+fft_p = _fft.fft
 digamma_p = _gamma_functions.digamma
 lgamma_p = _gamma_functions.lgamma
 polygamma_p = _gamma_functions.polygamma

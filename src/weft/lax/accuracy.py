@@ -64,7 +64,7 @@ def check_accuracy(name: str, accuracy: Any) -> None:
             raise noted(
                 NotImplementedError(
                     f"{name}: accuracy={accuracy!r} is for CPUs, where there is one implementation;"
-                    " accelerators' compilers aren't told\n  fix: leave it out"
+                    " accelerators' compilers ignore it\n  fix: leave it out"
                 )
             )
         return

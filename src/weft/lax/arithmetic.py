@@ -95,7 +95,7 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
 
 
 def div(x: ArrayLike, y: ArrayLike) -> Array:
-    """Quotients, elementwise; of integers towards zero, and -1 (all bits one) by zero.
+    """Quotients, elementwise. Integers round towards zero; dividing by zero gives -1 (all bits 1).
 
     Args:
       x, y: arrays of one dtype, an integer, float or complex dtype;
@@ -112,7 +112,7 @@ def div(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def rem(x: ArrayLike, y: ArrayLike) -> Array:
-    """Remainders of the division towards zero: with the sign of x; x itself for integers by zero.
+    """Remainders of division towards zero, with the sign of x. Integers by zero give x.
 
     Args:
       x, y: arrays of one dtype, an integer or float dtype;
@@ -129,7 +129,7 @@ def rem(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def max(x: ArrayLike, y: ArrayLike) -> Array:
-    """The larger elements; NaN where either is NaN. Complex numbers go by real part first.
+    """The larger elements; NaN if either is NaN. Complex numbers compare by real part first.
 
     Args:
       x, y: arrays of one dtype, any dtype;
@@ -146,7 +146,7 @@ def max(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def min(x: ArrayLike, y: ArrayLike) -> Array:
-    """The smaller elements; NaN where either is NaN. Complex numbers go by real part first.
+    """The smaller elements; NaN if either is NaN. Complex numbers compare by real part first.
 
     Args:
       x, y: arrays of one dtype, any dtype;
@@ -212,7 +212,7 @@ def abs(x: ArrayLike) -> Array:
 
 
 def sign(x: ArrayLike) -> Array:
-    """-1, 0 or 1 by sign; x / |x| of complex numbers. NaN and signed zeros stay.
+    """The sign: -1, 0 or 1; x / |x| for complex numbers. NaN and signed zeros are unchanged.
 
     Args:
       x: array of an integer, float or complex dtype.

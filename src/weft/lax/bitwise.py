@@ -33,7 +33,7 @@ __all__ = [
 
 
 def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits that both operands have.
+    """Bitwise *and* of two operands.
 
     Args:
       x, y: arrays of one dtype, a boolean or integer dtype;
@@ -50,7 +50,7 @@ def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits that either operand has.
+    """Bitwise *or* of two operands.
 
     Args:
       x, y: arrays of one dtype, a boolean or integer dtype;
@@ -67,7 +67,7 @@ def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
-    """Exclusive or of the bits of two operands.
+    """Bitwise exclusive *or* of two operands.
 
     Args:
       x, y: arrays of one dtype, a boolean or integer dtype;
@@ -84,7 +84,7 @@ def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def bitwise_not(x: ArrayLike) -> Array:
-    """Each bit turned; `not` of booleans.
+    """Inverts each bit; `not` for booleans.
 
     Args:
       x: array of a boolean or integer dtype.
@@ -100,7 +100,7 @@ def bitwise_not(x: ArrayLike) -> Array:
 
 
 def shift_left(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits moved up by y places; 0 if y is negative or not less than the width.
+    """Bits shifted to the left by y places; 0 if y is negative or not less than the width.
 
     Args:
       x, y: arrays of one dtype, an integer dtype;
@@ -117,7 +117,7 @@ def shift_left(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits moved down by y places; the sign comes in. Amounts out of range leave the sign alone.
+    """Bits shifted to the right by y places, filled with the sign, also for y out of range.
 
     Args:
       x, y: arrays of one dtype, an integer dtype;
@@ -134,7 +134,7 @@ def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
-    """Bits moved down by y places; zeros come in. 0 if y is negative or not less than the width.
+    """Bits shifted to the right by y places, filled with zeros; 0 for y out of range.
 
     Args:
       x, y: arrays of one dtype, an integer dtype;
@@ -217,7 +217,7 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
         bitcast_convert_type(a, dtype=whole), bitcast_convert_type(b, dtype=whole), width
     )
     none = literal(0, dtype)
-    # a negative number stands for 2 ** n less, so the other one was added once too often
+    # a negative number means 2 ** n less, so the other one was added once too often
     extra = where(lt(a, none), b, none) + where(lt(b, none), a, none)
     return bitcast_convert_type(high, dtype=dtype) - extra
 

@@ -144,8 +144,8 @@ class BodyFunction(FlatFunction):
     """A function of several trees as one of all their leaves.
 
     Args:
-      role: what the function is to the operation: "body".
-      trees: the structures of its arguments, by what they are called: "carry", "x".
+      role: the role of the function in the operation: "body".
+      trees: the structures of its arguments by name: "carry", "x".
     """
 
     __slots__ = ("role", "trees")
@@ -228,9 +228,9 @@ def check_function(
 ) -> None:
     """Raises an error for a function that cannot be called, or not with the given arguments."""
     if not callable(function):
-        got = getattr(function, "aval", f"a {type(function).__name__}, {function!r:.60}")
+        description = getattr(function, "aval", f"a {type(function).__name__}, {function!r:.60}")
         raise TypeError(
-            f"{operation}: the {role} must be a function; got {got}\n"
+            f"{operation}: the {role} must be a function; got {description}\n"
             "  fix: lambda x: …, if it is a value"
         )
     if argument_names is not None:

@@ -93,7 +93,7 @@ def cond(
 
     Equivalent to `true_fun(*operands) if pred else false_fun(*operands)`, for a `pred` that may be
     traced. Both functions are traced; one is run. Under `vmap` with a mapped `pred`, both are run,
-    and each element gets the result of its own choice.
+    and each element gets the result of its branch.
 
     Args:
       pred: a scalar; a number counts as true unless it is zero.
@@ -111,7 +111,9 @@ def cond(
 
     Source: JAX documentation, `jax.lax.cond`; StableHLO `case`.
     """
-    if len(operands) == 2 and callable(operands[1]) and callable(false_fun):
+    # functions in the second and third place: today's form
+    oldest = len(operands) == 2 and callable(operands[1]) and callable(false_fun)
+    if oldest and not callable(true_fun):
         true_operand, true_fun, false_operand, false_fun = true_fun, false_fun, *operands
         operands = ()
     for name, function in (("true_fun", true_fun), ("false_fun", false_fun)):
@@ -285,7 +287,7 @@ def choose(
     operation: str,
     index: Any,
     functions: Sequence[Any],
-    given: Sequence[Any],
+    operands_and_branches: Sequence[Any],
     names: Sequence[str],
     operands: Sequence[Any],
     **options: Any,
@@ -304,8 +306,8 @@ def choose(
     for other in others:
         check_branches(
             operation,
-            (names[first], given[first], bodies[first]),
-            (names[other], given[other], bodies[other]),
+            (names[first], operands_and_branches[first], bodies[first]),
+            (names[other], operands_and_branches[other], bodies[other]),
         )
     bodies, refs = with_common_refs(bodies)
     columns = zip(*[b.jaxpr.out_avals for b in bodies], strict=True)

@@ -74,13 +74,13 @@ def conv_dimension_numbers(
     rhs_shape: Sequence[int],
     dimension_numbers: ConvGeneralDilatedDimensionNumbers,
 ) -> ConvDimensionNumbers:
-    """The places of a convolution's axes, from strings that name them.
+    """The positions of a convolution's axes, from strings with a letter for each axis.
 
     Args:
       lhs_shape: shape of the array: one batch axis 'N', one feature axis 'C', spatial axes.
       rhs_shape: shape of the kernel: out-features 'O', in-features 'I', spatial axes.
       dimension_numbers: (lhs, rhs, out), each a letter per axis; `None` for ('NCHW', 'OIHW',
-        'NCHW') and the like; `ConvDimensionNumbers` come back as they are.
+        'NCHW') and the like; `ConvDimensionNumbers` are returned unchanged.
     Returns: ConvDimensionNumbers.
     Raises: TypeError: no such form, or ranks differ. ValueError: letters don't fit.
     Source: StableHLO `convolution`.
@@ -111,7 +111,7 @@ def conv_general_dilated(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Convolution of any layout, without reversal of the kernel (a cross-correlation).
+    """Convolution in any layout, without reversing the kernel (a cross-correlation).
 
     Args:
       lhs: array with a batch axis, a feature axis and n spatial axes.
@@ -122,9 +122,9 @@ def conv_general_dilated(
       lhs_dilation: n ints: `d - 1` zeros are put between elements (a transposed convolution).
       rhs_dilation: n ints: the same for the kernel (an atrous convolution).
       dimension_numbers: where the axes are; see `conv_dimension_numbers`.
-      feature_group_count: features in so many groups, each with its own kernels: `rhs` has
+      feature_group_count: the number of groups of features, each with its own kernels: `rhs` has
         in-features / groups, and out-features of all groups.
-      batch_group_count: the batch in so many groups, each with its own out-features.
+      batch_group_count: the number of groups of the batch, each with its own out-features.
       precision: how exactly an accelerator multiplies; see `Precision`.
       preferred_element_type: dtype of the sums and the output, not narrower than the operands'.
     Returns: array with batch, out-features and spatial axes, laid out as `dimension_numbers` says.

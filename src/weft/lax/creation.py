@@ -39,7 +39,7 @@ def iota(dtype: DTypeLike, size: int) -> Array:
 
 @located
 def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> Array:
-    """An array whose elements are their places along one dimension.
+    """An array whose elements are their indices along one dimension.
 
     Args:
       dtype: an integer, float or complex dtype.
@@ -64,7 +64,7 @@ def full(
     *,
     sharding: Any = None,
 ) -> Array:
-    """An array of one number.
+    """An array filled with one number.
 
     Args:
       shape: of the array.
@@ -94,7 +94,7 @@ def full_like(
     shape: Shape | None = None,
     sharding: Any = None,
 ) -> Array:
-    """An array of one number, of the shape and dtype of another.
+    """An array filled with one number, with the shape and dtype of another.
 
     Args:
       x: an array, or anything with a shape and a dtype.
@@ -138,7 +138,7 @@ def _filled(number: Any, shape: tuple[int, ...], sharding: Any) -> Any:
 
 @located
 def empty(shape: Shape, dtype: DTypeLike) -> Array:
-    """An array that is to be overwritten: zeros, since nothing is left undefined here.
+    """An array to overwrite. Its elements are zeros, never undefined.
 
     Args:
       shape: of the array.

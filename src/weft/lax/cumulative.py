@@ -22,7 +22,7 @@ def _running(primitive: Any, operand: ArrayLike, axis: int, reverse: bool) -> Ar
 
 @located
 def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """Running sum: each element with all before it.
+    """Cumulative sum: the sum of each element and all before it.
 
     Args:
       operand: array of a number dtype; 16-bit floats are summed in float32.
@@ -43,7 +43,7 @@ def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 
 @located
 def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """Running product: each element with all before it. Derivatives are exact at zeros.
+    """Cumulative product: of each element and all before it. Derivatives are exact at zeros.
 
     Args:
       operand: array of a number dtype.
@@ -63,7 +63,7 @@ def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 
 @located
 def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """Running maximum; NaN from the first NaN on.
+    """Cumulative maximum; NaN from the first NaN on.
 
     Args:
       operand: array, any dtype; complex numbers by real part, then imaginary part.
@@ -83,7 +83,7 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 
 @located
 def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """Running minimum; NaN from the first NaN on.
+    """Cumulative minimum; NaN from the first NaN on.
 
     Args:
       operand: array, any dtype; complex numbers by real part, then imaginary part.
@@ -103,7 +103,7 @@ def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 
 @located
 def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """Running log of the sum of exponentials, without overflow.
+    """Cumulative logarithm of the sum of exponentials, without overflow.
 
     Args:
       operand: array of a floating-point dtype.

@@ -108,8 +108,8 @@ def gather(
       unique_indices: a promise that no element is read twice; makes the derivative faster.
       indices_are_sorted: a promise that the indices are in lexicographic order.
       mode: how windows that are not inside are treated: "clip" moves them inside, "fill" gives
-        `fill_value`, "promise_in_bounds" says that there are none. `None` is "fill" if there is a
-        `fill_value`, and "clip" otherwise.
+        `fill_value`, "promise_in_bounds" assumes that there are none. `None` is "fill" if there is
+        a `fill_value`, and "clip" otherwise.
       fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True if left out.
     Returns: array [b0, …, and the windows' axes at `offset_dims`], dtype of `operand`.
     Raises: TypeError, ValueError: shapes and numbers don't fit each other.

@@ -38,7 +38,7 @@ def conv_general_dilated_local(
 
     Args:
       lhs: array with a batch axis, a feature axis and n spatial axes.
-      rhs: the kernels. Its spatial axes are those of the output; its in-features are the features
+      rhs: the kernels. Its spatial axes are the output's; its in-features are the features
         of `lhs` times the elements of the window, the features the slower.
       window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, precision: as in
         `conv_general_dilated`.

@@ -1,6 +1,6 @@
 """Loops: scan, map, fori_loop, while_loop.
 
-A loop is traced once, whatever its number of steps, and compiled as one loop.
+A loop is traced once, for any number of steps, and compiled as one loop.
 """
 
 import math
@@ -41,7 +41,8 @@ __all__ = ["fori_loop", "map", "scan", "while_loop"]
 
 
 # The types of control flow: with functions and values of one type, that is the carry's; otherwise
-# (a Python number for the first carry, NumPy's arrays) the result's is what the function returns.
+# (a Python number for the first carry, NumPy's arrays) the result has the type that the
+# function returns.
 C = TypeVar("C")
 X = TypeVar("X")
 Y = TypeVar("Y")
@@ -465,7 +466,7 @@ def loop_bound(name: str, x: Any) -> Any:
     try:
         value = as_value(x)
     except (TypeError, ValueError):
-        return integer_scalar("fori_loop", name, x)  # which says what it is instead
+        return integer_scalar("fori_loop", name, x)  # which names its type
     is_real = value.shape == () and dtypes.is_float(value.dtype)
     return value if is_real else integer_scalar("fori_loop", name, value)
 

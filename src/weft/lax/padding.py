@@ -1,4 +1,4 @@
-"""pad, and padtype_to_pads: what the paddings SAME and VALID mean in numbers."""
+"""pad, and padtype_to_pads, which converts the paddings SAME and VALID to numbers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ __all__ = ["pad", "padtype_to_pads"]
 def pad(
     operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]
 ) -> Array:
-    """An array surrounded by, and interspersed with, copies of a scalar.
+    """Pads an array with a scalar, around and between its elements.
 
     Args:
       operand: array [n0, …], any dtype.
@@ -42,7 +42,7 @@ def pad(
 
 
 def _scalar_like(x: Any, value: ArrayLike) -> Any:
-    """A Python number in the dtype of `x`; other values as they are."""
+    """A Python number in the dtype of `x`; other values unchanged."""
     if isinstance(value, Value) or not isinstance(value, (bool, int, float, complex)):
         return as_value(value)
     if isinstance(value, complex) and x.dtype.kind != "c":
@@ -59,7 +59,7 @@ def padtype_to_pads(
     window_strides: Sequence[int],
     padding: str,
 ) -> list[tuple[int, int]]:
-    """The padding before and after each axis that a name stands for.
+    """The padding before and after each axis for a name.
 
     Args:
       in_shape: lengths of the axes.

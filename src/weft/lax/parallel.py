@@ -268,8 +268,8 @@ def _no_such_type(to: Any) -> Exception:
         return ValueError(f"all_gather: to must be 'varying', 'invarying' or 'reduced'; got {to!r}")
     return noted(
         NotImplementedError(
-            f"all_gather: to={to!r} asks for a type that weft hasn't: types don't say over which "
-            "axes values vary\n  fix: leave it out; the values are the same"
+            f"all_gather: to={to!r} needs a type that weft does not have: types do not say over "
+            "which axes values vary\n  fix: leave it out; the values are the same"
         )
     )
 
@@ -347,7 +347,7 @@ def all_to_all(
     axis_index_groups: Any = None,
     tiled: bool = False,
 ) -> Any:
-    """Divides each element's value, and sends part i to element i.
+    """Splits each element's value along an axis, and sends part i to element i.
 
     Args:
       x: arrays, in containers.

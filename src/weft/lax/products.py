@@ -44,7 +44,7 @@ PrecisionLike = (
     | DotAlgorithm
     | DotAlgorithmPreset
 )
-"""`None` (what the switch default_matmul_precision says), one precision, or one per operand; or an
+"""`None` (the switch default_matmul_precision), one precision, or one per operand; or an
 algorithm."""
 
 
@@ -190,7 +190,7 @@ def scaled_dot(
     dimension_numbers: DotDimensionNumbers | None = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The product of lhs · lhs_scale and rhs · rhs_scale; a scale counts for a run of elements.
+    """The product of lhs · lhs_scale and rhs · rhs_scale; each scale is for a block of elements.
 
     Args:
       lhs, rhs: arrays of real dtypes; it is meant for floats of 8 and 4 bits.
@@ -244,8 +244,8 @@ def _scaled(name: str, argument: str, x: Value, scale: ArrayLike | None, wide: A
     )
     if dtypes.is_complex(s.dtype) or not fits:
         raise ShapeError(
-            f"{name}: {argument}_scale must be real, of lengths that divide those of {x.aval}; got "
-            f"{s.aval}"
+            f"{name}: {argument}_scale must be real, with lengths that divide the lengths of "
+            f"{x.aval}; got {s.aval}"
         )
     runs = [k for m, n in zip(s.shape, x.shape, strict=True) for k in (m, n // m if m else 1)]
     s = convert_element_type(s, dtype=wide)

@@ -39,7 +39,7 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int]) -> Array:
 
     Args:
       operand: array of a number dtype; 16-bit floats are summed in float32 and rounded once.
-      axes: the axes; negative ones count from the end. Of none, the operand comes back.
+      axes: the axes; negative ones count from the end. Without axes, the operand is returned.
     Returns: array without those axes, dtype of `operand`.
     Raises: TypeError: booleans. ValueError: an axis is out of range or repeated.
     Source: StableHLO `reduce`.
@@ -60,7 +60,7 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int]) -> Array:
 
 @located
 def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
-    """Maximum over axes; NaN if there is one among the elements.
+    """Maximum over axes; NaN if any element is NaN.
 
     Complex numbers are ordered by real part, then imaginary part. Elements that share the maximum
     share its derivative equally.

@@ -21,7 +21,7 @@ def traced_computation(
 
     Args:
       tree: the structure of both arguments and of the result.
-      operands: what the elements are taken from.
+      operands: the arrays of the elements.
     """
     check_function(name, "computation", computation)
     scalars = [aval((), x.dtype) for x in operands]

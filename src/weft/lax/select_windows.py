@@ -2,7 +2,7 @@
 one of their elements.
 
 The position is found first, as an index into the array's elements; then values are gathered from
-there, or combined with the value there. Derivatives are those of gather and scatter.
+there, or combined with the value there. The derivatives are gathers and scatters.
 """
 
 import math
@@ -274,11 +274,11 @@ def _scattered(
         return _scatter(known, flat, place, updates)
     # Windows in the order of their numbers: no two at once, as they may share a place.
     line = structural.reshape(place, shape=(place.size,))
-    given = structural.reshape(updates, shape=(place.size,))
+    flat_updates = structural.reshape(updates, shape=(place.size,))
 
     def step(i: Any, out: Any) -> Any:
         at = take_along(line, structural.reshape(i, shape=(1,)), 0)
-        new = take_along(given, structural.reshape(i, shape=(1,)), 0)
+        new = take_along(flat_updates, structural.reshape(i, shape=(1,)), 0)
         old = take_along(out, at, 0, mode=GatherScatterMode.FILL_OR_DROP)
         return _scatter(indexing.scatter, out, at, vmap(scatter)(old, new), unique=True)
 

@@ -87,7 +87,7 @@ def _select(name: str, names: Any, which: Any, cases: Any) -> Array:
 
 @located
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
-    """Limits x to the interval from `min` to `max`. At and beyond the ends the derivative is 0.
+    """Limits x to the interval from `min` to `max`. The derivative is 0 at the ends and outside.
 
     Args:
       min, max: arrays of x's shape, or scalars; of x's dtype.

@@ -101,7 +101,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
 def broadcast_in_dim(
     operand: ArrayLike, shape: Shape, broadcast_dimensions: Sequence[int]
 ) -> Array:
-    """An array repeated to a shape, with its axes at given places.
+    """Broadcasts an array to a shape, with its axes at given positions.
 
     Args:
       operand: array, any dtype.
@@ -135,13 +135,13 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
       >>> lax.broadcast_shapes((2, 1), (3,))
       (2, 3)
     """
-    known = [shape_of("broadcast_shapes", s) for s in shapes]
+    checked = [shape_of("broadcast_shapes", s) for s in shapes]
     result: list[int] = []
-    for axis in range(-max(map(len, known), default=0), 0):
-        lengths = {s[axis] for s in known if len(s) >= -axis} - {1}
+    for axis in range(-max(map(len, checked), default=0), 0):
+        lengths = {s[axis] for s in checked if len(s) >= -axis} - {1}
         if len(lengths) > 1:
             raise ShapeError(
-                f"broadcast_shapes: shapes {', '.join(map(str, known))} differ on axis {axis}"
+                f"broadcast_shapes: shapes {', '.join(map(str, checked))} differ on axis {axis}"
             )
         result.append(lengths.pop() if lengths else 1)
     return tuple(result)
@@ -153,7 +153,7 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
     Args:
       x: array.
-      rank: number of axes, at least that of `x`.
+      rank: the number of axes, at least `x.ndim`.
     Returns: array [1, …, *x.shape].
     Raises: ValueError: `x` has more axes.
     Example:
@@ -209,7 +209,7 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 @located
 def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """An array with axes of length one put in.
+    """An array with new axes of length one.
 
     Args:
       array: any dtype.
@@ -235,7 +235,7 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 @located
 def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
-    """Several neighbouring axes made into one.
+    """Merges neighbouring axes into one.
 
     Args:
       operand: array, any dtype.

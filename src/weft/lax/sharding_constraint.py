@@ -15,9 +15,10 @@ __all__ = ["with_sharding_constraint"]
 
 @located
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """Has XLA divide values among devices as said, where a program computes them.
+    """Sets the sharding of values inside a program.
 
-    Outside of `jit` it moves the arrays.
+    Inside a compiled program it tells the compiler where the parts of an array are; outside of `jit`
+    it moves the arrays.
 
     Args:
       x: an array or a container of them.
@@ -34,10 +35,10 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
       Array([2., 2.], dtype=float32)
     Source: the public documentation of `jax.lax.with_sharding_constraint`.
     """
-    found, tree = tree_flatten_with_path(x)
+    leaves, tree = tree_flatten_with_path(x)
     outs = []
-    said = flatten_axes("with_sharding_constraint: shardings", tree, shardings, is_entry)
-    for (path, leaf), entry in zip(found, said, strict=True):
+    entries = flatten_axes("with_sharding_constraint: shardings", tree, shardings, is_entry)
+    for (path, leaf), entry in zip(leaves, entries, strict=True):
         value = as_value(leaf)
         sharding = named("with_sharding_constraint", entry)
         if sharding is None:

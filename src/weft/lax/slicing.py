@@ -97,7 +97,7 @@ def slice_in_dim(
 
 @located
 def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
-    """The elements at one place along an axis.
+    """The elements at one index along an axis.
 
     Args:
       operand: array, any dtype.
@@ -277,7 +277,7 @@ def dynamic_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """The elements at one run-time place along an axis.
+    """The elements at one run-time index along an axis.
 
     Args:
       operand: array, any dtype.
@@ -334,7 +334,7 @@ def dynamic_update_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """Writes the elements at one run-time place along an axis; returns a new array.
+    """Writes the elements at one run-time index along an axis; returns a new array.
 
     Args:
       operand: array, any dtype.

@@ -80,10 +80,10 @@ def custom_root(
     @functools.wraps(solve)
     def solved(guess: Any, constants: Any) -> Any:
         result = solve(lambda x: converted(x, *constants), guess)
-        found = with_aux("custom_root", solve, "root", result)[0] if has_aux else result
-        outs, out_tree = values_of("custom_root", "root", found)
-        got = [x.aval for x in outs]
-        check_like("custom_root: the root", solve, got, out_tree, "initial_guess", avals, tree)
+        root = with_aux("custom_root", solve, "root", result)[0] if has_aux else result
+        outs, out_tree = values_of("custom_root", "root", root)
+        roots = [x.aval for x in outs]
+        check_like("custom_root: the root", solve, roots, out_tree, "initial_guess", avals, tree)
         return result
 
     solver, extra = hoisted("custom_root", solved, (guess, constants), any_value)
@@ -95,9 +95,9 @@ def custom_root(
         _, linear = linearize(lambda x: converted(x, *constants), x)
         dx = tangent_solve(linear, y)
         outs, out_tree = values_of("custom_root", "x", dx)
-        got = [x.aval for x in outs]
+        out_avals = [x.aval for x in outs]
         what = "custom_root: the solution x of g(x) = y"
-        check_like(what, tangent_solve, got, out_tree, "y", avals, tree)
+        check_like(what, tangent_solve, out_avals, out_tree, "y", avals, tree)
         return tree_map(neg, dx)
 
     examples = tree_map(zero_tangent, guess), guess, constants
@@ -153,7 +153,7 @@ def custom_linear_solve(
     The solvers are never differentiated, so they may be iterations (`while_loop`).
 
     Args:
-      matvec: the linear function x -> A x; what it closes over may be differentiated.
+      matvec: the linear function x -> A x; it may close over differentiated values.
       b: the right-hand side: arrays or containers of them.
       solve: `solve(matvec, b)` returns x, like b.
       transpose_solve: `transpose_solve(vecmat, b)` solves Aᵀ x = b; `vecmat` is x -> Aᵀ x. Needed
@@ -205,7 +205,7 @@ def custom_linear_solve(
 
         inputs = [v.aval for v in program.invars[:count]]
         example = inputs, tree.unflatten(rhs)
-        made, out_tree = staged("custom_linear_solve", solved, example, "solve")
+        solver, out_tree = staged("custom_linear_solve", solved, example, "solve")
         result = out_tree
         if has_aux:
             kind = out_tree.node_data()
@@ -215,11 +215,11 @@ def custom_linear_solve(
                     f"a pair (x, auxiliary data); got {out_tree}"
                 )
             result = out_tree.children()[0]
-        outs = made.out_avals[: result.num_leaves]
+        outs = solver.out_avals[: result.num_leaves]
         check_like("custom_linear_solve: x", function, outs, result, "b", avals, tree)
-        places = [*range(len(parameters), len(parameters) + len(made.consts)), *own]
-        parameters.extend(made.consts)
-        return made.without_consts(), places, out_tree
+        places = [*range(len(parameters), len(parameters) + len(solver.consts)), *own]
+        parameters.extend(solver.consts)
+        return solver.without_consts(), places, out_tree
 
     solve_program, solve_places, out_tree = solver(product, solve)
     sides = [((product, [*own]), (solve_program, solve_places))]
@@ -252,23 +252,23 @@ def over(shared: list[Aval], jaxpr: Jaxpr, places: list[int]) -> Jaxpr:
     for place, var in zip(places, jaxpr.invars, strict=False):
         leading[place] = var
     invars = [*leading, *jaxpr.invars[len(places) :]]
-    made = jaxpr.replace(invars=invars)
-    return made if made.constvars else hash_consed(made)
+    program = jaxpr.replace(invars=invars)
+    return program if program.constvars else hash_consed(program)
 
 
 def check_like(
     what: str,
     function: Any,
-    got: list[Aval],
+    out_avals: list[Aval],
     got_tree: PyTreeDef,
     like: str,
     avals: list[Aval],
     tree: PyTreeDef,
 ) -> None:
     """Raises an error for a value of another structure, or other shapes or dtypes."""
-    if got_tree == tree and [a.strong() for a in got] == [a.strong() for a in avals]:
+    if got_tree == tree and [a.strong() for a in out_avals] == [a.strong() for a in avals]:
         return
-    shown = [f"{t} of {', '.join(map(str, a))}" for t, a in ((tree, avals), (got_tree, got))]
+    shown = [f"{t} of {', '.join(map(str, a))}" for t, a in ((tree, avals), (got_tree, out_avals))]
     raise ShapeError(
         f"{what}, from {function_line(function)}, must be like {like}, {shown[0]}; got {shown[1]}"
     )

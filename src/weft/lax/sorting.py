@@ -80,7 +80,7 @@ def sort_key_val(
 
 @located
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
-    """The `k` largest elements along an axis, largest first, and where they are.
+    """The `k` largest elements along an axis, largest first, and their indices.
 
     A NaN counts as larger than any number, 0 as larger than -0; of equal elements the first comes
     first.
@@ -115,9 +115,9 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Array, Array]:
-    """The `k` largest elements along an axis, of which a few may be missed where that is faster.
+    """The `k` largest elements along an axis; may miss a few if that is faster.
 
-    Here they are always exact (recall 1), as they are in any case off TPUs.
+    They are always exact (recall 1), as on all devices but TPUs.
 
     Args:
       operand: array of a floating-point dtype.

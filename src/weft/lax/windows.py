@@ -101,7 +101,7 @@ def window_geometry(
     base_dilation: Sequence[int] | None,
     window_dilation: Sequence[int] | None,
 ) -> Geometry:
-    """The places of windows, from what users write."""
+    """The positions of windows, from the user's arguments."""
     ones = (1,) * len(shape)
 
     def entries(what: str, values: Any) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Functions for neural networks: activations, normalisation, attention, initial values."""
+"""Functions for neural networks: activations, normalisation, attention, initializers."""
 
 from ..lazy import exports
 
@@ -12,9 +12,9 @@ __all__, __getattr__, __dir__ = exports(
         """,
         "attention": "dot_product_attention",
         "normalization": "normalize standardize",
-        "one_hot_encoding": "one_hot",
+        "one_hot": "one_hot",
         "scaled_products": "get_scaled_dot_general_config scaled_dot_general scaled_matmul",
-        "softmax_functions": "log_softmax logmeanexp logsumexp softmax",
+        "softmax": "log_softmax logmeanexp logsumexp softmax",
     },
     modules="initializers",
 )

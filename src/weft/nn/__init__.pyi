@@ -29,13 +29,13 @@ from .activations import (
 )
 from .attention import dot_product_attention as dot_product_attention
 from .normalization import normalize as normalize, standardize as standardize
-from .one_hot_encoding import one_hot as one_hot
+from .one_hot import one_hot as one_hot
 from .scaled_products import (
     get_scaled_dot_general_config as get_scaled_dot_general_config,
     scaled_dot_general as scaled_dot_general,
     scaled_matmul as scaled_matmul,
 )
-from .softmax_functions import (
+from .softmax import (
     log_softmax as log_softmax,
     logmeanexp as logmeanexp,
     logsumexp as logsumexp,

@@ -84,7 +84,7 @@ _relu = activation(p.relu)
 
 
 def relu(x: ArrayLike) -> Array:
-    """The larger one of x and 0.
+    """The rectified linear unit: max(x, 0).
 
     Args:
       x: real array of any shape.
@@ -108,7 +108,7 @@ def _relu6(x: Any) -> Any:
 
 
 def relu6(x: ArrayLike) -> Array:
-    """x, moved into the interval from 0 to 6.
+    """x, clipped to the interval from 0 to 6.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -128,7 +128,7 @@ def _leaky_relu(x: Any, slope: Any) -> Any:
 
 
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Array:
-    """x where it is at least 0, and `negative_slope` times x below.
+    """x if x >= 0, otherwise `negative_slope` times x.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -150,7 +150,7 @@ def _hard_tanh(x: Any) -> Any:
 
 
 def hard_tanh(x: ArrayLike) -> Array:
-    """x, moved into the interval from -1 to 1.
+    """x, clipped to the interval from -1 to 1.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -172,7 +172,7 @@ _hard_sigmoid = activation(_hard_logistic)
 
 
 def hard_sigmoid(x: ArrayLike) -> Array:
-    """(x + 3) / 6, moved into the interval from 0 to 1.
+    """(x + 3) / 6, clipped to the interval from 0 to 1.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -216,7 +216,7 @@ def _sparse_plus(x: Any) -> Any:
 
 
 def sparse_plus(x: ArrayLike) -> Array:
-    """0 up to -1, (x + 1)² / 4 between -1 and 1, x from 1 on.
+    """0 for x <= -1, (x + 1)² / 4 between -1 and 1, x for x >= 1.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -236,7 +236,7 @@ def _sparse_sigmoid(x: Any) -> Any:
 
 
 def sparse_sigmoid(x: ArrayLike) -> Array:
-    """(x + 1) / 2, moved into the interval from 0 to 1: the derivative of `sparse_plus`.
+    """(x + 1) / 2, clipped to the interval from 0 to 1: the derivative of `sparse_plus`.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -386,7 +386,7 @@ def _elu(x: Any, alpha: Any) -> Any:
 
 
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """x above 0, and alpha (exp(x) - 1) up to 0.
+    """x if x > 0, otherwise alpha (exp(x) - 1).
 
     Args:
       x: real array of any shape; integers become float32.
@@ -407,7 +407,7 @@ def _celu(x: Any, alpha: Any) -> Any:
 
 
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """x above 0, and alpha (exp(x / alpha) - 1) up to 0: its derivative has no step.
+    """x if x > 0, otherwise alpha (exp(x / alpha) - 1). The derivative is continuous.
 
     Args:
       x: real array of any shape; integers become float32.

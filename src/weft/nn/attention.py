@@ -175,13 +175,13 @@ def _of_pairs(x: Any, argument: str, q: Any, k: Any) -> Any:
     """A bias or a mask as [batch, key heads, heads of a group, queries, keys]; ones broadcast."""
     x = value(NAME, x, argument)
     boolean = argument == "mask"
-    wanted = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
+    full_shape = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
     shape = (1,) * (4 - x.ndim) + x.shape
-    fits = len(shape) == 4 and all(n in (1, w) for n, w in zip(shape, wanted, strict=True))
+    fits = len(shape) == 4 and all(n in (1, w) for n, w in zip(shape, full_shape, strict=True))
     if not fits or (not dtypes.is_bool(x.dtype) if boolean else not dtypes.is_float(x.dtype)):
         raise ShapeError(
             f"{NAME}: {argument} must be {'booleans' if boolean else 'floats'} that broadcast to "
-            f"[batch, heads, queries, keys], {list(wanted)}; got {x.aval}"
+            f"[batch, heads, queries, keys], {list(full_shape)}; got {x.aval}"
         )
     heads = (k.shape[2], q.shape[2] // k.shape[2]) if shape[1] > 1 else (1, 1)
     return structural.reshape(x, shape=(shape[0], *heads, *shape[2:]))

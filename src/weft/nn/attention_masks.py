@@ -67,7 +67,7 @@ def products(q: Any, k: Any, masking: Masking) -> Any:
     return times(q, k, (4, 3)) * masking.scale
 
 
-def scores(q: Any, k: Any, given: Mapping[str, Any], masking: Masking, block: Block) -> Any:
+def scores(q: Any, k: Any, operands: Mapping[str, Any], masking: Masking, block: Block) -> Any:
     """The scores of a block: -inf where a key doesn't count for a query.
 
     Args:
@@ -75,24 +75,24 @@ def scores(q: Any, k: Any, given: Mapping[str, Any], masking: Masking, block: Bl
       given: the further operands by name; of a bias and a mask the block's part.
     """
     out = products(q, k, masking)
-    if "bias" in given:
-        out = out + cast(given["bias"], out.aval.dtype)
-    counts = counted(given, masking, block)
+    if "bias" in operands:
+        out = out + cast(operands["bias"], out.aval.dtype)
+    counts = counted(operands, masking, block)
     if counts is None:
         return out
     return selection.where(counts, out, arithmetic.like(out, -math.inf))
 
 
-def counted(given: Mapping[str, Any], masking: Masking, block: Block) -> Any:
+def counted(operands: Mapping[str, Any], masking: Masking, block: Block) -> Any:
     """Booleans that broadcast to the scores of a block; `None` if all count."""
     rows, columns = places(block)
     conditions = []
-    if "mask" in given:
-        conditions.append(given["mask"])
-    if "queries" in given:
-        conditions.append(comparison.lt(rows, given["queries"]))
-    if "keys" in given:
-        conditions.append(comparison.lt(columns, given["keys"]))
+    if "mask" in operands:
+        conditions.append(operands["mask"])
+    if "queries" in operands:
+        conditions.append(comparison.lt(rows, operands["queries"]))
+    if "keys" in operands:
+        conditions.append(comparison.lt(columns, operands["keys"]))
     if masking.causal:
         conditions.append(comparison.le(columns, rows))
     if masking.window is not None:

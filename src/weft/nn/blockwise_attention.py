@@ -78,19 +78,19 @@ def blocks(x: Any, axis: int, size: int) -> Any:
 
 def _over(operands: Mapping[str, Any], which: int, size: int) -> Named:
     """The operands that have an axis of queries (0) or of keys (1), in blocks of it."""
-    found = {}
+    cut = {}
     for name, x in operands.items():
         axis = axes_of(name, x)[which]
         if axis is not None:
-            found[name] = blocks(x, axis, size)
-    return found
+            cut[name] = blocks(x, axis, size)
+    return cut
 
 
 def _grid(masking: Masking) -> tuple[Any, Any, Any]:
     """The first query of each block, the first key, and 1 or 0 for each pair of blocks: 0 if no key
     counts for a query there; `None` if there is no such pair.
 
-    All of it is known before the loops: what a loop computed would be kept for its derivative.
+    It is computed before the loops, because values of a loop are stored for its derivative.
     """
     rows, columns = sizes(masking)
     first, second = -(-masking.queries // rows), -(-masking.keys // columns)
@@ -245,12 +245,12 @@ def _tangents(operands: Named, masking: Masking) -> tuple[Any, Any]:
     return _of_rows(of_rows, operands, masking)
 
 
-def _shares(given: Named, masking: Masking, block: Block) -> tuple[Any, Any]:
+def _shares(operands: Named, masking: Masking, block: Block) -> tuple[Any, Any]:
     """A block's part of the tangents of the sums: of weighted values, and of weights."""
-    q, k, v = given["q"], given["k"], given["v"]
-    s = scores(q, k, given, masking, block)
-    p = exp(s - _last(given["logs"]))
-    dq, dk, dv, dbias = (given.get(TANGENT_PREFIX + name) for name in ("q", "k", "v", "bias"))
+    q, k, v = operands["q"], operands["k"], operands["v"]
+    s = scores(q, k, operands, masking, block)
+    p = exp(s - _last(operands["logs"]))
+    dq, dk, dv, dbias = (operands.get(TANGENT_PREFIX + name) for name in ("q", "k", "v", "bias"))
     changes = []
     if dq is not None:
         changes.append(products(dq, k, masking))

@@ -1,4 +1,4 @@
-"""Initial values of weights: functions `init(key, shape, dtype)`, and functions that make them.
+"""Initializers of weights: functions `init(key, shape, dtype)`, and functions that make them.
 
 zeros and ones are initializers; constant, uniform, normal, truncated_normal, orthogonal,
 delta_orthogonal and variance_scaling make one, and so do glorot_normal (xavier_normal),
@@ -73,7 +73,7 @@ Distribution: TypeAlias = Literal["truncated_normal", "normal", "uniform"]
 
 
 class Initializer(Protocol):
-    """The type of functions that make initial values."""
+    """The type of initializers."""
 
     def __call__(
         self,
@@ -135,7 +135,7 @@ def zeros(
     dtype: DTypeLike | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """Zeros, whatever the key.
+    """An initializer of zeros.
 
     Args: as `Initializer`.
     Returns: array of `shape`.
@@ -155,7 +155,7 @@ def ones(
     dtype: DTypeLike | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """Ones, whatever the key.
+    """An initializer of ones.
 
     Args: as `Initializer`.
     Returns: array of `shape`.
@@ -170,7 +170,7 @@ def ones(
 
 @located
 def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
-    """An initializer of one value, whatever the key.
+    """An initializer of a constant value.
 
     Args:
       value: a number, or an array that broadcasts to the shape.
@@ -233,7 +233,7 @@ def truncated_normal(
     lower: float | ArrayLike = -2.0,
     upper: float | ArrayLike = 2.0,
 ) -> Initializer:
-    """An initializer of `stddev` times standard normal values, those between two bounds.
+    """An initializer of `stddev` times standard normal values, truncated to two bounds.
 
     Args:
       stddev: the factor: the standard deviation but for the truncation.
@@ -460,7 +460,7 @@ def orthogonal(
 
 
 def _orthonormal(key: Any, rows: int, columns: int, dtype: Any) -> Any:
-    """Orthonormal columns, all rotations alike likely: those of a normal matrix."""
+    """Orthonormal columns with uniformly distributed rotations, from a matrix of normal samples."""
     compute_dtype = dtype if dtypes.is_complex(dtype) or dtype.itemsize > 2 else dtypes.float32
     q, r = qr(cast(_normal(key, (rows, columns), dtype), compute_dtype), full_matrices=False)
     return cast(q * sign(diagonal(r)), dtype)

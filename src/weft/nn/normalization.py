@@ -91,13 +91,13 @@ def standardize(
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"{name}: algorithm must be 'fast' or 'stable'; got {algorithm!r}")
     v = real_number(name, x)
-    given = {"mean": mean, "variance": variance}
-    known = {
+    parameters = {"mean": mean, "variance": variance}
+    statistics = {
         argument: no_complex(name, value(name, x, argument), argument)
-        for argument, x in given.items()
+        for argument, x in parameters.items()
         if x is not None
     }
-    v, *values = promote_values(name, v, *known.values(), to_inexact=True)
+    v, *values = promote_values(name, v, *statistics.values(), to_inexact=True)
     axes = all_axes(name, axis, v)
     masks = with_mask(name, v, where)
     small = cast(no_complex(name, value(name, epsilon, "epsilon"), "epsilon"), v.aval.dtype)

@@ -37,10 +37,10 @@ def no_complex(name: str, x: Any, argument: str = "x") -> Any:
 
 def with_parameter(name: str, x: Any, parameter: Any, argument: str) -> tuple[Any, Any]:
     """An operand and a parameter of an activation, as floats of one dtype."""
-    x, given = value(name, x), parameter
-    if not isinstance(given, (int, float)):
-        given = no_complex(name, value(name, given, argument), argument)
-    first, second = promote_values(name, no_complex(name, x), given, to_inexact=True)
+    x, second_operand = value(name, x), parameter
+    if not isinstance(second_operand, (int, float)):
+        second_operand = no_complex(name, value(name, second_operand, argument), argument)
+    first, second = promote_values(name, no_complex(name, x), second_operand, to_inexact=True)
     weak = first.aval.weak_type
     return first, second if second.aval.weak_type == weak or weak else strong(second)
 

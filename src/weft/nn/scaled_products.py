@@ -92,7 +92,7 @@ def quantized(x: Any, config: BlockScaleConfig) -> tuple[Any, Any]:
     if config.global_scale is not None:
         blocks = blocks / config.global_scale
     largest, most = wnp.abs(blocks).max(-1, initial=0.0), float(dtypes.finfo(config.data_type).max)
-    if config.mode == "mxfp8":  # the largest comes to the last binade of the elements
+    if config.mode == "mxfp8":  # scale the largest to the last binade of the elements
         exponent = wnp.frexp(largest)[1] - int(np.frexp(most)[1])
         scales = wnp.ldexp(wnp.float32(1), wnp.clip(exponent, -126, 127))
     else:
@@ -154,7 +154,7 @@ def scaled_dot_general(
     configs: Sequence[BlockScaleConfig] | None = None,
     implementation: str | None = None,
 ) -> Array:
-    """`lax.dot_general` of operands that are rounded to few bits, block by block.
+    """`lax.dot_general` of operands that are rounded block by block to narrow dtypes.
 
     Derivatives with respect to the operands are products of what is rounded alike: the cotangent,
     and the other operand.
@@ -166,7 +166,7 @@ def scaled_dot_general(
       configs: how lhs, rhs and cotangents are rounded: three of `get_scaled_dot_general_config`.
         `None` rounds nothing.
       implementation: None or "cudnn"; makes no difference.
-    Returns: array: batch axes, then the other axes of lhs, then those of rhs.
+    Returns: array with the batch axes, then the other axes of lhs, then the other axes of rhs.
     Raises: ShapeError: another dtype, or shapes that don't fit. TypeError, ValueError: options.
     Example:
       >>> import weft.numpy as np
@@ -182,10 +182,10 @@ def scaled_dot_general(
         raise ValueError(f"{name}: implementation must be None or 'cudnn'; got {implementation!r}")
     dtype = wanted_dtype(name, preferred_element_type)
     x, y = value(name, lhs, "lhs"), value(name, rhs, "rhs")
-    for argument, given in (("lhs", x), ("rhs", y)):
-        if given.dtype not in OPERAND_DTYPES:
+    for argument, operand in (("lhs", x), ("rhs", y)):
+        if operand.dtype not in OPERAND_DTYPES:
             raise ShapeError(
-                f"{name}: {argument} must be float32, bfloat16 or float16; got {given.aval}"
+                f"{name}: {argument} must be float32, bfloat16 or float16; got {operand.aval}"
             )
     if dtype not in OPERAND_DTYPES:
         raise ShapeError(
@@ -244,7 +244,7 @@ def scaled_matmul(
     """The products of rows of two matrices, each block of a row times its scale.
 
     Args:
-      lhs: [batch, m, k], any real dtype; 8-bit and 4-bit floats are what it is for.
+      lhs: [batch, m, k], any real dtype, usually 8-bit or 4-bit floats.
       rhs: [batch, n, k].
       lhs_scales: [batch, m, blocks of k]: a row has as many blocks, of one size, as it has scales.
       rhs_scales: [batch, n, blocks of k].

@@ -38,7 +38,7 @@ __all__, __getattr__, __dir__ = exports(
             object_ promote_types result_type signedinteger single uint uint2 uint4 uint8 uint16
             uint32 uint64 unsignedinteger
         """,
-        "einsums": "einsum einsum_path",
+        "einsum": "einsum einsum_path",
         "exponential": "exp exp2 expm1 log log1p log2 log10 logaddexp logaddexp2",
         "extrema": "clip fmax fmin maximum minimum",
         "files": "load save savez",

@@ -166,7 +166,7 @@ from .dtypes import (
     uint64 as uint64,
     unsignedinteger as unsignedinteger,
 )
-from .einsums import einsum as einsum, einsum_path as einsum_path
+from .einsum import einsum as einsum, einsum_path as einsum_path
 from .exponential import (
     exp as exp,
     exp2 as exp2,

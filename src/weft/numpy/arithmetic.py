@@ -431,7 +431,7 @@ def _power(name: str, x: Any, y: Any) -> Any:
 @composite
 def _integer_power(x: Any, y: Any) -> Any:
     """Integers to integer powers, by repeated squaring. Six bits of the exponent are enough: larger
-    powers overflow, except those of 0, 1 and -1."""
+    powers overflow, except for the bases 0, 1 and -1."""
     dtype = x.aval.dtype
     zero, unit = literal(0, dtype), literal(1, dtype)
     shift = (

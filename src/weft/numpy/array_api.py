@@ -1,4 +1,4 @@
-"""Names that the array API standard asks for: `bool`, __array_api_version__ and
+"""Names that the array API standard requires: `bool`, __array_api_version__ and
 __array_namespace_info__."""
 
 from typing import Any

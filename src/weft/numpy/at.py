@@ -82,7 +82,7 @@ class Update:
       indices_are_sorted, unique_indices: promises about arrays of indices that make updates faster
         on accelerators; if one does not hold, the result is undefined.
       mode: for indices out of range: "drop" (or `None`) ignores their updates, "clip" clamps
-        them, "promise_in_bounds" promises that there are none.
+        them, "promise_in_bounds" assumes that there are none.
       wrap_negative_indices: whether negative indices count from the end.
       out_sharding: a constraint on the result, as `lax.with_sharding_constraint` takes it.
 
@@ -352,7 +352,7 @@ class Update:
           [1, -1]
         """
         try:
-            found = read(
+            elements = read(
                 "at[…].get",
                 self.array,
                 self.index,
@@ -362,7 +362,7 @@ class Update:
                 unique_indices=bool(unique_indices),
                 wrap=wrap_negative_indices,
             )
-            return constrained(found, out_sharding)
+            return constrained(elements, out_sharding)
         except (TypeError, ValueError, IndexError) as error:
             note_user_line(error)
             raise

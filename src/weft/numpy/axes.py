@@ -49,7 +49,7 @@ def axes_of(axis: Any) -> Any:
 
 
 def as_listed(axis: Any) -> Any:
-    """A NumPy array of axes as a list, or an int; anything else as it is."""
+    """A NumPy array of axes as a list, or an int; anything else unchanged."""
     return axis.tolist() if isinstance(axis, np.ndarray) else axis
 
 

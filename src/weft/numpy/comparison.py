@@ -6,6 +6,7 @@ is true, as in NumPy, and searches and set operations follow. Arithmetic with su
 error, as in NumPy.
 """
 
+import builtins
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -154,6 +155,11 @@ def _isclose(x: Any, y: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> Any:
     return result
 
 
+def any_keys(*arrays: Any) -> bool:
+    """True if one of them is an array of random keys."""
+    return builtins.any(dtypes.is_extended(getattr(a, "dtype", None)) for a in arrays)
+
+
 @located
 def isclose(
     a: ArrayLike,
@@ -170,11 +176,13 @@ def isclose(
       a, b: arrays that broadcast together.
       rtol, atol: relative and absolute tolerance.
       equal_nan: whether NaN is close to NaN.
-    Returns: boolean array of the broadcast shape.
+    Returns: boolean array of the broadcast shape. Keys are close if they are equal.
     Example:
       >>> np.isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
       Array([ True, False], dtype=bool)
     """
+    if any_keys(a, b):
+        return equal(a, b)
     if is_beyond(a, b):
         a = float(a)  # type: ignore[arg-type]
     elif is_beyond(b, a):
@@ -221,7 +229,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """Tests whether two arrays have equal shapes and elements.
 
     Args:
-      a1, a2: arrays, or lists and tuples that arrays can be made of.
+      a1, a2: arrays, or lists and tuples of numbers.
       equal_nan: whether NaN equals NaN.
     Returns: boolean scalar.
     Example:
@@ -250,7 +258,7 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Tests whether two arrays broadcast together and then have equal elements.
 
     Args:
-      a1, a2: arrays, or lists and tuples that arrays can be made of.
+      a1, a2: arrays, or lists and tuples of numbers.
     Returns: boolean scalar.
     Example:
       >>> np.array_equiv(np.ones((2, 3)), np.ones(3))

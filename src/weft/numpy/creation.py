@@ -290,8 +290,8 @@ def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
     return from_numpy_array(host, dtype, copy)
 
 
-def _no_array(got: str) -> Exception:
-    text = f"array: expected an array, a scalar, or nested lists of those; got {got}"
+def _no_array(description: str) -> Exception:
+    text = f"array: expected an array, a scalar, or nested lists of those; got {description}"
     return noted(TypeError(f"{text}\n  fix: numbers only; use numpy.nan for missing values"))
 
 
@@ -303,7 +303,7 @@ def asarray(
     copy: bool | None = None,
     device: Any = None,
 ) -> Array:
-    """Converts data to an array; an array is returned as it is.
+    """Converts data to an array; an array is returned unchanged.
 
     Args:
       a, dtype, device: as in `array`.
@@ -552,7 +552,7 @@ def empty_like(
 
     Args:
       prototype: an array, or anything with a shape and a dtype.
-      dtype, shape: by default those of `prototype`.
+      dtype, shape: by default the same as `prototype`'s.
     Example:
       >>> np.empty_like(np.arange(2))
       Array([0, 0], dtype=int32)

@@ -264,6 +264,8 @@ def nan_to_num(
       Array([1., 0.], dtype=float32)
     """
     v = value("nan_to_num", x)
+    if dtypes.is_extended(v.aval.dtype):  # keys are no NaNs
+        return v
     if is_whole(v):
         return v
     info = dtypes.finfo(v.aval.dtype)

@@ -310,7 +310,7 @@ def _sum_weights(positions: Any, w: Any, size: int) -> Any:
     hosts = native_elements(positions, w) if w.ndim else None
     if hosts is None or w.dtype == dtypes.bool_:
         return zeros(size, w.dtype).at[positions].add(w, mode="drop")
-    sums = np.zeros(size + 1, w.dtype)  # the last one collects what is left out
+    sums = np.zeros(size + 1, w.dtype)  # the last one collects elements outside the bins
     run_kernel(np.add.at, sums, np.minimum(hosts[0], size), hosts[1])
     return Array(sums[:size], aval((size,), w.dtype))
 

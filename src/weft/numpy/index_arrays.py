@@ -118,8 +118,8 @@ def ravel_multi_index(
     name = "ravel_multi_index"
     lengths = shape_tuple(name, tuple(dims))
     if len(multi_index) != len(lengths):
-        got = len(multi_index)
-        raise errors.ShapeError(f"{name}: {lengths} needs {len(lengths)} arrays; got {got}")
+        n_arrays = len(multi_index)
+        raise errors.ShapeError(f"{name}: {lengths} needs {len(lengths)} arrays; got {n_arrays}")
     modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
     if order not in ("C", "F"):
         raise ValueError(f"{name}: order must be 'C' or 'F'; got {order!r}")

@@ -1,6 +1,6 @@
 """The meaning of an index: each axis of the array is sliced, dropped at a position, or looked up.
 
-The rules are those of NumPy's basic and advanced indexing.
+The rules are NumPy's, for basic and advanced indexing.
 """
 
 import operator

@@ -76,7 +76,7 @@ def _between(
     """Linear interpolation at points whose positions among the coordinates are known.
 
     Args:
-      edges: the values outside on the left and on the right, as far as they are given.
+      edges: the values outside on the left and on the right, if given.
       left, right: 'given', 'extrapolate', or None for the value at the first or last point.
     """
     n = coordinates.size

@@ -95,7 +95,7 @@ def joined(name: str, parts: Sequence[Any], axis: int) -> Any:
                 ShapeError(
                     f"{name}: arrays must have the same shape except for axis {axis}; array 0 is "
                     f"{first}, array {i} is {other}\n"
-                    "  fix: x[None] adds an axis; stack makes a new one; pad what is short"
+                    "  fix: x[None] adds an axis; stack makes a new one; pad the shorter arrays"
                 )
             )
     return slicing.concatenate(*parts, dimension=axis)

@@ -38,6 +38,9 @@ def binary(
 ) -> BinaryFunction:
     """Makes a public function of two operands, which promotes them and applies one primitive.
 
+    Its table has a plan for two avals. A Python scalar has its class in the key, and the entry its
+    dtype and the cached literals of that dtype.
+
     Args:
       to_inexact, to_number: as in `promote_values`.
       operator: return `NotImplemented` for other operands, as Python's operators do.
@@ -45,8 +48,6 @@ def binary(
       beyond: (name, operands) -> the result for a Python integer that is out of range for the dtype
         of the other operand, or `None`.
     """
-    # (aval, aval) -> plan. A Python scalar is keyed by its class; the entry then also has the dtype
-    # of the scalar and the cached literals of that dtype.
     table = plan_table()
 
     def function(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
@@ -69,12 +70,10 @@ def binary(
                 args = x1, x2
         except (AttributeError, KeyError, OverflowError):
             return planning(x1, x2)
-        # an object with `__jax_array__` may show the attributes of its array, `aval` among them
-        if not (isinstance(args[0], Value) and isinstance(args[1], Value)):
+        # objects with `__jax_array__` may have an `aval`; traces must not depend on what ran before
+        trace, are_values = current.trace, isinstance(args[0], Value) and isinstance(args[1], Value)
+        if not are_values or (trace is not base and plan.__class__ is not OperationPlan):
             return planning(x1, x2)
-        trace = current.trace
-        if trace is not base and plan.__class__ is not OperationPlan:
-            return planning(x1, x2)  # a program must not depend on what ran before it
         try:
             return trace.run(plan, args)
         except (TypeError, ValueError) as error:
@@ -86,13 +85,11 @@ def binary(
             return NotImplemented
         try:
             return apply(x, y)
-        except OverflowError as error:
-            result = None if beyond is None else beyond(name, x, y)
+        except (OverflowError, TypeError, ValueError) as error:
+            overflows = isinstance(error, OverflowError) and beyond is not None
+            result = beyond(name, x, y) if overflows else None  # type: ignore[misc]
             if result is not None:
                 return result
-            note_user_line(error)
-            raise
-        except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
 

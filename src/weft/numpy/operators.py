@@ -116,5 +116,5 @@ fill_operators(
     **{"and": bitwise_and, "or": bitwise_or},
 )
 
-if "einops" in sys.modules:  # it finds what is there when it meets the first array
+if "einops" in sys.modules:  # it looks for backends when it meets the first array
     Deferred("weft.interop.einops").Backend  # noqa: B018

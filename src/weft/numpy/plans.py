@@ -2,7 +2,7 @@
 
 Functions of one primitive promote their operands and run the plan of the operation; functions of
 several, which `composite` and `planned` decorate, are staged at the first call of a signature, and
-always run as that program. `interpreters/plans.py` says what a plan is; the plans made under one
+always run as that program. `interpreters/plans.py` defines plans; the plans made under one
 state of the switches serve under that state only, so no key has a switch in it.
 """
 
@@ -51,10 +51,9 @@ def operation_plan(primitive: Primitive, args: Any, params: Params = ()) -> Oper
 
 def kept_plan(table: int, a: Any, b: Any) -> OperationPlan | None:
     """The plan kept for two operands, or `None`."""
-    try:
-        plan: OperationPlan | None = caches.now[table].get((a.aval, b.aval))
-    except AttributeError:  # no values
+    if not (isinstance(a, Value) and isinstance(b, Value)):
         return None
+    plan: OperationPlan | None = caches.now[table].get((a.aval, b.aval))
     return plan
 
 
@@ -71,11 +70,13 @@ def rearranged(
 
     Args:
       target: returns the primitive's parameters for a value and the argument; `None` if the value
-        stays as it is.
+        is unchanged.
     """
     table = plan_table()
 
     def call(a: Any, argument: Any) -> Any:
+        if not isinstance(a, Value):
+            a = value(name, a, "a")
         try:
             plan = caches.now[table][a.aval, exact(argument)]
         except (AttributeError, KeyError, TypeError):
@@ -103,7 +104,7 @@ def composite(
     function: Callable[..., Any], evaluate: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
     """Decorates a function of values (by position) and hashable options (by keyword), made of
-    primitives. Eager calls run the program that it is staged to; traced calls run it as it is.
+    primitives. Eager calls run the staged program; traced calls run the function itself.
 
     The function returns a value or a tuple of values.
 
@@ -148,6 +149,8 @@ def planned(name: str, function: Callable[..., Array], argument: str = "a") -> C
     def call(a: Any, *options: Any) -> Array:
         if current.trace is not _base:
             return function(a if isinstance(a, Value) else value(name, a, argument), *options)
+        if not isinstance(a, Value):
+            a = value(name, a, argument)
         first = options[0]
         kind = exact(first) if first.__class__ is tuple else first.__class__
         try:

@@ -133,7 +133,7 @@ def matmul(
       a: array [k] or [batch…, m, k].
       b: array [k] or [batch…, k, n].
       precision, preferred_element_type: as in `dot`.
-      out, options: those of NumPy (`casting`, `order`, `dtype`, …), at their defaults only.
+      out, options: NumPy's (`casting`, `order`, `dtype`, …), at their defaults only.
     Returns: array [batch…, m, n]; an axis that a vector lacks is left out.
     Raises: TypeError: the lengths differ. ValueError: an operand has no axes. NotImplementedError:
       an option is not at its default.
@@ -435,7 +435,7 @@ def tensordot(
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """The Kronecker product: each element of `a` is replaced by its product with `b`.
 
-    Returns: array whose lengths are products of those of `a` and `b`.
+    Returns: array whose axes have the products of the lengths of `a` and `b`.
     Example:
       >>> np.kron(np.array([1, 10]), np.array([1, 2]))
       Array([ 1,  2, 10, 20], dtype=int32)
@@ -484,7 +484,7 @@ def cross(
     """The cross product of vectors of length 3 (or 2, in the plane).
 
     Args:
-      a, b: arrays whose axes except for that of the vectors broadcast together.
+      a, b: arrays whose axes, except the axis of the vectors, broadcast together.
       axisa, axisb, axisc: the axis of the vectors in `a`, `b` and the result.
       axis: the same axis for all three.
     Returns: array with vectors of length 3; without the axis, if both have length 2.

@@ -214,7 +214,7 @@ _TRANSFORMATION_FOLDERS = tuple(
 
 
 def called_by_user() -> bool:
-    """True if the function that asks was called by a user's function, not by one of weft's.
+    """True if the calling function was called by a user's function, not by one of weft.
 
     The stack decides, which costs nothing until ranks differ and needs no marks on rules.
     """

@@ -79,7 +79,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 @located
 def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Array:
-    """Rolls elements along axes: elements that leave one end come in at the other.
+    """Rolls elements along axes: elements that leave at one end enter at the other.
 
     Args:
       a: array of any shape.

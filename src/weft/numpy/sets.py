@@ -492,7 +492,7 @@ def setxor1d(
 ) -> Array:
     """The different elements that are in just one of two arrays, sorted.
 
-    NaN differs from NaN: if both arrays have it, it is there twice.
+    NaN differs from NaN: if both arrays have it, it occurs twice.
 
     Args:
       assume_unique: ignored.

@@ -1,6 +1,6 @@
 """The attributes that turn a plain function into a ufunc: reduce, accumulate, outer, at, identity.
 
-It remains a function, so that a call costs no more than before; the methods are those of the class
+It remains a function, so that calls stay fast; the methods come from the class
 `ufunc`.
 """
 

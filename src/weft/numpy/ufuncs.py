@@ -78,7 +78,7 @@ class ufunc(metaclass=_Kind):
 
         Args:
           args: arrays, as many as `nin`.
-          out, options: those of NumPy (`where`, `casting`, `order`, `dtype`, `subok`, `signature`),
+          out, options: NumPy's (`where`, `casting`, `order`, `dtype`, `subok`, `signature`),
             at their defaults only.
         Returns: an array, or `nout` of them in a tuple.
         Raises: TypeError: another number of arguments. NotImplementedError: an option is not
@@ -224,16 +224,18 @@ class ufunc(metaclass=_Kind):
         n, result = x.shape[axis], self._result_dtype(x)
         if starts.ndim != 1:
             raise ShapeError(f"{name}: indices must have one axis; got {starts.aval}")
-        known = starts.concrete()
-        if known is not None and ((h := onp.asarray(known.host())) < 0).any() | (h >= n).any():
-            raise IndexingError(f"{name}: indices must be from 0 to {n - 1}; got {h.tolist()}")
+        concrete = starts.concrete()
+        if concrete is not None:
+            h = onp.asarray(concrete.host())
+            if (h < 0).any() or (h >= n).any():
+                raise IndexingError(f"{name}: indices must be from 0 to {n - 1}; got {h.tolist()}")
         rows = moveaxis(x, axis, 0)
         ends = concatenate([starts[1:], full((1,), n, starts.dtype)])
         column_shape = (-1, *[1] * (x.ndim - 1))
         start_column, end_column = reshape(starts, column_shape), reshape(ends, column_shape)
 
-        def step(carry: Any, given: Any) -> Any:
-            i, row = given
+        def step(carry: Any, index_and_row: Any) -> Any:
+            i, row = index_and_row
             inside = (i > start_column) & (i < end_column)
             return chosen(inside, cast(self._apply(carry, row), result), carry), None
 

@@ -1,4 +1,4 @@
-"""Activations of neural networks with derivatives of their own: relu, softplus, log1mexp,
+"""Activations of neural networks with their own derivatives: relu, softplus, log1mexp,
 gelu_by_tanh, squareplus.
 
 The derivative of relu at 0 is 0; as a maximum it would be one half. The derivative of softplus is

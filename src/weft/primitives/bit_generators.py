@@ -1,7 +1,7 @@
 """Random bits by StableHLO's `rng_bit_generator`: Philox, and Threefry in XLA's order.
 
 A generator takes a state of two numbers of 64 bits, a key and a counter, and returns random bits
-and the state to go on with. The bits are those of XLA's CPU and GPU, on every device and tier; the
+and the next state. The bits are equal to XLA's on CPUs and GPUs, on every device and tier; the
 operations are written out here, elementwise, so that there may be a state for each of a batch.
 
 - philox: Philox-4x32 with 10 rounds (Salmon et al. 2011, “Parallel random numbers: as easy as 1, 2,
@@ -33,7 +33,7 @@ _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)  # of the paper, as the steps of the key
 _KEY_INCREMENTS = (0x9E3779B9, 0xBB67AE85)
 _WORD_BITS = np.uint64(32)
 
-W = TypeVar("W")  # what stands for a word: a number, an array, or an operand
+W = TypeVar("W")  # a word: a number, an array, or an operand
 
 
 def _philox_rounds(

@@ -77,7 +77,7 @@ shift_right_arithmetic = nary(
     evaluate_in=_of_few_bits(lambda x, y, bits: x >> y),
 )  # fmt: skip
 shift_right_logical = nary(
-    "shift_right_logical", "Bits moved down; zeros come in.",
+    "shift_right_logical", "Bits moved down, with zeros.",
     evaluate=_shift_right_logical, stablehlo="shift_right_logical",
     jvp=(zero, zero), accepts="integer",
     evaluate_in=_of_few_bits(lambda x, y, bits: (x & (1 << bits) - 1) >> y),

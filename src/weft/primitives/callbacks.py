@@ -24,8 +24,8 @@ from ..stablehlo.block import CALLBACKS
 from .rule_types import Avals, Batched, DType, Tangents, Values
 from .structural import reshape, widen
 
-# XLA keeps no order but that of data. So each call takes a number that the call before it returned,
-# through functions, branches and loops (compiler/lower.py).
+# XLA only keeps the order of data dependencies. So each call takes a number that the call before it
+# returned, through functions, branches and loops (compiler/lower.py).
 TOKEN = aval((), dtypes.int32)
 
 
@@ -36,7 +36,7 @@ class Batching(NamedTuple):
       function: (the function, which arguments are batched, size) -> the function of arguments that
         carry a batch along axis 0, as all its results do.
       widen: (value, size) -> value, applied to arguments that aren't batched, which then count as
-        batched; `None` leaves them as they are.
+        batched; `None` leaves them unchanged.
     """
 
     function: Callable[["HostFunction", tuple[bool, ...], int], "HostFunction"]
@@ -111,7 +111,7 @@ class HostFunction:
             raise errors.ShapeError(
                 f"{self}: expected {expected} as result {number} of the callback, as was "
                 f"announced; got {value.aval}\n"
-                "  fix: convert it in the callback, or announce what the callback gives"
+                "  fix: convert it in the callback, or announce the callback's type"
             )
         return host.astype(dtype, copy=False)
 

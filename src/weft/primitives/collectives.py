@@ -326,12 +326,12 @@ ppermute.batch(batch_in_front(ppermute))
 @on_own_axis(ppermute)
 def _(x: Value, groups: Groups, *, perm: Pairs) -> BatchedResult:
     source_of = {target: source for source, target in perm}
-    moved = take_rows(x, [source_of.get(i, 0) for i in range(x.shape[0])])
+    received = take_rows(x, [source_of.get(i, 0) for i in range(x.shape[0])])
     if len(source_of) == x.shape[0]:
-        return moved
+        return received
     sent = np.array([i in source_of for i in range(x.shape[0])]).reshape(-1, *[1] * (x.ndim - 1))
     mask = Array(sent, aval(sent.shape, dtypes.bool_))
-    return where(widen(mask, x.shape), moved, zeros(x.aval))
+    return where(widen(mask, x.shape), received, zeros(x.aval))
 
 
 all_gather = Primitive("all_gather", "The values of all elements, joined along an axis.")

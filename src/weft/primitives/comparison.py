@@ -1,4 +1,4 @@
-"""Comparisons, eq, ne, lt, le, gt, ge, and those of a total order, eq_to, lt_to, le_to.
+"""Comparisons, eq, ne, lt, le, gt, ge, and in a total order, eq_to, lt_to, le_to.
 
 They return booleans, and their derivative is zero.
 """
@@ -61,7 +61,7 @@ _of_keys(ne, np.not_equal, np.any, "NE")
 def ordinal(x: Host) -> Host:
     """Integers in the total order of floats: -NaN < -inf < … < -0 < 0 < … < inf < NaN.
 
-    The float8 types that have one NaN, in the place of -0, have it below everything.
+    The float8 types that have one NaN, in place of -0, have it below everything.
     """
     if not dtypes.is_float(x.dtype):
         return x

@@ -52,7 +52,7 @@ def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
       in_parts: the function where the imaginary part isn't negative, nor the real one, unless the
         symmetry is `conjugate`.
       symmetry: `conjugate`: f(conj z) = conj f(z), and no more; `odd` or `even`: that too;
-        `kept`: `in_parts` takes signs as they are. That is for functions with sines and cosines:
+        `kept`: `in_parts` takes signs unchanged. That is for functions with sines and cosines:
         of one argument the processor computes both at once, and a cosine of |y| is made one of y.
     """
 
@@ -189,7 +189,7 @@ def sinh_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
 
 
 def cosh_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
-    """cosh(z), likewise."""
+    """cosh(z), like `sinh`."""
 
     def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
         sinh, cosh = (Term(m, hyperbolic(n, m.block, x.operand, m.aval)) for n in ("sinh", "cosh"))

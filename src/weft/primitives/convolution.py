@@ -98,7 +98,7 @@ def spatial_shape(
     dilation: Sequence[int],
     window_dilation: Sequence[int],
 ) -> list[int]:
-    """The lengths of an output's spatial axes, for those of an array and of a kernel or window."""
+    """The lengths of an output's spatial axes, from those of an array and a kernel or window."""
     options = zip(lengths, window, strides, padding, dilation, window_dilation, strict=True)
     return [out_length(*axis) for axis in options]
 
@@ -470,7 +470,7 @@ def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
     if not batched[1]:  # more of a batch
         out = conv_general_dilated(fold_into(lhs, spec[0], c.batch_groups), rhs, **params)
         return unfold_from(out, o_spec[0], batch_size)
-    if not batched[0]:  # more features come out
+    if not batched[0]:  # more output features
         groups = max(c.feature_groups, c.batch_groups)
         out = conv_general_dilated(lhs, fold_into(rhs, k_spec[0], groups), **params)
         return unfold_from(out, o_spec[1], batch_size, groups)

@@ -1,4 +1,4 @@
-"""Arrays made of nothing: iota, the numbers 0, 1, … along an axis; `full` and `zeros`, which are
+"""New arrays: iota, the numbers 0, 1, … along an axis; `full` and `zeros`, which are
 broadcasts of a constant.
 """
 

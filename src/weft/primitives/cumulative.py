@@ -67,9 +67,9 @@ def loop(
     if axis and xs[0].aval.size > 100_000:  # rows are read three times faster than columns
         order = (axis, *(i for i in range(xs[0].aval.ndim) if i != axis))
         back = tuple(sorted(range(len(order)), key=lambda i: order[i]))
-        moved = [block.transpose(x, order) for x in xs]
+        transposed = [block.transpose(x, order) for x in xs]
         return block.transpose(
-            loop(block, 0, reverse, start, step, *moved, together=together), back
+            loop(block, 0, reverse, start, step, *transposed, together=together), back
         )
     array_aval = xs[0].aval.update(weak_type=False)
     n = array_aval.shape[axis]

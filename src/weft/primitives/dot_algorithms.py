@@ -49,7 +49,7 @@ _BF16 = dtypes.named_dtype("bfloat16")
 
 
 class DotAlgorithmPreset(enum.Enum):
-    """The algorithms that some platform has: operands' dtypes, then that of the sums.
+    """The algorithms that some platform has: operands' dtypes, then the dtype of the sums.
 
     X3, X6 and X9 compute as many products of narrower parts, to get nearer to float32; with
     FAST_ACCUM some sums may be of a lesser precision. Operands of another dtype are converted
@@ -146,28 +146,28 @@ def product_types(algorithm: Algorithm, dtype: DType) -> ProductTypes:
     """
     exact = definition(algorithm)
     lhs, rhs = [
-        operand_type(algorithm, wanted, exact.num_primitive_operations, dtype)
-        for wanted in exact[:2]
+        operand_type(algorithm, precision_type, exact.num_primitive_operations, dtype)
+        for precision_type in exact[:2]
     ]
     sums = _F32 if exact[2] is None else np.dtype(exact[2])
     return ProductTypes(lhs, rhs, sums)
 
 
-def operand_type(algorithm: Algorithm, wanted: Any, products: int, dtype: DType) -> DType:
+def operand_type(algorithm: Algorithm, precision_type: Any, products: int, dtype: DType) -> DType:
     """The dtype of an operand that is to be rounded to `wanted`; what XLA splits into parts, or
     rounds itself, it takes as float32."""
-    if wanted is None:
+    if precision_type is None:
         if not dtype.name.startswith("float8"):
             raise ShapeError(
                 f"dot_general: the algorithm {algorithm!r} is for operands of a float8 dtype; got "
                 f"{dtype.name}\n  fix: convert them with .astype, or choose another algorithm"
             )
         return dtype
-    if isinstance(wanted, str) or products > 1:
+    if isinstance(precision_type, str) or products > 1:
         return _F32
-    if wanted == dtypes.bfloat16 and dtype == np.float32:
+    if precision_type == dtypes.bfloat16 and dtype == np.float32:
         return dtype
-    return np.dtype(wanted)
+    return np.dtype(precision_type)
 
 
 def check_on_cpu(algorithm: Algorithm) -> None:

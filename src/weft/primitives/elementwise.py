@@ -240,7 +240,7 @@ def nary(
       stablehlo: the operation's name, or a rule `(block, x, y, …, out) -> operand`.
       jvp: for each operand, (its tangent, out, x, y, …) -> its share of the output's tangent.
       transpose: for each operand that it is linear in, (ct, x, y, …) -> its cotangent, before
-        what was broadcast is summed; `None` for an operand that it isn't linear in.
+        broadcast axes are summed; `None` for an operand in which it is not linear.
       accepts, out_dtype, evaluate_in: as in `unary`.
     """
     primitive = Primitive(name, doc, host=host, evaluate=evaluate)

@@ -121,7 +121,7 @@ log: Primitive = transcendental(
 
 def _logarithm_to(base: int) -> Rule:
     """The lowering of a logarithm to a base. Of a power of the base it is exact: the logarithm of
-    the power of 2 is nearly so, and what is added to it is small."""
+    the power of 2 is nearly so, and the correction is small."""
     return lowered(lambda m, x: m.logarithm_to(base, x))
 
 

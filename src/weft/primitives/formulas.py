@@ -489,14 +489,14 @@ def inverse_tanh(m: Algebra, s: Number, limit: float) -> Number:
 
 
 def log_of_2(m: Algebra) -> tuple[float, float]:
-    """log(2) in two numbers. Whole numbers up to those of exponents, times the first, are exact."""
+    """log(2) in two numbers. The first, times an exponent, is exact."""
     if m.eps > 1e-10:
         return 0.693145751953125, 1.4286068203094173e-06
     return 0.693147180559663, 2.8235290563031577e-13
 
 
 def log10_of_2(m: Algebra) -> tuple[float, float]:
-    """log10(2) likewise."""
+    """log10(2) in two numbers, like `log_2`."""
     if m.eps > 1e-10:
         return 0.301025390625, 4.605038981195214e-06
     return 0.30102999566361177, 3.694239077158931e-13

@@ -31,7 +31,7 @@ DIGAMMA_NEAR_ZERO = (
     1.3917077694741539e-17, -2.3877901082188625e-18,
 )
 # fmt: on
-# The zero of digamma: a number of the dtype, and what it lacks.
+# The zero of digamma: a number of the dtype, and the remainder.
 _ZERO = 1.4616321325302124, 1.2438149938918909e-08
 _ZERO_FLOAT64 = 1.4616321449683622, 9.549995429965697e-17
 
@@ -39,7 +39,7 @@ _ZERO_FLOAT64 = 1.4616321449683622, 9.549995429965697e-17
 STIRLING = (
     1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
 )  # fmt: skip
-# B(2k) / (2k), of the asymptotic series of digamma, and B(2k), of that of trigamma
+# B(2k) / (2k), of the asymptotic series of digamma, and B(2k), of the series of trigamma
 DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 TRIGAMMA_SERIES = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 

@@ -3,8 +3,8 @@ symbol.
 
 For positive arguments, B(a, b) is exp(a log(a / (a + b)) + b log(b / (a + b))) and factors near 1,
 with the exponent in two numbers: no rounded number of its size is exponentiated. Γ(z + n) / Γ(z)
-is found likewise. Other arguments take the gamma function's formulas, in a loop that doesn't run
-where there are none.
+is computed in the same way. Other arguments use the gamma function's formulas, in a loop that
+does not run without such arguments.
 """
 
 import math
@@ -26,7 +26,7 @@ def _mostly(usual: Formula, formula: Formula, anywhere: Formula) -> Formula:
             return ~usual(m, a, b)
 
         def step(n: Number, out: Number, a: Number, b: Number) -> Sequence[Number]:
-            # XLA moves out of the loop what is made of numbers that don't change
+            # XLA moves computations on constants out of the loop
             done = m.like(a, 1.0)
             return m.where(usual(m, a, b), out, anywhere(m, a, b)), done, done
 

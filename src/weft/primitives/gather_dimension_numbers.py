@@ -61,7 +61,7 @@ class GatherScatterMode(enum.Enum):
     """The treatment of windows that aren't within the operand.
 
     CLIP moves them inside. FILL_OR_DROP reads a fill value and writes nothing. PROMISE_IN_BOUNDS
-    promises that there are none; the result is unspecified if there are.
+    assumes that there are none; the result is unspecified if there are.
     """
 
     CLIP = enum.auto()

@@ -21,7 +21,7 @@ class Windows:
       shape: of the operand.
       index_shape: of the indices; the last axis holds an index for each axis that they move along.
       sizes: of a window, one for each axis of the operand (1 for those that are dropped).
-      numbers: of a gather, or of a scatter, whose updates are in the place of the result.
+      numbers: of a gather, or of a scatter, whose updates are in place of the result.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ def gather_kernel(windows: Windows, fill: np.generic | None) -> Kernel:
     """(operand, indices) -> the windows read.
 
     Args:
-      fill: what is read of windows that aren't inside, as a scalar of the operand's dtype; `None`
+      fill: the value of windows outside, as a scalar of the operand's dtype; `None`
         moves them inside.
     """
     w = windows

@@ -48,16 +48,16 @@ def _pole(m: Algebra, x: Number) -> Number:
 
 def _gamma_quotient(m: Algebra, above: Sequence[Number], below: Sequence[Number]) -> Number:
     """A quotient of products of gamma functions; 0 where one below has a pole."""
-    total, sign, gone = m.like(above[0], 0.0), m.like(above[0], 1.0), None
+    total, sign, is_zero = m.like(above[0], 0.0), m.like(above[0], 1.0), None
     for number in above:
         total, sign = total + lgamma_formula(m, number), sign * gamma_sign(m, number)
     for number in below:
         pole = _pole(m, number)
         safe = m.where(pole, 1.0, number)
         total, sign = total - lgamma_formula(m, safe), sign * gamma_sign(m, safe)
-        gone = pole if gone is None else gone | pole
+        is_zero = pole if is_zero is None else is_zero | pole
     out = sign * m.exp(total)
-    return out if gone is None else m.where(gone, 0.0, out)
+    return out if is_zero is None else m.where(is_zero, 0.0, out)
 
 
 # --- Kummer's function ---

@@ -105,7 +105,7 @@ def _gamma_fraction(m: Algebra, a: Number, x: Number) -> Number:
 def _gamma_fraction_and_slope(m: Algebra, a: Number, x: Number) -> tuple[Number, Number]:
     """The same h, and its derivative in a.
 
-    An element that has converged takes factors of 1 while the loop goes on for slower neighbours:
+    An element that has converged takes factors of 1 while the loop continues for slower neighbours:
     rounded ones, thousands of times, would let it drift.
     """
     first = x + 1 - a

@@ -22,7 +22,7 @@ from .trigonometric import cos, sin
 
 # --- exponential integrals ---
 
-# The zero of Ei: a number of the dtype, and what it lacks.
+# The zero of Ei: a number of the dtype, and the remainder.
 _ZERO = 0.3725074231624603, -1.2381093692686445e-08
 _ZERO_FLOAT64 = 0.3725074107813666, 1.3140183414386028e-17
 
@@ -247,7 +247,7 @@ cosine_integral: Primitive = by_formula(
 
 
 def _quarter_turns(m: Algebra, x: Number) -> tuple[Number, Number]:
-    """sin(πx²/2) and cos(πx²/2). x² modulo 4 is found from what x has beyond an even number."""
+    """sin(πx²/2) and cos(πx²/2). x² modulo 4 is computed from the remainder of x modulo 2."""
     beyond = x - 2 * m.floor(0.5 * x)  # x = 2n + beyond: x² = 4n² + 4n·beyond + beyond²
     whole = 4 * (0.5 * (x - beyond) * beyond)
     turns = beyond * beyond + (whole - 4 * m.floor(0.25 * whole))

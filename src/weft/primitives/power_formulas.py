@@ -56,7 +56,7 @@ def power_less_one(m: Algebra, x: Number, more: int, y: Number) -> Number:
     n = m.round(product * (1 / math.log(2)))
     half = m.power_of_two(n - 1)  # 2**n may be infinite where the result isn't
     less = half * _expm1(m, product, rest, n) + (half - 0.5)
-    none = (m.abs(y) < 1e-30) | (logarithm == 0)  # at 1 with its sign, whatever that of y
+    none = (m.abs(y) < 1e-30) | (logarithm == 0)  # at 1 with its sign, for y of either sign
     out = m.where(over, math.inf, less) / (0.5 * m.where(none, 1.0, y))
     return m.where(none, logarithm, out)
 

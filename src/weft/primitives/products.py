@@ -46,9 +46,11 @@ class Precision(enum.Enum):
     def __repr__(self) -> str:
         return self.name
 
+    __str__ = __repr__
+
 
 Precisions = tuple[Precision, Precision] | None
-"""A precision for each operand; `None` where nothing is asked for."""
+"""A precision for each operand; `None` by default."""
 
 HowExactly = Precisions | Algorithm
 """The same, or an algorithm."""
@@ -371,7 +373,7 @@ def many_and_small(block: Block, x: Aval, y: Aval, dims: Dims) -> bool:
     XLA's fast kernel on CPUs multiplies rows of the first one only. That is worth a transposition,
     and that XLA doesn't undo one, which it would without a barrier: 1,024 products of 8 × 8 take
     0.11 ms instead of 0.53, 64 of 32 × 32 0.06 instead of 0.11. Beyond that nothing is won, and
-    what is smaller than 8 × 8 × 4 is no call at all.
+    products smaller than 8 × 8 × 4 need no call.
     """
     (cx, _), (bx, _) = dims
     n = len(bx)

@@ -7,11 +7,11 @@ of counters into a pair of random words (Salmon et al. 2011, “Parallel random 
 1, 2, 3”; 20 rounds). The streams differ in which counters they take:
 
 - classic: for n words the counters are 0, 1, …, n-1, the first half of them paired with the second
-  half (and a zero in the end if n is odd); the words come in the order of the counters, and are
+  half (and a zero in the end if n is odd); the words are in the order of the counters, and are
   cut into elements, low bits first, or put together two by two, the first half on top. Arrays of
   more than 2**32 - 1 words have several keys (`random/keys.py: far_bits`).
 - partitionable: element i has the counters (i // 2**32, i % 2**32), and is made of the two words;
-  whatever part of the array a device makes, it needs nothing of the others.
+  a device can make any part of the array without the others.
 
 A typed key, of dtype `key<fry>`, is one element, made of its words (`prng_keys.py`).
 """
@@ -43,7 +43,7 @@ MAX_KEY_WORDS = 2**32 - 1  # words of one key in the classic stream, whose count
 _CHUNK = 32768  # pairs worked on at a time, so that they stay in the cache
 
 
-W = TypeVar("W")  # what stands for a word: a number, an array, or an operand
+W = TypeVar("W")  # a word: a number, an array, or an operand
 
 
 def _rounds(
@@ -122,7 +122,7 @@ def _in_chunks(k0: Host, k1: Host, x0: Host, x1: Host, y0: Host, y1: Host) -> No
 def _on_arrays(k0: Host, k1: Host, x0: Host, x1: Host, y0: Host, y1: Host) -> None:
     y0[...], y1[...] = x0, x1
     k0, k1 = _narrow(k0), _narrow(k1)
-    moved = np.empty_like(y1)
+    rotated = np.empty_like(y1)
     plus, exclusive, either = np.add, np.bitwise_xor, np.bitwise_or
     left, right, numbers = np.left_shift, np.right_shift, _NUMBERS
 
@@ -133,8 +133,8 @@ def _on_arrays(k0: Host, k1: Host, x0: Host, x1: Host, y0: Host, y1: Host) -> No
         return exclusive(x, y, x)
 
     def rotate(x: Host, distance: int) -> Host:
-        left(x, numbers[distance], moved)
-        return either(right(x, numbers[32 - distance], x), moved, x)
+        left(x, numbers[distance], rotated)
+        return either(right(x, numbers[32 - distance], x), rotated, x)
 
     keys = (k0, k1, np.asarray(k0 ^ k1 ^ numbers[33]))
     _rounds(keys, y0, y1, add, xor, rotate, numbers.__getitem__)
@@ -241,7 +241,7 @@ def _(key: Aval, *, shape: tuple[int, ...], width: int, partitionable: bool) -> 
 
 
 def words_of_bits(shape: Integers, width: int) -> int:
-    """The number of words that an array of elements of so many bits is cut out of."""
+    """The number of words for an array of elements with `bits` bits."""
     return -(-math.prod(shape) * width // 32)
 
 

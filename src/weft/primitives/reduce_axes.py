@@ -53,7 +53,8 @@ def by_variation(
         if any(map(is_linear, references)):
             raise TypeError(
                 "linear_transpose: expected a linear function; got one that takes a gradient with "
-                f"reduce_axes={params['axes']}, which asks how its argument varies\n  fix: vjp"
+                f"reduce_axes={params['axes']}, which needs to know how its argument varies\n"
+                "  fix: vjp"
             )
         return (primitive(ct, *references, **params), *[None] * len(references))
 

@@ -310,7 +310,7 @@ def one_pass(block: Block, x: Operand, out: Aval, axis: int, largest: bool) -> O
     """A reduction of (element, index) pairs: one kernel on accelerators."""
     element, index = x.aval.update(shape=(), weak_type=False), out.update(shape=())
     start = lowest(x.aval.dtype) if largest else highest(x.aval.dtype)
-    _, found = block.op(
+    _, positions = block.op(
         "reduce",
         x,
         block.iota(out.update(shape=x.aval.shape), axis),
@@ -320,7 +320,7 @@ def one_pass(block: Block, x: Operand, out: Aval, axis: int, largest: bool) -> O
         attributes=f"dimensions = {ints([axis])}",
         regions=[block.region([element, index] * 2, further_pair(largest))],
     )
-    return found
+    return positions
 
 
 argmax = arg_reduction(

@@ -9,7 +9,7 @@ from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, Var
 from ..stablehlo import Block, Operand
 
-# Primitives that are monoids, by name: reductions with them have primitives of their own.
+# Primitives that are monoids, by name: reductions with them have their own primitives.
 MONOIDS = ("add", "mul", "max", "min", "and", "or", "xor")
 
 

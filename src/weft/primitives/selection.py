@@ -157,7 +157,7 @@ clamp: Primitive = nary(
 def _identity(
     name: str, doc: str, jvp: Rule, evaluate: Rule = passed_on, linear: bool = False
 ) -> Primitive:
-    """A primitive whose output is its operand, whatever its elements are."""
+    """A primitive whose output is its operand."""
     primitive = unary(
         name, doc, evaluate=evaluate, stablehlo=lambda block, x, out, **_: x, jvp=jvp,
         evaluate_in=dict.fromkeys(dtypes.DTYPES, evaluate), linear=linear, host="always",
@@ -206,7 +206,7 @@ guard.batch(batch_in_front(guard))
 
 
 copy: Primitive = _identity(
-    "copy", "The operand, in memory of its own.", lambda dx, out, x: copy(dx),
+    "copy", "The operand, in its own memory.", lambda dx, out, x: copy(dx),
     evaluate=lambda x: x.copy(), linear=True,
 )  # fmt: skip
 name = _identity(

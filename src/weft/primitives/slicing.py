@@ -77,7 +77,7 @@ def interleaved(block: Block, xs: Sequence[Operand], out: Aval) -> Operand:
     """The parts joined along a first axis, which is moved to the end.
 
     XLA's CPU joins along the last axis element by element, which takes three times as long for
-    three parts; nine parts and more are faster joined as they are.
+    three parts; nine parts and more are faster joined directly.
     """
     *front, n = out.shape
     rows = [block.reshape(x, (1, *front)) for x in xs]

@@ -285,8 +285,8 @@ def _window_extreme_jvp(largest: bool) -> Rule:
         line = reshape(dx, shape=(dx.size,))
         full = all(map(reaches_all, x.shape, *geometry))
         mode = GatherScatterMode.PROMISE_IN_BOUNDS if full else GatherScatterMode.FILL_OR_DROP
-        taken = take_along(line, reshape(places, shape=(out.size,)), 0, mode=mode, unique=False)
-        return reshape(taken, shape=out.shape)
+        elements = take_along(line, reshape(places, shape=(out.size,)), 0, mode=mode, unique=False)
+        return reshape(elements, shape=out.shape)
 
     return rule
 

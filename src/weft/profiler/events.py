@@ -103,7 +103,7 @@ def annotate_function(
 
     Args:
       func: the function.
-      name: what the trace shows; by default the function's name.
+      name: the name in the trace; by default the function's name.
       **decorator_kwargs: values that the trace shows beside.
     Returns: function that does the same.
     Raises: TypeError: `func` can't be called.

@@ -12,7 +12,7 @@ __all__ = ["device_memory_profile", "save_device_memory_profile"]
 def device_memory_profile(backend: str | None = None) -> bytes:
     """The content of the devices' memory now, buffers and compiled programs.
 
-    Small arrays of the eager tier are on the host, and are none of it.
+    Small arrays outside `jit` are on the host, and are not included.
 
     Args:
       backend: a platform, 'cpu' or 'gpu'; by default that where computations run.

@@ -70,7 +70,7 @@ def start_trace(
     """Starts to record what Python and XLA do, until `stop_trace`.
 
     Args:
-      log_dir: the folder for the files, below which each trace has one of its own:
+      log_dir: the folder for the files; each trace makes its own folder in it:
         `plugins/profile/<time>`, with a `.xplane.pb` (TensorBoard, XProf) and a `.trace.json.gz`.
       create_perfetto_link: must be False: nothing waits for a browser here.
       create_perfetto_trace: also write `perfetto_trace.json.gz`, for https://ui.perfetto.dev.
@@ -115,8 +115,8 @@ def stop_trace() -> None:
 
 def _write_perfetto(folder: str) -> None:
     """Copies the latest trace for Perfetto, which wants events only, and none that is empty."""
-    found = glob.glob(os.path.join(folder, "plugins", "profile", "*", "*.trace.json.gz"))
-    latest = max(found, key=os.path.getmtime)
+    trace_files = glob.glob(os.path.join(folder, "plugins", "profile", "*", "*.trace.json.gz"))
+    latest = max(trace_files, key=os.path.getmtime)
     with gzip.open(latest, "rt", encoding="utf-8") as file:
         content = json.load(file)
     events = [event for event in content.get("traceEvents", ()) if event]
@@ -151,7 +151,7 @@ def trace(
 
 @located
 def start_server(port: int, requires_backend: bool = True) -> Any:
-    """Starts a server that TensorBoard or XProf can ask for traces of this process.
+    """Starts a server from which TensorBoard or XProf can request traces of this process.
 
     Args:
       port: of this machine.

@@ -1,7 +1,7 @@
 """Partial evaluation under a `checkpoint` policy: splits a program into a known and a remat part.
 
 The known part runs now and saves what the policy names. The rematerialised part computes other
-values again from the inputs and the saved values. The policy is asked about every first-order
+values again from the inputs and the saved values. The policy decides about every first-order
 operation, also inside calls, branches, scans and maps. The results of operations with effects are
 always saved, so that such an operation runs once.
 
@@ -107,7 +107,7 @@ def parting(e: Equation) -> Callable[..., EquationParts] | None:
 
 
 def saved_outputs(e: Equation, policy: Policy | None) -> Mask:
-    """A mask of the outputs of an equation that are saved as they are."""
+    """A mask of the outputs of an equation that are saved unchanged."""
     acts = has_effects(e)
     if policy is None and not acts:
         return (False,) * len(e.outvars)

@@ -27,9 +27,9 @@ def resolve_axis(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
     if axis.name not in named_axes(jaxpr) or not asks(jaxpr):
         return jaxpr
     consts = jaxpr.consts
-    made = resolved(jaxpr.without_consts(), [False] * len(consts) + list(varies), axis)
-    n, invars = len(consts), made.invars
-    return made.replace(constvars=invars[:n], consts=consts, invars=invars[n:])
+    program = resolved(jaxpr.without_consts(), [False] * len(consts) + list(varies), axis)
+    n, invars = len(consts), program.invars
+    return program.replace(constvars=invars[:n], consts=consts, invars=invars[n:])
 
 
 def resolved(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
@@ -37,10 +37,10 @@ def resolved(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
     inlined = stage(lambda *xs: inline(jaxpr, xs), jaxpr.in_avals, name=jaxpr.name)
     inlined = inlined.without_consts()
     asking = [e for e in inlined.equations if asks_itself(e)]
-    asked = [v for e in asking for v in e.inputs]
-    probe = inlined.replace(outvars=asked)
+    operands = [v for e in asking for v in e.inputs]
+    probe = inlined.replace(outvars=operands)
     _, batched = batch_partly(probe, varies, axis)
-    batched_of = dict(zip(map(id, asked), batched, strict=True))
+    batched_of = dict(zip(map(id, operands), batched, strict=True))
     variation = {id(e): [batched_of[id(v)] for v in e.inputs] for e in asking}
 
     def answered(*args: Value) -> list[Value]:

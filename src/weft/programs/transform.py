@@ -1,6 +1,6 @@
-"""Transforms programs with the interpreters; each result is kept on the program it comes from.
+"""Transforms programs with the interpreters; each result is stored on its program.
 
-The rules of higher-order primitives share these functions. Programs that come in have no constants;
+The rules of higher-order primitives share these functions. Their programs have no constants;
 programs that go out may have some (`Jaxpr.without_consts` makes them inputs).
 """
 
@@ -32,15 +32,15 @@ T = TypeVar("T")
 
 
 def jvp_jaxpr(
-    jaxpr: Jaxpr, mask: Sequence[bool], wanted: Sequence[bool] = ()
+    jaxpr: Jaxpr, mask: Sequence[bool], instantiate: Sequence[bool] = ()
 ) -> tuple[Jaxpr, Mask]:
     """(primals, active tangents) -> (outputs, the tangents of outputs that have one).
 
     Args:
-      wanted: outputs that get a tangent even if it is zero.
+      instantiate: outputs that get a tangent even if it is zero.
     """
     pushed, out_mask = _jvp_jaxpr(jaxpr, tuple(mask))
-    return instantiate_zeros(pushed, len(jaxpr.outvars), out_mask, wanted, jaxpr.out_avals)
+    return instantiate_zeros(pushed, len(jaxpr.outvars), out_mask, instantiate, jaxpr.out_avals)
 
 
 @derived
@@ -130,18 +130,18 @@ def use_residuals(linear: LinearMap, residuals: Sequence[Value]) -> None:
 
 
 def transpose_jaxpr(
-    jaxpr: Jaxpr, linear: Sequence[bool], known: Sequence[bool], wanted: Sequence[bool] = ()
+    jaxpr: Jaxpr, linear: Sequence[bool], known: Sequence[bool], instantiate: Sequence[bool] = ()
 ) -> tuple[Jaxpr, Mask]:
     """(nonlinear inputs, given cotangents) -> nonzero cotangents.
 
     Args:
       linear: a mask of the linear inputs.
       known: a mask of the outputs that have a cotangent.
-      wanted: a mask of the inputs that get a cotangent even if it is zero.
+      instantiate: a mask of the inputs that get a cotangent even if it is zero.
     Returns: the program, and a mask of the inputs that get a cotangent.
     """
     transposed, there = _transpose_jaxpr(jaxpr, tuple(linear), tuple(known))
-    return instantiate_zeros(transposed, 0, there, wanted, jaxpr.in_avals)
+    return instantiate_zeros(transposed, 0, there, instantiate, jaxpr.in_avals)
 
 
 @derived
@@ -169,29 +169,29 @@ def batch_jaxpr(jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis) -> Jaxpr:
 
 
 def batch_partly(
-    jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis, wanted: Sequence[bool] = ()
+    jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis, instantiate: Sequence[bool] = ()
 ) -> tuple[Jaxpr, Mask]:
     """The program mapped over axis 0 of the batched inputs; only dependent outputs are batched.
 
     Args:
-      wanted: outputs that are batched even if they are the same for the whole batch.
+      instantiate: outputs that are batched even if they are the same for the whole batch.
     Returns: the program, and a mask of the batched outputs.
     """
     if axis.name is not None and axis.name not in named_axes(jaxpr):
         axis = axis.unnamed()
-    return _batch_jaxpr(jaxpr, tuple(batched), axis, tuple(wanted))
+    return _batch_jaxpr(jaxpr, tuple(batched), axis, tuple(instantiate))
 
 
 @derived
-def _batch_jaxpr(jaxpr: Jaxpr, batched: Mask, axis: Axis, wanted: Mask) -> tuple[Jaxpr, Mask]:
+def _batch_jaxpr(jaxpr: Jaxpr, batched: Mask, axis: Axis, instantiate: Mask) -> tuple[Jaxpr, Mask]:
     size = axis.size
 
     def mapped(*args: Value) -> tuple[list[Value], Mask]:
         pairs = batch(lambda *xs: run(jaxpr, xs, current.trace), args, batched, axis, keep=True)
-        if wanted:
+        if instantiate:
             pairs = [
                 (repeated(x, size), True) if w and not b else (x, b)
-                for (x, b), w in zip(pairs, wanted, strict=True)
+                for (x, b), w in zip(pairs, instantiate, strict=True)
             ]
         return [x for x, _ in pairs], tuple(b for _, b in pairs)
 
@@ -227,7 +227,7 @@ def carry_fixpoint(
 
     Args:
       mask: for all inputs; the carry are `count` of them from number `begin` on.
-      out_mask_of: the outputs' mask for such a mask; the carry come first.
+      out_mask_of: the outputs' mask for such a mask; the carry comes first.
     """
     mask = tuple(mask)
     while True:
@@ -277,24 +277,24 @@ def either(a: Sequence[bool], b: Sequence[bool]) -> Mask:
 
 
 def instantiate_zeros(
-    jaxpr: Jaxpr, start: int, there: Mask, wanted: Sequence[bool], avals: Sequence[Aval]
+    jaxpr: Jaxpr, start: int, there: Mask, instantiate: Sequence[bool], avals: Sequence[Aval]
 ) -> tuple[Jaxpr, Mask]:
-    """The program with zeros for wanted outputs that it lacks.
+    """The program, with zeros for those outputs of `instantiate` that it lacks.
 
     Args:
       there: a mask of `avals`: those that the outputs from number `start` on are.
-      wanted: a mask of the avals to have.
+      instantiate: a mask of the avals to have.
     """
-    if not wanted or either(there, wanted) == there:
+    if not instantiate or either(there, instantiate) == there:
         return jaxpr, there
     equations, outvars = list(jaxpr.equations), list(jaxpr.outvars[:start])
     present = scatter_list(jaxpr.outvars[start:], there)
-    for atom, want, aval in zip(present, wanted, avals, strict=True):
+    for atom, needed, aval in zip(present, instantiate, avals, strict=True):
         if atom is not None:
             outvars.append(atom)
-        elif want:
+        elif needed:
             outvars.append(zero_atom(aval, equations))
-    return jaxpr.replace(equations=equations, outvars=outvars), either(there, wanted)
+    return jaxpr.replace(equations=equations, outvars=outvars), either(there, instantiate)
 
 
 def nonzero(items: Sequence[T | None]) -> list[T]:

@@ -46,7 +46,7 @@ class Scope(NamedTuple):
     """The maps over devices around an operation.
 
     Attributes:
-      names: the mesh's axis that each name stands for.
+      names: the axis of the mesh for each name.
       entered: the axes along which the program is written for one device.
     """
 
@@ -60,7 +60,7 @@ class Scope(NamedTuple):
         return Scope(tuple(names.items()), self.entered.union(new_names.values()))
 
     def axes(self, names: Sequence[object]) -> VaryingAxes:
-        """The mesh axes that the names stand for."""
+        """The mesh axes of the names."""
         mesh_axes = dict(self.names)
         return frozenset(mesh_axes[name] for name in names)
 

@@ -1,4 +1,4 @@
-"""Random numbers: functions of keys, which are never used up and never change by themselves."""
+"""Random numbers as functions of keys. There is no hidden state."""
 
 from ..lazy import exports
 

@@ -14,7 +14,7 @@ from .keys import one_key, several
 __all__ = ["beta", "dirichlet"]
 
 
-# --- made of gamma samples ---
+# --- from gamma samples ---
 
 
 @located

@@ -196,7 +196,7 @@ def multinomial(
     dtype: DTypeLike | None = None,
     unroll: int | bool = 1,
 ) -> Array:
-    """Multinomial samples: how often each outcome occurs in n trials.
+    """Multinomial samples: the number of times that each outcome occurs in n trials.
 
     Args:
       key: a key.
@@ -226,7 +226,7 @@ def multinomial(
         if not _broadcasts(x.shape, to):
             raise ShapeError(
                 f"multinomial: {name} must broadcast to shape {to}; got {x.aval}\n"
-                "  fix: shape is that of the result without its last axis"
+                "  fix: pass the shape of the result without its last axis"
             )
     trials = structural.widen(trials, batch_shape)
     weights = structural.widen(weights, (*batch_shape, k))

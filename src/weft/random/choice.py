@@ -37,7 +37,7 @@ def choice(
 
     Args:
       key: a key.
-      a: an array, or a number n, which stands for `arange(n)`.
+      a: an array, or a number n, which means `arange(n)`.
       shape: the shape of the draws.
       replace: whether a slice may be drawn more than once.
       p: float[n], the probabilities (or weights) of the slices; equal ones by default.
@@ -98,7 +98,7 @@ def weighted(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
 
 @sampler
 def weighted_once(key: Any, p: Any, *, shape: tuple[int, ...], mode: str) -> Any:
-    """Indices without repetition: those of the largest sums of log p and a Gumbel sample."""
+    """Indices without repetition: the indices of the largest sums of log p and a Gumbel sample."""
     scores = gumbels(key, shape=p.shape, dtype=p.dtype, mode=mode) + exponential.log(p)
     _, indices = sorting.top_k(scores, k=math.prod(shape))
     return structural.reshape(indices, shape=shape)

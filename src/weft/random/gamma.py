@@ -1,6 +1,6 @@
-"""The gamma distribution and the ones made of it: gamma, loggamma, chisquare, f, t.
+"""The gamma distribution and others based on it: gamma, loggamma, chisquare, f, t.
 
-Each element has a key and a rejection loop (Marsaglia and Tsang) of its own, so that a sample
+Each element has its own key and rejection loop (Marsaglia and Tsang), so that a sample
 depends on its key and parameters alone. Samples are differentiable in the shape parameter.
 """
 

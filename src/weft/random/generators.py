@@ -28,7 +28,7 @@ class Generator(NamedTuple):
 
     Attributes:
       name: as `impl` names it.
-      dtype: that of its typed keys.
+      dtype: the dtype of its typed keys.
       split: the words of a key and a shape, to the words of keys of that shape.
       fold_in: the words of a key and a word, to the words of a key.
     """
@@ -90,7 +90,7 @@ def threefry_fold_in(words: Any, number: Any) -> Any:
     return pair(*random_bits.threefry2x32(*two_words(words), zero, number))
 
 
-# --- Philox, with keys made by Threefry or by itself ---
+# --- Philox, with keys made by Threefry or Philox ---
 
 
 def _twice(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,9 +116,9 @@ _KEY_STRIDE = 10  # `unsafe_rbg` takes every tenth key of the ones that it makes
 
 def _unsafe_split(words: Any, shape: tuple[int, ...]) -> Any:
     size = int(np.prod(shape, dtype=np.int64))
-    made = philox(words, (_KEY_STRIDE * size, 4), 32)
+    words_of_keys = philox(words, (_KEY_STRIDE * size, 4), 32)
     some = slicing.slice_(
-        made, start=(0, 0), limit=(max(_KEY_STRIDE * size, 0), 4), strides=(_KEY_STRIDE, 1)
+        words_of_keys, start=(0, 0), limit=(max(_KEY_STRIDE * size, 0), 4), strides=(_KEY_STRIDE, 1)
     )
     return structural.reshape(some, shape=(*shape, 4))
 
@@ -126,8 +126,10 @@ def _unsafe_split(words: Any, shape: tuple[int, ...]) -> Any:
 def _unsafe_fold_in(words: Any, number: Any) -> Any:
     zero = Array(_WORD.type(0), aval((), _WORD))
     seed = pair(zero, number)
-    made = philox(slicing.concatenate(seed, seed, dimension=0), (_KEY_STRIDE, 4), 32)
-    last = slicing.slice_(made, start=(_KEY_STRIDE - 1, 0), limit=(_KEY_STRIDE, 4), strides=(1, 1))
+    output = philox(slicing.concatenate(seed, seed, dimension=0), (_KEY_STRIDE, 4), 32)
+    last = slicing.slice_(
+        output, start=(_KEY_STRIDE - 1, 0), limit=(_KEY_STRIDE, 4), strides=(1, 1)
+    )
     return bitwise.bitwise_xor(words, structural.reshape(last, shape=(4,)))
 
 

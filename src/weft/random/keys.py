@@ -2,7 +2,7 @@
 key_impl, key_dtype.
 
 A key is an array without axes of dtype `key<fry>`, or in the older style its two words, a uint32[2]
-array. Keys of the generators `rbg` and `unsafe_rbg` have four words and dtypes of their own. A
+array. Keys of the generators `rbg` and `unsafe_rbg` have four words and their own dtypes. A
 typed key and its words give the same streams.
 """
 
@@ -54,7 +54,7 @@ def PRNGKey(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
     """A key, made from an integer.
 
     The key's words are the upper and lower 32 bits of the seed as a 64-bit integer. Unless 64-bit
-    types are on (`config.update("enable_x64", True)`) the upper word is zero, whatever the seed.
+    types are on (`config.update("enable_x64", True)`) the upper word is zero for every seed.
 
     Args:
       seed: an int from -2**63 to 2**64 - 1, or an integer scalar array.
@@ -163,10 +163,10 @@ def one_key(name: str, key: Any, used: bool = True) -> Any:
     return key if typed or generator is THREEFRY else wrapped(key, generator)
 
 
-def _not_a_key(name: str, got: str) -> Exception:
+def _not_a_key(name: str, description: str) -> Exception:
     form = named(name, None).form
     return TypeError(
-        f"{name}: expected a key, {form}, for the first argument; got {got}\n"
+        f"{name}: expected a key, {form}, for the first argument; got {description}\n"
         "  fix: key = random.key(0), or random.PRNGKey(0)"
     )
 
@@ -193,7 +193,7 @@ def raw_bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
 
 def far_bits(key: Any, shape: tuple[int, ...], width: int, reach: int) -> Any:
     """The bits of Threefry's classic stream for an array of more than `reach` words: each block of
-    `reach` words has a key of its own, and so has the remainder."""
+    `reach` words has its own key, and so has the remainder."""
     n = math.prod(shape)
     blocks, remainder = divmod(random_bits.words_of_bits(shape, width), reach)
     block_keys = subkeys(key, (blocks + 1,))
@@ -256,11 +256,11 @@ _partitionable_split = composite(generators.threefry_split)
 
 def several(data: Any, n: int = 2) -> list[Any]:
     """The keys that `subkeys` makes, as a list."""
-    made = subkeys(data, (n,))
-    back = made.shape[1:]
+    keys = subkeys(data, (n,))
+    back = keys.shape[1:]
     parts = [
         slicing.slice_(
-            made, start=(i, *[0] * len(back)), limit=(i + 1, *back), strides=(1,) * made.ndim
+            keys, start=(i, *[0] * len(back)), limit=(i + 1, *back), strides=(1,) * keys.ndim
         )
         for i in range(n)
     ]
@@ -288,7 +288,7 @@ def fold_in(key: ArrayLike, data: int | ArrayLike) -> Any:
         if x.aval.ndim or not dtypes.is_integer(x.aval.dtype):
             raise ShapeError(
                 f"fold_in: data must be an integer scalar; got {x.aval}\n"
-                "  fix: a number, such as that of a step; vmap over data for a key of each"
+                "  fix: a number, such as the number of a step; vmap over data for a key of each"
             )
         number = cast(x, _WORD)
     return like(key, _fold_in(words, number))
@@ -336,7 +336,7 @@ def key_data(keys: ArrayLike) -> Array:
     """The words of keys: uint32[…,2] for Threefry, uint32[…,4] for the other generators.
 
     Args:
-      keys: typed keys; an array of words is returned as it is.
+      keys: typed keys; an array of words is returned unchanged.
     Returns: uint32[…,2] or uint32[…,4].
     Raises: TypeError: neither keys nor words.
     Example:
@@ -410,7 +410,7 @@ def key_dtype(impl_spec: str | None = None) -> Any:
 
 
 def clone(key: ArrayLike) -> Any:
-    """The same key: a sign for readers and `debug_key_reuse` that it is reused on purpose.
+    """The same key, marked as reused on purpose, for readers and `debug_key_reuse`.
 
     Raises: TypeError: not keys.
     Example:

@@ -103,7 +103,7 @@ def truncated_gauss(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dt
     root = math.sqrt(2)
     a, b = error_functions.erf(low / root), error_functions.erf(high / root)
     x = error_functions.erf_inv(between(key, a, b, shape=shape, dtype=dtype)) * root
-    # the bounds themselves can come out by rounding
+    # rounding can give the bounds themselves
     infinity = literal(math.inf, dtype)
     first = arithmetic.nextafter(selection.stop_gradient(low), infinity)
     last = arithmetic.nextafter(selection.stop_gradient(high), -infinity)
@@ -198,7 +198,7 @@ def _batch_shape(name: str, shape: Any, mean: Any, cov: Any) -> tuple[int, ...]:
     raise ShapeError(
         f"{name}: the leading axes of mean {mean.aval} and cov {cov.aval} don't broadcast "
         + ("together" if result_shape is None else f"to shape {result_shape}")
-        + "\n  fix: shape is that of the result without its last axis"
+        + "\n  fix: pass the shape of the result without its last axis"
     )
 
 

@@ -39,6 +39,8 @@ def orthogonal(
       >>> q = random.orthogonal(random.PRNGKey(0), 3)
       >>> bool(np.allclose(q @ q.T, np.eye(3), atol=1e-5))
       True
+      >>> random.orthogonal(random.PRNGKey(0), 3, shape=(5,), m=2).shape
+      (5, 3, 2)
     Source: Mezzadri (2007), “How to generate random matrices from the classical compact groups”.
     """
     dtype = float_dtype("orthogonal", dtype, accepts_complex=True)

@@ -29,7 +29,7 @@ def permutation(
 
     Args:
       key: a key.
-      x: an array, or a number n, which stands for `arange(n)`.
+      x: an array, or a number n, which means `arange(n)`.
       axis: the axis along which slices are moved.
       independent: whether each vector along the axis is permuted independently.
     Returns: array of x's shape (int32[n] for a number).

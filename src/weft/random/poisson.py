@@ -1,5 +1,5 @@
 """Poisson samples: poisson. Small means multiply uniform numbers (Knuth), larger means use
-transformed rejection (Hörmann's PTRS). Each element has a key and a loop of its own.
+transformed rejection (Hörmann's PTRS). Each element has its own key and loop.
 
 `accepted` is the loop of transformed rejection, for binomial samples too: new attempts for all
 elements, until each has been accepted.

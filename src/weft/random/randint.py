@@ -144,7 +144,7 @@ def _clipped(x: Any, dtype: Any) -> tuple[Any, Any]:
 @sampler
 def integers(key: Any, low: Any, span: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Integers from `low` to `low + span - 1`: remainders of 64-bit numbers (128-bit numbers for
-    64-bit dtypes). A span of 0 stands for 2**32 (2**64)."""
+    64-bit dtypes). A span of 0 means 2**32 (2**64)."""
     counts = _counts(dtype)
     width = dtypes.bit_width(counts)
     upper, lower = [raw_bits(k, shape, width) for k in several(key)]

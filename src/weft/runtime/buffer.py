@@ -31,7 +31,7 @@ def put(host: np.ndarray[Any, Any], device: Device, *, alias: bool = False) -> R
     """Copies a NumPy array (any strides, any byte order) to a device.
 
     Args:
-      alias: True if nobody writes to the array any more, so that its memory may be used in place.
+      alias: True if the array is never written to again, so that its memory may be used in place.
     Raises: TypeError: XLA has no such dtype.
     """
     if process.forked:

@@ -54,9 +54,9 @@ def guarded(callback: Callback) -> Callable[..., tuple[Any, ...]]:
             results = tuple(np.asarray(r) for r in function(*args))
             # XLA copies as many bytes as there are
             if [(r.shape, r.dtype) for r in results] != specs:
-                got = ", ".join(f"{r.dtype}{list(r.shape)}" for r in results)
+                result_types = ", ".join(f"{r.dtype}{list(r.shape)}" for r in results)
                 announced = ", ".join(f"{d}{list(s)}" for s, d in specs)
-                raise ShapeError(f"callback: expected results ({announced}); got ({got})")
+                raise ShapeError(f"callback: expected results ({announced}); got ({result_types})")
         except BaseException as error:
             number = _keep(error)
         else:
@@ -177,6 +177,6 @@ def take_error(failure: BaseException) -> BaseException | None:
 
 
 def flush() -> None:
-    """Flushes the output of callbacks, so that it is seen whatever happens next."""
+    """Flushes the output of callbacks, so that it is printed even if the process crashes next."""
     if sys.stdout is not None:
         sys.stdout.flush()

@@ -73,7 +73,7 @@ def _tensor_of(capsule: object) -> _Tensor:
         if _is_valid(capsule, name):
             struct: Any = kind.from_address(_get_pointer(capsule, name))
             return struct if kind is _Tensor else struct.tensor
-    raise ValueError("from_dlpack: expected a DLPack capsule that nobody has read yet")
+    raise ValueError("from_dlpack: expected a DLPack capsule that was not read before")
 
 
 def type_in(capsule: object) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -98,7 +98,7 @@ def exported(host: np.ndarray[Any, Any], options: dict[str, Any]) -> Any:
     """A capsule of a NumPy array, which shares its memory.
 
     Args:
-      options: those of `__dlpack__`.
+      options: as for `__dlpack__`.
     Raises: BufferError: DLPack has no such dtype.
     """
     code = CODES.get(host.dtype)

@@ -83,7 +83,7 @@ class Device:
         self.transfer = lib.xla.batched_device_put if is_here else self.refuse
 
     def sharding_of(self, tiling: object) -> Any:
-        """XLA's object for an array on this device: all of it, whatever the tiling."""
+        """XLA's object for a whole array on this device."""
         return self.sharding
 
     def refuse(self, *args: object, **kwargs: object) -> None:
@@ -159,7 +159,7 @@ def platform_of(name: str) -> str:
 
 
 def platform_names(platform: str) -> tuple[str, ...]:
-    """The names by which programs may ask for a platform: a GPU is also 'cuda' or 'rocm'.
+    """The names of a platform that programs may use: a GPU is also 'cuda' or 'rocm'.
 
     Without a GPU, where programs are only exported, it is 'cuda'.
     """

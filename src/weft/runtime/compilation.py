@@ -1,6 +1,6 @@
 """Runs XLA's compiler so that Ctrl-C may come at any moment.
 
-A compilation cannot be cancelled, only abandoned: XLA goes on with it in threads of its own. Signal
+A compilation cannot be cancelled, only abandoned: XLA continues it in its own threads. Signal
 handlers run in the main thread only, so other threads just call XLA. In the main thread:
 
 - jaxlib 0.10 checks for signals while it compiles, and raises. If it has parsed the program from

@@ -30,7 +30,7 @@ def register_target(name: str, handlers: object) -> None:
             if existing is handlers or existing == handlers:
                 return
             raise ValueError(
-                f"register_ffi_target: the name {name!r} is that of another function already"
+                f"register_ffi_target: the name {name!r} already belongs to another function"
             )
         try:
             versions.load().register_handler(name, handlers)

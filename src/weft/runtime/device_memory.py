@@ -37,7 +37,7 @@ def received(x: Any) -> tuple[RawBuffer, tuple[int, ...], np.dtype[Any], Device]
     """A buffer that shares the memory of another library's array on an accelerator.
 
     Returns: the buffer, its shape, its dtype, its device.
-    Raises: BufferError: weft has no such device, or XLA cannot use the memory as it is.
+    Raises: BufferError: weft has no such device, or XLA cannot use the memory without a copy.
     """
     kind, number = x.__dlpack_device__()
     device = _device_named(int(kind), int(number))

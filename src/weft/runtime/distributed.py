@@ -141,7 +141,7 @@ def connect(
     host: str | None = None,
     local_device_ids: Sequence[int] | None = None,
 ) -> Connection:
-    """Joins the processes at `address`. Devices opened afterwards include those of all processes.
+    """Joins the processes at `address`. Devices opened afterwards include all processes' devices.
 
     Args:
       host: this host, as the other processes reach it; by default the address of its name.

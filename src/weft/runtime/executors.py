@@ -41,7 +41,7 @@ def waiting_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
             raise fork_error()
         try:
             # If its arguments are ready, XLA runs such a program in this thread. It would run it in
-            # one of its own otherwise, of which there are as many as cores: a callback that waits
+            # one of its own threads otherwise, one for each core: a callback that waits
             # for a program in turn would take away the thread that is to run that.
             for buffer in buffers:
                 buffer.block_until_ready()
@@ -129,7 +129,7 @@ class TurnQueue:
         """Begins a program when none runs; returns what XLA returns for it."""
         with self.lock:
             # A signal handler or a finalizer may run a program while this thread is in here. Such a
-            # program has ended before this one goes on.
+            # program has ended before this one continues.
             inside, self.taken = self.taken, True
             try:
                 self.wait()

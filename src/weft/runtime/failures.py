@@ -74,8 +74,8 @@ def run_failure(operation: str, error: BaseException) -> XlaRuntimeError:
     """weft's exception for an exception that XLA raised in a run or a transfer."""
     code, text = code_of(error), text_of(error)
     if code == "RESOURCE_EXHAUSTED":
-        asked = re.search(r"(\d+) bytes", text)
-        size = f" for {size_of(int(asked[1]))}" if asked else ""
+        size_match = re.search(r"(\d+) bytes", text)
+        size = f" for {size_of(int(size_match[1]))}" if size_match else ""
         text = f"out of memory{size}\n{MORE_MEMORY}\n  XLA says: {text}"
     return XlaRuntimeError(f"{operation}: {text}", code)
 

@@ -13,7 +13,7 @@ from .failures import PlatformError
 
 
 class Tiling(NamedTuple):
-    """A division of arrays among devices, whatever the lengths of their axes."""
+    """A division of arrays among devices, independent of the lengths of their axes."""
 
     parts: tuple[int, ...]
     """The number of parts of each axis."""

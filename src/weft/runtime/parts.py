@@ -1,4 +1,4 @@
-"""Buffers that lie on several devices, made of parts."""
+"""Buffers on several devices, made of parts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,8 +26,8 @@ def put_parts(
 
     Args:
       parts: a NumPy array for each device of this process.
-      shape, dtype: those of the whole array.
-      alias: True if nobody writes to the parts any more, so that their memory may be used in place.
+      shape, dtype: of the whole array.
+      alias: True if the parts are never written to again, so that their memory may be used.
     """
     if process.forked:
         raise fork_error()
@@ -54,14 +54,14 @@ def put_parts(
 def own_copies(parts: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
     """Copies that devices can use in place. A part that several devices share is copied once, which
     is much faster than a copy for each."""
-    made: dict[Any, np.ndarray[Any, Any]] = {}
+    copy_at: dict[Any, np.ndarray[Any, Any]] = {}
     copies = []
     for part in parts:
         place = part.ctypes.data, part.shape, part.strides
-        if place not in made:
-            made[place] = aligned_empty(part.shape, part.dtype)
-            made[place][...] = part
-        copies.append(made[place])
+        if place not in copy_at:
+            copy_at[place] = aligned_empty(part.shape, part.dtype)
+            copy_at[place][...] = part
+        copies.append(copy_at[place])
     return copies
 
 

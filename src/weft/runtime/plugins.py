@@ -101,7 +101,7 @@ def make_client(plugin: Plugin, connection: Any = None) -> Any:
         if plugin.name == "cuda":
             _load_cuda_libraries()
             options = versions.cuda_options()
-        # XLA ends the process if it is asked for a library that is not there
+        # XLA ends the process if the library does not exist
         if not os.path.isfile(plugin.path):
             raise PlatformError(f"platform {plugin.name!r}: there is no file {plugin.path}")
         api = xla.load_pjrt_plugin(plugin.name, plugin.path, None)

@@ -64,7 +64,7 @@ def is_recording() -> bool:
 
 
 def start_server(port: int) -> Any:
-    """Starts the server that other processes ask for traces.
+    """Starts the server that gives traces to other processes.
 
     Raises: RuntimeError: there is one already.
     """

@@ -29,7 +29,7 @@ _asked = _Asked()
 
 
 class explicitly:
-    """A block in which the user asked for the transfers."""
+    """A block in which transfers are explicit."""
 
     __slots__ = ("before",)
 

@@ -27,9 +27,9 @@ class Jaxlib(NamedTuple):
     block_after_collectives: bool
     """Two programs with collectives in flight at once would deadlock: wait after each launch."""
     compiling_raises: bool
-    """While it compiles in the main thread, XLA looks for signals and raises what a handler did."""
+    """While XLA compiles in the main thread, it checks for signals and raises handlers' errors."""
     has_to_np_array: bool
-    """Buffers can be read with `_to_np_array_did_copy`, whatever their dtype."""
+    """Buffers of every dtype can be read with `_to_np_array_did_copy`."""
 
     handler_options: tuple[bool, ...]
     """The last arguments of `xla.array_result_handler`: committed, and before jaxlib 0.11.2, where
@@ -102,7 +102,7 @@ def profiler() -> Any:
 
 @functools.cache
 def profile_data() -> Any:
-    """The class that reads what the profiler wrote."""
+    """The class that reads the profiler's files."""
     load()
     return importlib.import_module("jaxlib._profile_data").ProfileData
 
@@ -133,7 +133,7 @@ class _Refusal(threading.local):
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         """Called by Python for a module that has not been imported."""
         if self.active and name == "jax":
-            raise ModuleNotFoundError("jaxlib asked for jax, which weft does not use", name=name)
+            raise ModuleNotFoundError("jaxlib imports jax, which weft does not use", name=name)
 
 
 _refusal = _Refusal()

@@ -1,6 +1,6 @@
 """The sharding of arrays in Shardy's notation: `sdy.mesh`, `sdy.sharding`.
 
-Meshes and specs are those of `weft.sharding`. Axis names are written as a0, a1, …, since a mesh may
+Meshes and specs come from `weft.sharding`. Axis names are written as a0, a1, …, since a mesh may
 have any value as a name.
 """
 
@@ -61,7 +61,7 @@ class Meshes:
     def sharding(
         self, mesh: Mesh, spec: Sequence[object], ndim: int, open_end: bool = False
     ) -> str:
-        """A sharding of an array with so many axes, as `<@mesh0, [{"a0"}, {}]>`.
+        """A sharding of an array with `ndim` axes, as `<@mesh0, [{"a0"}, {}]>`.
 
         Args:
           spec: for each axis of the array a name, a tuple of names, `None` or `UNCONSTRAINED`; the

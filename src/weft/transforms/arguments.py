@@ -37,7 +37,7 @@ _NO_KEYWORDS_TREE = tree_flatten(_NO_KEYWORDS)[1]
 class FlatFunction:
     """A function of trees as a function of leaves, at the arguments of one call.
 
-    Called with values in the place of `leaves`, it returns the leaves of the result as a list of
+    Called with values in place of `leaves`, it returns the leaves of the result as a list of
     values. It then has an `out_tree`, and `unflatten` makes results of such lists.
 
     Args:
@@ -48,7 +48,7 @@ class FlatFunction:
         arguments; those that are not in the call are ignored.
       has_aux: whether the function returns a pair (output, auxiliary data). The values of the
         auxiliary data come last in the list.
-      abstract: whether an object with a shape and a dtype may stand for an array.
+      abstract: whether an object with a shape and a dtype may replace an array.
       takes_refs: whether leaves may be refs. The function gets stand-ins, to which the values of
         the refs are given, and whose last values the caller assigns to the refs.
     Attributes:
@@ -146,7 +146,7 @@ class FlatFunction:
         return values + aux_values
 
     def apply(self, leaves: Sequence[Any]) -> Any:
-        """The function's result, a tree, for leaves in the place of the arguments'."""
+        """The function's result, a tree, for leaves in place of the arguments'."""
         if self.refs:
             return self.apply_to_stand_ins(leaves)
         return self.call_with(leaves)
@@ -193,7 +193,7 @@ class FlatFunction:
         """The function traced on the avals of its arguments; `options` are passed to `stage`.
 
         Args:
-          name: the name of the program; by default that of the function.
+          name: the name of the program; by default the name of the function.
         """
         return stage(
             self,
@@ -289,10 +289,10 @@ class FlatFunction:
 
 
 class FunctionWithObjects(FlatFunction):
-    """A function some of whose arguments are passed on as they are, whatever they are.
+    """A function some of whose arguments may be arbitrary objects, which are passed on unchanged.
 
     Attributes:
-      objects: the leaves that are not arrays, by number. Among the values, a zero stands for each.
+      objects: the leaves that are not arrays, by number. Among the values, a zero replaces each.
     """
 
     __slots__ = ("objects",)
@@ -308,7 +308,7 @@ class FunctionWithObjects(FlatFunction):
 
 
 def with_objects(leaves: Sequence[Any], objects: dict[int, Any]) -> Sequence[Any]:
-    """The leaves, with objects in the place of those of their numbers."""
+    """The leaves, with the objects inserted at their numbers."""
     return [objects.get(i, x) for i, x in enumerate(leaves)] if objects else leaves
 
 
@@ -340,7 +340,7 @@ def tree_paths(
 
 
 def name_of(function: Any) -> str:
-    """The function's name; that of its type if it has none."""
+    """The function's name, or the name of its type if it has none."""
     function = inside_partials(function)
     name = getattr(function, "__name__", None) or getattr(function, "name", None)
     return name if isinstance(name, str) else type(function).__name__
@@ -473,7 +473,7 @@ def note_comparison(
             if any(x is value for x in frame.f_locals.values()):
                 error.add_note(
                     f"  {transform}: the static argument {argument_name(function, position)} of "
-                    f"{function_line(function)} was compared with that of an earlier call"
+                    f"{function_line(function)} was compared with the argument of an earlier call"
                 )
                 return
 

@@ -84,7 +84,7 @@ def pure_callback(
       vmap_method: how `vmap` calls it. 'sequential': once for each element; 'expand_dims': once,
         with a new first axis, which has length 1 in arguments that are not mapped; 'broadcast_all':
         once, with a first axis of full length in all arguments; 'legacy_vectorized': once, with
-        arguments that are not mapped as they are. Without it, `vmap` raises an error.
+        arguments that are not mapped unchanged. Without it, `vmap` raises an error.
       vectorized: an older spelling: True is 'legacy_vectorized', False is 'sequential'.
     Returns: the results of the callback, as arrays.
     Raises: TypeError: the results do not match `result_shape_dtypes`. Exceptions in the callback
@@ -255,7 +255,7 @@ def tap(
     name: str = "",
     key: Hashable = None,
 ) -> None:
-    """Calls a function for its effects. Arguments that are not arrays are passed as they are.
+    """Calls a function for its effects. Arguments that are not arrays are passed unchanged.
 
     Args:
       name: its name in jaxprs; by default the name of the function.

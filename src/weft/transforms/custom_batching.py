@@ -22,7 +22,7 @@ from .custom_derivatives import FunctionWithRules, RuleCall, Signature, position
 class custom_vmap(FunctionWithRules[..., Any]):
     """A function with its own rule for `vmap`; everything else treats it as the function.
 
-    The rule should compute what the function computes for each element. Forward-mode derivatives
+    The rule should compute the function of each element. Forward-mode derivatives
     keep the rule. In reverse mode the function itself is differentiated, and `vmap` of the gradient
     maps the operations of the function; for another gradient, combine it with `custom_vjp`.
 
@@ -117,7 +117,9 @@ class custom_vmap(FunctionWithRules[..., Any]):
         mask = flatten_axes(f"{where}: out_batched", out_tree, out_batched)
         for flag in mask:
             if not isinstance(flag, bool):
-                raise TypeError(f"{where} must say by booleans what is batched; got {flag!r}")
+                raise TypeError(
+                    f"{where} must return a boolean for each result, True if batched; got {flag!r}"
+                )
         return output_values("custom_vmap", rule, leaves), mask
 
 

@@ -163,7 +163,7 @@ class Signature:
 
 class RuleCall(FunctionWithObjects):
     """The function at the arguments of one call. Refs among the arguments of `custom_vjp` are
-    passed to the function and its forward rule as they are."""
+    passed to the function and its forward rule unchanged."""
 
     __slots__ = ()
 
@@ -540,7 +540,7 @@ class custom_vjp(FunctionWithRules[P, R]):
         out_leaves, out_tree = tree_flatten(result[0])
         res_leaves, res_tree = tree_flatten(result[1])
         outs = output_values("custom_vjp", self.fwd, out_leaves)
-        # Python numbers stay as they are, so that the backward rule can branch on them, and refs
+        # Python numbers are unchanged, so that the backward rule can branch on them, and refs
         is_number = [type(x) in _KEPT_AS_THEY_ARE for x in res_leaves]
         numbers, arrays = partition_list(res_leaves, is_number)
         residuals = output_values("custom_vjp", self.fwd, arrays)

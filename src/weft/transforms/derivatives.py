@@ -93,7 +93,7 @@ def jvp(
 
 
 def written_out(tree: PyTreeDef, avals: Sequence[Aval], tangents: Sequence[Tangent]) -> PyTree:
-    """The tree of tangents, with arrays in the place of `None`."""
+    """The tree of tangents, with arrays in place of `None`."""
     return tree.unflatten([full_tangent(a, t) for a, t in zip(avals, tangents, strict=False)])
 
 
@@ -158,7 +158,7 @@ def vjp(
       primals: the arguments: the point.
       has_aux: whether `fun` returns a pair (output, auxiliary data).
       reduce_axes: named axes of a batch. The cotangent of an argument that is the same for the
-        whole batch is summed over them. Along other axes each example has a cotangent of its own.
+        whole batch is summed over them. Along other axes each example has its own cotangent.
     Returns: (outputs, function from cotangents of the outputs to a tuple of cotangents of the
       arguments); with `has_aux`, the auxiliary data is the third item. The function is a
       `tree_util.Partial` whose leaves are the residuals: it can be an argument or a result of
@@ -225,7 +225,7 @@ def value_and_grad(
 ) -> Callable[P, tuple[R, Any]]:
     """A function that returns the value and the gradient of a scalar function.
 
-    The arguments are those of `grad`.
+    The arguments are the same as for `grad`.
 
     Returns: a function that returns a pair (value, gradient); with `has_aux`,
       ((value, auxiliary data), gradient).
@@ -305,7 +305,7 @@ class Differentiated(FlatFunction):
             if not -count <= n < count:
                 names = ", ".join(p.name for p in parameters(function)) or "…"
                 raise TypeError(
-                    f"{transform}: argnums={argnums} asks for the derivative in positional "
+                    f"{transform}: argnums={argnums} selects positional "
                     f"argument {n} of {function_line(function)}({names}); the call has {count} "
                     "positional arguments\n  fix: pass that argument by position, or change argnums"
                 )
@@ -466,9 +466,9 @@ register_pytree_node(LinearMap, LinearMap.flatten, LinearMap.unflatten)
 
 
 class Reduction:
-    """The sums over `reduce_axes`, around a backward pass that treats each example by itself.
+    """The sums over `reduce_axes`, around a backward pass that treats each example separately.
 
-    An argument that is the same for the whole batch stands for one copy per example; its cotangent
+    An argument that is the same for the whole batch counts as one copy per example; its cotangent
     is the sum of their cotangents. A result that is the same for all examples counts once, so each
     copy gets its share of the cotangent. The backward pass itself is unchanged.
 

@@ -211,7 +211,7 @@ def hessian(
 ) -> Callable[P, Any]:
     """A function that returns the Hessian, by forward mode over reverse mode.
 
-    The arguments are those of `jacrev`.
+    The arguments are the same as for `jacrev`.
 
     Example:
       >>> import weft, weft.numpy as np

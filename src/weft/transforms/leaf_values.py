@@ -20,14 +20,14 @@ WITH_STATIC = frozenset(("jit", "pmap", "checkpoint", "make_jaxpr", "xla_computa
 def not_an_array(
     transform: str, function: Any, path: str, expected: str, leaf: Any, error: Exception
 ) -> TypeError:
-    """The error for an argument that is not an array: what it is, and what to do."""
+    """The error for an argument that is not an array, with its type and a fix."""
     kind = type(leaf)
     if callable(leaf) and hasattr(leaf, "__name__"):
-        got = f"{kind.__name__} {function_line(leaf)}"
+        description = f"{kind.__name__} {function_line(leaf)}"
     elif getattr(kind, "__repr__", None) is object.__repr__:
-        got = kind.__name__
+        description = kind.__name__
     else:
-        got = f"{kind.__name__} {leaf!r:.60}"
+        description = f"{kind.__name__} {leaf!r:.60}"
     if isinstance(leaf, Ref):
         return noted(
             TypeError(
@@ -42,7 +42,7 @@ def not_an_array(
     elif transform in ("custom_jvp", "custom_vjp"):
         static = "name its position in nondiff_argnums"
     if hasattr(leaf, "dtype"):  # an array of NumPy or of another library
-        got += f" ({error})"
+        description += f" ({error})"
         fix = f"convert it, or {static}"
     elif kind.__module__ == "builtins" or isinstance(leaf, (Enum, type)) or callable(leaf):
         fix = f"convert it, {static}, or close over it"
@@ -52,7 +52,7 @@ def not_an_array(
     return noted(
         TypeError(
             f"{transform}: argument {path} of {function_line(function)} must be {expected}; got "
-            f"{got}\n  fix: {fix}"
+            f"{description}\n  fix: {fix}"
         )
     )
 
@@ -65,7 +65,7 @@ def add_ref(
     function: Any,
     paths: Callable[[], list[str]],
 ) -> None:
-    """Notes a ref among the leaves; raises an error if it is there already."""
+    """Records a ref among the leaves; raises an error if it occurs twice."""
     for i, other in refs.items():
         if other is ref:
             raise ShapeError(

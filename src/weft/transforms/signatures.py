@@ -7,7 +7,7 @@ A transformation with options is used in three ways: `@jit`, `@jit(static_argnum
 `@functools.partial(jit, static_argnums=0)`. One signature serves all three, and not one overload
 for each: mypy gives up on `functools.partial` of overloads. Where no function is given, nothing
 determines the result's type `R`, which is then `Undetermined`, its default: such an object is
-called with a function, whatever its parameters.
+called with a function with any parameters.
 """
 
 from collections.abc import Callable

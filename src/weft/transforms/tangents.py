@@ -139,10 +139,10 @@ def cotangent_leaves(where: str, args_tree: PyTreeDef, result: PyTree) -> list[A
     """The leaves of the result of a backward rule, one for each leaf of the arguments."""
     children = args_tree.children()
     if not isinstance(result, (tuple, list)) or len(result) != len(children):
-        got = f"{len(result)}" if isinstance(result, (tuple, list)) else type(result).__name__
+        kind = f"{len(result)}" if isinstance(result, (tuple, list)) else type(result).__name__
         raise ShapeError(
             f"{where} must return a tuple of {len(children)} cotangents, one for each "
-            f"argument; got {got}"
+            f"argument; got {kind}"
         )
     leaves: list[Any] = []
     for ct, child in zip(result, children, strict=True):
@@ -158,7 +158,8 @@ def cotangent_leaves(where: str, args_tree: PyTreeDef, result: PyTree) -> list[A
 
 
 def leaves_like(structure: PyTreeDef, tree: PyTree) -> list[Any] | None:
-    """The subtrees at the leaves of a structure; `None` in the tree stands for `None` at each leaf.
+    """The subtrees at the leaves of a structure. `None` in the tree stands for `None` at each leaf
+    below, and a leaf for the only leaf below.
 
     Returns: `None` if the tree has another structure.
     """
@@ -166,9 +167,10 @@ def leaves_like(structure: PyTreeDef, tree: PyTree) -> list[Any] | None:
         return [None] * structure.num_leaves
     subtrees, _ = tree_flatten(tree, is_leaf=lambda x: x is not tree)
     children = structure.children()
-    is_leaf = len(subtrees) == 1 and subtrees[0] is tree
-    if structure.is_leaf or is_leaf or len(subtrees) != len(children):
-        return [tree] if structure.is_leaf and is_leaf else None
+    if len(subtrees) == 1 and subtrees[0] is tree:  # a leaf, also for a node around one or none
+        return [tree] * structure.num_leaves if structure.num_leaves < 2 else None
+    if structure.is_leaf or len(subtrees) != len(children):
+        return None
     leaves: list[Any] = []
     for child, subtree in zip(children, subtrees, strict=True):
         child_leaves = leaves_like(child, subtree)

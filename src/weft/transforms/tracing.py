@@ -1,4 +1,5 @@
-"""Tracing without running: make_jaxpr, eval_shape, named_call, ensure_compile_time_eval."""
+"""Tracing without running: make_jaxpr, eval_shape, named_call, named_scope,
+ensure_compile_time_eval."""
 
 import contextlib
 import functools
@@ -187,7 +188,7 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
     Args:
       fun: the function.
       args, kwargs: arrays, or anything with a shape and a dtype, in containers.
-    Returns: the tree of results, with a `ShapeDtypeStruct` in the place of each array.
+    Returns: the tree of results, with a `ShapeDtypeStruct` in place of each array.
     Example:
       >>> import weft
       >>> A = weft.ShapeDtypeStruct((2000, 3000), "float32")
@@ -206,7 +207,7 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
 
 
 def value_like(leaf: object) -> Any:
-    """Zeros for a `ShapeDtypeStruct`; anything else as it is."""
+    """Zeros for a `ShapeDtypeStruct`; anything else unchanged."""
     if not isinstance(leaf, ShapeDtypeStruct):
         return leaf
     return zeros(aval(leaf.shape, leaf.dtype, leaf.weak_type))

@@ -147,7 +147,7 @@ def is_array_like(x: object) -> bool:
 
 
 def checked_in_axes(transform: str, in_axes: PyTree, kinds: tuple[type, ...]) -> PyTree:
-    """`in_axes`, with a tuple in the place of a list; raises an error for another type."""
+    """`in_axes`, with a tuple in place of a list; raises an error for another type."""
     if isinstance(in_axes, list):
         return tuple(in_axes)
     if isinstance(in_axes, bool) or (

@@ -75,11 +75,11 @@ def xla_computation(
     @located
     def computation_maker(*args: PyTree, **kwargs: PyTree) -> PyTree:
         function = traced("xla_computation", fun, nums, args, kwargs, axes)
-        made = computation(
+        program = computation(
             function, name_of(fun), axes, in_parts, out_parts, backend, tuple_args,
             function.flat.leaves_of(donated),
         )  # fmt: skip
-        return (made, function.out_shapes) if return_shape else made
+        return (program, function.out_shapes) if return_shape else program
 
     return computation_maker
 

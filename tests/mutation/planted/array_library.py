@@ -112,13 +112,13 @@ MUTANTS = (
         f"{PORTABLE} -k test_qr",
     ),
     Mutant(
-        "L16", "cholesky_update reads below the diagonal", "lax/linalg/cholesky_factors.py",
+        "L16", "cholesky_update reads below the diagonal", "lax/linalg/cholesky.py",
         '(part_of(r, "upper"), places)',
         "(r, places)",
         f"{LAX}/test_solving.py -k cholesky_update",
     ),
     Mutant(
-        "L17", "symmetric_product: the diagonal twice", "lax/linalg/symmetric_products.py",
+        "L17", "symmetric_product: the diagonal twice", "lax/linalg/cholesky.py",
         'matrix_transpose(part_of(result, "strictly lower"))',
         'matrix_transpose(part_of(result, "lower"))',
         f"{LAX}/test_solving.py -k symmetric_product",
@@ -229,7 +229,7 @@ MUTANTS = (
         "tests/nn/test_activations.py -k 'far_out or narrow'",
     ),
     Mutant(
-        "L35", "softmax: 0 / 0 where the mask leaves nothing", "nn/softmax_functions.py",
+        "L35", "softmax: 0 / 0 where the mask leaves nothing", "nn/softmax.py",
         "empty = arithmetic.max_(like(x, 1) - counts, nothing)",
         "empty = nothing",
         "tests/nn/test_normalization.py -k masks",
@@ -241,7 +241,7 @@ MUTANTS = (
         "tests/nn/test_normalization.py -k what_is_known",
     ),
     Mutant(
-        "L37", "logmeanexp: elements are counted in float16", "nn/softmax_functions.py",
+        "L37", "logmeanexp: elements are counted in float16", "nn/softmax.py",
         "v = cast(v, wide_of(dtype), v.aval.weak_type)  # a count",
         "v = cast(v, dtype, v.aval.weak_type)  # a count",
         "tests/nn/test_normalization.py -k narrow",
@@ -265,7 +265,7 @@ MUTANTS = (
         "tests/nn/test_initializers.py -k orthogonal_values",
     ),
     Mutant(
-        "L41", "one_hot of int8: classes wrap around", "nn/one_hot_encoding.py",
+        "L41", "one_hot of int8: classes wrap around", "nn/one_hot.py",
         "if v.dtype.itemsize < 4:",
         "if v.dtype.itemsize < 1:",
         "tests/nn/test_one_hot_encoding.py",
@@ -277,7 +277,7 @@ MUTANTS = (
         "tests/nn/test_scaled_products.py -k float64",
     ),
     Mutant(
-        "L43", "images: pixels far outside of the image", "image/resizing.py",
+        "L43", "images: pixels far outside of the image", "image/resize.py",
         "inside = (centre >= -0.5) & (centre <= n - 0.5)",
         "inside = (centre >= -1.0) & (centre <= n)",
         "tests/image/test_resizing.py -k axes",

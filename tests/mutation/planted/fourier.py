@@ -10,25 +10,25 @@ TURNS = "tests/scipy/test_transform.py"
 
 MUTANTS = (
     Mutant(
-        "F01", "the transpose of rfft counts no pairs", "primitives/fourier.py",
+        "F01", "the transpose of rfft counts no pairs", "primitives/fft.py",
         "count, count / 2)",
         "count, count)",
         f"{FFT} -k gradient",
     ),
     Mutant(
-        "F02", "the middle frequency of odd lengths counts alone", "primitives/fourier.py",
+        "F02", "the middle frequency of odd lengths counts alone", "primitives/fft.py",
         "edges = ((1, int(n % 2 == 0), 0),)",
         "edges = ((1, 1, 0),)",
         f"{FFT} -k gradient",
     ),
     Mutant(
-        "F03", "inverse transforms on GPUs: axes not brought back", "primitives/fourier.py",
+        "F03", "inverse transforms on GPUs: axes not brought back", "primitives/fft.py",
         "x = block.transpose(x, tuple([order.index(i) for i in range(n)]))",
         "x = block.transpose(x, order)",
         "tests/lax/test_accelerator_forms.py -k fft",
     ),
     Mutant(
-        "F04", "beyond three axes, inverses go forwards", "lax/fourier.py",
+        "F04", "beyond three axes, inverses go forwards", "lax/fft.py",
         "complex_type = FftType.IFFT if inverse else FftType.FFT",
         "complex_type = FftType.FFT",
         f"{FFT} -k more_axes",

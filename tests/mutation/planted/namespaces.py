@@ -56,7 +56,7 @@ MUTANTS = (
         f"{RARE} -k extremes",
     ),
     Mutant(
-        "X03", "associative_scan: one axis for leaves of all ranks", "lax/associative_scans.py",
+        "X03", "associative_scan: one axis for leaves of all ranks", "lax/associative_scan.py",
         "axes = [axis % x.ndim for x in values]",
         "axes = [axis % values[0].ndim for x in values]",
         "tests/lax/test_associative_scans.py",

@@ -217,8 +217,8 @@ MUTANTS = (
     # --- where it happened ---
     Mutant(
         "Q56", "a rule's own lines are in the forward pass", "core/source_location.py",
-        "return SourceLocation(user_line(), operation, location.backward)",
-        "return SourceLocation(user_line(), operation)",
+        "return SourceLocation(user_line(), operation, location.backward, _now.parts)",
+        "return SourceLocation(user_line(), operation, parts=_now.parts)",
         f"{NANS} -k 'backward or custom'",
     ),
     Mutant(

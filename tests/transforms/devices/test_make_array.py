@@ -152,12 +152,12 @@ REFUSED = {
     "another dtype": (
         lambda: from_callback((8,), rows(), lambda i: onp.ones(2, onp.int8), "int16"),
         ValueError,
-        "dtype=int16 isn't that of the parts, int8",
+        "dtype=int16 differs from the dtype of the parts, int8",
     ),
     "another dtype of arrays": (
         lambda: from_arrays((16, 8), rows(), parts(rows()), dtype="int32"),
         ValueError,
-        "dtype=int32 isn't that of the parts, float32",
+        "dtype=int32 differs from the dtype of the parts, float32",
     ),
     "no sharding": (
         lambda: from_callback((8,), "a", None),

@@ -389,3 +389,17 @@ def test_host_callbacks_inside(capfd):
     f = mapping(lambda x: weft.pure_callback(lambda y: (seen.append(y.shape), np.sin(y))[1], x, x))
     np.testing.assert_allclose(f(W), np.sin(W), rtol=1e-6)
     assert seen == [(1, 8)] * 8
+
+
+def test_none_is_the_spec_of_none():
+    f = shard_map(
+        lambda x, y: (x * 2, None), mesh=LINE, in_specs=(P("x"), None), out_specs=(P("x"), None)
+    )
+    x = np.arange(8.0, dtype=np.float32)
+    out, nothing = f(x, None)
+    np.testing.assert_array_equal(out, x * 2)
+    assert nothing is None
+    with pytest.raises(
+        TypeError, match="in_specs must have a PartitionSpec at each leaf; got None"
+    ):
+        f(x, x)

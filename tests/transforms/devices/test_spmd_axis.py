@@ -95,7 +95,7 @@ def test_a_shard_map_inside_that_communicates_over_the_axis_keeps_its_meaning():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("z", r"spmd_axis_name=\('z',\) .* names 'z', which Mesh\(a=2, b=4\) hasn't"),
+        ("z", r"spmd_axis_name=\('z',\) .* names 'z', which Mesh\(a=2, b=4\) does not have"),
         ("b", r"spmd_axis_name=\('b',\) .* an axis of the mesh can be named once"),
         (["a"], "axis_name must be hashable"),
     ],

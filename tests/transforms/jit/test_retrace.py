@@ -93,6 +93,10 @@ def test_static_arguments(logged):
     logged()
     f(1.0, option="b")
     assert reasons(logged()) == ["static argument option was 'a', is 'b'"]
+    f(1.0, "c")
+    logged()
+    f(1.0, "d")
+    assert reasons(logged()) == ["static argument option was 'c', is 'd'"]
     f(1.0, option=Option())
     logged()
     f(1.0, option=Option())

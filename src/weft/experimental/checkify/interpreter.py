@@ -1,7 +1,7 @@
 """Programs whose checks are values: each maps its inputs to its outputs and an error.
 
 An error is a code (the number of the first check that failed, or -1) and a payload. An inner
-program has an error of its own, which is joined with the error of the program around it; so it is
+program has its own error, which is joined with the error of the program around it; so it is
 transformed once, wherever it is used.
 """
 
@@ -69,10 +69,10 @@ class State:
 
     Attributes:
       first: the least number of a check that failed, or `NO_FAILURE`.
-      payload: what the place of that number knew, if its message has values.
+      payload: the values of the site's message, if it has any.
       waiting: by shape, the least number for each element, of places without values: XLA computes
         these along with the operations that are looked at. A reduction for each of them would be
-        a kernel of its own: 60 operations took 3.2 s to compile instead of 0.6.
+        its own kernel: 60 operations took 3.2 s to compile instead of 0.6.
     """
 
     def __init__(self) -> None:
@@ -113,8 +113,8 @@ class State:
                 shape = check.failed.shape
                 number = as_value(onp.int32(len(self.layout.sites)))
                 before = self.waiting.get(shape)
-                found = where(check.failed, number, as_value(NO_FAILURE))
-                self.waiting[shape] = found if before is None else min_(before, found)
+                failure = where(check.failed, number, as_value(NO_FAILURE))
+                self.waiting[shape] = failure if before is None else min_(before, failure)
                 self.layout.sites.append(Site(check.kind, check.message, place))
             return
         tree = tree_flatten((check.values, {}))[1]
@@ -140,8 +140,8 @@ def checked_jaxpr(jaxpr: Jaxpr, errors: Kinds) -> Checked:
         outs = interpret(jaxpr, args, errors, state)
         return [*outs, state.code, *state.payload]
 
-    made = stage(body, jaxpr.in_avals, name=jaxpr.name)
-    return Checked(made, tuple(state.layout.sites), tuple(state.layout.slots))
+    checked = stage(body, jaxpr.in_avals, name=jaxpr.name)
+    return Checked(checked, tuple(state.layout.sites), tuple(state.layout.slots))
 
 
 def interpret(jaxpr: Jaxpr, args: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
@@ -251,10 +251,10 @@ def inside_call(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Stat
 
 
 def inside_rules(e: Equation, inputs: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
-    """A function with rules of its own, or one that is computed again for its derivative.
+    """A function with its own rules, or one that is recomputed for its derivative.
 
-    The values come from the function as it is, so that its rules stay; the error from a copy with
-    checks. Compiled, what the two have in common is computed once.
+    The values come from the function itself, which keeps its rules; the error from a copy with
+    checks. A compiled program computes their common parts once.
     """
     params = dict(e.params)
     jaxpr: Jaxpr = params["jaxpr"]
@@ -319,13 +319,13 @@ def with_type(x: Value, a: Aval) -> Value:
 def accumulated(
     inner: Checked, state_values: Sequence[Value], args: Sequence[Value], count: int
 ) -> tuple[list[Value], list[Value]]:
-    """Runs a checked body: (its outputs, the first error of those before and of its own)."""
+    """Runs a checked body: (its outputs, the earlier error or its own)."""
     before, *payload = state_values
     outs = run(inner.jaxpr, args, current.trace)
-    results, (code,), found = groups_of(outs, count, 1)
+    results, (code,), payloads = groups_of(outs, count, 1)
     zero = as_value(onp.int32(0))
     new = bitwise_and(lt(before, zero), ge(code, zero))
-    pairs = zip(payload, found, strict=True)
+    pairs = zip(payload, payloads, strict=True)
     after = [where(new, stop_gradient(x), old) for old, x in pairs]
     return results, [where(new, code, before), *after]
 
@@ -417,8 +417,8 @@ def checked_step(jaxpr: Jaxpr, loop: tuple[Any, ...], errors: Kinds) -> Checked:
         return [*outs, state.code, *state.payload]
 
     avals = [*params.cond_jaxpr.in_avals[: params.cond_nconsts], *jaxpr.in_avals]
-    made = stage(step, avals, name=jaxpr.name)
-    return Checked(made, tuple(state.layout.sites), tuple(state.layout.slots))
+    checked = stage(step, avals, name=jaxpr.name)
+    return Checked(checked, tuple(state.layout.sites), tuple(state.layout.slots))
 
 
 INSIDE: dict[Primitive, Callable[..., list[Value]]] = {

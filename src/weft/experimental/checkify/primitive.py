@@ -148,7 +148,7 @@ def check_error(error: Error) -> None:
     """Fails if an error is one: what `checkify` takes apart, put together again.
 
     Args:
-      error: what a checkified function returned.
+      error: the error value that a checkified function returned.
     Raises: JaxRuntimeError: the error is known. ValueError: a function with this call is compiled
       without `checkify` around it. TypeError: no `Error`.
     Example:

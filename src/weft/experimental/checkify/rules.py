@@ -173,5 +173,5 @@ def checks_before(
     kind, rule = OPERAND_RULES.get(primitive, (None, None))
     if rule is None or kind not in errors:
         return []
-    found = rule(args, params)
-    return [] if found is None else [found]
+    failure = rule(args, params)
+    return [] if failure is None else [failure]

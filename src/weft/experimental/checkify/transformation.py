@@ -20,7 +20,7 @@ def checkify(
 ) -> Callable[..., tuple[Error, Any]]:
     """A function that returns the first check of `f` that failed, besides its result.
 
-    Programs that are compiled can't raise. So the checks in `f`, and those that are to be made of
+    Compiled programs cannot raise errors. So the checks in `f`, and the requested checks of
     each operation, become a value: `err.throw()` raises where it is known. The new function can be
     transformed as any other, and `f` may consist of `jit`, `vmap`, `grad` and control flow.
 
@@ -58,13 +58,13 @@ def checkify(
         flat = FlatFunction("checkify", f, args, kwargs)
         jaxpr = with_locations(flat.stage)
         program = hash_consed(jaxpr.without_consts())
-        made = checked_jaxpr(program, kinds)
-        values = [*made.jaxpr.consts, *jaxpr.consts, *flat.values]
+        checked = checked_jaxpr(program, kinds)
+        values = [*checked.jaxpr.consts, *jaxpr.consts, *flat.values]
         apply = run_now if current.trace.computes else call_jaxpr
-        outs = apply(made.jaxpr.without_consts(), values)
+        outs = apply(checked.jaxpr.without_consts(), values)
         count = len(program.outvars)
         code, *payload = outs[count:]
-        return Error(code, payload, made.sites), flat.unflatten(outs[:count])
+        return Error(code, payload, checked.sites), flat.unflatten(outs[:count])
 
     return checked
 

@@ -80,7 +80,7 @@ class Site(NamedTuple):
     slots: tuple[int, ...] = ()
 
     def exception(self, payload: Sequence[Any]) -> JaxRuntimeError:
-        """The exception for what the program knew when the check failed."""
+        """The exception, with the values of the failed check."""
         text = self.message
         if self.tree is not None:
             args, kwargs = self.tree.unflatten([payload[i] for i in self.slots])
@@ -124,7 +124,7 @@ class Layout:
 class Error:
     """The first check of a function that failed, or none: a value, and a pytree.
 
-    Under `vmap` it stands for one error for each element.
+    Under `vmap` it holds an error for each element.
 
     Example:
       >>> from weft.experimental import checkify
@@ -150,15 +150,15 @@ class Error:
 
     def get(self) -> str | None:
         """The message; None if no check failed. Of several elements, a line for each."""
-        found = self.found()
+        failures = self.found()
         if np.ndim(self.code) == 0:
-            return str(found[0][1]) if found else None
-        return "\n".join([f"at mapped index {i}: {e}" for i, e in found]) or None
+            return str(failures[0][1]) if failures else None
+        return "\n".join([f"at mapped index {i}: {e}" for i, e in failures]) or None
 
     def get_exception(self) -> JaxRuntimeError | None:
         """The exception; None if no check failed."""
-        found = self.found()
-        return type(found[0][1])(self.get()) if found else None
+        failures = self.found()
+        return type(failures[0][1])(self.get()) if failures else None
 
     def throw(self) -> None:
         """Raises the exception if a check failed.

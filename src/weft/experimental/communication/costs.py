@@ -1,6 +1,6 @@
 """The cost of a collective: the bytes that each device sends, and an estimate of the time.
 
-The bytes are the least that known algorithms send, whatever library carries them out. With n
+The bytes are the minimum of known algorithms, independent of the library. With n
 devices in a group, and B bytes on each (before a reduce-scatter, after an all-gather):
 
 | collective | each device sends | in rounds |
@@ -48,7 +48,7 @@ def bytes_sent(kind: str, size: float, devices: int) -> float:
         "collective-broadcast". A "ragged-all-to-all" decides when it runs; this is the most.
       size: bytes of the whole array on a device: before a reduce-scatter, after an all-gather.
       devices: how many take part together.
-    Raises: ValueError: `kind` is none of these.
+    Raises: ValueError: another `kind`.
     Example:
       >>> bytes_sent("all-reduce", 1000, 4), bytes_sent("all-gather", 1000, 4)
       (1500.0, 750.0)
@@ -109,7 +109,7 @@ class Collective:
     name: str = field(default="", compare=False)
     """The name of the operation in the program."""
     origin: str = field(default="", compare=False)
-    """The operations of the traced program that it comes from."""
+    """Its operations in the traced program."""
 
     @property
     def devices(self) -> int:
@@ -161,7 +161,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Network:
-    """An assumption about the hardware: hosts with so many devices each, and their links.
+    """An assumption about the hardware: the devices of each host, and their links.
 
     The default is what NVIDIA states of its DGX H100: eight devices a host, NVLink with 450 GB/s in
     each direction within a host, and 400 Gb/s a device between hosts. The latencies are guesses.

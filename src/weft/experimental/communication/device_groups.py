@@ -25,14 +25,14 @@ def integers(text: str) -> list[int]:
 def numbered(text: str) -> np.ndarray | None:
     """The array of `[2,4]<=[4,2]T(1,0)`: 0, 1, 2, … in the shape on the right, its axes permuted,
     then in the shape on the left. `[4,2]T(1,0)` leaves out the last step."""
-    found = _IOTA.match(text)
-    if found is None or (found[0].endswith("]") and "<=" not in found[0]):
+    match = _IOTA.match(text)
+    if match is None or (match[0].endswith("]") and "<=" not in match[0]):
         return None
-    shape, counted, order = (integers(part or "") for part in found.groups())
+    shape, counted, order = (integers(part or "") for part in match.groups())
     counted = counted or shape
     array = np.arange(math.prod(counted)).reshape(counted)
     array = array.transpose(order or range(len(counted)))
-    return array.reshape(shape) if "<=" in found[0] else array
+    return array.reshape(shape) if "<=" in match[0] else array
 
 
 def parse_groups(text: str, count: int) -> Groups:
@@ -58,30 +58,30 @@ def parse_groups(text: str, count: int) -> Groups:
 def parse_pairs(text: str) -> tuple[tuple[int, int], ...]:
     """`{{0,1},{1,0}}` as (from, to) pairs."""
     lists = re.match(r"\{((?:\{\d+,\d+\},? *)*)\}", text)
-    found = re.findall(r"\{(\d+),(\d+)\}", lists[1]) if lists else []
-    return tuple((int(source), int(target)) for source, target in found)
+    pairs = re.findall(r"\{(\d+),(\d+)\}", lists[1]) if lists else []
+    return tuple((int(source), int(target)) for source, target in pairs)
 
 
 def _along_axes(text: str) -> Groups:
     """Groups of `mesh['x'=2,'y'=4] {'y'}`; an axis `'y':(2)2` is a part of one: after the first 2
     of its factors, the next 2."""
-    found = re.match(r"mesh\[([^\]]*)\](?:, device_ids=\((\S*)\))? \{([^}]*)\}", text)
-    if found is None:
+    match = re.match(r"mesh\[([^\]]*)\](?:, device_ids=\((\S*)\))? \{([^}]*)\}", text)
+    if match is None:
         raise ValueError(f"collectives: expected axes of a mesh; got {text[:80]!r}")
-    sizes = {name: int(n) for name, n in re.findall(r"'?([^',=]+)'?=(\d+)", found[1])}
+    sizes = {name: int(n) for name, n in re.findall(r"'?([^',=]+)'?=(\d+)", match[1])}
     devices = np.arange(math.prod(sizes.values()))
-    if found[2]:
-        array = numbered(found[2])
-        devices = np.array(integers(found[2])) if array is None else array.reshape(-1)
-    wanted: dict[str, list[tuple[int, int]]] = {}  # of each axis: (size before, size) of parts
-    for name, before, size in _AXIS.findall(found[3]):
+    if match[2]:
+        array = numbered(match[2])
+        devices = np.array(integers(match[2])) if array is None else array.reshape(-1)
+    parts: dict[str, list[tuple[int, int]]] = {}  # of each axis: (size before, size) of parts
+    for name, before, size in _AXIS.findall(match[3]):
         part = (int(before), int(size)) if size else (1, sizes[name])
-        wanted.setdefault(name, []).append(part)
+        parts.setdefault(name, []).append(part)
     shape: list[int] = []
     inside: list[int] = []
     for name, size in sizes.items():
         done = 1
-        for before, length in sorted(wanted.get(name, [])):
+        for before, length in sorted(parts.get(name, [])):
             shape.append(before // done)
             inside.append(len(shape))
             shape.append(length)
@@ -114,12 +114,12 @@ def groups_along(mesh: Mapping[Hashable, int], axes: Sequence[Hashable]) -> Grou
 
 def axes_of(mesh: Mapping[Hashable, int], groups: Groups) -> tuple[Hashable, ...] | None:
     """The axes of a mesh along which these groups are; `None` if they follow no axes."""
-    wanted = {frozenset(group) for group in groups}
+    group_sets = {frozenset(group) for group in groups}
     long = [name for name, size in mesh.items() if size > 1]
     for count in range(len(long) + 1):
         for names in itertools.combinations(long, count):
             size = math.prod(mesh[name] for name in names)
-            if any(len(group) == size for group in groups) and wanted == {
+            if any(len(group) == size for group in groups) and group_sets == {
                 frozenset(group) for group in groups_along(mesh, names)
             }:
                 return names

@@ -59,8 +59,8 @@ def collectives(program: Any, mesh: Any = None) -> list[Collective]:
         )
     count = 1
     for name in ("num_partitions", "replica_count"):
-        if found := re.search(rf"\b{name}=(\d+)", text.partition("\n")[0]):
-            count *= int(found[1])
+        if match := re.search(rf"\b{name}=(\d+)", text.partition("\n")[0]):
+            count *= int(match[1])
     sizes = getattr(mesh, "shape", mesh)
     return list(_visit(bodies, entry, count, sizes, times=1, counted=True))
 
@@ -71,9 +71,9 @@ def computations(text: str) -> tuple[dict[str, list[str]], str | None]:
     entry, lines = None, None
     for line in text.splitlines():
         if lines is None:
-            if found := _COMPUTATION.match(line):
-                lines = bodies.setdefault(found[2], [])
-                entry = found[2] if found[1] else entry
+            if match := _COMPUTATION.match(line):
+                lines = bodies.setdefault(match[2], [])
+                entry = match[2] if match[1] else entry
         elif line.startswith("}"):
             lines = None
         else:
@@ -99,14 +99,14 @@ def _visit(
         if base in KINDS:
             arrays = results(result, base, kind != base)
             yield _collective(base, arrays, attributes, count, mesh, times, counted, head[1])
-            continue  # what it calls says how to add two numbers
-        inner, known = times, counted
+            continue  # it calls the program that adds two numbers
+        inner, inner_counted = times, counted
         if kind == "while":
             trips = _TRIPS.search(attributes)
-            inner, known = (times * int(trips[1]), counted) if trips else (times, False)
+            inner, inner_counted = (times * int(trips[1]), counted) if trips else (times, False)
         for one, several in _CALLED.findall(attributes):
             for called in [one] if one else re.findall(r"[\w.-]+", several):
-                yield from _visit(bodies, called, count, mesh, inner, known)
+                yield from _visit(bodies, called, count, mesh, inner, inner_counted)
 
 
 def _collective(
@@ -156,8 +156,8 @@ def closing(text: str, at: int) -> int:
 def results(result: str, kind: str, started: bool) -> tuple[Array, ...]:
     """The arrays that a device has after a collective.
 
-    An operation that only starts one has the type (what goes in, what comes out, …); but of an
-    all-reduce, where both are the same, the type of what comes out.
+    An operation that only starts one has the type (inputs, outputs, …); but for an
+    all-reduce, where both are the same, the type of the outputs.
     """
     if started and kind != "all-reduce":
         result = elements(result)[1]

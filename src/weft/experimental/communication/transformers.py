@@ -161,7 +161,7 @@ def predicted(
     if model.width % model.heads:
         raise ValueError(f"predicted: {model.heads} heads can't share a width of {model.width}")
 
-    found: list[Collective] = []
+    collectives: list[Collective] = []
 
     def all_reduce(
         axes: Iterable[Hashable], shapes: Sequence[tuple[int, ...]], origin: str, times: int = 1
@@ -170,7 +170,7 @@ def predicted(
         if axes:
             arrays = tuple((dtype, shape) for shape in shapes)
             groups = groups_along(sizes, axes)
-            found.append(
+            collectives.append(
                 Collective("all-reduce", arrays, groups, axes=axes, times=times, origin=origin)
             )
 
@@ -190,4 +190,4 @@ def predicted(
     all_reduce(along_batch, in_block, "gradients of a block", model.layers)
     outside = [p.part(sizes) for p in (ends["embedding"], *ends.values())]
     all_reduce(along_batch, [(), *outside], "loss, gradients outside of blocks")
-    return found
+    return collectives

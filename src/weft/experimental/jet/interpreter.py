@@ -2,7 +2,7 @@
 
 Three ways, the first that applies: a recurrence (`recurrences.py`); an operation that is linear in
 what moves along the path is applied to each derivative; for all others the first derivative is
-taken by the operation's own rule, along a path of one order less. So whatever can be
+taken by the operation's own rule, along a path of one order less. So every operation that can be
 differentiated has a path, control flow too; without a recurrence an order costs up to twice the one
 before.
 """
@@ -76,8 +76,8 @@ class JetTrace(Trace):
             raise leaked(self, primitive.name)
         if primitive.inside is not None and primitive.inside.inlinable:
             return run(dict(params)["jaxpr"], args, self)
-        found = self.carried(primitive, paths, params, mask)
-        return [*map(self.moving, found)] if primitive.multiple else self.moving(found[0])
+        results = self.carried(primitive, paths, params, mask)
+        return [*map(self.moving, results)] if primitive.multiple else self.moving(results[0])
 
     def carried(
         self, primitive: Primitive, paths: list[Path], params: Params, mask: tuple[bool, ...]
@@ -110,16 +110,16 @@ class JetTrace(Trace):
             return [[o, *[None] * self.order] for o in outs]
         results = d.forward.run(primals, self.outside)
         outs, residuals = results[: d.outs], results[d.outs :]
-        found: list[Path] = [[o] for o in outs]
+        out_paths: list[Path] = [[o] for o in outs]
         moving = [p for p, m in zip(paths, d.mask, strict=True) if m]
         for n in range(1, self.order + 1):
             changes = [None] * d.outs
             if any(p[n] is not None for p in moving):
                 full = [zeros(p[0].aval.strong()) if p[n] is None else p[n] for p in moving]
                 changes = scatter_list(d.push(residuals, full, self.outside), d.out_mask)
-            for path, change in zip(found, changes, strict=True):
+            for path, change in zip(out_paths, changes, strict=True):
                 path.append(change)
-        return found
+        return out_paths
 
     def by_first_derivative(self, apply: Values, paths: list[Path]) -> list[Path]:
         """The paths of a function's outputs: the derivative of f(x(s)) is f'(x(s)) x'(s), which has
@@ -150,7 +150,7 @@ class JetTrace(Trace):
         rules: Any,
         args: Sequence[Any],
     ) -> Any:
-        """A function with a derivative rule of its own, which is used at each order."""
+        """A function with its own derivative rule, which is used at each order."""
         paths = [self.path(a) for a in args]
         if all(d is None for p in paths for d in p[1:]):
             return self.outside.bind_custom(primitive, function, rules, [p[0] for p in paths])

@@ -174,7 +174,7 @@ def path_of_power(x: Path, p: Any) -> Path:
     """x to a power that is constant, by Faà di Bruno's formula: exact where x is 0.
 
     The k-th derivative of the power is p (p - 1) … (p - k + 1) x to the p - k; it is 0 where the
-    factor is, whatever x is.
+    factor is, for every x.
     """
     order = len(x) - 1
     slopes: Path = [pow_(x[0], p)]

@@ -1,4 +1,4 @@
-"""jet: Taylor-mode differentiation of functions of trees; zero_series stands for a constant
+"""jet: Taylor-mode differentiation of functions of trees; zero_series marks a constant
 argument.
 """
 
@@ -31,7 +31,7 @@ class ZeroSeries:
 
 
 zero_series = ZeroSeries()
-"""In the place of an argument's series in `jet`: the argument stays as it is along the path."""
+"""Instead of an argument's series in `jet`: the argument is constant along the path."""
 
 register_pytree_node(ZeroSeries, lambda _: ((), None), lambda _, children: zero_series)
 
@@ -45,10 +45,9 @@ def jet(
 ) -> tuple[PyTree, PyTree]:
     """The derivatives of `fun(x(s), …)` at s = 0, to some order, along paths `x(s)`: Taylor mode.
 
-    To order K it costs some K² times the function, where nesting `jvp` costs 2 to the power of K;
-    for operations that have no rule of their own here (they are differentiated by their first
-    derivative, again and again), and for loops, it is the latter. A function with a derivative rule
-    of its own (`custom_jvp`) is differentiated by that.
+    To order K it costs about K² times the function; nested `jvp` costs 2 to the power of K, and so
+    do loops and operations without a rule here, which use their first derivative repeatedly. A
+    function with its own derivative rule (`custom_jvp`) is differentiated by it.
 
     Args:
       fun: a function of arrays, or trees of them.
@@ -59,7 +58,7 @@ def jet(
       factorial_scaled: if False, the k-th term, here and in the result, is the derivative divided
         by k!: the coefficient of the Taylor polynomial.
     Returns: (fun(*primals), out_series): the derivatives are in the output's structure, with a list
-      of K arrays in the place of each array.
+      of K arrays in place of each array.
     Raises: TypeError: primals or series aren't sequences. ValueError: their lengths differ.
       ShapeError: a term isn't like its argument. MissingRuleError: an operation has no derivative.
       DerivativeError: a `custom_vjp` function, which has no forward mode.
@@ -134,14 +133,14 @@ def leaf_series(
     primals: Sequence[PyTree], series: Sequence[Any], order: int, flat: FlatFunction
 ) -> list[list[Any]]:
     """The derivatives of each array in the arguments."""
-    found: list[list[Any]] = []
+    columns_of_leaves: list[list[Any]] = []
     paths = flat.paths()
     for i, (primal, terms) in enumerate(zip(primals, series, strict=True)):
         tree = tree_structure(primal)
-        at = len(found)
+        at = len(columns_of_leaves)
         avals = flat.avals[at : at + tree.num_leaves]
         if isinstance(terms, ZeroSeries):
-            found += [[None] * order for _ in avals]
+            columns_of_leaves += [[None] * order for _ in avals]
             continue
         columns: list[list[Any]] = []
         for k, term in enumerate(terms, 1):
@@ -155,33 +154,33 @@ def leaf_series(
             columns.append(
                 [term_like(a, x, k, name) for a, x, name in zip(avals, leaves, names, strict=True)]
             )
-        found += [list(column) for column in zip(*columns, strict=True)]
-    return found
+        columns_of_leaves += [list(column) for column in zip(*columns, strict=True)]
+    return columns_of_leaves
 
 
-def term_like(wanted: Aval, leaf: Any, k: int, name: str) -> Any:
+def term_like(aval: Aval, leaf: Any, k: int, name: str) -> Any:
     """A term of a series as a value of the argument's shape and dtype; `None` for an integer's."""
     is_float0 = getattr(leaf, "dtype", None) == dtypes.float0
     term = as_value(np.zeros(leaf.shape, bool) if is_float0 else leaf)
-    if not wanted.inexact:
-        known = term.concrete()  # of a traced term nothing is known
-        if known is not None and np.any(np.asarray(known)):
+    if not aval.inexact:
+        concrete = term.concrete()  # of a traced term nothing is known
+        if concrete is not None and np.any(np.asarray(concrete)):
             raise ShapeError(
-                f"jet: {name} is {wanted}, which has no derivative; got term {k} of its series, "
+                f"jet: {name} is {aval}, which has no derivative; got term {k} of its series, "
                 "which is not zero\n"
                 "  fix: pass a float (1.0 instead of 1), or zeros or zero_series for an argument "
                 "that stays"
             )
-    if term.aval.shape != wanted.shape:
+    if term.aval.shape != aval.shape:
         raise ShapeError(
-            f"jet: term {k} of the series of {name} must be like it, {wanted}; got {term.aval}"
+            f"jet: term {k} of the series of {name} must be like it, {aval}; got {term.aval}"
         )
-    if not wanted.inexact:
+    if not aval.inexact:
         return None
-    if dtypes.is_complex(term.aval.dtype) and not dtypes.is_complex(wanted.dtype):
+    if dtypes.is_complex(term.aval.dtype) and not dtypes.is_complex(aval.dtype):
         raise ShapeError(
-            f"jet: term {k} of the series of {name} must be real, like {wanted}; got {term.aval}"
+            f"jet: term {k} of the series of {name} must be real, like {aval}; got {term.aval}"
         )
-    if term.aval.dtype == np.dtype(wanted.dtype) and not term.aval.weak_type:
+    if term.aval.dtype == np.dtype(aval.dtype) and not term.aval.weak_type:
         return term
-    return convert_element_type(term, dtype=wanted.dtype)
+    return convert_element_type(term, dtype=aval.dtype)

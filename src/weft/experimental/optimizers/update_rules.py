@@ -143,7 +143,7 @@ def adagrad(step_size: ArrayLike | Schedule, momentum: ArrayLike = 0.9) -> Rule:
     Args:
       step_size: a number, 0 or more, or a function of the number of the step.
       momentum: 0 or more, below 1; 0 is plain Adagrad.
-    Returns: Optimizer. Where all gradients were 0, the array stays what it is.
+    Returns: Optimizer. If all gradients are 0, the array does not change.
     Raises: ValueError: a number is out of its range. TypeError: an argument is no number.
     Example:
       >>> from weft.experimental import optimizers

@@ -208,7 +208,7 @@ def bcoo_update_layout(
       on_inefficient: "error" or "warn" where the new layout stores more than the old one, as it
         usually does with more batch or dense axes; None allows it.
     Returns: the matrix in the new layout.
-    Raises: ShapeError: there aren't so many axes. SparseEfficiencyError: see `on_inefficient`.
+    Raises: ShapeError: too few axes. SparseEfficiencyError: see `on_inefficient`.
     Source: JAX documentation, `jax.experimental.sparse.bcoo_update_layout`.
     """
     n_batch = mat.n_batch if n_batch is None else n_batch
@@ -294,9 +294,9 @@ def sparse_to_dense(mat: M) -> M:
 
 def sparse_to_batch(mat: M, n_batch: int) -> M:
     """The leading sparse axes become batch axes: each element keeps its own entries."""
-    moved = n_batch - mat.n_batch
-    shape, parts = mat.sparse_shape[:moved], mat
-    for k in range(moved):
+    n_moved = n_batch - mat.n_batch
+    shape, parts = mat.sparse_shape[:n_moved], mat
+    for k in range(n_moved):
         axis = mat.n_batch + k
         of_batch = np.arange(shape[k], dtype=mat.indices.dtype)
         first = np.expand_dims(parts.indices[..., 0], axis)

@@ -90,7 +90,7 @@ class Coordinates(SparseArray):
     indices_sorted: bool
     """True if the indices of each batch are known to be in lexicographic order."""
     unique_indices: bool
-    """True if no two elements of a batch are known to stand at one place (padding excepted)."""
+    """True if no two elements of a batch have one place, as far as is known (padding excepted)."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Coordinates(SparseArray):
         indices_sorted: bool = False,
         unique_indices: bool = False,
     ) -> Self:
-        """A matrix of the same class made of other parts, which are not checked.
+        """A matrix of the same class with other parts, which are not checked.
 
         Args:
           inner: the lengths of its sparse and dense axes.
@@ -188,7 +188,7 @@ class Coordinates(SparseArray):
 
     @classmethod
     def tree_unflatten(cls, aux_data: Any, children: Sequence[Any]) -> Self:
-        """A matrix of arrays, or of what a transformation puts in their place."""
+        """A matrix of arrays, or of a transformation's placeholders for them."""
         x = object.__new__(cls)
         x.data, x.indices = children
         x.inner, x.indices_sorted, x.unique_indices = aux_data
@@ -235,16 +235,16 @@ def sizes_like(indices: Array, sizes: Sequence[int]) -> Array:
 
 
 def axes_behind(x: Array, count: int) -> tuple[int, ...]:
-    """The `dimensions` for `expand_dims` that add so many axes behind those of an array."""
+    """The `dimensions` for `expand_dims` that add axes at the end of an array."""
     return tuple(range(x.ndim, x.ndim + count))
 
 
 def check_parts(name: str, data: Array, indices: Array, shape: Shape) -> None:
     """Refuses data, indices and a shape that don't fit each other."""
-    given = f"data {data.dtype}{list(data.shape)}, indices {indices.dtype}{list(indices.shape)}"
+    types = f"data {data.dtype}{list(data.shape)}, indices {indices.dtype}{list(indices.shape)}"
     if indices.dtype.kind not in "iu" or indices.ndim < 2:
         raise ShapeError(
-            f"{name}: expected integer indices [batch…, nse, sparse axes]; got {given}\n"
+            f"{name}: expected integer indices [batch…, nse, sparse axes]; got {types}\n"
             f"  fix: {name}((data, indices), shape=shape), or {name}.fromdense(x)"
         )
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
@@ -262,5 +262,5 @@ def check_parts(name: str, data: Array, indices: Array, shape: Shape) -> None:
     if not fits:
         raise ShapeError(
             f"{name}: expected data [batch…, nse, dense…] and indices [batch…, nse, sparse axes] "
-            f"for shape {shape}; got {given}"
+            f"for shape {shape}; got {types}"
         )

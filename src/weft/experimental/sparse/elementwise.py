@@ -1,6 +1,6 @@
 """Sums, products and functions of sparse matrices, element by element, with sparse ones and arrays.
 
-A result that would have elements everywhere is refused: it must be asked for with `todense()`.
+A result that would have elements everywhere is refused: use `todense()` first.
 """
 
 from collections.abc import Callable
@@ -92,7 +92,7 @@ def multiplied(lhs: Any, rhs: Any) -> Any:
 
 
 def divided(lhs: Coordinates, rhs: Any) -> Any:
-    """lhs / rhs for an array; elements that are not stored stay 0, whatever the divisor."""
+    """lhs / rhs for an array; elements that are not stored stay 0, for every divisor."""
     if isinstance(rhs, Coordinates) or not isinstance(lhs, Coordinates):
         raise refuse_dense("divide", lhs, rhs)
     return by_dense(lhs, rhs, quotients)

@@ -1,4 +1,4 @@
-"""Other sparse formats: COO, CSR, CSC, BCSR. They store; what they compute, BCOO computes."""
+"""Other sparse formats: COO, CSR, CSC, BCSR. BCOO computes their operations."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -23,7 +23,7 @@ class OtherFormat(SparseArray):
     parts: ClassVar[tuple[str, ...]]
     """The names of its arrays; `data` is the first."""
     inner: Shape
-    """The lengths of the axes behind those of a batch."""
+    """The lengths of the axes after the batch axes."""
 
     def __init__(self, args: tuple[Any, ...], *, shape: Sequence[int]) -> None:
         arrays = [np.asarray(a) for a in args]
@@ -50,7 +50,7 @@ class OtherFormat(SparseArray):
 
     @classmethod
     def tree_unflatten(cls, aux_data: Shape, children: Sequence[Any]) -> Self:
-        """One of arrays, or of what a transformation puts in their place."""
+        """A matrix of arrays, or of a transformation's placeholders for them."""
         x = object.__new__(cls)
         x._fill(children, aux_data)
         return x

@@ -49,8 +49,8 @@ def item(mat: M, index: Any) -> M:
         mat = bcoo_dynamic_slice(mat, [w.at for w in windows], [w.size for w in windows])
     if backwards := [axis for axis, w in enumerate(windows) if w.backwards]:
         mat = bcoo_rev(mat, dimensions=backwards)
-    if gone := [axis for axis, w in enumerate(windows) if w.gone]:
-        mat = bcoo_squeeze(mat, dimensions=gone)
+    if dropped_axes := [axis for axis, w in enumerate(windows) if w.gone]:
+        mat = bcoo_squeeze(mat, dimensions=dropped_axes)
     left = [i for i in full if i is None or isinstance(i, slice)]
     if None in left:
         lengths = iter(mat.shape)
@@ -64,18 +64,18 @@ def expanded(mat: Coordinates, index: Any) -> list[Any]:
     """The index with an entry for each axis, besides those that are None."""
     full = list(index) if isinstance(index, tuple) else [index]
     dots = [k for k, i in enumerate(full) if i is Ellipsis]
-    given = sum(i is not None and i is not Ellipsis for i in full)
-    if given > mat.ndim or len(dots) > 1:
+    n_indices = sum(i is not None and i is not Ellipsis for i in full)
+    if n_indices > mat.ndim or len(dots) > 1:
         raise IndexingError(
-            f"getitem: too many indices for {mat!r}: {given}, and {len(dots)} times ..."
+            f"getitem: too many indices for {mat!r}: {n_indices}, and {len(dots)} times ..."
         )
     at = dots[0] if dots else len(full)
-    full[at : at + len(dots)] = [slice(None)] * (mat.ndim - given)
+    full[at : at + len(dots)] = [slice(None)] * (mat.ndim - n_indices)
     return full
 
 
 def is_array(i: Any) -> bool:
-    """True for an index that has axes of its own."""
+    """True for an index with axes."""
     return isinstance(i, list) or bool(getattr(i, "ndim", 0))
 
 
@@ -123,8 +123,8 @@ def at_array(mat: M, index: Sequence[Any], arrays: Sequence[int]) -> M:
         )
     if place < mat.n_batch:
         data, indices = (np.take(x, array, axis=place) for x in (mat.data, mat.indices))
-        found = mat.like(data, indices, mat.inner)
-        return item(found, (*(slice(None),) * (place + array.ndim), *rest))
+        selection = mat.like(data, indices, mat.inner)
+        return item(selection, (*(slice(None),) * (place + array.ndim), *rest))
 
     def chosen(mat: M, i: Array) -> M:
         return item(mat, (i, *rest))

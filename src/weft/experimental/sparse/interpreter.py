@@ -59,7 +59,7 @@ class SparseTrace(Trace):
         self.outside, self.function, self.closed = outside, function, False
 
     def matrix(self, x: Any) -> Any:
-        """The sparse matrix that a tracer stands for; other values are themselves."""
+        """The sparse matrix of a tracer; other values unchanged."""
         return x.matrix if x.__class__ is SparseTracer and x._trace is self else x
 
     def standing_for(self, x: Any) -> Value:
@@ -99,7 +99,7 @@ class SparseTrace(Trace):
         rules: Any,
         args: Sequence[Any],
     ) -> Any:
-        """A function with a derivative rule of its own, which is left out for sparse operands."""
+        """A function with its own derivative rule, which is left out for sparse operands."""
         operands = [self.matrix(a) for a in args]
         if not any(is_matrix(x) for x in operands):
             return self.outside.bind_custom(primitive, function, rules, operands)

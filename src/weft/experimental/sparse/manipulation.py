@@ -94,7 +94,7 @@ def bcoo_reduce_sum(mat: M, *, axes: Sequence[int]) -> M:
         data, indices = mat.kept(mat.inside(), [columns[s] for s in others], shape)
     if dense:
         data = np.sum(data, axis=tuple(d + n + 1 for d in dense), dtype=mat.dtype)
-    if batch:  # the elements of all batches become those of one
+    if batch:  # all batches become one
         rest = [b for b in range(n) if b not in batch]
         order = [*rest, *batch, n]
         nse = math.prod(mat.batch_shape[b] for b in batch) * mat.nse
@@ -121,8 +121,8 @@ def bcoo_reshape(mat: M, *, new_sizes: Sequence[int]) -> M:
     """
     sizes = list(new_sizes)
     if sizes.count(-1) == 1:
-        known = math.prod(n for n in sizes if n != -1)
-        sizes[sizes.index(-1)] = mat.size // known if known else 0
+        n_elements = math.prod(n for n in sizes if n != -1)
+        sizes[sizes.index(-1)] = mat.size // n_elements if n_elements else 0
     if math.prod(sizes) != mat.size or any(n < 0 for n in sizes):
         raise ShapeError(f"bcoo_reshape: {mat!r} has another number of elements than {new_sizes}")
     n_batch = leading(sizes, math.prod(mat.batch_shape), 0 if not mat.n_batch else None)
@@ -158,10 +158,10 @@ def bcoo_reshape(mat: M, *, new_sizes: Sequence[int]) -> M:
     return mat.like(data, indices, (*middle, *dense), mat.indices_sorted, mat.unique_indices)
 
 
-def leading(sizes: Sequence[int], size: int, known: int | None) -> int | None:
+def leading(sizes: Sequence[int], size: int, nse: int | None) -> int | None:
     """Number of first axes that have `size` elements together; None if there is no such number."""
-    if known is not None:
-        return known
+    if nse is not None:
+        return nse
     total = 1
     for count, n in enumerate(sizes, 1):
         total *= n
@@ -400,19 +400,19 @@ def bcoo_concatenate(operands: Sequence[M], *, dimension: int) -> M:
         return head.like(data, indices, inner)
     place = dimension - head.n_batch
     inner[place] = total
-    before, moved = 0, []
+    before, shifted = 0, []
     for m in mats:
         if place < head.n_sparse:
             columns = m.columns()
             columns[place] = columns[place] + before
-            moved.append(m.kept(m.inside(), columns, inner[: head.n_sparse]))
+            shifted.append(m.kept(m.inside(), columns, inner[: head.n_sparse]))
         else:
             widths = [(0, 0)] * m.data.ndim
             after = total - before - m.shape[dimension]
             widths[m.n_batch + 1 + place - head.n_sparse] = (before, after)
-            moved.append((np.pad(m.data, widths), m.indices))
+            shifted.append((np.pad(m.data, widths), m.indices))
         before += m.shape[dimension]
-    data = np.concatenate([d for d, _ in moved], axis=head.n_batch)
-    indices = np.concatenate([i for _, i in moved], axis=head.n_batch)
+    data = np.concatenate([d for d, _ in shifted], axis=head.n_batch)
+    indices = np.concatenate([i for _, i in shifted], axis=head.n_batch)
     unique = place < head.n_sparse and all(m.unique_indices for m in mats)
     return head.like(data, indices, inner, False, unique)

@@ -67,8 +67,8 @@ def first_of_place(mat: Coordinates, data: Array) -> Array:
         lowest = np.full(mat.nse, mat.nse, number.dtype).at[rank].min(number)
         return lowest[rank] == number
 
-    found = mat.each(first)
-    return np.expand_dims(found, axes_behind(found, data.ndim - found.ndim))
+    factor = mat.each(first)
+    return np.expand_dims(factor, axes_behind(factor, data.ndim - factor.ndim))
 
 
 def read(mat: Coordinates, arr: Array) -> Array:
@@ -126,7 +126,7 @@ def bcoo_multiply_sparse(lhs: M, rhs: M) -> M:
     skipped = len(shape) - rhs.ndim
     axes = [s for s in range(lhs.n_sparse) if s >= skipped and rhs.sparse_shape[s - skipped] != 1]
     others = [s - skipped for s in axes]
-    gone = [s for s in range(rhs.n_sparse) if s not in others]
+    summed_axes = [s for s in range(rhs.n_sparse) if s not in others]
 
     def one(data: Array, indices: Array, other: Array, places: Array, inside: Array) -> Array:
         n = indices.shape[0]
@@ -137,7 +137,7 @@ def bcoo_multiply_sparse(lhs: M, rhs: M) -> M:
         table = table.at[rank_other].add(np.where(inside, other, np.zeros((), other.dtype)))
         return data * table[rank]
 
-    assert all(rhs.sparse_shape[s] == 1 for s in gone)
+    assert all(rhs.sparse_shape[s] == 1 for s in summed_axes)
     data = lhs.each(one, rhs.data, rhs.indices, rhs.inside())
     return lhs.with_data(data)
 
@@ -145,7 +145,7 @@ def bcoo_multiply_sparse(lhs: M, rhs: M) -> M:
 def ranks(places: Sequence[Array]) -> list[Array]:
     """Rows of indices as whole numbers, equal where the rows are: one array for each of `places`.
 
-    No product of lengths is taken, which may exceed what the indices' dtype holds.
+    It takes no product of lengths, which could overflow the indices' dtype.
     """
     rows = np.concatenate(list(places))
     order = np.lexsort(tuple(rows[:, i] for i in range(rows.shape[1])))
@@ -207,17 +207,17 @@ def bcoo_dot_general(
     free = len(batch) + len(contracting)
     labels = labelled(lhs.ndim, (*lb, *lc), free)
     others = labelled(rhs.ndim, (*rb, *rc), 100 + free)
-    wanted = [*batch, *(i for i in labels if i >= free), *(i for i in others if i >= free)]
+    final_labels = [*batch, *(i for i in labels if i >= free), *(i for i in others if i >= free)]
     dtype = np.dtype(preferred_element_type) if preferred_element_type is not None else None
     if all(sparse):
-        out = joined(flat(lhs), labels, flat(rhs), others, set(contracting), wanted)
+        out = joined(flat(lhs), labels, flat(rhs), others, set(contracting), final_labels)
         return out if dtype is None else out.with_data(out.data.astype(dtype))
     if sparse[1]:
         lhs, labels, rhs, others = rhs, others, lhs, labels
     summed = set(contracting)
     out = product(lhs, labels, rhs, others, summed, precision, dtype)
-    found = product_labels(labels, lhs.n_batch, lhs.n_sparse, others, summed)
-    return np.transpose(out, tuple(found.index(i) for i in wanted))
+    out_labels = product_labels(labels, lhs.n_batch, lhs.n_sparse, others, summed)
+    return np.transpose(out, tuple(out_labels.index(i) for i in final_labels))
 
 
 def check_pairs(lhs: Any, rhs: Any, left: Sequence[int], right: Sequence[int]) -> None:
@@ -235,7 +235,7 @@ def check_pairs(lhs: Any, rhs: Any, left: Sequence[int], right: Sequence[int]) -
 
 
 def labelled(ndim: int, paired: Sequence[int], free: int) -> Labels:
-    """A label for each axis: 0, 1, … for those of pairs, and from `free` on for the others."""
+    """A label for each axis: 0, 1, … for paired axes, and from `free` on for the others."""
     return [paired.index(a) if a in paired else free + a for a in range(ndim)]
 
 
@@ -286,12 +286,12 @@ def product(
     if dense:
         pairs = [i for i in dense if i in rest]
         both = [i for i in pairs if i not in summed]
-        gone = [i for i in pairs if i in summed]
+        sums = [i for i in pairs if i in summed]
         terms = lax.dot_general(
             data,
             rows,
             (
-                (tuple(1 + dense.index(i) for i in gone), tuple(1 + rest.index(i) for i in gone)),
+                (tuple(1 + dense.index(i) for i in sums), tuple(1 + rest.index(i) for i in sums)),
                 ((0, *(1 + dense.index(i) for i in both)), (0, *(1 + rest.index(i) for i in both))),
             ),
             precision=precision,
@@ -327,9 +327,9 @@ def joined(lhs: M, labels: Labels, rhs: M, others: Labels, summed: set[int], wan
     rank = np.where(lhs.inside(), rank, n + m)
     rank_other = np.where(rhs.inside(), rank_other, n + m + 1)
     order = np.argsort(rank_other)
-    found = rank_other[order]
-    first = np.searchsorted(found, rank, side="left")
-    counts = np.searchsorted(found, rank, side="right") - first
+    sorted_rank = rank_other[order]
+    first = np.searchsorted(sorted_rank, rank, side="left")
+    counts = np.searchsorted(sorted_rank, rank, side="right") - first
     total = np.sum(counts)
     try:
         length = int(total)
@@ -374,7 +374,7 @@ def bcoo_dot_general_sampled(
     A, B, indices = np.asarray(A), np.asarray(B), np.asarray(indices)
     (ca, cb), (ba, _) = dimension_numbers
     plain = A.ndim == B.ndim == indices.ndim == 2 and not ba and indices.shape[-1] == 2
-    if plain and len(ca) == 1:  # only the products that are asked for
+    if plain and len(ca) == 1:  # only the requested products
         rows = np.moveaxis(A, ca[0], 1).at[indices[:, 0]].get(mode="fill", fill_value=0)
         columns = np.moveaxis(B, cb[0], 1).at[indices[:, 1]].get(mode="fill", fill_value=0)
         return np.sum(rows * columns, axis=1)

@@ -97,7 +97,7 @@ def of_dot_general(x: Any, y: Any, *, dims: Any, dtype: Any = None, precision: A
 
 
 def of_reshape(x: Coordinates, *, shape: tuple[int, ...]) -> Coordinates:
-    """Other axes; those of length 1 come and go in every layout."""
+    """Other axes; axes of length 1 may be added and removed in every layout."""
     if not (x.n_batch or x.n_dense):
         return bcoo_reshape(x, new_sizes=shape)
     if tuple(n for n in x.shape if n != 1) == tuple(n for n in shape if n != 1):

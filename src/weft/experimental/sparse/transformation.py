@@ -29,11 +29,11 @@ def is_sparse(x: Any) -> bool:
 
 @located
 def todense(arr: PyTree) -> PyTree:
-    """A tree with arrays in the place of sparse ones; in a sparsified function too.
+    """A tree with arrays in place of sparse ones; in a sparsified function too.
 
     Args:
       arr: an array, sparse or dense, or a tree of them.
-    Returns: the tree; dense arrays stay as they are.
+    Returns: the tree; dense arrays are unchanged.
     Example:
       >>> from weft.experimental import sparse
       >>> sparse.todense([sparse.eye(2), 3])
@@ -82,7 +82,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
         places = [i for i, x in enumerate(leaves) if is_sparse(x)]
         matrices = [x.to_bcoo() if isinstance(x, OtherFormat) else x
                     for x in (leaves[i] for i in places)]  # fmt: skip
-        found: list[Any] = []
+        structures: list[Any] = []
 
         def on_values(*values: Any) -> list[Any]:
             filled = list(leaves)
@@ -90,11 +90,11 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
                 filled[i] = x
             args, kwargs = tree_unflatten(tree, filled)
             outs, structure = tree_flatten(f(*args, **kwargs), is_leaf=is_sparse)
-            found.append(structure)
+            structures.append(structure)
             return outs
 
         outs = sparse_values(on_values, matrices, f)
-        return tree_unflatten(found[0], outs)
+        return tree_unflatten(structures[0], outs)
 
     return sparsified
 
@@ -149,9 +149,9 @@ def differentiated(
             return fun(*filled, **kwargs)
 
         data = [elements(a) if i in chosen else None for i, a in enumerate(args)]
-        wanted = [args[i] for i in chosen if i < len(args)]
-        template = wanted[0] if single and wanted else tuple(wanted)
-        found = transform(of_elements, argnums, has_aux, **options)(*data, **kwargs)
+        differentiated = [args[i] for i in chosen if i < len(args)]
+        template = differentiated[0] if single and differentiated else tuple(differentiated)
+        result = transform(of_elements, argnums, has_aux, **options)(*data, **kwargs)
         structure = tree_structure(elements(template))
 
         def back(tree: PyTree) -> PyTree:
@@ -160,8 +160,8 @@ def differentiated(
             )
 
         if transform is derivatives.value_and_grad:
-            return found[0], back(found[1])
-        return (back(found[0]), found[1]) if has_aux else back(found)
+            return result[0], back(result[1])
+        return (back(result[0]), result[1]) if has_aux else back(result)
 
     return derivative
 

@@ -71,7 +71,7 @@ def BatchNorm(
     beta_init: Initializer = zeros,
     gamma_init: Initializer = ones,
 ) -> Layer:
-    """A layer that brings batches to mean 0 and variance 1, then to a mean and scale of its own.
+    """A layer that normalizes batches to mean 0 and variance 1, then shifts and scales them.
 
     The mean and the variance are the inputs', in tests too: there are no running ones.
 
@@ -82,7 +82,7 @@ def BatchNorm(
       center, scale: if there is a beta, which is added; a gamma, by which is multiplied.
       beta_init, gamma_init: `init(key, shape)` for them.
     Returns: (init_fun, apply_fun); the parameters are (beta, gamma), each with the lengths of the
-      axes that aren't in `axis`, or () where there is none.
+      axes that are not in `axis`, or () without such axes.
     Raises: ValueError: an axis is out of range.
     Example:
       >>> from weft.experimental import stax
@@ -117,13 +117,13 @@ def BatchNorm(
 
 def _fitting(argument: str, parameter: Any, x: Any, axes: Sequence[int]) -> Any:
     """A parameter of BatchNorm; an error if it isn't of the inputs' lengths."""
-    found = value("BatchNorm", parameter, argument)
+    entry = value("BatchNorm", parameter, argument)
     shape = tuple([n for a, n in enumerate(x.shape) if a not in axes])
-    if found.shape != shape:
+    if entry.shape != shape:
         raise ShapeError(
-            f"BatchNorm: {argument} must have shape {shape} for {x.aval}; got {found.aval}"
+            f"BatchNorm: {argument} must have shape {shape} for {x.aval}; got {entry.aval}"
         )
-    return found
+    return entry
 
 
 def _flat_shape(rng: Any, input_shape: Any) -> tuple[Any, PyTree]:

@@ -1,4 +1,4 @@
-"""serial, parallel and shape_dependent, layers made of layers; FanOut, FanInSum and FanInConcat,
+"""serial, parallel and shape_dependent, which combine layers; FanOut, FanInSum and FanInConcat,
 layers between one array and several.
 """
 
@@ -28,12 +28,12 @@ def _checked(name: str, layers: Any) -> list[Layer]:
 
 
 def _each(name: str, argument: str, xs: Any, count: int) -> Any:
-    """Inputs or shapes, of which there are so many."""
+    """A number of inputs or shapes."""
     if isinstance(xs, (tuple, list)) and len(xs) == count:
         return xs
-    got = f"{len(xs)}" if isinstance(xs, (tuple, list)) else f"a {type(xs).__name__}"
+    kind = f"{len(xs)}" if isinstance(xs, (tuple, list)) else f"a {type(xs).__name__}"
     raise ShapeError(
-        f"{name}: expected a list of {count} for {argument}, one for each layer; got {got}\n"
+        f"{name}: expected a list of {count} for {argument}, one for each layer; got {kind}\n"
         f"  fix: FanOut({count}) before it"
     )
 
@@ -84,7 +84,7 @@ def serial(*layers: Layer) -> Layer:
 
 @located
 def parallel(*layers: Layer) -> Layer:
-    """Layers side by side: each has an input and an output of its own.
+    """Layers side by side: each has its own input and output.
 
     Args:
       layers: pairs (init_fun, apply_fun).
@@ -109,8 +109,8 @@ def parallel(*layers: Layer) -> Layer:
     def init_fun(rng: Any, input_shape: Any) -> tuple[Any, PyTree]:
         shapes = _each("parallel", "input_shape", input_shape, count)
         keys = random.split(rng, count) if count else []
-        made = [init(k, s) for (init, _), k, s in zip(pairs, keys, shapes, strict=True)]
-        return tuple([shape for shape, _ in made]), tuple([param for _, param in made])
+        initial = [init(k, s) for (init, _), k, s in zip(pairs, keys, shapes, strict=True)]
+        return tuple([shape for shape, _ in initial]), tuple([param for _, param in initial])
 
     @located
     def apply_fun(params: PyTree, inputs: Any, rng: Any = None, **kwargs: Any) -> Any:

@@ -41,7 +41,7 @@ def GeneralConv(
 
     Args:
       dimension_numbers: the layout of inputs, kernel and outputs, a letter for each axis, such as
-        ('NHWC', 'HWIO', 'NHWC'): N is the batch, C are channels, I and O those of the kernel.
+        ('NHWC', 'HWIO', 'NHWC'): N is the batch, C are channels, I and O the kernel's channels.
       out_chan: the number of channels of the outputs.
       filter_shape: the length of the kernel along each spatial axis, in the order of its layout.
       strides: how far it moves along each of them; 1 by default.

@@ -1,4 +1,4 @@
-"""Layers as pairs of functions, and checks of what the two get.
+"""Layers as pairs of functions, and checks of their arguments.
 
 A length of -1 in a shape is not known yet, such as the length of a batch.
 """
@@ -78,14 +78,14 @@ def positive(name: str, argument: str, n: Any) -> int:
 
 
 def parameters(name: str, params: Any, count: int) -> Any:
-    """The parameters of a layer, of which there are so many."""
+    """A number of parameters of a layer."""
     if isinstance(params, (tuple, list)) and len(params) == count:
         return params
-    got = f"a {type(params).__name__}"
+    description = f"a {type(params).__name__}"
     if isinstance(params, (tuple, list)):
-        got += f" of {len(params)}"
+        description += f" of {len(params)}"
     raise ShapeError(
-        f"{name}: expected params of {count} parts, as init_fun returned them; got {got}"
+        f"{name}: expected params of {count} parts, as init_fun returned them; got {description}"
     )
 
 

@@ -50,19 +50,19 @@ class Windows:
 
     def on_all(self, entries: Sequence[Any], other: Any) -> tuple[Any, ...]:
         """Entries for the spatial axes with those for the two others in between."""
-        found = list(entries)
+        full = list(entries)
         for axis in self.others:
-            found.insert(axis, other)
-        return tuple(found)
+            full.insert(axis, other)
+        return tuple(full)
 
     def out_shape(self, rng: Any, input_shape: Any) -> tuple[Any, PyTree]:
         """The `init_fun` of the layer."""
         shape = shape_of(self.name, input_shape, ndim=len(self.window))
-        known = [max(n, 0) for n in shape]
+        lengths_at_least_0 = [max(n, 0) for n in shape]
         geometry = window_geometry(
-            self.name, known, self.window, self.strides, self.padding, None, None
+            self.name, lengths_at_least_0, self.window, self.strides, self.padding, None, None
         )
-        lengths = geometry.out_shape(known)
+        lengths = geometry.out_shape(lengths_at_least_0)
         return tuple([-1 if n == -1 else m for n, m in zip(shape, lengths, strict=True)]), ()
 
     def reduced(self, x: Any, init: Any, computation: Callable[[Any, Any], Any]) -> Any:

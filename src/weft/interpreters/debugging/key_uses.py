@@ -119,7 +119,7 @@ class Uses:
             mark.used = here
 
     def program(self, jaxpr: Jaxpr, ins: Sequence[Marks | None]) -> list[Marks | None]:
-        """The marks of a program's results, for those of its inputs."""
+        """The marks of a program's results, from the marks of its inputs."""
         env: dict[Var, Marks | None] = dict(zip(jaxpr.invars, ins, strict=True))
         env.update(zip(jaxpr.constvars, map(marks_of, jaxpr.consts), strict=True))
         for e in jaxpr.equations:
@@ -204,8 +204,8 @@ def _moved(
         if m is not None:
             marks.update(m.known)
     results = outs if primitive.multiple else [outs]
-    made = [Marks(np.asarray(x), marks) for x in results]
-    return [_own(m) if m.numbers.dtype.kind == "V" else None for m in made]
+    results_of_call = [Marks(np.asarray(x), marks) for x in results]
+    return [_own(m) if m.numbers.dtype.kind == "V" else None for m in results_of_call]
 
 
 def _own(marks: Marks) -> Marks:

@@ -1,19 +1,19 @@
-"""Decompositions of matrices and solvers, with nothing promoted: what `numpy.linalg` is made of."""
+"""Decompositions of matrices and solvers, without promotion; `numpy.linalg` uses them."""
 
 from ...lazy import exports
 
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "cholesky_factors": "cholesky cholesky_update",
-        "eigenvalues": "EigImplementation EighImplementation eig eigh",
-        "lu_factors": "lu lu_pivots_to_permutation",
+        "cholesky": "cholesky cholesky_update symmetric_product",
+        "eig": "EigImplementation eig",
+        "eigh": "EighImplementation eigh",
+        "lu": "lu lu_pivots_to_permutation",
         "polar": "qdwh",
-        "qr_factors": "householder_product ormqr qr",
-        "schur_forms": "hessenberg schur",
-        "singular_values": "SvdAlgorithm svd",
-        "symmetric_products": "symmetric_product",
-        "triangular_systems": "triangular_solve",
-        "tridiagonals": "tridiagonal tridiagonal_solve",
+        "qr": "householder_product ormqr qr",
+        "schur": "hessenberg schur",
+        "svd": "SvdAlgorithm svd",
+        "triangular_solve": "triangular_solve",
+        "tridiagonal": "tridiagonal tridiagonal_solve",
     },
 )

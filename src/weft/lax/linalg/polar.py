@@ -147,13 +147,13 @@ def halley(x: Value, a: float, b: float, c: float) -> Value:
     cheaper."""
     m, n = x.shape[-2:]
     unit = identities(x.aval, n)
-    kept = mul(x, number(x, b / c))
+    scaled = mul(x, number(x, b / c))
     if c > 100:
         root = math.sqrt(c)
         tall = concatenate(mul(x, number(x, root)), unit, dimension=x.ndim - 2)
         q, _ = qr(tall, pivoting=False, full_matrices=False)
         inner = product_of(taken(q, -2, 0, m), adjoint(taken(q, -2, m, m + n)))
-        return add(kept, mul(inner, number(x, (a - b / c) / root)))
+        return add(scaled, mul(inner, number(x, (a - b / c) / root)))
     factor = cholesky(
         add(unit, mul(product_of(adjoint(x), x), number(x, c))), lower=True, hermitian=True
     )
@@ -168,4 +168,4 @@ def halley(x: Value, a: float, b: float, c: float) -> Value:
             conjugate_a=matrix_transpose,
             unit_diagonal=False,
         )
-    return add(kept, mul(inner, number(x, a - b / c)))
+    return add(scaled, mul(inner, number(x, a - b / c)))

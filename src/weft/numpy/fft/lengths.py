@@ -7,7 +7,7 @@ from typing import Any
 from ...core.array import literal
 from ...core.value import Value
 from ...errors import ShapeError
-from ...lax.fourier import FftType, transformable, transformed
+from ...lax.fft import FftType, transformable, transformed
 from ...primitives import arithmetic, slicing
 from ...primitives.structural import transpose
 from ..axes import no_bool, one_axis

@@ -10,7 +10,7 @@ from typing import Any
 from ... import dtypes
 from ...core.array import Array
 from ...core.source import located
-from ...lax.fourier import FftType
+from ...lax.fft import FftType
 from ...primitives.complex_numbers import conj
 from ...typing import ArrayLike
 from ..plans import planned

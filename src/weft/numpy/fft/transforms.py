@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.array import Array
 from ...core.source import located
-from ...lax.fourier import FftType
+from ...lax.fft import FftType
 from ...typing import ArrayLike
 from ..plans import planned
 from ..promotion import no_out

@@ -1,4 +1,4 @@
-"""Determinants of a matrix by what `lu` made of it; NumPy's LAPACK computes those of small ones.
+"""Determinants from the results of `lu`; NumPy's LAPACK computes them for small matrices.
 
 Their derivatives are in `numpy/linalg/determinants.py`: at singular matrices they need more than
 factors.
@@ -33,8 +33,8 @@ def parity(factors: Value, pivots: Value) -> Value:
     """1 or -1: the determinants of the permutations."""
     last = pivots.ndim - 1
     places = iota(dtype=pivots.dtype, shape=pivots.shape, dimension=last)
-    moved = reduce_sum(convert_element_type(ne(pivots, places), dtype=dtypes.int32), axes=(last,))
-    even = eq(bitwise_and(moved, like(moved, 1)), like(moved, 0))
+    n_swaps = reduce_sum(convert_element_type(ne(pivots, places), dtype=dtypes.int32), axes=(last,))
+    even = eq(bitwise_and(n_swaps, like(n_swaps, 1)), like(n_swaps, 0))
     return select_n(even, like(factors, -1), like(factors, 1))
 
 

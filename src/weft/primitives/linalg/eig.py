@@ -80,8 +80,8 @@ def _(block: Block, x: Operand, out: Avals, left: bool, right: bool) -> list[Ope
     spectrum = [each_value] if is_complex else [each_value, each_value]
     outs = [*spectrum, vectors, vectors, integers(x.aval)]
     options = ", ".join(
-        letter(f"compute_{side}", "V" if wanted else "N")
-        for side, wanted in (("left", left), ("right", right))
+        letter(f"compute_{side}", "V" if is_requested else "N")
+        for side, is_requested in (("left", left), ("right", right))
     )
     kinds = f"M>{'V' * len(spectrum)}MMV"
     *numbers, vl, vr = lapack(block, "geev", [x], outs, kinds, options, checked=True)

@@ -1,6 +1,6 @@
 """factored_solve and factored_inverse: solutions of a x = b and inverses, from the factors of `lu`.
 
-The derivatives are those of x = a⁻¹ b, and do not go through `lu`."""
+The derivatives follow from x = a⁻¹ b, and do not go through `lu`."""
 
 from typing import Any
 

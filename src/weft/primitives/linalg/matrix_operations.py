@@ -28,7 +28,7 @@ def matrix_transpose(x: Value) -> Value:
 
 
 def conjugate(x: Value) -> Value:
-    """The complex conjugate; a real array as it is."""
+    """The complex conjugate; a real array unchanged."""
     return conj(x) if dtypes.is_complex(x.dtype) else x
 
 
@@ -85,7 +85,7 @@ def hermitian_of(x: Value, lower: bool) -> Value:
 
 
 def real_of(x: Value) -> Value:
-    """The real part; a real array as it is."""
+    """The real part; a real array unchanged."""
     return real(x) if dtypes.is_complex(x.dtype) else x
 
 

@@ -91,11 +91,11 @@ def _(block: Block, x: Operand, out: Avals) -> list[Operand]:
         return [x, block.iota(order, order.ndim - 1), block.full(0, taus)]
     free = block.full(0, order)  # any column may come first
     if has_lapack(block):
-        found = lapack(block, "geqp3", [x, free], out, "MV>MVV", aliases={0: 0, 1: 1})
+        factors = lapack(block, "geqp3", [x, free], out, "MV>MVV", aliases={0: 0, 1: 1})
     else:
         return list(lowered_algorithm(portable_geqp3)(block, x, out=out))
-    found[1] = block.elementwise("subtract", (found[1], block.full(1, order)), order)
-    return found
+    factors[1] = block.elementwise("subtract", (factors[1], block.full(1, order)), order)
+    return factors
 
 
 @geqp3.batch

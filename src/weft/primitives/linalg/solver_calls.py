@@ -1,8 +1,8 @@
 """Calls of solver libraries in StableHLO: LAPACK on CPUs, cuSOLVER on GPUs.
 
-Where neither is there, the primitives use the algorithms in `primitives/portable`. The libraries
+Without both, the primitives use the algorithms in `primitives/portable`. The libraries
 take stacks of matrices whose columns are contiguous. XLA stores rows, so LAPACK sees the transpose
-of a matrix that is passed as it is. No library raises an error: each returns a number, `info`, and
+of a matrix that is passed unchanged. No library raises an error: each returns a number, `info`, and
 results with a nonzero `info` are replaced by NaN."""
 
 import itertools

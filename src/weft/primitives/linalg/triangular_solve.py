@@ -145,8 +145,8 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
         if params["transpose_a"]:
             change = matrix_transpose(change)
         pair = (change, out) if params["left_side"] else (out, change)
-        moved = product_of(*pair)
-        total = neg(moved) if total is None else sub(total, moved)
+        product = product_of(*pair)
+        total = neg(product) if total is None else sub(total, product)
     return triangular_solve(a, total, **params)
 
 

@@ -131,9 +131,9 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
     """From a x = b follows a dx = db - da x."""
     dl, d, du, _ = primals
     change_below, change, change_above, total = tangents
-    moved = banded_product(change_below, change, change_above, out)
-    if moved is not None:
-        total = neg(moved) if total is None else sub(total, moved)
+    product = banded_product(change_below, change, change_above, out)
+    if product is not None:
+        total = neg(product) if total is None else sub(total, product)
     return tridiagonal_solve(dl, d, du, total, **params)
 
 

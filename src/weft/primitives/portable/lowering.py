@@ -47,7 +47,7 @@ class WritingTrace(Trace):
         return WrittenValue(self, operand, operand.aval)
 
     def operand(self, x: Any) -> Operand:
-        """The operand that a value stands for; a constant for an array."""
+        """The operand of a value; a constant for an array."""
         if isinstance(x, WrittenValue):
             return x.operand
         assert isinstance(x, Array)

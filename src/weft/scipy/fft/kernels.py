@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...lax.complex_numbers import complex as complex_of_parts, conj
-from ...lax.fourier import FftType, transformed
+from ...lax.fft import FftType, transformed
 from ...numpy.creation import from_numpy
 from ...numpy.joining import concatenate, stack
 from ...primitives import slicing

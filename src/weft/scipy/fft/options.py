@@ -28,8 +28,8 @@ def real_trigonometric(
     """A planned transform of an array: (x, (type, *first), form, norm, orthogonalize), with `first`
     and `form` as `packed` returns them, for any number of axes."""
 
-    def transform(x: Any, given: Any, form: int, norm: Any, orthogonalize: Any) -> Any:
-        kind, first = checked_type(name, given[0]), given[1:]
+    def transform(x: Any, type_and_options: Any, form: int, norm: Any, orthogonalize: Any) -> Any:
+        kind, first = checked_type(name, type_and_options[0]), type_and_options[1:]
         if norm not in (None, *NORMS):
             raise ValueError(
                 f"{name}: norm must be one of {', '.join(map(repr, NORMS))}; got {norm!r}"
@@ -56,7 +56,7 @@ def real_trigonometric(
 
 def with_type(name: str, type: Any, s: Any, axes: Any) -> tuple[tuple[Any, ...], int]:
     """The type, lengths and axes as one tuple of ints, which is part of a plan's key, and the form
-    of `packed`. An int stands for a sequence of one, as in SciPy."""
+    of `packed`. An int means a sequence of one, as in SciPy."""
     s, axes = ((x,) if isinstance(x, (int, np.integer)) else x for x in (s, axes))
     first, form = packed(name, s, axes)
     return (type, *(first or ())), form

@@ -57,7 +57,7 @@ def cumulative_trapezoid(
     Args:
       y, x, dx, axis: as in `trapezoid`.
       initial: 0 to begin with the integral up to the first element; `None` begins with the second.
-    Returns: array; the axis has one element fewer than that of y, or as many with `initial`.
+    Returns: array; the axis has one element fewer than in y, or as many with `initial`.
     Raises: ValueError: another `initial`. ShapeError: no elements, x doesn't fit.
     Example:
       >>> from weft.scipy import integrate
@@ -83,7 +83,7 @@ def simpson(
 ) -> Array:
     """The integral along an axis, by parabolas through three neighbours (Simpson's rule).
 
-    For an even number of elements the last interval is that of the parabola through the last three.
+    For an even number of elements, the last interval uses the parabola through the last three.
 
     Args:
       y, x, dx, axis: as in `trapezoid`; coordinates may be at any distances.

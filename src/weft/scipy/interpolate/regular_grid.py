@@ -49,7 +49,7 @@ class RegularGridInterpolator:
       method: 'linear' or 'nearest'.
       bounds_error: True raises an error for points outside of the grid; in compiled programs, where
         nothing can be raised, it is an error itself.
-      fill_value: what is outside of the grid; `None` continues the function.
+      fill_value: the value outside the grid; `None` extrapolates.
     Raises: ValueError: an unknown method. ShapeError: points and values don't fit, or points don't
       rise or fall.
     Example:
@@ -117,7 +117,7 @@ class RegularGridInterpolator:
         Args:
           xi: array [..., n] of points, or a tuple of n arrays that broadcast, one for each axis.
             Numbers in one axis are points one after the other: the result of [n] is [1].
-          method: another one than that of the constructor.
+          method: another method than the constructor's.
         Returns: array of the points' shape, with the axes of values behind the grid.
         Raises: ShapeError: points have another number of coordinates. ValueError: an unknown
           method; a point is outside, with `bounds_error`.
@@ -146,7 +146,7 @@ class RegularGridInterpolator:
         return where(missing, np.nan, result)
 
     def _outside(self, points: Any) -> Any:
-        """True for points that are outside of the grid. With `bounds_error`, there is none."""
+        """True for points outside the grid. With `bounds_error`, there are none."""
         outside: Any = False
         for i, line in enumerate(self.grid):
             x = points[..., i]

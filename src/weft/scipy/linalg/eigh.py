@@ -44,14 +44,14 @@ def eigh(
       a: array [batch…, n, n].
       b: positive definite Hermitian matrices of the same shape.
       lower: the triangle that SciPy reads. Here, as in JAX, (a + aᴴ) / 2 is used in place of `a`,
-        and likewise for `b`, so that derivatives are Hermitian too.
+        and in the same way for `b`, so that derivatives are Hermitian too.
       eigvals_only: return the eigenvalues alone.
       eigvals: must be None: see `subset_by_index`.
       type: 1: a v = w b v; 2: a b v = w v; 3: b a v = w v.
       subset_by_index: (first, last) to return only these eigenvalues, the last one included.
     Returns: (w [batch…, n], rising; v, in columns), or w. With `b` v is normalized so that vᴴ b v,
       for type 3 vᴴ b⁻¹ v, is the identity.
-    Raises: ShapeError: not square, or shapes that differ. ValueError: options that aren't there.
+    Raises: ShapeError: not square, or different shapes. ValueError: an unsupported option.
     Example:
       >>> eigh(np.array([[2.0, 0.0], [0.0, 1.0]]), eigvals_only=True)
       Array([1., 2.], dtype=float32)
@@ -128,7 +128,7 @@ def eigh_tridiagonal(
       d: the diagonal [batch…, n], real.
       e: the diagonal above it [batch…, n - 1].
       eigvals_only: return the eigenvalues alone.
-      select: 'a': all; 'i': those of number select_range[0] to select_range[1], both included;
+      select: 'a': all; 'i': numbers select_range[0] to select_range[1], both included;
         'v': those above select_range[0] and up to select_range[1], of one matrix that is not
         traced.
       tol, key, check_finite, lapack_driver: do nothing.

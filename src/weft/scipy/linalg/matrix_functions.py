@@ -314,7 +314,7 @@ def _root_by_diagonals(t: Any, small: Any) -> Any:
         new = remainder / selection.where(none, literal(1, t.dtype), sums)
         bad = none & (_size(new) > small)
         diagonals.append(selection.where(bad, literal(float("nan"), t.dtype), new))
-    # element [i, i + k] is the i-th of diagonal k, and what is below is the zero after the last
+    # element [i, i + k] is the i-th of diagonal k, and elements below are the zero after the last
     diagonals.append(np.zeros_like(diagonals[0][..., :1]))
     ends = onp.cumsum([0, *[x.shape[-1] for x in diagonals]])
     rows, columns = onp.indices((n, n))

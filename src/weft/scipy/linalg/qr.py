@@ -47,7 +47,7 @@ def qr(
     matrix = in_wide(x)
     if mode == "raw":
         if pivoting:
-            raise ValueError("qr: mode 'raw' is there without pivoting only")
+            raise ValueError("qr: mode 'raw' is supported without pivoting only")
         packed, tau = geqrf(matrix)
         r = np.triu(packed)[..., : min(x.shape[-2:]), :]
         packed, tau, r = (rounded(v, x.dtype) for v in (packed, tau, r))

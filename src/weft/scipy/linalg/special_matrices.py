@@ -278,7 +278,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     line = line / line[0]
     if n == 1:
         return -line[1:, None]
-    # products of [[-a, 1], [1, 0]] on neighbouring places: those of even numbers, then the others
+    # products of [[-a, 1], [1, 0]] on neighbouring places: the even ones, then the others
     places, ones = onp.full((n, n), -1), onp.zeros((n, n))
     for row in range(n):
         if row % 2:

@@ -1,4 +1,4 @@
-"""Singular values and the polar decomposition, which is made of them: svd, polar."""
+"""Singular values, and the polar decomposition based on them: svd, polar."""
 
 from typing import Any
 

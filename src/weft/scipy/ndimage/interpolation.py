@@ -113,12 +113,12 @@ def along_axis(c: Any, n: int, order: int, mode: str) -> tuple[Any, Any, Any]:
         c, mode = clip(c, 0, n - 1), "mirror"
     if not order and mode in ("mirror", "reflect"):  # mirrored first, so that halves go up there
         c = inside(c, n, mode)
-    moved = c if order % 2 else c + 0.5
-    cell = floor(moved)
+    position = c if order % 2 else c + 0.5
+    cell = floor(position)
     steps = from_numpy(np.arange(order + 1, dtype=np.int32).reshape(-1, *[1] * c.ndim))
     first = cell.astype(dtypes.int32) - order // 2 + steps
     valid = (first >= 0) & (first < n)
-    return inside(first, n, mode), valid, stack(weights(moved - cell, order))
+    return inside(first, n, mode), valid, stack(weights(position - cell, order))
 
 
 @located
@@ -137,7 +137,7 @@ def map_coordinates(
       coordinates: n arrays of one shape, or one whose first axis has length n: for each axis, where
         to read.
       order: of the splines: 0, the nearest element; 1, linear; up to 5.
-      mode: what is around the array: 'constant', elements `cval`; 'nearest', the elements at the
+      mode: the values around the array: 'constant', elements `cval`; 'nearest', the elements at the
         edges; 'wrap', the array again; 'mirror', mirrored at the middle of the last elements;
         'reflect', at their outer edges. 'grid-constant', 'grid-wrap' and 'grid-mirror' are SciPy's
         names of the first, third and last.

@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 
 class State(NamedTuple):
-    """The state of an iteration. `status` is 0 while it goes on and where it has converged."""
+    """The state of an iteration. `status` is 0 while it runs and if it has converged."""
 
     nit: Array
     evaluations: Array
@@ -161,8 +161,8 @@ def lbfgs(
         scale = curvature / np.where(positive, np.vdot(difference, difference), 1.0)
 
         def pushed(old: Array, new: Array) -> Array:
-            moved = np.concatenate([old[1:], new[None]])
-            return np.where(positive, moved, old)
+            history = np.concatenate([old[1:], new[None]])
+            return np.where(positive, history, old)
 
         h = History(
             pushed(h.changes, change), pushed(h.differences, difference), pushed(h.rho, rho),

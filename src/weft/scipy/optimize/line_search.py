@@ -49,7 +49,7 @@ def chosen(condition: Array, x: Any, y: Any) -> Any:
 
 def between(low: Point, high: Point) -> Array:
     """The minimiser of the cubic through two points and slopes, or as near to it as a twentieth of
-    the bracket from both allows; the middle where there is none.
+    the bracket from both allows; the middle without one.
 
     Source: Nocedal and Wright, equation 3.59.
     """

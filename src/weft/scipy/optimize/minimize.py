@@ -29,7 +29,7 @@ class OptimizeResults(NamedTuple):
 
     Attributes:
       x: the last point.
-      success: whether it is a minimum, as far as the options ask.
+      success: whether the result meets the tolerance.
       status: 0 if so; 1 too many iterations, 2 too many evaluations, 3 or 5 the line search found
         no lower point, 4 (which is success) the value hardly changed.
       fun, jac: the value and the gradient at x.

@@ -55,7 +55,7 @@ def detrend(
       data: array of one axis or more; integers become float32.
       axis: the axis of time.
       type: 'linear', or 'constant' for the mean.
-      bp: the indices where pieces begin, each with a line of its own; for 'linear' only.
+      bp: the indices where pieces begin, each with its own line; for 'linear' only.
       overwrite_data: has no effect; arrays are never overwritten.
     Returns: array of the same shape.
     Raises: ValueError: an unknown type, a break outside of the axis. AxisError: the axis is out of

@@ -193,7 +193,7 @@ def csd(
       scaling: 'density', power in a unit of frequency; 'spectrum', power.
       axis: the axis of time.
       average: 'mean' or 'median' over segments.
-    Returns: (frequencies [f], array with f frequencies in the place of time; complex, or real
+    Returns: (frequencies [f], array with f frequencies in place of time; complex, or real
       where y is `None`).
     Raises: ValueError: an unknown option, or lengths that don't fit each other.
     Example:
@@ -226,7 +226,7 @@ def welch(
     """The power spectral density of a signal, by Welch's method: the mean over segments.
 
     Args: as in `csd`.
-    Returns: (frequencies [f], real array with f frequencies in the place of time).
+    Returns: (frequencies [f], real array with f frequencies in place of time).
     Raises: as `csd`.
     Example:
       >>> from weft.scipy import signal
@@ -265,7 +265,7 @@ def stft(
       padded: pad the end with zeros, so that the segments contain all samples.
       scaling: 'spectrum', amplitudes; 'psd', roots of densities.
     Returns: (frequencies [f], times [t] of the middles of segments, complex array with f
-      frequencies in the place of time, and t segments as its last axis).
+      frequencies in place of time, and t segments as its last axis).
     Raises: ValueError: an unknown option, or lengths that don't fit each other.
     Example:
       >>> from weft.scipy import signal
@@ -326,7 +326,7 @@ def istft(
       input_onesided: whether `Zxx` has the frequencies of a real signal, from 0 up.
       boundary: whether `stft` extended the signal at its ends.
       time_axis, freq_axis: the axes of segments, and of frequencies.
-    Returns: (times [n], the signal, with time in the place of segments; real if onesided). Samples
+    Returns: (times [n], the signal, with time in place of segments; real if onesided). Samples
       that no window reaches are not divided by its weight.
     Raises: ValueError: an unknown option, or lengths that don't fit each other.
     Example:

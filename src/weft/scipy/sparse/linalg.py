@@ -257,8 +257,8 @@ def in_dtype(function: Operator, dtype: Any) -> Operator:
 def weak_if_all(x: Any, *sources: Any) -> Array:
     """A value of a weak type if its sources are weak."""
     weak = all(getattr(s, "weak_type", isinstance(s, (int, float, complex))) for s in sources)
-    made: Array = convert_element_type(x, dtype=x.dtype, weak_type=weak)
-    return made
+    array: Array = convert_element_type(x, dtype=x.dtype, weak_type=weak)
+    return array
 
 
 def inexact(x: Any) -> Array:

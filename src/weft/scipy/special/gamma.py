@@ -268,19 +268,19 @@ def _complex_loggamma(z: Any) -> Any:
     left = np.less(np.real(z), 0)
     low = np.less(np.imag(z), 0)
     here = np.where(left, 1 - z, z)
-    moved = here
+    at = here
     product = np.zeros_like(z)
     for _ in range(
         9
     ):  # one logarithm for each factor: the logarithm of the product would lose multiples of 2πi
-        small = np.less(np.real(moved), 9)
-        product = product + np.log(np.where(small, moved, 1))
-        moved = np.where(small, moved + 1, moved)
-    inverse = 1 / moved
+        small = np.less(np.real(at), 9)
+        product = product + np.log(np.where(small, at, 1))
+        at = np.where(small, at + 1, at)
+    inverse = 1 / at
     square, tail = inverse * inverse, 0.0
     for c in reversed(STIRLING):
         tail = tail * square + c
-    out = (moved - 0.5) * np.log(moved) - moved + (0.5 * math.log(2 * math.pi) + tail * inverse)
+    out = (at - 0.5) * np.log(at) - at + (0.5 * math.log(2 * math.pi) + tail * inverse)
     out = out - product
     # log Γ(z) = log π - log sin(πz) - log Γ(1 - z), with sin(πz) from exp(2πiz), in the upper half
     upper = np.where(left, np.where(low, np.conj(z), z), 0.5j)

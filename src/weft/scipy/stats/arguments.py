@@ -1,4 +1,4 @@
-"""Public functions of distributions, made of formulas: arguments are bound, promoted, and planned.
+"""Makes public functions of distributions from formulas: binds, promotes and plans arguments.
 
 A distribution writes its signature once, as a function that returns its arguments as a tuple.
 `help()` shows it, and type checkers read it, for each function made here.
@@ -110,7 +110,7 @@ def reals(full: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any
     values = promote_values(full, *float_dtypes, to_inexact=True)
     if all([v.aval.weak_type for v in values]):
         return values
-    return [strong(v) for v in values]  # a weak float32 by itself becomes the default float
+    return [strong(v) for v in values]  # a weak float32 alone becomes the default float
 
 
 def widely(full: str, function: Callable[..., Any], **given: Any) -> Array:

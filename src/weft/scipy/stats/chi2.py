@@ -1,4 +1,4 @@
-"""The chi-square distribution: that of a sum of df squares of standard normal numbers."""
+"""The chi-square distribution, of a sum of df squares of standard normal numbers."""
 
 import math
 

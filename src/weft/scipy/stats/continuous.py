@@ -1,4 +1,4 @@
-"""Continuous distributions made of a few formulas in their standard form: location 0 and scale 1.
+"""Continuous distributions from a few formulas of their standard form: location 0 and scale 1.
 
 A distribution gives the logarithm of its density and its support, and either closed forms of the
 other functions or the logarithm of one tail. From a tail the other functions follow, and quantiles

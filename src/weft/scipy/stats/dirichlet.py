@@ -1,4 +1,4 @@
-"""The Dirichlet distribution of vectors of positive numbers whose sum is 1."""
+"""The Dirichlet distribution of vectors of positive numbers whose sum is 1: pdf, logpdf."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Discrete distributions made of a few formulas at location 0, as in `continuous`.
+"""Discrete distributions from a few formulas at location 0, as in `continuous`.
 
 A distribution gives the logarithm of its probabilities, its support, and the logarithm of one tail;
 quantiles are found by a search.
@@ -138,8 +138,8 @@ class Discrete(Generic[P, Q]):
                 enough = np.where(lower, cdf >= target - slack, sf <= target + slack)
                 return ~under & (over | enough)
 
-            found = first_float(holds, np.full_like(q, self.low - 1), high)
-            return np.rint(found) + 0.0  # a processor may flush the smallest denormal number to 0
+            quantile = first_float(holds, np.full_like(q, self.low - 1), high)
+            return np.rint(quantile) + 0.0  # processors may flush the least denormal to 0
 
         search.defjvp(lambda primals, tangents: ((y := search(*primals)), zero_tangent(y)))
 
@@ -150,13 +150,13 @@ class Discrete(Generic[P, Q]):
                 shape = np.broadcast_shapes(q.shape, *(s.shape for s in shapes))
                 safe = np.broadcast_to(np.where(within, q, 0.5), shape)
                 last = np.broadcast_to(np.asarray(high, q.dtype), shape)
-                found = search(safe, last, *shapes)
+                quantiles = search(safe, last, *shapes)
             else:
-                last, found = high, self.quantile(q, of_upper, *shapes)
+                last, quantiles = high, self.quantile(q, of_upper, *shapes)
             first = self.low - 1
             zero, one = (last, first) if of_upper else (first, last)
-            found = np.where(q == 0, zero, np.where(q == 1, one, found))
+            quantiles = np.where(q == 0, zero, np.where(q == 1, one, quantiles))
             right = (q >= 0) & (q <= 1) & ~bad
-            return np.where(right, found + loc, math.nan)
+            return np.where(right, quantiles + loc, math.nan)
 
         return rule

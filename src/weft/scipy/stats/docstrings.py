@@ -33,7 +33,7 @@ def described(name: str, module: str, texts: Mapping[str, str], loops: bool = Fa
     Args:
       texts: by key: `about`, the distribution with its article; `parameters`, lines on its
         parameters; `at` and `of`, arguments of an example at a point and a probability; and by
-        the functions' names what the examples give, to four digits.
+        the functions' names the results of the examples, to four digits.
       loops: whether a call compiles a program with loops.
     """
     distribution = module.rpartition(".")[2]

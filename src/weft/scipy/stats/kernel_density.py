@@ -8,8 +8,8 @@ from ... import dtypes, numpy as np
 from ...core.array import Array, as_value
 from ...core.source import located
 from ...errors import ShapeError
-from ...lax.linalg.cholesky_factors import cholesky
-from ...lax.linalg.triangular_systems import triangular_solve
+from ...lax.linalg.cholesky import cholesky
+from ...lax.linalg.triangular_solve import triangular_solve
 from ...numpy.promotion import promote_values, value
 from ...random.choice import choice
 from ...random.keys import split
@@ -72,13 +72,14 @@ class gaussian_kde:
                 f"{data.aval}"
             )
         d, n = data.shape
+        w: Any
         if weights is None:
             w = np.full(n, 1 / n, data.dtype)
         else:
-            given: Any = value("gaussian_kde", weights, "weights")
-            if given.shape != (n,):
-                raise ShapeError(f"gaussian_kde: weights must be of shape ({n},); got {given.aval}")
-            w = given.astype(data.dtype)
+            w = value("gaussian_kde", weights, "weights")
+            if w.shape != (n,):
+                raise ShapeError(f"gaussian_kde: weights must be of shape ({n},); got {w.aval}")
+            w = w.astype(data.dtype)
             w = w / np.sum(w)
         self.dataset, self.weights, self.neff = data, w, 1 / np.sum(w * w)
         factor = self._factor(bw_method)
@@ -115,9 +116,9 @@ class gaussian_kde:
     @classmethod
     def tree_unflatten(cls, aux_data: None, children: Any) -> "gaussian_kde":
         """The object with these attributes."""
-        made = object.__new__(cls)
-        made.neff, made.dataset, made.weights, made.covariance, made.inv_cov = children
-        return made
+        kde = object.__new__(cls)
+        kde.neff, kde.dataset, kde.weights, kde.covariance, kde.inv_cov = children
+        return kde
 
     @property
     def d(self) -> int:
@@ -205,8 +206,8 @@ class gaussian_kde:
         for_place, for_normal = split(key)
         places: Any = choice(for_place, self.n, shape=shape, p=self.weights)
         noise = normal(for_normal, (self.d, places.size), self.dataset.dtype)
-        moved = np.dot(cholesky(self.covariance), noise).reshape(self.d, *places.shape)
-        return self.dataset[:, places] + moved
+        offsets = np.dot(cholesky(self.covariance), noise).reshape(self.d, *places.shape)
+        return self.dataset[:, places] + offsets
 
     def integrate_box(
         self, low_bounds: ArrayLike, high_bounds: ArrayLike, maxpts: int | None = None

@@ -1,4 +1,4 @@
-"""The multinomial distribution: how often each of some categories comes in n trials."""
+"""The multinomial distribution, of the counts of each category in n trials: pmf, logpmf."""
 
 import math
 from typing import Any
@@ -50,8 +50,7 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
 
     Args:
       x: counts […,k], real numbers.
-      n: the number of trials, of a shape that broadcasts to that of the counts without the last
-        axis.
+      n: the number of trials, of a shape that broadcasts to the counts' without the last axis.
       p: the probabilities of the categories […,k].
     Returns: array […]; -inf for counts that aren't whole or don't sum to n; NaN for probabilities
       outside [0, 1], or that do not sum to 1.

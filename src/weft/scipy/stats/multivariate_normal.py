@@ -1,4 +1,4 @@
-"""The normal distribution of vectors."""
+"""The normal distribution of vectors: pdf, logpdf."""
 
 import math
 from typing import Any
@@ -7,9 +7,9 @@ from ... import dtypes, numpy as np
 from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
-from ...lax.linalg.cholesky_factors import cholesky
-from ...lax.linalg.eigenvalues import eigh
-from ...lax.linalg.triangular_systems import triangular_solve
+from ...lax.linalg.cholesky import cholesky
+from ...lax.linalg.eigh import eigh
+from ...lax.linalg.triangular_solve import triangular_solve
 from ...typing import ArrayLike
 from .arguments import widely
 

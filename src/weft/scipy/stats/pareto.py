@@ -1,4 +1,9 @@
-"""The Pareto distribution: density b / x**(b + 1) for x >= 1."""
+"""The Pareto distribution: density b / x**(b + 1) for x >= 1.
+
+The probability of a value above x is x**-b; the quantile of q is (1 - q)**(-1/b). `loc` and
+`scale` move and stretch the distribution: x stands for (x - loc) / scale, and the density is
+divided by `scale`.
+"""
 
 from ... import numpy as np
 from ...typing import ArrayLike

@@ -37,11 +37,11 @@ def follows(
     logpdf: Formula, raw: Tail, low: End, high: End, symmetric: bool = False
 ) -> dict[str, Formula]:
     """cdf, sf, their logarithms and the quantiles, from the log of one tail."""
-    made = probabilities(logpdf, raw)
+    function = probabilities(logpdf, raw)
     for name, of_upper in (("ppf", False), ("isf", True)):
-        inverse_of = made["sf" if of_upper else "cdf"]
-        made[name] = solved(logpdf, raw, inverse_of, low, high, of_upper, symmetric)
-    return made
+        inverse_of = function["sf" if of_upper else "cdf"]
+        function[name] = solved(logpdf, raw, inverse_of, low, high, of_upper, symmetric)
+    return function
 
 
 def probabilities(logpdf: Formula, raw: Tail) -> dict[str, Formula]:
@@ -92,17 +92,17 @@ def along(
     function: Callable[..., Array], shapes: Sequence[Array], changes: Sequence[Any]
 ) -> Array | None:
     """The change of a function of shape parameters, or `None` where no parameter changes."""
-    asked = [i for i, d in enumerate(changes) if not isinstance(d, SymbolicZero)]
-    if not asked:
+    differentiated = [i for i, d in enumerate(changes) if not isinstance(d, SymbolicZero)]
+    if not differentiated:
         return None
 
     def of_some(*some: Array) -> Array:
         varied = [*shapes]
-        for i, s in zip(asked, some, strict=True):
+        for i, s in zip(differentiated, some, strict=True):
             varied[i] = s
         return function(*varied)
 
-    some = tuple(shapes[i] for i in asked), tuple(changes[i] for i in asked)
+    some = tuple(shapes[i] for i in differentiated), tuple(changes[i] for i in differentiated)
     return jvp(of_some, *some)[1]
 
 
@@ -138,13 +138,13 @@ def solved(
 
         def holds(y: Array) -> Array:
             log, is_lower = raw(y, *shapes)
-            found = probability_of_lower(np.minimum(log, 0.0), is_lower == lower)
-            return np.where(lower, found >= target, found <= target)
+            probability = probability_of_lower(np.minimum(log, 0.0), is_lower == lower)
+            return np.where(lower, probability >= target, probability <= target)
 
-        found = first_float(holds, *ends)
-        found = np.where(q == 0.5, 0.0, found) if symmetric else found
-        found = np.where(q == 0, ends[of_upper], np.where(q == 1, ends[1 - of_upper], found))
-        return np.where(np.isnan(q), q, found)
+        root = first_float(holds, *ends)
+        root = np.where(q == 0.5, 0.0, root) if symmetric else root
+        root = np.where(q == 0, ends[of_upper], np.where(q == 1, ends[1 - of_upper], root))
+        return np.where(np.isnan(q), q, root)
 
     def rule(primals: Any, tangents: Any) -> Any:
         y = quantile(*primals)

@@ -1,4 +1,4 @@
-"""Logarithms of gamma and beta functions in the combinations that densities are made of.
+"""Logarithms of gamma and beta functions in the combinations of densities.
 
 Large terms that nearly cancel are joined before they are rounded, so that densities of
 distributions with large parameters keep their digits.

@@ -22,7 +22,7 @@ class ModeResult(NamedTuple):
 
     Attributes:
       mode: the most frequent element, the smallest one of several.
-      count: how often it is there.
+      count: the number of times it occurs.
     """
 
     mode: Array
@@ -33,7 +33,7 @@ def check_policy(name: str, policy: Any) -> bool:
     """True if NaNs are to be left out."""
     if policy == "raise":
         raise ValueError(
-            f"{name}: nan_policy 'raise' would need the elements, which a traced array hasn't\n"
+            f"{name}: nan_policy 'raise' needs the elements, which a traced array does not have\n"
             "  fix: assert not np.isnan(a).any() before, or the switch debug_nans"
         )
     if policy not in ("propagate", "omit"):

@@ -64,7 +64,7 @@ def _log_density(x: Array, df: Array) -> Array:
 
 
 def _as_normal(log_rest: Array, df: Array) -> Array:
-    """The point of the normal distribution whose upper tail is that of |x|, for large df.
+    """The point of the normal distribution with the same upper tail as |x|, for large df.
 
     Source: G. W. Hill (1970), “Algorithm 395: Student's t-distribution”.
     """

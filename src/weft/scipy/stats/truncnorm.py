@@ -68,7 +68,7 @@ def _log_density(y: Array, a: Array, b: Array) -> Array:
 
 
 def _median(a: Array, b: Array) -> Array:
-    """Nearly the median; far out that of an exponential distribution."""
+    """Nearly the median; in the tail, the median of an exponential distribution."""
     right = a > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
     far_out = high < -5

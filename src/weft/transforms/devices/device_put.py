@@ -240,7 +240,7 @@ def device_get(x: object) -> Any:
     Args:
       x: an array, a scalar, or a container of them.
     Returns: the same tree of NumPy arrays. Python scalars, other objects, keys and traced values
-      stay as they are. The arrays are read-only: on the CPU they share memory with weft's arrays.
+      are unchanged. The arrays are read-only: on the CPU they share memory with weft's arrays.
     Example:
       >>> import weft
       >>> weft.device_get(weft.numpy.array([1., 2., 3.]))
@@ -295,9 +295,9 @@ def device_put_sharded(shards: Sequence[object], devices: Sequence[Device]) -> A
         and dtypes.
       devices: where each goes.
     Returns: a tree like each shard, of arrays with a new first axis as long as `devices`. Their
-      values are those of `numpy.stack(shards)`.
+      values are equal to `numpy.stack(shards)`.
     Raises: ValueError: the numbers of shards and devices differ, or the shards' structures, shapes
-      or dtypes do. TypeError: a device is none, or a leaf is no array.
+      or dtypes do. TypeError: not a device, or a leaf is not an array.
     Example:
       >>> import weft
       >>> x = weft.device_put_sharded([weft.numpy.ones(2)], weft.devices()[:1])

@@ -1,4 +1,6 @@
-"""devices, local_devices, device_count, process_index, …: the devices there are. make_mesh."""
+"""The devices of a program: devices, local_devices, device_count, local_device_count,
+default_backend. Its processes: process_index, process_indices, process_count. make_mesh arranges
+devices."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""make_array_from_callback and others: arrays made of the parts that each process has.
+"""Arrays made of the parts that each process has: make_array_from_callback,
+make_array_from_process_local_data, make_array_from_single_device_arrays.
 
 All processes call these functions, with the same shape and sharding, and nothing is sent. In one
 process they make an array part by part.
@@ -217,7 +218,7 @@ def check_parts_dtype(operation: str, parts_dtype: Any, dtype: Any) -> None:
     """Raises an error if the parts do not have the requested dtype."""
     if dtype is not None and parts_dtype != (expected := requested_dtype(dtype, operation)):
         raise ShapeError(
-            f"{operation}: dtype={expected} isn't that of the parts, {parts_dtype}\n"
+            f"{operation}: dtype={expected} differs from the dtype of the parts, {parts_dtype}\n"
             f"  fix: convert them with .astype"
         )
 

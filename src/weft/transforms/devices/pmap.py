@@ -66,7 +66,7 @@ def pmap(
     donate_argnums: int | Sequence[int] = (),
     global_arg_shapes: PyTree = None,
 ) -> Wrapped[P, R]:
-    """Maps a function over an axis of its arguments: each element on a device of its own.
+    """Maps a function over an axis of its arguments: each element on its own device.
 
     The function is compiled once; all devices run it at the same time, each on its part.
     Collectives (`lax.psum`, …) that name the axis compute over all of them. Where several processes
@@ -148,7 +148,7 @@ class MappedFunction:
     def lower(self, *args: PyTree, **kwargs: PyTree) -> Lowered:
         """The program for these arguments as StableHLO, to be compiled ahead of time.
 
-        An object with a shape and a dtype may stand for an array.
+        An object with a shape and a dtype may replace an array.
         """
         call = Call(self.options, args, kwargs, abstract=True)
         traced, fun = self.traced(call), self.options.fun
@@ -340,7 +340,7 @@ class TracedMap(Traced):
             raise ValueError(
                 f"pmap: {function_line(self.options.fun)} is mapped over devices of "
                 f"{self.processes} processes inside another transformation, where this process's "
-                "part of an array can't be told from all of it\n"
+                "part of an array cannot be distinguished from the whole\n"
                 "  fix: pmap outermost, or jit with in_shardings"
             )
         return self.unflatten(apply_map(self.jaxpr, values, self.mapping, trace))

@@ -22,7 +22,7 @@ from ...programs.replication import resolve_axis
 from ...programs.transform import batch_partly
 from ...scope import MESH, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
-from ...tree_util import flatten_axes, tree_flatten
+from ...tree_util import PyTreeDef, flatten_axes, tree_flatten
 from ...typing import PyTree
 from ...user_lines import noted
 from ..arguments import FlatFunction, TreeFunction, check_callable, name_of
@@ -94,12 +94,13 @@ def check_specs(mesh: object, **options: PyTree) -> None:
         raise noted(TypeError(f"shard_map: mesh must be a Mesh; got {type(mesh).__name__}"))
     for option, specs in options.items():
         for spec in tree_flatten(specs, is_spec)[0]:
-            if not isinstance(spec, PartitionSpec):
-                raise noted(
-                    TypeError(
-                        f"shard_map: {option} must have a PartitionSpec at each leaf; got {spec!r}"
-                    )
-                )
+            if not is_spec(spec):  # `None` is the spec of `None`, in an argument or result
+                raise noted(no_spec(option, spec))
+
+
+def no_spec(option: str, spec: object) -> TypeError:
+    """The error for a leaf that is not a PartitionSpec."""
+    return TypeError(f"shard_map: {option} must have a PartitionSpec at each leaf; got {spec!r}")
 
 
 @dataclass(frozen=True)
@@ -150,11 +151,18 @@ class ShardMap:
 
         return mapped
 
+    def specs_of(self, option: str, tree: PyTreeDef) -> list[PartitionSpec]:
+        """The spec of each array of a tree."""
+        specs = flatten_axes(f"shard_map: {option}", tree, getattr(self, option), is_spec)
+        if None in specs:
+            raise noted(no_spec(option, None))
+        return specs
+
     def __call__(self, *args: PyTree) -> PyTree:
         mesh, names = self.mesh_and_names()
         axes = tuple((n, n, mesh.shape[n]) for n in names)
         flat = FlatFunction("shard_map", self.function, args)
-        specs = flatten_axes("shard_map: in_specs", flat.args_tree, self.in_specs, is_spec)
+        specs = self.specs_of("in_specs", flat.args_tree)
         ins = [
             full_spec(f"argument {flat.paths()[i]}", spec, a, mesh, names)
             for i, (spec, a) in enumerate(zip(specs, flat.avals, strict=True))
@@ -165,7 +173,7 @@ class ShardMap:
         for name, _, size in axes:
             varies = [any(name in part for part in spec) for spec in ins]
             jaxpr = resolve_axis(jaxpr, varies, Axis(size, name))
-        specs = flatten_axes("shard_map: out_specs", flat.out_tree, self.out_specs, is_spec)
+        specs = self.specs_of("out_specs", flat.out_tree)
         outs = [
             full_spec(f"leaf {i} of the result", spec, a, mesh, names, whole=False)
             for i, (spec, a) in enumerate(zip(specs, jaxpr.out_avals, strict=True))
@@ -176,7 +184,7 @@ class ShardMap:
         return flat.unflatten(apply_map(jaxpr, flat.values, mapping))
 
     def mesh_and_names(self) -> tuple[Mesh, tuple[Hashable, ...]]:
-        """The mesh, by default that of the surrounding block, and its mapped axes."""
+        """The mesh, by default the mesh of the surrounding block, and its mapped axes."""
         mesh: Mesh | None = self.mesh if self.mesh is not None else in_scope(MESH)
         if mesh is None:
             raise ValueError(

@@ -87,15 +87,15 @@ class Programs:
         traced: T | None = self.traced.get(key)
         if traced is not None and (not traced.is_open or traced.alive()):
             return traced
-        made = make()
+        entry = make()
         if len(self.traced) >= MAX_SIGNATURES:
             self.clear()
         if traced is None:
-            return self.traced.setdefault(key, made)
+            return self.traced.setdefault(key, entry)
         with _lock:  # comparing and storing are one step: another thread may replace it too
             stored: T | None = self.traced.get(key)
             if stored is None or stored is traced:
-                self.traced[key] = stored = made
+                self.traced[key] = stored = entry
             return stored
 
     def put_on_fast_path(

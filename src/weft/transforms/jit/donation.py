@@ -14,7 +14,7 @@ from ...user_lines import levels_to_user
 
 
 def owned(program: CompiledProgram, values: Sequence[Array]) -> list[Array]:
-    """The arguments, with copies of shared literals in the place of donated ones.
+    """The arguments, with copies of shared literals in place of donated ones.
 
     An array that is donated and also passed as another argument raises an error.
     """
@@ -34,7 +34,7 @@ def owned(program: CompiledProgram, values: Sequence[Array]) -> list[Array]:
 
 
 def may_donate(donated: Sequence[int], leaves: Sequence[Any]) -> bool:
-    """True if arguments can be donated as they are: each is on a device, and passed once.
+    """True if arguments can be donated without a copy: each is on a device, and passed once.
 
     Args:
       donated: the numbers of the donated leaves.
@@ -63,7 +63,7 @@ def warn_of_unusable(program: LoweredProgram, transform: str) -> None:
         warnings.warn(
             f"Some donated buffers were not usable: {', '.join(unusable)}\n"
             f"  {transform}: no result that {program.name} computes has their shape and dtype\n"
-            "  fix: donate only what a result can take the place of",
+            "  fix: donate only arguments whose memory a result can use",
             stacklevel=levels_to_user(),
         )
 

@@ -400,7 +400,7 @@ class JittedFunction:
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """The traced program for these arguments, to inspect or lower it.
 
-        An object with a shape and a dtype may stand for an array.
+        An object with a shape and a dtype may replace an array.
         """
         flat = self.flatten(args, kwargs, abstract=True)
         types = [type_of(x, a) for x, a in zip(flat.leaves, flat.avals, strict=True)]
@@ -454,7 +454,7 @@ def jit(
       in_shardings: how the positional arguments are divided among devices: a `weft.sharding`, or a
         tree of them that is a prefix of the tuple of traced arguments. `None` keeps the argument's
         sharding; an array on a single device is replicated. Other arrays are moved. In a block
-        `with mesh:`, a `PartitionSpec` may stand for a sharding.
+        `with mesh:`, a `PartitionSpec` may be a sharding.
       out_shardings: the same for the results; `None` lets XLA choose.
       compiler_options: XLA's options by name, for calls outside of other transformations only.
     Returns: a function with the same arguments and results, and the methods `lower`, `trace`,

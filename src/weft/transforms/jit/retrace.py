@@ -7,7 +7,7 @@ from typing import Any
 from ...config import AXES, key_differences, thread
 from ...core.source import function_line, inside_partials
 from ...user_lines import user_line
-from ..arguments import leaf_paths
+from ..arguments import argument_name, leaf_paths
 
 MAX_FUNCTIONS = 1024  # remembered, to recognise a function that is defined again
 
@@ -74,7 +74,7 @@ def _differences(
             if a is not b:
                 yield f"argument {path} was {a}, is {b} ({_change(a, b)})"
     if old_statics != statics:
-        yield from _static_differences(old_statics, statics)
+        yield from _static_differences(function, old_statics, statics)
     for name, was, now in key_differences(old_key, thread.key):
         if name == AXES:
             was, now = dict(was), dict(now)
@@ -112,24 +112,30 @@ def _tree_differences(function: Any, positions: list[int], old: Any, new: Any) -
         yield f"argument structure was {old}, is {new}"
 
 
-def _static_differences(old: Any, new: Any) -> Iterator[str]:
+def shown_name(function: Any, position: int | str) -> str:
+    """The name of a static argument, without quotes, as those of traced arguments have none."""
+    return argument_name(function, position).strip("'")
+
+
+def _static_differences(function: Any, old: Any, new: Any) -> Iterator[str]:
     if old[0] != new[0]:
         yield f"there were {old[0][-1]} positional arguments, there are {new[0][-1]}"
     before = {position: (key, value) for position, key, value in old[1:]}
     for position, key, value in new[1:]:
+        name = shown_name(function, position)
         if position not in before:
-            yield f"static argument {position} is new: {value!r:.80}"
+            yield f"static argument {name} is new: {value!r:.80}"
             continue
         old_key, old_value = before[position]
         if old_key != key:
-            yield f"static argument {position} was {old_value!r:.80}, is {value!r:.80}"
+            yield f"static argument {name} was {old_value!r:.80}, is {value!r:.80}"
             code = function_code(value)
             if code is not None and function_code(old_value) is code:
                 yield f"  a new function object: {remade(value)}"
             elif repr(old_value) == repr(value):
                 yield "  they look alike and are not equal: the class needs __eq__ and __hash__"
     for position in before.keys() - {s[0] for s in new[1:]}:
-        yield f"static argument {position} is gone"
+        yield f"static argument {shown_name(function, position)} is gone"
 
 
 # --- functions that are defined again and again ---

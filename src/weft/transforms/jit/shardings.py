@@ -114,6 +114,6 @@ def one_group(shardings: Iterable[Sharding | None]) -> OnGroup | None:
             raise ValueError(
                 "jit: in_shardings and out_shardings must be of the same devices; got "
                 f"{first} and {sharding}\n  fix: shardings over one mesh; device_put(x, sharding) "
-                "moves what comes out to other devices"
+                "moves the results to other devices"
             )
     return None if first is None else group_placement(first.devices)

@@ -5,6 +5,6 @@ from ....lazy import exports
 __all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "nearest": "vq",
+        "vq": "vq",
     },
 )

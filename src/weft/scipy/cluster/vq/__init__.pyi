@@ -1,2 +1,2 @@
 # Written by `make exports`: editors and type checkers read it instead of `__init__.py`.
-from .nearest import vq as vq
+from .vq import vq as vq

@@ -86,9 +86,9 @@ class Rotation:
     @classmethod
     def tree_unflatten(cls, data: None, children: tuple[Any]) -> "Rotation":
         """The rotation for the leaves that a transformation gives."""
-        made = object.__new__(cls)
-        made.quat = children[0]
-        return made
+        rotation = object.__new__(cls)
+        rotation.quat = children[0]
+        return rotation
 
     # --- from other forms ---
 

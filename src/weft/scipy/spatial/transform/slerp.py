@@ -75,9 +75,9 @@ class Slerp:
     @classmethod
     def tree_unflatten(cls, data: None, children: tuple[Any, ...]) -> "Slerp":
         """The same with the arrays that a transformation gives."""
-        made = object.__new__(cls)
-        made.times, made.timedelta, made.rotations, made.rotvecs = children
-        return made
+        slerp = object.__new__(cls)
+        slerp.times, slerp.timedelta, slerp.rotations, slerp.rotvecs = children
+        return slerp
 
     @located
     def __call__(self, times: ArrayLike) -> Rotation:

@@ -23,6 +23,9 @@ def triangular_solve(
 ) -> Array:
     """Solves op(a) x = b or x op(a) = b for triangular matrices a.
 
+    It reads one triangle of `a` and ignores the other. The solution is differentiable in `a` and
+    `b`; the cotangent of `a` is zero outside of the triangle.
+
     Args:
       a: a stack of square matrices [..., m, m], of a float or complex dtype. 16-bit floats are
         computed in float32.

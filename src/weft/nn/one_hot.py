@@ -37,13 +37,13 @@ def one_hot(
     dtype: DTypeLike | None = None,
     axis: int | str | tuple[str, ...] = -1,
 ) -> Array:
-    """Vectors of zeros, with a one at the place that each integer says.
+    """Vectors of zeros, with a one at the index of each integer.
 
     Args:
       x: array or list of integers. A number that isn't one of 0, 1, …, num_classes - 1 gives zeros.
       num_classes: the length of the vectors.
       dtype: of the result; the default float (float32) by default.
-      axis: the place of the new axis in the result. The name of a mapped axis stands for an axis
+      axis: the place of the new axis in the result. The name of a mapped axis means an axis
         of `num_classes` elements: each has its own class, and the result has no new axis.
     Returns: array of the shape of `x` with one more axis.
     Raises: ValueError: an axis is out of range. TypeError: `x` is boolean or complex.

@@ -45,7 +45,7 @@ def schur(
     """
     if sort_eig_vals or select_callable is not None:
         raise ValueError(
-            "schur: sort_eig_vals and select_callable must stay as they are: eigenvalues come in "
+            "schur: sort_eig_vals and select_callable must keep their defaults: eigenvalues are in "
             "LAPACK's order"
         )
     (value,), narrow = widened(x)

@@ -16,12 +16,15 @@ __all__ = ["lu", "lu_pivots_to_permutation"]
 def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     """LU decomposition with partial pivoting: x[permutation] = L U.
 
+    The rows are exchanged so that each pivot is the largest element of its column. The
+    decomposition is differentiable: its derivatives take the permutation as constant.
+
     Args:
       x: a stack of matrices [..., m, n], of a float or complex dtype. 16-bit floats are computed
         in float32.
     Returns: (lu, pivots, permutation). lu has x's shape and dtype: U in the upper triangle, L,
       whose diagonal is ones, below it. pivots [..., min(m, n)] int32: row i was exchanged with row
-      pivots[i], one after the other. permutation [..., m] int32: where each row comes from.
+      pivots[i], one after the other. permutation [..., m] int32: the original index of each row.
     Raises: ShapeError: x has fewer than two axes, or another dtype.
     Example:
       >>> from weft import lax
@@ -30,6 +33,9 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
       >>> print(lu, pivots, permutation)
       [[4.   4.  ]
        [0.25 1.  ]] [1 1] [1 0]
+      >>> print(np.tril(lu, -1) @ np.triu(lu) + np.triu(lu))  # L U, the rows in their new order
+      [[4. 4.]
+       [1. 2.]]
     Source: LAPACK `getrf`; JAX documentation, `jax.lax.linalg.lu`.
     """
     (value,), narrow = widened(x)

@@ -120,7 +120,7 @@ def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 def _letters() -> Iterator[str]:
-    """All letters, in the order in which they come in an implicit output."""
+    """All letters, in the order of an implicit output."""
     yield from _LETTERS
     yield from map(chr, itertools.count(_FIRST_EXTRA_LETTER))
 

@@ -2,7 +2,7 @@
 
 Cotangents are paired with tangents without conjugation, so a complex transform is its own
 transpose: its matrix is symmetric. The transposes of the real transforms are each other, conjugated
-and weighted: the half of a spectrum that is kept stands for both halves, except for the frequencies
+and weighted: the stored half of a spectrum represents both halves, except for the frequencies
 0 and n / 2.
 """
 

@@ -21,14 +21,14 @@ like, where_ = arithmetic.like, selection.where
 
 @activation
 def _softmax(x: Any, mask: Any = None, *, axes: tuple[int, ...]) -> Any:
-    distance = x - largest(x, axes, mask)
+    distance = x - cast(largest(x, axes, mask), x.aval.dtype, x.aval.weak_type)
     if mask is None:
         terms = exp(distance)
         return terms / sum_over(terms, axes)
     nothing = like(x, 0)
     terms = where_(mask, exp(where_(mask, distance, nothing)), nothing)
     counts = sum_over(cast(broadcast("softmax", mask, x.shape), x.aval.dtype), axes)
-    empty = arithmetic.max_(like(x, 1) - counts, nothing)  # 1 where the mask leaves nothing
+    empty = where_(counts == nothing, like(x, 1), nothing)  # 1 where the mask leaves nothing
     return terms / (sum_over(terms, axes) + empty)
 
 
@@ -36,19 +36,19 @@ def softmax(x: ArrayLike, axis: Axes = -1, where: ArrayLike | None = None) -> Ar
     """exp(x) divided by its sum over axes.
 
     Args:
-      x: real array; integers become float32. 16-bit floats are computed in float32.
+      x: array; integers become float32. 16-bit floats are computed in float32.
       axis: the axis or axes of the sum; `None` is all of them.
       where: booleans that broadcast to `x`: which elements count. The others get 0, and have no
         derivative; so do all elements where none counts.
     Returns: array of the shape of `x`; NaN where x is +inf, or -inf in all that counts.
-    Raises: ValueError: an axis is out of range. TypeError: `x` is complex or a list.
+    Raises: ValueError: an axis is out of range. TypeError: `x` is a list.
     Example:
       >>> from weft import nn
       >>> nn.softmax(np.array([1000.0, 1000.0]))
       Array([0.5, 0.5], dtype=float32)
     Source: JAX documentation, `jax.nn.softmax`.
     """
-    x = real_number("softmax", x)
+    x = number("softmax", x)
     axes = all_axes("softmax", axis, x)
     return _softmax(x, *with_mask("softmax", x, where), axes=axes)
 

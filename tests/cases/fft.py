@@ -3,7 +3,7 @@
 import numpy as np
 
 from cases.case import Case, c64, f32
-from weft.primitives.fourier import FftType, fft
+from weft.primitives.fft import FftType, fft
 
 FUNCTIONS = {
     FftType.FFT: np.fft.fftn,

@@ -166,12 +166,12 @@ def resize(
     antialias: bool = True,
     precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
-    """An array of another shape, with the same content.
+    """Resizes an array to another shape.
 
     Args:
       image: array with any number of axes; integers become floats, but for 'nearest'. 16-bit floats
         are computed in float32.
-      shape: the shape of the result, as many lengths. Axes of unchanged length stay as they are.
+      shape: the shape of the result, as many lengths. Axes of unchanged length are unchanged.
       method: a `ResizeMethod`, or one of its names: 'nearest', 'linear', 'cubic', 'lanczos3', …
       antialias: where an axis becomes shorter, means are taken over as many elements more.
       precision: of the products, as in `lax.dot_general`.
@@ -233,7 +233,7 @@ def scale_and_translate(
     antialias: bool = True,
     precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
-    """An image, magnified and moved: output y shows input (y - translation) / scale.
+    """Scales and translates an image: output y shows input (y - translation) / scale.
 
     Both are measured from the array's edge; the centre of element i lies at i + 1/2.
 

@@ -7,7 +7,7 @@ from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..errors import ShapeError
-from ..primitives import fourier as p
+from ..primitives import fft as p
 from ..primitives.structural import convert_element_type, transpose
 from ..typing import ArrayLike
 from .axes import ints_of
@@ -48,15 +48,15 @@ def fft(x: ArrayLike, fft_type: FftType | str | int, fft_lengths: Sequence[int])
     return transformed(value, kind, lengths)
 
 
-def _kind(given: Any) -> FftType:
-    if isinstance(given, FftType):
-        return given
+def _kind(fft_type: Any) -> FftType:
+    if isinstance(fft_type, FftType):
+        return fft_type
     names = FftType.__members__
-    if isinstance(given, str) and given.upper() in names:
-        return names[given.upper()]
-    if given.__class__ is int and 0 <= given < len(names):
-        return FftType(given)
-    raise ValueError(f"fft: fft_type must be one of {', '.join(names)}; got {given!r}")
+    if isinstance(fft_type, str) and fft_type.upper() in names:
+        return names[fft_type.upper()]
+    if fft_type.__class__ is int and 0 <= fft_type < len(names):
+        return FftType(fft_type)
+    raise ValueError(f"fft: fft_type must be one of {', '.join(names)}; got {fft_type!r}")
 
 
 def transformable(name: str, x: Any, kind: FftType) -> Any:
