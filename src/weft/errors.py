@@ -375,11 +375,14 @@ class CheckpointMismatchError(CheckpointError, IndexError):
 
     Example::
 
-        batch = numpy.ones((8, 1)), numpy.ones((8, 1)), numpy.ones((8, 1))
-        task = training.TrainTask([batch], tl.L2Loss(), optimizers.SGD(0.1))
-        run = lambda n: training.Loop(tl.Serial(tl.Dense(n)), task, output_dir="run")
-        run(1).save_checkpoint("model")
-        run(2)
+        import numpy, tempfile
+        from weft import layers as tl, optimizers
+        from weft.supervised import training
+
+        folder, x = tempfile.mkdtemp(), numpy.ones((8, 1))
+        task = training.TrainTask([(x, x, x)], tl.L2Loss(), optimizers.SGD(0.1))
+        training.Loop(tl.Dense(1), task, output_dir=folder).save_checkpoint("model")
+        training.Loop(tl.Dense(2), task, output_dir=folder)
     """
 
 

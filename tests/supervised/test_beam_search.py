@@ -103,10 +103,10 @@ def assert_same_search(pairs, row, expected):
         np.testing.assert_allclose(score, value, rtol=1e-4, atol=1e-5)
 
 
-PROMPTS = [[5, 2, 6], [3], [4, 4]]
+PROMPTS = [[5, 3, 6], [3], [4, 4]]
 
 
-@pytest.mark.parametrize("eos", [-1, 3])
+@pytest.mark.parametrize("eos", [-1, 0, 2, 3, 4, 6])
 def test_few_beams_find_what_a_loop_finds(eos):
     pairs = search(trained("TransformerLM"), PROMPTS, 3, 3, eos_id=eos, max_length=7)
     for row, prompt in enumerate(PROMPTS):

@@ -160,6 +160,7 @@ def test_a_checkpoint_may_be_saved_and_loaded_by_name(tmp_path):
     run = run_of(tmp_path, checkpoint_at=lambda step: False)
     run.run(4)
     run.save_checkpoint("here")
+    assert checkpoints.read_metadata(tmp_path / "here")["step"] == 4  # it is there already
     before = everything(run)
     run.run(3)
     run.load_checkpoint(filename="here")

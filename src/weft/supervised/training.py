@@ -263,7 +263,7 @@ class Loop:
                     break
             self._wait(0)
             if self._step != self._saved_step and (signals or self._events.saves_at_end):
-                self.save_checkpoint("model")
+                self._save("model")
         if signals:  # as if nobody had caught it
             signal.raise_signal(signals[0])
 
@@ -305,7 +305,7 @@ class Loop:
         if names or self._report_is_due:
             self._wait(0)
             for name in names:
-                self.save_checkpoint(name)
+                self._save(name)
             self._report(saves="model" in names)
 
     def _wait(self, most: int) -> None:
@@ -446,12 +446,17 @@ class Loop:
     # Checkpoints.
 
     def save_checkpoint(self, basename: str) -> None:
-        """Saves everything that training goes on from.
+        """Saves everything that training goes on from, and waits until it is on the disk.
 
         Args:
           basename: name of the checkpoint in `output_dir`, such as "model". An older one of that
             name is replaced when the new one is whole.
         """
+        self._save(basename)
+        self._checkpoints.wait()
+
+    def _save(self, basename: str) -> None:
+        """Begins to save in the background, if there is a folder."""
         if self._output_dir is None:
             self._log.message("Did not save checkpoint as output_dir is None", stdout=False)
             return
@@ -485,7 +490,7 @@ class Loop:
             values = [value for _, value in self._history.get("eval", f"metrics/{metric}")]
             best = (min if prefix == "lowest" else max)(values, default=None)
             if values and values[-1] == best:
-                self.save_checkpoint(f"{prefix}_{metric}")
+                self._save(f"{prefix}_{metric}")
 
     # Making the parts.
 
