@@ -12,7 +12,6 @@ from language_models import (
     V,
     log_softmax,
     logits_of,
-    sharpened,
     trained,
     whole,
 )
@@ -25,9 +24,10 @@ FEW = 3  # tokens of the vocabulary whose sequences are all looked at
 
 @functools.cache
 def small():
-    model = models.TransformerLM(FEW, d_model=4, d_ff=4, n_layers=1, n_heads=1, max_len=ROOM)
+    """A model whose tokens depend on those before, and of which none is very likely."""
+    model = models.TransformerLM(FEW, d_model=8, d_ff=8, n_layers=1, n_heads=1, max_len=ROOM)
     model.init(np.zeros((1, 4), int), rng=KEY)
-    return sharpened(model)
+    return model
 
 
 def penalty(n, alpha):
@@ -112,6 +112,19 @@ def test_few_beams_find_what_a_loop_finds(eos):
     for row, prompt in enumerate(PROMPTS):
         expected = beams_by_loop(whole("TransformerLM"), prompt, 3, eos, 7, 1.0)
         assert_same_search(pairs, row, expected)
+
+
+@pytest.mark.parametrize("eos", range(FEW))
+def test_an_end_among_the_best_leaves_as_many_prefixes(eos):
+    prompts = [[a, b] for a in range(FEW) for b in range(FEW)]
+    pairs = search(small(), prompts, 9, 2, eos_id=eos, max_length=5, length_penalty=3.0)
+    model = tl.in_mode(small(), "eval")
+    for row, prompt in enumerate(prompts):
+        expected = beams_by_loop(model, prompt, 2, eos, 5, 3.0)
+        found = row_of(pairs, row)
+        for (tokens, score), (sequence, value) in zip(found, expected, strict=True):
+            assert tokens[: len(sequence)].tolist() == list(sequence)
+            np.testing.assert_allclose(score, value, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["GRULM", pytest.param("ReformerLM", marks=pytest.mark.slow)])
