@@ -229,3 +229,19 @@ def test_a_function_that_takes_a_mode_is_called_again():
     assert Encoder.__doc__ == "Has a text."
     assert_same(twin.weights, layer.weights)
     np.testing.assert_array_equal(twin(X[..., :3]), layer(X[..., :3]))
+
+
+def test_state_finds_its_layer_where_another_mode_has_more_layers():
+    @tl.takes_mode
+    def Normalized(mode="train"):
+        more = [tl.Relu(), tl.Dropout(0.5, mode=mode)] if mode == "eval" else []
+        return tl.Serial(more, tl.BatchNorm(momentum=0.5, mode=mode))
+
+    layer = Normalized()
+    layer.init(X)
+    for _ in range(9):
+        layer(X)
+    twin = modes.in_mode(layer, "eval")
+    assert len(twin.sublayers) == 3
+    for a, b in zip(layer.state[0], twin.state[2], strict=True):
+        assert a is b
