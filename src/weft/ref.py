@@ -53,12 +53,25 @@ def freeze(ref: Ref) -> Any:
 
 
 def get(ref: Ref, idx: Any = None) -> Any:
-    """The value at an index: `ref[idx]`; the whole value for `None`."""
+    """The value at an index: `ref[idx]`; the whole value for `None`.
+
+    Example:
+      >>> r = weft.new_ref(np.array([1.0, 2.0]))
+      >>> weft.ref.get(r, 1)
+      Array(2., dtype=float32)
+    """
     return ref.get(... if idx is None else idx)
 
 
 def set(ref: Ref, idx: Any, value: ArrayLike) -> None:
-    """Replaces the value at an index: `ref[idx] = value`."""
+    """Replaces the value at an index: `ref[idx] = value`.
+
+    Example:
+      >>> r = weft.new_ref(np.array([1.0, 2.0]))
+      >>> weft.ref.set(r, 1, 5.0)
+      >>> r[...]
+      Array([1., 5.], dtype=float32)
+    """
     ref.set(value, ... if idx is None else idx)
 
 

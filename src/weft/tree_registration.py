@@ -81,6 +81,18 @@ def register_pytree_with_keys(
       flatten_with_keys: from an instance to ([(key, child), …], data).
       unflatten_func: from data and children to an instance.
       flatten_func: a faster way to (children, data), if there is one.
+    Example:
+      >>> from weft import tree_util
+      >>> class Box:
+      ...     def __init__(self, x):
+      ...         self.x = x
+      >>> tree_util.register_pytree_with_keys(
+      ...     Box,
+      ...     lambda box: (((tree_util.GetAttrKey("x"), box.x),), None),
+      ...     lambda _, children: Box(*children),
+      ... )
+      >>> tree_util.keystr(tree_util.tree_flatten_with_path(Box(1))[0][0][0])
+      '.x'
     """
 
     def without_keys(x: object) -> tuple[Iterable[Any], Any]:
@@ -113,7 +125,24 @@ def register_pytree_node_class(cls: Class) -> Class:
 
 
 def register_pytree_with_keys_class(cls: Class) -> Class:
-    """Class decorator: as `register_pytree_node_class`, with a method `tree_flatten_with_keys`."""
+    """Class decorator: as `register_pytree_node_class`, with a method `tree_flatten_with_keys`.
+
+    Example:
+      >>> from weft import tree_util
+      >>> @tree_util.register_pytree_with_keys_class
+      ... class Pair:
+      ...     def __init__(self, a, b):
+      ...         self.a, self.b = a, b
+      ...     def tree_flatten_with_keys(self):
+      ...         key = tree_util.GetAttrKey
+      ...         return ((key("a"), self.a), (key("b"), self.b)), None
+      ...     @classmethod
+      ...     def tree_unflatten(cls, _, children):
+      ...         return cls(*children)
+      >>> paths = [path for path, _ in tree_util.tree_flatten_with_path(Pair(1, 2))[0]]
+      >>> [tree_util.keystr(path) for path in paths]
+      ['.a', '.b']
+    """
     node: Any = cls
     plain = (lambda x: x.tree_flatten()) if hasattr(cls, "tree_flatten") else None
     register_pytree_with_keys(cls, lambda x: x.tree_flatten_with_keys(), node.tree_unflatten, plain)
@@ -121,7 +150,16 @@ def register_pytree_with_keys_class(cls: Class) -> Class:
 
 
 def register_static(cls: Class) -> Class:
-    """Class decorator: instances are nodes without leaves, wholly part of the structure."""
+    """Class decorator: instances are nodes without leaves, wholly part of the structure.
+
+    Example:
+      >>> from weft import tree_util
+      >>> @tree_util.register_static
+      ... class Options(str):
+      ...     pass
+      >>> tree_util.tree_leaves({"x": 1.0, "options": Options("fast")})
+      [1.0]
+    """
     register_pytree_node(cls, lambda x: ((), x), lambda data, _: data)
     return cls
 

@@ -533,7 +533,12 @@ def tree_leaves_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> list[tuple[KeyPath, Any]]:
-    """The (path, leaf) of each leaf of a tree, in order; options as of `tree_flatten_with_path`."""
+    """The (path, leaf) of each leaf of a tree, in order; options as of `tree_flatten_with_path`.
+
+    Example:
+      >>> weft.tree.leaves_with_path({"a": 1, "b": [2]})
+      [((DictKey(key='a'),), 1), ((DictKey(key='b'), SequenceKey(idx=0)), 2)]
+    """
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 

@@ -107,20 +107,3 @@ def test_runs_are_found_wherever_they_lie(period, count, margin):
 
 def test_a_sequence_without_repetition_has_no_runs():
     assert find_runs(list(range(500))) == []
-
-
-def test_blocks_that_work_element_by_element_stay():
-    """The update of an optimizer, array by array: XLA fuses each with the work around it."""
-
-    def updated(weights, gradients):
-        return [layer_without_sums(w, g) for w, g in zip(weights, gradients, strict=True)]
-
-    def layer_without_sums(w, g):
-        for i in range(9):
-            w = np.tanh(w * (1.0 + i)) + g * 0.5 - w / 3.0
-        return w
-
-    ws = [np.ones((4, 4)) for _ in range(8)]
-    jaxpr = lean_jaxpr(updated, ws, ws)
-    assert len(jaxpr.equations) > MIN_BLOCK * 8
-    assert outlined(jaxpr).equations == jaxpr.equations

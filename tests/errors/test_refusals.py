@@ -21,11 +21,11 @@ ELSEWHERE = {
     "tree_util": "flatten_axes register_dataclass register_leaf_types register_pytree_node",
     "layers": """
         Accuracy AtariConvInit AttentionQKV Bidirectional Branch CausalConv CausalDepthwiseConv
-        Chunk Cond EfficientAttentionBase EncDecAttention FilterResponseNorm Fn Layer
+        Chunk Cond EfficientAttentionBase EncDecAttention FilterResponseNorm Fn InPrecision Layer
         MacroAveragedFScore Parallel PureLayer RandomUniform Residual ReversibleReshapePermute
         ReversibleSerial SequenceAccuracy Serial WeightedCategoryCrossEntropy draw
-        get_rel_att_inputs jit_forward multigaussian_loss np_from_file np_to_file shard
-        unflatten_weights_and_state
+        get_rel_att_inputs in_mode jit_forward multigaussian_loss np_from_file np_to_file shard
+        share_weights unflatten_weights_and_state
     """,
 }
 """Functions whose wrong calls are in other tests (tests/layers/wrong, tests/test_tree_util.py, …):

@@ -5,8 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-
-from language_models import (
+from decoders import (
     KEY,
     ROOM,
     V,
@@ -15,6 +14,7 @@ from language_models import (
     trained,
     whole,
 )
+
 from weft import fastmath, layers as tl, models
 from weft.supervised import decoding
 

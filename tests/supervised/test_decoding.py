@@ -6,8 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
-
-from language_models import (
+from decoders import (
     LANGUAGE_MODELS,
     ROOM,
     SIZES,
@@ -21,6 +20,7 @@ from language_models import (
     trained,
     whole,
 )
+
 from weft import fastmath, layers as tl, models, random
 from weft.shapes import ShapeDtype
 from weft.supervised import decoders, decoding, requests

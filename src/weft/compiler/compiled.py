@@ -204,7 +204,7 @@ class MultiDeviceProgram(CompiledProgram):
         self.target, self.group_consts = target, constants_on(program, target.group)
 
     def run(self, args: Sequence[Array]) -> list[Array]:
-        name, (group, inputs, out_shardings, outs) = self.name, self.target
+        name, (group, inputs, requested, outs) = self.name, self.target
         results: list[Array] = []
         if self.executable is not None:
             placed = [on_group(name, i, args[i], group, inputs[i]) for i in self.live]
@@ -216,7 +216,7 @@ class MultiDeviceProgram(CompiledProgram):
         for output, sharding in zip(self.outputs, outs, strict=True):
             x = output.take(args, results)
             if isinstance(output, PassedInput):
-                out_sharding = sharding or out_shardings[output.index]
+                out_sharding = sharding or requested[output.index]
                 if out_sharding is not None:
                     x = on_group(name, output.index, x, group, out_sharding)
             elif sharding is not None:
@@ -308,14 +308,14 @@ class GroupTarget(NamedTuple):
 
     Attributes:
       inputs: the sharding of each argument.
-      said: the requested shardings. Such an argument is moved even if the program only
+      requested: the shardings that a user set. Such an argument is moved even if the program only
         returns it.
       outs: the sharding of each output; `None` leaves it to XLA.
     """
 
     group: Group
     inputs: tuple[Sharding, ...]
-    said: tuple[Sharding | None, ...]
+    requested: tuple[Sharding | None, ...]
     outs: tuple[Sharding | None, ...]
 
     def text(self, program: LoweredProgram, results: Shardings | None = None) -> tuple[str, Module]:

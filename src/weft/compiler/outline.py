@@ -144,7 +144,7 @@ def calls(
     for start, kind, inputs in blocks:
         block = jaxpr.equations[start : start + period]
         (places,) = np.nonzero(needed[kind])
-        if times[kind] < 2 or not len(places) or is_pointwise(block):
+        if times[kind] < 2 or not len(places):
             result += block
             continue
         outvars = [flow.variables[flow.results[start] + i] for i in places]
@@ -154,15 +154,6 @@ def calls(
             functions[kind] = function
         result.append(Equation(block_call, inputs, (("jaxpr", function),), outvars))
     return result
-
-
-def is_pointwise(block: Sequence[Equation]) -> bool:
-    """True for a block that works element by element, such as the update of an optimizer.
-
-    XLA makes one kernel of each array's part of it and of the work around it. A call would divide
-    that kernel, which costs compile time and a pass over memory.
-    """
-    return all(e.primitive.elementwise or all(not v.aval.ndim for v in e.inputs) for e in block)
 
 
 def structure(flow: Flow, start: int, end: int) -> tuple[Any, list[Var]]:

@@ -176,7 +176,7 @@ def _exchange(what: str, mine: Any) -> list[Any]:
 
 
 def _same(what: str, messages: list[Any]) -> list[Any]:
-    """Returns `said`; raises ValueError if the messages differ."""
+    """Returns `messages`; raises ValueError if they differ."""
     for rank, each in enumerate(messages):
         if each != messages[0]:
             raise ValueError(

@@ -74,6 +74,11 @@ def expit(x: Any) -> Any:
 def sigmoid(x: Any) -> Any:
     """The logistic function 1 / (1 + exp(-x)), elementwise: `expit` by another name.
 
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.sigmoid(np.array([0.0, 2.0]))
+      Array([0.5     , 0.880797], dtype=float32)
     Source: Trax documentation, `fastmath.ops.sigmoid`.
     """
     return current.operations.expit(x)
@@ -82,6 +87,11 @@ def sigmoid(x: Any) -> Any:
 def erf(x: Any) -> Any:
     """The error function, elementwise.
 
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.erf(np.array([0.0, 1.0]))
+      Array([0.       , 0.8427008], dtype=float32)
     Source: Trax documentation, `fastmath.ops.erf`.
     """
     return current.operations.erf(x)
@@ -90,6 +100,11 @@ def erf(x: Any) -> Any:
 def lt(x: Any, y: Any) -> Any:
     """True where `x < y`, elementwise.
 
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.lt(np.array([1, 3]), 2)
+      Array([ True, False], dtype=bool)
     Source: Trax documentation, `fastmath.ops.lt`.
     """
     return current.operations.lt(x, y)
@@ -154,6 +169,11 @@ def avg_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: st
 def max_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
     """The largest element of each window; the arguments are as for `avg_pool`.
 
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.max_pool(np.arange(4.0).reshape(1, 4, 1), (2,), (2,), "VALID").ravel()
+      Array([1., 3.], dtype=float32)
     Source: Trax documentation, `fastmath.ops.max_pool`.
     """
     return current.operations.max_pool(x, pool_size, strides, padding)
@@ -162,6 +182,11 @@ def max_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: st
 def sum_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
     """The sum of each window; the arguments are as for `avg_pool`.
 
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.sum_pool(np.arange(4.0).reshape(1, 4, 1), (2,), (2,), "VALID").ravel()
+      Array([1., 5.], dtype=float32)
     Source: Trax documentation, `fastmath.ops.sum_pool`.
     """
     return current.operations.sum_pool(x, pool_size, strides, padding)
@@ -222,6 +247,11 @@ def index_update(x: Any, idx: Any, y: Any) -> Any:
 def index_add(x: Any, idx: Any, y: Any) -> Any:
     """A copy of an array with `y` added at an index, as often as the index names an element.
 
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.index_add(np.zeros(3), np.array([0, 0, 2]), 1.0)
+      Array([2., 0., 1.], dtype=float32)
     Source: Trax documentation, `fastmath.ops.index_add`.
     """
     return current.operations.index_add(x, idx, y)
@@ -230,6 +260,11 @@ def index_add(x: Any, idx: Any, y: Any) -> Any:
 def index_min(x: Any, idx: Any, y: Any) -> Any:
     """A copy of an array with the smaller of its elements at an index and `y` there.
 
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.index_min(np.array([1.0, 5.0]), np.array([0, 1]), 3.0)
+      Array([1., 3.], dtype=float32)
     Source: Trax documentation, `fastmath.ops.index_min`.
     """
     return current.operations.index_min(x, idx, y)
@@ -238,6 +273,11 @@ def index_min(x: Any, idx: Any, y: Any) -> Any:
 def index_max(x: Any, idx: Any, y: Any) -> Any:
     """A copy of an array with the larger of its elements at an index and `y` there.
 
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.index_max(np.array([1.0, 5.0]), np.array([0, 1]), 3.0)
+      Array([3., 5.], dtype=float32)
     Source: Trax documentation, `fastmath.ops.index_max`.
     """
     return current.operations.index_max(x, idx, y)
@@ -264,6 +304,11 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sizes) -> Any:
 def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
     """A `dynamic_slice` along one axis.
 
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.dynamic_slice_in_dim(np.arange(5), 1, 3)
+      Array([1, 2, 3], dtype=int32)
     Source: Trax documentation, `fastmath.ops.dynamic_slice_in_dim`.
     """
     return current.operations.dynamic_slice_in_dim(operand, start_index, slice_size, axis)
@@ -276,6 +321,11 @@ def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
       operand: array.
       update: array of as many axes: the window's new elements.
       start_indices: an integer for each axis.
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.dynamic_update_slice(np.arange(5), np.array([8, 9]), (1,))
+      Array([0, 8, 9, 3, 4], dtype=int32)
     Source: Trax documentation, `fastmath.ops.dynamic_update_slice`.
     """
     return current.operations.dynamic_update_slice(operand, update, start_indices)
@@ -284,6 +334,11 @@ def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
 def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
     """A `dynamic_update_slice` along one axis.
 
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.dynamic_update_slice_in_dim(np.arange(5), np.array([8, 9]), 1, 0)
+      Array([0, 8, 9, 3, 4], dtype=int32)
     Source: Trax documentation, `fastmath.ops.dynamic_update_slice_in_dim`.
     """
     return current.operations.dynamic_update_slice_in_dim(operand, update, start_index, axis)
@@ -295,6 +350,10 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
 def global_device_count() -> int:
     """The number of accelerators of all hosts; on `jax`, of the devices of the platform in use.
 
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.global_device_count() >= fastmath.local_device_count()
+      True
     Source: Trax documentation, `fastmath.ops.global_device_count`.
     """
     return current.operations.global_device_count()
@@ -303,6 +362,10 @@ def global_device_count() -> int:
 def local_device_count() -> int:
     """The number of accelerators of this host; on `jax`, of the devices of the platform in use.
 
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.local_device_count() >= 1
+      True
     Source: Trax documentation, `fastmath.ops.local_device_count`.
     """
     return current.operations.local_device_count()

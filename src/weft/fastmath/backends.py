@@ -152,7 +152,7 @@ def in_use() -> Operations:
 
 
 def is_chosen() -> bool:
-    """True if `use_backend` or `set_backend` said which backend this thread uses."""
+    """True if `use_backend` or `set_backend` chose the backend of this thread."""
     return "operations" in vars(current) or _process.is_set
 
 
@@ -251,6 +251,11 @@ def backend(name: str | Backend = "jax") -> Operations:
 def backend_name() -> str:
     """The name of the backend in use: "jax", "tensorflow-numpy" or "numpy".
 
+    Example:
+      >>> from weft import fastmath
+      >>> with fastmath.use_backend("numpy"):
+      ...     fastmath.backend_name()
+      'numpy'
     Source: Trax documentation, `fastmath.ops.backend_name`.
     """
     return in_use().name

@@ -223,6 +223,10 @@ def custom_vjp(
 def stop_gradient(x: Any) -> Any:
     """The same nested arrays, as constants for derivatives.
 
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.grad(lambda x: x * fastmath.stop_gradient(x))(3.0)
+      Array(3., dtype=float32, weak_type=True)
     Source: Trax documentation, `fastmath.ops.stop_gradient`.
     """
     return current.operations.stop_gradient(x)
@@ -234,6 +238,10 @@ def remat(f: Function) -> Function:
     On `tensorflow-numpy` that holds for functions that close over no tensors; others stay as they
     are. On `numpy` there is no backward pass.
 
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.grad(fastmath.remat(lambda x: x**3))(2.0)
+      Array(12., dtype=float32, weak_type=True)
     Source: Trax documentation, `fastmath.ops.remat`.
     """
     return of_each_backend(f, lambda b: b.remat(f))
@@ -341,6 +349,11 @@ def pmap(f: Function, axis_name: Any = None, **options: Any) -> Function:
       axis_name: the name by which `psum` in `f` knows the axis.
       **options: `in_axes`, `out_axes`, `static_broadcasted_argnums` and `donate_argnums`, as in
         `weft.pmap`.
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.pmap(lambda x: 2 * x)(np.ones((1, 3)))
+      Array([[2., 2., 2.]], dtype=float32)
     Source: Trax documentation, `fastmath.ops.pmap`.
     """
     return of_each_backend(f, lambda b: b.pmap(f, axis_name, **options))
@@ -352,6 +365,11 @@ def psum(x: Any, axis_name: Any) -> Any:
     Args:
       x: nested arrays.
       axis_name: the name given to `pmap`.
+    Example:
+      >>> import numpy as np
+      >>> from weft import fastmath
+      >>> fastmath.pmap(lambda x: fastmath.psum(x, "devices"), axis_name="devices")(np.ones((1, 2)))
+      Array([[1., 1.]], dtype=float32)
     Source: Trax documentation, `fastmath.ops.psum`.
     """
     return current.operations.psum(x, axis_name)

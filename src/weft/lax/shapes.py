@@ -239,10 +239,10 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
 
     Args:
       operand: array, any dtype.
-      start_dimension: the first of them.
-      stop_dimension: the one after the last; all that are left if `None`. Both are taken as a
-        slice's of the shape: negative ones count from the end, and those beyond it are the end.
-    Returns: array; where there are no axes between the two, a new one of length 1 is.
+      start_dimension: the first of the axes.
+      stop_dimension: the axis after the last of them; by default the end. Both are the ends of a
+        slice of the shape: negative ones count from the end.
+    Returns: array. If the slice is empty, there is a new axis of length 1 in its place.
     Raises: ValueError: the second comes before the first.
     Example:
       >>> lax.collapse(np.zeros((2, 3, 4)), 1, 3).shape

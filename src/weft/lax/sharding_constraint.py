@@ -17,8 +17,8 @@ __all__ = ["with_sharding_constraint"]
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """Sets the sharding of values inside a program.
 
-    Inside a compiled program it tells the compiler where the parts of an array are; outside of `jit`
-    it moves the arrays.
+    Inside a compiled program it tells the compiler where the parts of an array are; otherwise it
+    moves the arrays.
 
     Args:
       x: an array or a container of them.

@@ -37,11 +37,11 @@ class Accelerate(Layer):
     """Runs a layer compiled, and data-parallel: each device has a part of the batch.
 
     The inputs are divided along their first axis, and each part runs on its device. On one device
-    the layer is compiled. The outputs are the layer's own (but for random numbers, whose
-    keys differ from device to device) if the devices divide the batch. If they don't, zeros are
-    added to the batch, and what comes of them is cut off: outputs that depend on the batch as a
-    whole, as after `BatchNorm` in mode 'train', may then differ. Outputs without a batch axis, such
-    as a loss, come with one number for each device.
+    the layer is compiled. If the number of devices divides the batch, the outputs are the same as
+    the layer's, except for random numbers, since each device has its own key. Otherwise the batch
+    is padded with zeros, and their outputs are removed; outputs that depend on the whole batch, as
+    after `BatchNorm` in mode 'train', may then differ. An output without a batch axis, such as a
+    loss, has one number for each device.
 
     Inputs, outputs, weights and state are the layer's; on n devices,
     n > 1, every array has a further first axis of length n, of which each device has one element.

@@ -55,7 +55,7 @@ def wide_dtype(x: Any) -> Any:
 
 
 def widened(x: Any) -> Any:
-    """The array as float32, or as float64 if it is."""
+    """The array as float32; a float64 array is unchanged."""
     return x.astype(wide_dtype(x))
 
 

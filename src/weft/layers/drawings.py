@@ -45,7 +45,7 @@ class Block(NamedTuple):
 
 
 def box(lines: Sequence[str], n_in: int, n_out: int) -> Block:
-    """A box with lines of text: a name, and what else is to be said."""
+    """A box with lines of text: a name, and more lines below it."""
     width = max(max(map(len, lines)) * LETTER + 2 * MARGIN, (max(n_in, n_out) + 1) * LANE)
     height = len(lines) * LINE + 10
     classes = [""] + [' class="shape"'] * (len(lines) - 1)

@@ -2,7 +2,7 @@
 
 CategoryCrossEntropy, WeightedCategoryCrossEntropy, CrossEntropyLoss, CrossEntropyLossWithLogSoftmax
 and CrossEntropySum take categories; BinaryCrossEntropy, BinaryCrossEntropyLoss and
-BinaryCrossEntropySum take numbers from 0 to 1. What weights mean is said in `metrics.py`.
+BinaryCrossEntropySum take numbers from 0 to 1. `metrics.py` says what weights mean.
 """
 
 from typing import Any

@@ -43,6 +43,12 @@ def ConvBlock(
     Returns: a layer from floats [batch, h, w, c] to [batch, h / strides[0], w / strides[1],
       filters[2]], rounded up.
     Raises: TypeError, ValueError: an option has another form.
+    Example:
+      >>> from weft import models
+      >>> block = models.resnet.ConvBlock(3, (4, 4, 8), (2, 2), tl.BatchNorm, tl.Relu)
+      >>> _ = block.init(np.ones((1, 8, 8, 3), np.float32))
+      >>> block(np.ones((1, 8, 8, 3), np.float32)).shape
+      (1, 4, 4, 8)
     Source: He et al. (2015), arXiv:1512.03385; Trax's module `models.resnet`.
     """
     filters, norm, non_linearity = _checked("ConvBlock", filters, norm, non_linearity, mode)
@@ -65,6 +71,12 @@ def IdentityBlock(
         of channels of the input.
     Returns: a layer from floats [batch, h, w, filters[2]] to the same shape.
     Raises: TypeError, ValueError: an option has another form.
+    Example:
+      >>> from weft import models
+      >>> block = models.resnet.IdentityBlock(3, (4, 4, 8), tl.BatchNorm, tl.Relu)
+      >>> _ = block.init(np.ones((1, 8, 8, 8), np.float32))
+      >>> block(np.ones((1, 8, 8, 8), np.float32)).shape
+      (1, 8, 8, 8)
     Source: He et al. (2015), arXiv:1512.03385; Trax's module `models.resnet`.
     """
     filters, norm, non_linearity = _checked("IdentityBlock", filters, norm, non_linearity, mode)
@@ -130,6 +142,12 @@ def WideResnetBlock(
     Returns: a layer from floats [batch, h, w, c] to [batch, h / strides[0], w / strides[1],
       channels], rounded up.
     Raises: TypeError, ValueError: an option has another form.
+    Example:
+      >>> from weft import models
+      >>> block = models.resnet.WideResnetBlock(8, strides=(2, 2))
+      >>> _ = block.init(np.ones((1, 8, 8, 3), np.float32))
+      >>> block(np.ones((1, 8, 8, 3), np.float32)).shape
+      (1, 4, 4, 8)
     Source: Zagoruyko and Komodakis (2016), arXiv:1605.07146; Trax's module `models.resnet`.
     """
     return tl.Serial(
@@ -157,6 +175,12 @@ def WideResnetGroup(
         first block.
     Returns: a layer of the shapes of `WideResnetBlock`.
     Raises: TypeError, ValueError: an option has another form.
+    Example:
+      >>> from weft import models
+      >>> group = models.resnet.WideResnetGroup(2, 8, strides=(2, 2))
+      >>> _ = group.init(np.ones((1, 8, 8, 3), np.float32))
+      >>> group(np.ones((1, 8, 8, 3), np.float32)).shape
+      (1, 4, 4, 8)
     Source: Zagoruyko and Komodakis (2016), arXiv:1605.07146; Trax's module `models.resnet`.
     """
     n = option_checks.whole_number("WideResnetGroup", "n", n)

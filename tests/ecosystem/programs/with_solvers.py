@@ -187,19 +187,17 @@ def explicit_and_implicit_steps() -> Any:
 
 
 @program
-def adaptive_steps_saved_densely() -> Any:
-    controller = diffrax.PIDController(rtol=1e-4, atol=1e-6)
+def steps_saved_densely() -> Any:
     saveat = diffrax.SaveAt(t0=True, t1=True, ts=jnp.linspace(0.2, 1.8, 5), dense=True)
     out = diffrax.diffeqsolve(
         diffrax.ODETerm(decay),
         diffrax.Tsit5(),
         0.0,
         2.0,
-        None,
+        0.05,
         jnp.array(START),
         args=jnp.array(3.0),
         saveat=saveat,
-        stepsize_controller=controller,
     )
     return out.ts, out.ys, out.evaluate(0.77), out.derivative(0.5), out.stats["num_accepted_steps"]
 

@@ -101,6 +101,11 @@ def bcoo_sort_indices(mat: M) -> M:
     Args:
       mat: the matrix.
     Returns: the same matrix, with `indices_sorted` true; padding comes last.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_sort_indices(mat.T).indices.tolist()
+      [[0, 1], [1, 0]]
     Source: JAX documentation, `jax.experimental.sparse.bcoo_sort_indices`.
     """
     if mat.indices_sorted or not mat.n_sparse:
@@ -209,6 +214,11 @@ def bcoo_update_layout(
         usually does with more batch or dense axes; None allows it.
     Returns: the matrix in the new layout.
     Raises: ShapeError: too few axes. SparseEfficiencyError: see `on_inefficient`.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_update_layout(mat, n_batch=1, on_inefficient=None)
+      BCOO(float32[2, 2], nse=1, n_batch=1)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_update_layout`.
     """
     n_batch = mat.n_batch if n_batch is None else n_batch
@@ -237,7 +247,7 @@ def bcoo_update_layout(
 
 
 def report_waste(old: Coordinates, new: Coordinates, how: OnInefficient) -> None:
-    """Says it if a layout stores more than another one."""
+    """Warns, or raises an error, if a layout stores more than another one."""
     before, after = (m.data.size + m.indices.size for m in (old, new))
     if after <= before:
         return

@@ -84,6 +84,11 @@ def eye(
       k: the diagonal; positive ones lie above the main one.
       dtype, index_dtype: of the elements; of the indices.
       sparse_format: bcoo, bcsr, coo, csr or csc.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.eye(2, 3, k=1).todense()
+      Array([[0., 1., 0.],
+             [0., 0., 1.]], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.eye`.
     """
     columns = N if M is None else M
@@ -117,6 +122,10 @@ def random_bcoo(
       unique_indices: whether no place occurs twice.
       sorted_indices: whether the elements are in order.
       generator: called as generator(key, shape=…, dtype=…, **kwds) for the elements.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.random_bcoo(weft.random.key(0), (4, 5), nse=3)
+      BCOO(float32[4, 5], nse=3)
     Source: JAX documentation, `jax.experimental.sparse.random_bcoo`.
     """
     shape = tuple(shape)
@@ -153,42 +162,92 @@ def random_bcoo(
 
 
 def coo_fromdense(mat: Any, *, nse: int | None = None, index_dtype: DTypeLike = "int32") -> COO:
-    """The COO form of a dense matrix: `COO.fromdense`."""
+    """The COO form of a dense matrix: `COO.fromdense`.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.coo_fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      COO(float32[2, 2], nse=2)
+    """
     return COO.fromdense(mat, nse=nse, index_dtype=index_dtype)
 
 
 def coo_todense(mat: COO) -> Array:
-    """The dense matrix of a COO."""
+    """The dense matrix of a COO.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.coo_todense(sparse.eye(2, sparse_format="coo"))
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
+    """
     return mat.todense()
 
 
 def coo_matvec(mat: COO, v: Array, transpose: bool = False) -> Array:
-    """The product of a COO, or of its transpose, and a vector."""
+    """The product of a COO, or of its transpose, and a vector.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.coo_matvec(sparse.eye(2, sparse_format="coo"), np.array([1.0, 2.0]))
+      Array([1., 2.], dtype=float32)
+    """
     return (mat.T if transpose else mat) @ v
 
 
 def coo_matmat(mat: COO, B: Array, *, transpose: bool = False) -> Array:
-    """The product of a COO, or of its transpose, and a dense matrix."""
+    """The product of a COO, or of its transpose, and a dense matrix.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.coo_matmat(sparse.eye(2, sparse_format="coo"), np.ones((2, 3))).shape
+      (2, 3)
+    """
     return (mat.T if transpose else mat) @ B
 
 
 def csr_fromdense(mat: Any, *, nse: int | None = None, index_dtype: DTypeLike = "int32") -> CSR:
-    """The CSR form of a dense matrix: `CSR.fromdense`."""
+    """The CSR form of a dense matrix: `CSR.fromdense`.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.csr_fromdense(np.array([[0.0, 2.0], [3.0, 0.0]])).indptr
+      Array([0, 1, 2], dtype=int32)
+    """
     return CSR.fromdense(mat, nse=nse, index_dtype=index_dtype)
 
 
 def csr_todense(mat: CSR) -> Array:
-    """The dense matrix of a CSR."""
+    """The dense matrix of a CSR.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.csr_todense(sparse.eye(2, sparse_format="csr"))
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
+    """
     return mat.todense()
 
 
 def csr_matvec(mat: CSR, v: Array, transpose: bool = False) -> Array:
-    """The product of a CSR, or of its transpose, and a vector."""
+    """The product of a CSR, or of its transpose, and a vector.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.csr_matvec(sparse.eye(2, sparse_format="csr"), np.array([1.0, 2.0]))
+      Array([1., 2.], dtype=float32)
+    """
     return (mat.T if transpose else mat) @ v
 
 
 def csr_matmat(mat: CSR, B: Array, *, transpose: bool = False) -> Array:
-    """The product of a CSR, or of its transpose, and a dense matrix."""
+    """The product of a CSR, or of its transpose, and a dense matrix.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.csr_matmat(sparse.eye(2, sparse_format="csr"), np.ones((2, 3))).shape
+      (2, 3)
+    """
     return (mat.T if transpose else mat) @ B
 
 
@@ -200,10 +259,23 @@ def bcsr_fromdense(
     n_dense: int = 0,
     index_dtype: DTypeLike = "int32",
 ) -> BCSR:
-    """The BCSR form of an array: `BCSR.fromdense`."""
+    """The BCSR form of an array: `BCSR.fromdense`.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.bcsr_fromdense(np.array([[0.0, 2.0], [3.0, 0.0]])).indptr
+      Array([0, 1, 2], dtype=int32)
+    """
     return BCSR.fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype)
 
 
 def bcsr_todense(mat: BCSR) -> Array:
-    """The dense array of a BCSR."""
+    """The dense array of a BCSR.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.bcsr_todense(sparse.eye(2, sparse_format="bcsr"))
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
+    """
     return mat.todense()

@@ -146,6 +146,11 @@ class COO(OtherFormat):
 
     `rows_sorted` and `cols_sorted` are promises, on which nothing here relies.
 
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.COO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> mat.row, mat.col
+      (Array([0, 1], dtype=int32), Array([1, 0], dtype=int32))
     Source: JAX documentation, `jax.experimental.sparse.COO`.
     """
 
@@ -197,6 +202,10 @@ class BCSR(OtherFormat):
     [batch…, rows + 1] says where each row begins. Elements from the last of these on are padding.
     `indices_sorted` and `unique_indices` are promises, on which nothing here relies.
 
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.BCSR.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      BCSR(float32[2, 2], nse=2)
     Source: JAX documentation, `jax.experimental.sparse.BCSR`.
     """
 
@@ -270,7 +279,7 @@ class BCSR(OtherFormat):
 
     @located
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> Self:
-        """Elements of one place added up: see `bcoo_sum_duplicates`."""
+        """Adds up elements of the same place: see `bcoo_sum_duplicates`."""
         return self.from_bcoo(self.to_bcoo().sum_duplicates(nse, remove_zeros))
 
 
@@ -278,6 +287,11 @@ class BCSR(OtherFormat):
 class CSR(BCSR):
     """A sparse matrix by rows: `data` and column `indices`, each [nse], and `indptr` [rows + 1].
 
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.CSR.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> mat @ np.array([1.0, 1.0])
+      Array([2., 3.], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.CSR`.
     """
 
@@ -298,6 +312,11 @@ class CSR(BCSR):
 class CSC(OtherFormat):
     """A sparse matrix by columns: `data` and row `indices`, each [nse], and `indptr` [columns + 1].
 
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.CSC.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> mat @ np.array([1.0, 1.0])
+      Array([2., 3.], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.CSC`.
     """
 

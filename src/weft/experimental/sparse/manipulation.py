@@ -50,6 +50,12 @@ def bcoo_transpose(mat: M, *, permutation: Sequence[int]) -> M:
         ones stay among themselves.
     Returns: a matrix with as many elements.
     Raises: ShapeError: `permutation` doesn't name each axis once, or mixes kinds of axes.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_transpose(mat, permutation=(1, 0)).todense()
+      Array([[0., 3.],
+             [2., 0.]], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_transpose`.
     """
     permutation = all_axes("bcoo_transpose", tuple(permutation), mat)
@@ -82,6 +88,11 @@ def bcoo_reduce_sum(mat: M, *, axes: Sequence[int]) -> M:
       mat: the matrix.
       axes: the axes to sum over.
     Returns: a matrix of the other axes, with as many elements or fewer.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_reduce_sum(mat, axes=(0,)).todense()
+      Array([3., 2.], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_reduce_sum`.
     """
     batch, sparse, dense = by_kind(mat, all_axes("bcoo_reduce_sum", tuple(axes), mat))
@@ -117,6 +128,11 @@ def bcoo_reshape(mat: M, *, new_sizes: Sequence[int]) -> M:
         stay among themselves.
     Returns: a matrix with as many elements.
     Raises: ShapeError: the number of elements differs, or kinds of axes would mix.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_reshape(mat, new_sizes=(4,)).todense()
+      Array([0., 2., 3., 0.], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_reshape`.
     """
     sizes = list(new_sizes)
@@ -182,6 +198,12 @@ def bcoo_broadcast_in_dim(
       broadcast_dimensions: for each axis of `mat` the axis of the result, in increasing order.
     Returns: a matrix. Axes before the first sparse one become axes of the batch.
     Raises: ShapeError: lengths or numbers of axes don't fit.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> out = sparse.bcoo_broadcast_in_dim(mat, shape=(3, 2, 2), broadcast_dimensions=(1, 2))
+      >>> out.shape
+      (3, 2, 2)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_broadcast_in_dim`.
     """
     shape, dims = tuple(shape), tuple(broadcast_dimensions)
@@ -239,6 +261,12 @@ def bcoo_squeeze(arr: M, *, dimensions: Sequence[int]) -> M:
       arr: the matrix.
       dimensions: the axes to leave out.
     Raises: ShapeError: one of them is longer.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> row = sparse.bcoo_slice(mat, start_indices=(0, 0), limit_indices=(1, 2))
+      >>> sparse.bcoo_squeeze(row, dimensions=(0,)).todense()
+      Array([0., 2.], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_squeeze`.
     """
     axes = all_axes("bcoo_squeeze", tuple(dimensions), arr)
@@ -273,6 +301,11 @@ def bcoo_slice(
       strides: positive ints; 1 by default.
     Returns: a matrix with as many elements, or fewer places.
     Raises: ShapeError: the numbers don't fit the matrix.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_slice(mat, start_indices=(1, 0), limit_indices=(2, 2)).todense()
+      Array([[3., 0.]], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_slice`.
     """
     strides = tuple(strides or (1,) * mat.ndim)
@@ -317,6 +350,11 @@ def bcoo_dynamic_slice(mat: M, start_indices: Sequence[Any], slice_sizes: Sequen
       slice_sizes: an int for each axis.
     Returns: a matrix of shape `slice_sizes`.
     Raises: ShapeError: the window is larger than the matrix.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_dynamic_slice(mat, (1, 0), (1, 2)).todense()
+      Array([[3., 0.]], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_dynamic_slice`.
     """
     sizes = tuple(slice_sizes)
@@ -350,6 +388,12 @@ def bcoo_rev(operand: M, dimensions: Sequence[int]) -> M:
     Args:
       operand: the matrix.
       dimensions: the axes.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_rev(mat, (1,)).todense()
+      Array([[2., 0.],
+             [0., 3.]], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_rev`.
     """
     batch, sparse, dense = by_kind(operand, all_axes("bcoo_rev", tuple(dimensions), operand))
@@ -373,6 +417,12 @@ def bcoo_concatenate(operands: Sequence[M], *, dimension: int) -> M:
       dimension: the axis.
     Returns: a matrix with the elements of all.
     Raises: ShapeError: there is none, or they don't fit each other.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_concatenate([mat, mat], dimension=1).todense()
+      Array([[0., 2., 0., 2.],
+             [3., 0., 3., 0.]], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_concatenate`.
     """
     mats = list(operands)

@@ -44,6 +44,12 @@ def bcoo_extract(sparr: M, arr: Any, *, assume_unique: bool | None = None) -> M:
         only if the matrix says that none does. If False, the element is stored once, and zeros.
     Returns: a matrix of the places of `sparr`.
     Raises: ShapeError: the shapes differ.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_extract(mat, np.array([[5.0, 6.0], [7.0, 8.0]])).todense()
+      Array([[0., 6.],
+             [7., 0.]], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_extract`.
     """
     arr = np.asarray(arr)
@@ -99,6 +105,11 @@ def bcoo_multiply_dense(sp_mat: Coordinates, v: Any) -> Array:
       v: array that broadcasts to the matrix's shape.
     Returns: the data of the product, which has the matrix's indices.
     Raises: ShapeError: `v` doesn't broadcast to the matrix's shape.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_multiply_dense(mat, np.array([[5.0, 6.0], [7.0, 8.0]]))
+      Array([12., 21.], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_multiply_dense`.
     """
     v = v if isinstance(v, (int, float, complex)) else np.asarray(v)
@@ -116,6 +127,12 @@ def bcoo_multiply_sparse(lhs: M, rhs: M) -> M:
       lhs, rhs: matrices of shapes that broadcast.
     Returns: a matrix with as many elements as `lhs`, in places of both.
     Raises: ShapeError: the shapes don't broadcast.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_multiply_sparse(mat, mat).todense()
+      Array([[0., 4.],
+             [9., 0.]], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_multiply_sparse`.
     """
     shape = np.broadcast_shapes(lhs.shape, rhs.shape)
@@ -194,6 +211,11 @@ def bcoo_dot_general(
     Returns: a dense array, or a sparse matrix for two. Of two, outside `jit`, it stores no more
       than it needs; inside, as many elements as there may be.
     Raises: ShapeError: the axes don't fit.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.bcoo_dot_general(mat, np.ones(2), dimension_numbers=(((1,), (0,)), ((), ())))
+      Array([2., 3.], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_dot_general`.
     """
     if out_sharding is not None:
@@ -369,6 +391,13 @@ def bcoo_dot_general_sampled(
         lead the result of the product.
       dimension_numbers: as for `lax.dot_general`.
     Returns: array [batch…, n, rest…], with the axes of the product that aren't indexed.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> numbers = ((1,), (0,)), ((), ())
+      >>> places = np.array([[0, 0], [1, 2]])
+      >>> a, b = np.eye(2), np.arange(6.0).reshape(2, 3)
+      >>> sparse.bcoo_dot_general_sampled(a, b, places, dimension_numbers=numbers)
+      Array([0., 5.], dtype=float32)
     Source: JAX documentation, `jax.experimental.sparse.bcoo_dot_general_sampled`.
     """
     A, B, indices = np.asarray(A), np.asarray(B), np.asarray(indices)

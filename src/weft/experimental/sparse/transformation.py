@@ -190,6 +190,12 @@ def value_and_grad(
 ) -> Callable[..., Any]:
     """As `weft.value_and_grad`, for functions of sparse arrays too: see `grad`.
 
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> value, gradient = sparse.value_and_grad(lambda m: (m @ np.ones(2)).sum())(mat)
+      >>> value, gradient.data
+      (Array(5., dtype=float32), Array([1., 1.], dtype=float32))
     Source: JAX documentation, `jax.experimental.sparse.value_and_grad`.
     """
     return differentiated(derivatives.value_and_grad, fun, argnums, has_aux, **options)
@@ -204,6 +210,11 @@ def jacfwd(
     Args: as for `weft.jacfwd`.
     Returns: a function that returns, for an output of shape `out` and a sparse argument of shape
       `in`, a sparse matrix of shape `(*out, *in)` with axes of a batch for those of the output.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.jacfwd(lambda m: m @ np.ones(2))(mat).shape
+      (2, 2, 2)
     Source: JAX documentation, `jax.experimental.sparse.jacfwd`.
     """
     return differentiated(jacobians.jacfwd, fun, argnums, has_aux, **options)
@@ -215,6 +226,11 @@ def jacrev(
 ) -> Callable[..., Any]:
     """As `weft.jacrev`, for functions of sparse arrays too: see `jacfwd`.
 
+    Example:
+      >>> from weft.experimental import sparse
+      >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.jacrev(lambda m: m @ np.ones(2))(mat).shape
+      (2, 2, 2)
     Source: JAX documentation, `jax.experimental.sparse.jacrev`.
     """
     return differentiated(jacobians.jacrev, fun, argnums, has_aux, **options)

@@ -193,7 +193,7 @@ rules: dict[Primitive, Callable[..., list[None]]] = {
 def _moved(
     primitive: Primitive, ins: Sequence[Marks | None], values: Sequence[Any], params: Params
 ) -> list[Marks | None]:
-    """The marks after an operation moved the keys; none if it is not known where they went."""
+    """The marks after an operation moved the keys; none if their new places are unknown."""
     if any(m is None and not isinstance(x, Array) for m, x in zip(ins, values, strict=True)):
         return []
     hosts = [x.host() if m is None else m.numbers for m, x in zip(ins, values, strict=True)]

@@ -315,7 +315,7 @@ class EncDecAttention(EfficientAttentionBase):
       mode: 'train', 'eval' or 'predict': the last keeps the keys and values of the first call,
         since a sequence is decoded with one other sequence.
       attention_dropout: probability with which a weight of attention becomes zero in training.
-      output_dropout: probability with which a feature of a head's output does.
+      output_dropout: probability with which a feature of a head's output becomes zero.
       n_parallel_heads: see `EfficientAttentionBase`.
       use_python_loop: see there.
       use_reference_code: see there.
