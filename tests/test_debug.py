@@ -280,7 +280,7 @@ def test_in_repeated_blocks(capsys):
 
     @weft.jit
     def f(x, count):
-        for _ in range(8):
+        for _ in range(10):
             for _ in range(12):
                 x = np.sin(x) * np.cos(x) + 1
             weft.debug.print("layer {}", count)
@@ -289,7 +289,7 @@ def test_in_repeated_blocks(capsys):
 
     assert "func.call @" in f.lower(1.0, 0).as_text()
     f(1.0, 0)
-    assert capsys.readouterr().out == "".join(f"layer {i}\n" for i in range(8))
+    assert capsys.readouterr().out == "".join(f"layer {i}\n" for i in range(10))
 
 
 # --- print ---

@@ -6,7 +6,7 @@ import pytest
 import weft
 import weft.numpy as np
 from weft.compiler.lower import lower
-from weft.compiler.outline import MIN_BLOCK, MIN_REPEATS, find_runs, outlined
+from weft.compiler.outline import MIN_BLOCK, MIN_LAYERS, MIN_REPEATS, find_runs, outlined
 from weft.compiler.simplify import without_dead_code
 from weft.core.jaxpr import run
 from weft.core.trace import current
@@ -38,7 +38,7 @@ def lean_jaxpr(function, *args):
 
 @pytest.mark.parametrize("function", [network, weft.grad(network)], ids=["value", "gradient"])
 def test_the_outlined_program_computes_the_same(function):
-    ws, x = arguments(8)
+    ws, x = arguments(12)
     jaxpr = lean_jaxpr(function, ws, x)
     short = outlined(jaxpr)
     assert len(short.equations) < len(jaxpr.equations) / 2
@@ -53,7 +53,7 @@ def test_the_outlined_program_computes_the_same(function):
 
 
 def test_blocks_share_one_function():
-    ws, x = arguments(8)
+    ws, x = arguments(12)
     short = outlined(lean_jaxpr(network, ws, x))
     calls = [e for e in short.equations if e.primitive.name == "block_call"]
     assert len(calls) >= 6
@@ -64,7 +64,7 @@ def test_blocks_share_one_function():
 
 
 def test_layers_of_two_kinds_are_found_as_pairs():
-    ws, x = arguments(12)
+    ws, x = arguments(24)
 
     def alternating(ws, x):
         for i, w in enumerate(ws):
@@ -79,9 +79,8 @@ def test_layers_of_two_kinds_are_found_as_pairs():
     )
 
 
-@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("depth", [1, 2, MIN_LAYERS - 2])
 def test_few_repetitions_stay_as_they_are(depth):
-    assert depth < MIN_REPEATS
     jaxpr = lean_jaxpr(network, *arguments(depth))
     assert outlined(jaxpr) is jaxpr
 
@@ -102,7 +101,7 @@ def test_small_blocks_stay_as_they_are():
 def test_runs_are_found_wherever_they_lie(period, count, margin):
     prefix = [10_000 + i for i in range(margin)]
     sequence = prefix + list(range(period)) * count + [20_000 + i for i in range(margin)]
-    assert find_runs(sequence) == [(margin, period, period * count)]
+    assert find_runs(sequence) == [(margin, period, period * count, period)]
 
 
 def test_a_sequence_without_repetition_has_no_runs():

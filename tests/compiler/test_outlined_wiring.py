@@ -9,7 +9,7 @@ import pytest
 
 import weft
 
-SIZE, BLOCKS = 40, 6  # operations of a block, and how many blocks
+SIZE, BLOCKS = 40, 12  # operations of a block, and how many blocks
 
 
 def wirings(seed, kinds):
@@ -39,7 +39,7 @@ def program(x, blocks):
 
 @pytest.mark.parametrize(
     "kinds",
-    [[0] * BLOCKS, [0, 1] * (BLOCKS // 2), [0, 0, 0, 1, 1, 1], [0, 1, 1, 0, 1, 0]],
+    [[0] * BLOCKS, [0, 1] * (BLOCKS // 2), [0] * 6 + [1] * 6, [0, 1, 1, 0, 1, 0] * 2],
     ids=["alike", "in turns", "halves", "mixed"],
 )
 @pytest.mark.parametrize("seed", [0, 1])

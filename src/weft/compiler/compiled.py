@@ -14,6 +14,7 @@ from ..config import thread
 from ..core.array import Array
 from ..core.aval import Aval, type_of
 from ..core.caching import remember
+from ..core.events import Compilation, tell
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.placement import (
     ANYWHERE,
@@ -126,9 +127,10 @@ class SingleDeviceProgram(CompiledProgram):
     def __init__(
         self, program: LoweredProgram, executable: Executable | None, target: "DeviceTarget"
     ) -> None:
-        avals, where = program.stripped.out_avals, target.results
+        avals, where = program.body.out_avals, target.results
         types = avals if where is ANYWHERE else [type_on(a, where) for a in avals]
         super().__init__(program, executable, types)
+        self.consts = program.consts + program.pool
         self.device, self.named = target.device, target.named
         # whether this is the device of arrays that may be anywhere
         self.at_home = target.device is client.process.device
@@ -162,7 +164,7 @@ class SingleDeviceProgram(CompiledProgram):
         return outs
 
     def constants(self) -> list[RawBuffer]:
-        """The constants that the program closes over, on the device."""
+        """The constants that the program closes over, and its pool, on the device."""
         return [buffer_on(c, self.device) for c in self.consts]
 
     def fill(self, types: Sequence[ArrayType]) -> tuple[Fill, bool] | None:
@@ -332,8 +334,8 @@ class GroupTarget(NamedTuple):
         return program.text_for(
             self.group.platform,
             meshes,
-            attributes(self.input_list(program), program.stripped.in_avals),
-            attributes(results or self.result_list(program), program.stripped.out_avals),
+            attributes(self.input_list(program), program.body.in_avals),
+            attributes(results or self.result_list(program), program.body.out_avals),
         )
 
     def input_list(self, program: LoweredProgram) -> list[Sharding]:
@@ -342,7 +344,7 @@ class GroupTarget(NamedTuple):
 
     def result_list(self, program: LoweredProgram) -> list[Sharding | None]:
         """The sharding of each result of XLA, from the shardings of the outputs."""
-        shardings: list[Sharding | None] = [None] * len(program.stripped.outvars)
+        shardings: list[Sharding | None] = [None] * len(program.body.outvars)
         for output, sharding in zip(program.outputs, self.outs, strict=True):
             if isinstance(output, Result) and shardings[output.index] is None:
                 shardings[output.index] = sharding
@@ -355,11 +357,11 @@ class GroupTarget(NamedTuple):
         """
         if not program.result_types:
             return MultiDeviceProgram(program, None, (), self)
-        group, avals = self.group, program.stripped.out_avals
+        group, avals = self.group, program.body.out_avals
         inputs, shardings = self.input_list(program), self.result_list(program)
         tilings = [
             layout_of(v.aval, s, group).tiling
-            for v, s in zip(program.stripped.invars, inputs, strict=True)
+            for v, s in zip(program.body.invars, inputs, strict=True)
         ]
         key = group, tuple(tilings), tuple(shardings)
         executable: Executable
@@ -376,7 +378,7 @@ class GroupTarget(NamedTuple):
                 results = [everywhere if u else s for u, s in zip(uneven, shardings, strict=True)]
                 executable = self.executable(program, results)
             program.executables[key] = executable, results
-        meshes = meshes_named((*inputs, *results), program.stripped)
+        meshes = meshes_named((*inputs, *results), program.body)
         types = [
             layout_of(a, sharding or sharding_of(tiling, group, meshes), group)
             for a, tiling, sharding in zip(avals, executable.tilings, results, strict=False)
@@ -460,7 +462,7 @@ def compiled_for(program: LoweredProgram, target: ProgramTarget) -> CompiledProg
         with program.lock:
             compiled = program.compiled.get(target)
             if compiled is None:
-                if not program.result_types and program.stripped.equations:
+                if not program.result_types and program.body.equations:
                     target.text(program)  # refuses an effect that XLA cannot express
                 compiled = remember(program.compiled, target, target.compile(program))
     return compiled
@@ -474,7 +476,7 @@ def compile_program(
     `write` returns the text and its module. A switch logs the time.
     """
     if "jaxpr" in thread.debug:
-        log_warning(f"{program.name}:\n{program.stripped}")
+        log_warning(f"{program.name}:\n{program.outlined}")
     text, module = write()
     if "hlo" in thread.debug:
         log_warning(f"{program.name}:\n{text}")
@@ -488,13 +490,13 @@ def compile_program(
     if thread.log_compiles:
         took = (time.perf_counter() - begun) * 1e3
         inputs, outs = [
-            ", ".join(str(v.aval) for v in vs)
-            for vs in (program.stripped.invars, program.stripped.outvars)
+            ", ".join(str(v.aval) for v in vs) for vs in (program.body.invars, program.body.outvars)
         ]
-        log_warning(
-            f"compiled {program.name}: ({inputs}) -> ({outs}), {len(program.stripped.equations)} "
+        message = (
+            f"compiled {program.name}: ({inputs}) -> ({outs}), {len(program.outlined.equations)} "
             f"equations, for {target} in {took:.1f} ms"
         )
+        tell(Compilation(program, executable, took / 1e3, message))
     return executable
 
 

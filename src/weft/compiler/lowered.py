@@ -23,9 +23,9 @@ from ..runtime.group import Group
 from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
 from .lower import lower
-from .outline import MIN_EQUATIONS, outlined
+from .outline import MIN_EQUATIONS, outlined, outlined_with_pool
 from .placing import duplicate, live_buffer
-from .simplify import jaxpr_calls_host, without_dead_code
+from .simplify import equation_count, jaxpr_calls_host, without_calls, without_dead_code
 
 # XLA's own choice, in particular of LLVM's effort (docs/how_it_works/3_compiler.md).
 OPTIONS: dict[str, dict[str, Any]] = {"cpu": {}}
@@ -80,6 +80,9 @@ class LoweredProgram:
     one: so it is freed, with all that it closes over, when nothing needs it any more.
 
     Attributes:
+      body: the jaxpr without dead code.
+      outlined: the same for one device, with its repeated blocks as calls, and with the values in
+        `pool` as further inputs.
       compiled: the compiled programs by target; `by_types`: by the types of the arguments that
         decide where it runs (`compiled.py: run_program`).
       executables: XLA's, by device, or by group and shardings.
@@ -101,10 +104,12 @@ class LoweredProgram:
         "name",
         "only_computes",
         "options",
+        "outlined",
+        "outlines",
         "outputs",
+        "pool",
         "result_bytes",
         "result_types",
-        "stripped",
         "warned",
     )
 
@@ -126,7 +131,11 @@ class LoweredProgram:
         self.group_constants: dict[Group, list[Array]] = {}
         self.options = dict(options)
         self.warned = False  # donated arguments that no result can use
+        outlines = self.options.pop("weft_outline", True)
         lean, used = without_dead_code(jaxpr)
+        is_long = equation_count(lean) >= MIN_EQUATIONS
+        if is_long and outlines:
+            lean, used = without_dead_code(without_calls(lean))
         position = {v: i for i, v in enumerate(jaxpr.invars)}
         const_of = dict(zip(lean.constvars, lean.consts, strict=True))
         number: dict[Var, int] = {}  # for each variable that XLA computes
@@ -145,12 +154,15 @@ class LoweredProgram:
         self.consts: list[Array] = [c for _, c in consts]
         invars = [jaxpr.invars[i] for i in self.live] + [v for v, _ in consts]
         self.body = Jaxpr([], [], invars, lean.equations, [*number], lean.name)
-        long = len(lean.equations) >= MIN_EQUATIONS
-        self.stripped = outlined(self.body) if long else self.body
+        self.outlines = bool(outlines) and is_long
+        self.pool: list[Array] = []
+        self.outlined = self.body
+        if self.outlines:
+            self.outlined, self.pool = outlined_with_pool(self.body)
         if thread.enable_checks:
             check_jaxpr(jaxpr, "tracing and transforming")
             check_jaxpr(lean, "dead code elimination")
-            check_jaxpr(self.stripped, "outlining")
+            check_jaxpr(self.outlined, "outlining")
         self.donated = [n for n, i in enumerate(self.live) if i in set(donated)]
         self.result_types: list[tuple[tuple[int, ...], np.dtype[Any]]]
         self.result_types, self.result_bytes = [], 0
@@ -171,7 +183,7 @@ class LoweredProgram:
         """The StableHLO text for one device of a platform, and its module."""
         if platform not in self._texts:
             self._texts[platform] = lower(
-                flattened(self.stripped),
+                flattened(self.outlined),
                 name=self.module_name,
                 donated=self.donated,
                 platform=platform,
@@ -187,7 +199,7 @@ class LoweredProgram:
           inputs, results: the attributes that state the shardings of arguments and results.
         """
         return lower(
-            self.stripped,
+            outlined(self.body) if self.outlines else self.body,
             name=self.module_name,
             donated=self.donated,
             platform=platform,

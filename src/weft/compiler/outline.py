@@ -4,37 +4,58 @@ Deep networks repeat one block. If the blocks are written out flat, XLA fuses ac
 (above all the sums of a residual stream), so that compile time grows with the square of the depth.
 As calls that XLA must not inline, it does not (docs/how_it_works/3_compiler.md, “Outlining”).
 
+An unrolled loop repeats short blocks. Several of them make one function, if that helps: where
+numbers differ between them (`constant_pool.py`), or where XLA would compute values again.
+
 Blocks are equal if their structure is, so a bad cut costs time, never correctness.
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import OF_PROGRAMS_INSIDE, Primitive
+from ..primitives.reductions import reduce_max, reduce_min, reduce_prod
+from ..primitives.structural import reduce_sum
 from ..stablehlo import Block, Operand
+from .constant_pool import loose_numbers, pooled
 from .lower import lower_call, no_inlining, operation_numbers
 
-MIN_BLOCK = 30  # equations; for smaller blocks XLA's own sharing of equal kernels does as well
+MIN_BLOCK = 30  # equations
 MIN_REPEATS = 3
+MIN_LAYERS = 10  # repetitions of blocks that XLA compiles well by itself if they are few
 MIN_EQUATIONS = MIN_BLOCK * MIN_REPEATS  # of a program that is searched
+REDUCTIONS = frozenset([reduce_sum, reduce_max, reduce_min, reduce_prod])
+
+
+class Run(NamedTuple):
+    """Equations that repeat: `length` of them from `start` on, in blocks of `period`.
+
+    A block is one repetition, of `unit` equations, or several short ones.
+    """
+
+    start: int
+    period: int
+    length: int
+    unit: int
 
 
 def outlined(jaxpr: Jaxpr) -> Jaxpr:
     """The same program with its repeated blocks as calls; itself if there are none."""
-    equations = jaxpr.equations
     numbers = operation_numbers(jaxpr)
-    runs = find_runs(numbers)
+    runs = [run for run in find_runs(numbers) if is_worth_a_call(jaxpr, run)]
     if not runs:
         return jaxpr
     flow = Flow(jaxpr)
+    equations = jaxpr.equations
     result: list[Equation] = []
     done = 0
-    for begin, period, length in runs:
+    for begin, period, length, _ in runs:
         start = begin + phase(flow, begin, period, length // period)
         count = (begin + length - start) // period
         starts = range(start, start + count * period, period)
@@ -43,6 +64,51 @@ def outlined(jaxpr: Jaxpr) -> Jaxpr:
         done = start + count * period
     result += equations[done:]
     return jaxpr.replace(equations=result)
+
+
+def outlined_with_pool(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Array]]:
+    """The program with repeated blocks as calls, also of blocks that differ in numbers.
+
+    Returns: the program, whose last inputs are these numbers, and their values.
+    """
+    program, values = pooled(jaxpr, find_runs(loose_numbers(jaxpr)))
+    return outlined(program), values
+
+
+def is_worth_a_call(jaxpr: Jaxpr, run: Run) -> bool:
+    """True if a program compiles faster with the blocks as calls, and runs as fast.
+
+    Few blocks are better flat. Short ones are too, since XLA compiles equal kernels once, unless
+    they read numbers of the pool, or XLA would compute values again and again.
+    """
+    # the last block may lack equations whose results are not used
+    are_many = run.length > (MIN_LAYERS - 1) * run.unit
+    if run.unit >= MIN_BLOCK:
+        return are_many
+    block = jaxpr.equations[run.start : run.start + run.period]
+    following = jaxpr.equations[run.start + run.period : run.start + 2 * run.period]
+    inputs = set(jaxpr.invars)
+    reads_pool = any(
+        a is not b and a in inputs and not a.aval.ndim
+        for e, f in zip(block, following, strict=True)
+        for a, b in zip(e.inputs, f.inputs, strict=True)
+        if a.__class__ is Var
+    )
+    return reads_pool or (are_many and fuses_again(block))
+
+
+def fuses_again(block: Sequence[Equation]) -> bool:
+    """True if a reduction's operand is computed, element by element, from a value with another
+    reader: XLA fuses that value's computation into both, block after block."""
+    reads = Counter(v for e in block for v in {v for v in e.inputs if v.__class__ is Var})
+    reduced: set[Any] = set()
+    for e in reversed(block):
+        inputs = [v for v in e.inputs if v.__class__ is Var]
+        if e.primitive in REDUCTIONS or (e.primitive.elementwise and e.outvars[0] in reduced):
+            if any(reads[v] > 1 for v in inputs):
+                return True
+            reduced.update(inputs)
+    return False
 
 
 class Flow:
@@ -83,30 +149,40 @@ class Flow:
         )
 
 
-def find_runs(sequence: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Tandem repetitions: (start, period, length), in order, disjoint, longest chosen first."""
+def find_runs(sequence: Sequence[int]) -> list[Run]:
+    """Tandem repetitions, in order, disjoint, longest chosen first."""
     numbers = np.array(sequence)
-    # rare equations repeat at the distance of the period
-    (rare,) = np.nonzero(np.bincount(numbers)[numbers] <= len(numbers) // MIN_BLOCK)
-    rare = rare[np.argsort(numbers[rare], kind="stable")]
-    again = np.diff(numbers[rare]) == 0
-    distances = np.bincount(np.diff(rare)[again], minlength=1)
-    likely = np.argsort(-distances, kind="stable")[:4]
     runs = []
-    for period in likely[distances[likely] > 0].tolist():
-        if not MIN_BLOCK <= period <= len(numbers) // MIN_REPEATS:
-            continue
+    for period, unit in likely_periods(numbers):
         (differ,) = np.nonzero(numbers[:-period] != numbers[period:])
         begin = 0
         for end in [*differ.tolist(), len(numbers) - period]:
             if end - begin >= (MIN_REPEATS - 1) * period:
-                runs.append((begin, period, end - begin + period))
+                runs.append(Run(begin, period, end - begin + period, unit))
             begin = end + 1
-    chosen: list[tuple[int, int, int]] = []
-    for begin, period, length in sorted(runs, key=lambda r: (r[1] - r[2], r[1])):
-        if all(begin + length <= b or b + n <= begin for b, _, n in chosen):
-            chosen.append((begin, period, length))
+    chosen: list[Run] = []
+    for run in sorted(runs, key=lambda r: (r.period - r.length, r.period)):
+        begin, end = run.start, run.start + run.length
+        if all(end <= r.start or r.start + r.length <= begin for r in chosen):
+            chosen.append(run)
     return sorted(chosen)
+
+
+def likely_periods(numbers: Any) -> list[tuple[int, int]]:
+    """(period, unit): distances at which many equations repeat; short ones several times."""
+    frequency = np.bincount(numbers)[numbers]
+    is_rare = frequency <= len(numbers) // MIN_BLOCK  # such repeat at the distance of the period
+    periods: dict[int, int] = {}
+    for (places,) in (np.nonzero(is_rare), np.nonzero(~is_rare & (frequency >= MIN_REPEATS))):
+        places = places[np.argsort(numbers[places], kind="stable")]
+        again = np.diff(numbers[places]) == 0
+        distances = np.bincount(np.diff(places)[again], minlength=1)
+        likely = np.argsort(-distances, kind="stable")[:4]
+        for unit in likely[distances[likely] > 0].tolist():
+            period = unit * -(-MIN_BLOCK // unit)
+            if period <= len(numbers) // MIN_REPEATS:
+                periods.setdefault(period, unit)
+    return [*periods.items()]
 
 
 def phase(flow: Flow, start: int, period: int, count: int) -> int:

@@ -152,6 +152,58 @@ def without_dead_code(jaxpr: Jaxpr) -> tuple[Jaxpr, set[Var]]:
     return lean, needed
 
 
+@derived
+def equation_count(jaxpr: Jaxpr) -> int:
+    """The number of equations, with those of the functions that it calls."""
+    return sum(
+        equation_count(inside) if (inside := called(e)) is not None else 1 for e in jaxpr.equations
+    )
+
+
+def called(e: Equation) -> Jaxpr | None:
+    """The program that an equation only applies, so that its equations may take its place."""
+    inside = e.primitive.inside
+    if inside is None or not inside.inlinable:
+        return None
+    params = dict(e.params)
+    jaxpr: Jaxpr = params["jaxpr"]
+    return None if params.get("named") or params.get("device") is not None else jaxpr
+
+
+def without_calls(jaxpr: Jaxpr) -> Jaxpr:
+    """The same program with each call replaced by the function's equations, as XLA does."""
+    if all(called(e) is None for e in jaxpr.equations):
+        return jaxpr
+    equations: list[Equation] = []
+    names: dict[Any, Any] = {}
+    for e in jaxpr.equations:
+        copy_equation(e, names, e.outvars, equations)
+    outvars = [names.get(v, v) if type(v) is Var else v for v in jaxpr.outvars]
+    return jaxpr.replace(equations=equations, outvars=outvars)
+
+
+def copy_equation(
+    e: Equation, names: dict[Any, Any], outvars: Sequence[Var], result: list[Equation]
+) -> None:
+    """Appends an equation with its inputs renamed, or the equations of the function that it calls.
+
+    Args:
+      names: new variables for old ones; it grows by the results.
+      outvars: the equation's results, unless it is a call.
+    """
+    inputs = [names.get(v, v) if v.__class__ is Var else v for v in e.inputs]
+    inside = called(e)
+    if inside is None:
+        names.update(zip(e.outvars, outvars, strict=True))
+        result.append(e.replace(inputs, outvars))
+        return
+    inner: dict[Any, Any] = dict(zip(inside.invars, inputs, strict=True))
+    for equation in inside.equations:  # its variables are new at each call
+        copy_equation(equation, inner, [Var(v.aval) for v in equation.outvars], result)
+    results = [inner.get(v, v) if type(v) is Var else v for v in inside.outvars]
+    names.update(zip(e.outvars, results, strict=True))
+
+
 def without_repetition(jaxpr: Jaxpr) -> Jaxpr:
     """The same program with each repeated equation replaced by its first.
 

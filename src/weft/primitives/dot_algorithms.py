@@ -181,14 +181,6 @@ def check_on_cpu(algorithm: Algorithm) -> None:
         )
 
 
-def swapped(algorithm: Algorithm) -> Algorithm:
-    """The algorithm for the operands in the other order."""
-    if isinstance(algorithm, DotAlgorithmPreset):  # alike for both
-        return algorithm
-    lhs, rhs, sums, n_lhs, n_rhs, products, fast = algorithm
-    return DotAlgorithm(rhs, lhs, sums, n_rhs, n_lhs, products, fast)
-
-
 def algorithm_attribute(algorithm: Algorithm, types: ProductTypes) -> str:
     """StableHLO's attribute, for operands that are in the algorithm's dtypes."""
     exact = definition(algorithm)

@@ -1,0 +1,158 @@
+"""Makes the blocks of an unrolled loop equal: numbers that differ between them become arguments.
+
+The equations of `for i in range(n): x = f(x * (1 + 0.01 * i), xs[i])` repeat, except for a literal
+and the start of a slice. XLA would compile a kernel for each. If these numbers are arguments of the
+program, the blocks are equal, and share one function (`outline.py`) and its kernels.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.array import Array, literal
+from ..core.jaxpr import Equation, Jaxpr, Var
+from ..primitives.arithmetic import div, mul, sub
+from ..primitives.comparison import eq, ge, gt, le, lt, ne
+from ..primitives.dynamic_slicing import dynamic_slice, dynamic_update_slice
+from ..primitives.slicing import pad, slice_
+from ..primitives.structural import add, broadcast_in_dim
+
+ELEMENTWISE = [add, sub, mul, div, eq, ne, lt, le, gt, ge]
+LITERALS = frozenset([*ELEMENTWISE, broadcast_in_dim, dynamic_slice, dynamic_update_slice])
+"""The primitives whose literals may be arguments: their lowering is the same for both."""
+
+INDEX = np.dtype(np.int32)
+
+
+class Number(NamedTuple):
+    """Stands for a literal in the key of an equation."""
+
+    aval: Any
+
+
+def loose_numbers(jaxpr: Jaxpr) -> list[int]:
+    """A number for each equation, equal for equations that differ in literals and starts alone."""
+    number_of: dict[Any, int] = {}
+    numbers = []
+    for e in jaxpr.equations:
+        primitive = e.primitive
+        is_loose = primitive in LITERALS
+        key: list[Any] = [primitive, len(e.outvars)]
+        if starts_of(e) is None:
+            key.append(e.params)
+        else:
+            key.append(e.outvars[0].aval)
+        for v in e.inputs:
+            if v.__class__ is Var:
+                key.append(v.aval)
+            else:
+                key.append(Number(v.aval) if is_loose else id(v))
+        numbers.append(number_of.setdefault(tuple(key), len(number_of)))
+    return numbers
+
+
+def starts_of(e: Equation) -> tuple[int, ...] | None:
+    """The start indices of a window that a `slice` reads or a `pad` writes; None for others."""
+    if e.primitive is slice_:
+        params = dict(e.params)
+        starts: tuple[int, ...] = params["start"]
+        fits = e.inputs[0].__class__ is Var and set(params["strides"]) <= {1}
+        return starts if fits and max(e.inputs[0].aval.shape, default=0) < 2**31 else None
+    if e.primitive is pad:
+        padding = dict(e.params)["padding"]
+        fits = all(low >= 0 and high >= 0 and not between for low, high, between in padding)
+        fits = fits and max(e.outvars[0].aval.shape, default=0) < 2**31
+        return tuple([low for low, _, _ in padding]) if fits else None
+    return None
+
+
+class Pool:
+    """The numbers that become arguments, each once."""
+
+    def __init__(self) -> None:
+        self.variables: dict[int, Var] = {}  # by the literal's identity: equal ones are one object
+        self.values: list[Array] = []
+
+    def variable(self, number: Array) -> Var:
+        """The input of the program for a literal."""
+        var = self.variables.get(id(number))
+        if var is None:
+            var = self.variables[id(number)] = Var(number.aval)
+            self.values.append(number)
+        return var
+
+
+def pooled(jaxpr: Jaxpr, runs: Sequence[tuple[int, int, int, int]]) -> tuple[Jaxpr, list[Array]]:
+    """The program with further inputs in place of the numbers that differ between its blocks.
+
+    Args:
+      jaxpr: a program without constants.
+      runs: (start, period, length, …) of equations that repeat, by their `loose_numbers`.
+    Returns: the program, and the values of the inputs at its end; itself and [] if none differ.
+    """
+    pool = Pool()
+    equations = list(jaxpr.equations)
+    for start, period, length, _ in runs:
+        for first in range(start, start + period):
+            at = range(first, start + length, period)
+            for i, lifted in zip(at, lift([equations[i] for i in at], pool), strict=True):
+                equations[i] = lifted
+    if not pool.values:
+        return jaxpr, []
+    written: list[Equation] = []
+    for e in equations:
+        written += e if isinstance(e, list) else [e]
+    inputs = [*jaxpr.invars, *pool.variables.values()]
+    return jaxpr.replace(equations=written, invars=inputs), pool.values
+
+
+def lift(equations: Sequence[Equation], pool: Pool) -> Sequence[Any]:
+    """Equations at one place of several blocks, with the numbers that differ as variables."""
+    first = equations[0]
+    windows = starts_of(first)
+    if windows is None and first.primitive not in LITERALS:
+        return equations
+    if windows is None:
+        columns = zip(*[e.inputs for e in equations], strict=True)
+        differ = [
+            column[0].__class__ is not Var and len(set(map(id, column))) > 1 for column in columns
+        ]
+        if not any(differ):
+            return equations
+        return [
+            e.replace(
+                [pool.variable(v) if d else v for v, d in zip(e.inputs, differ, strict=True)],
+                e.outvars,
+            )
+            for e in equations
+        ]
+    starts = [starts_of(e) or () for e in equations]
+    differ = [len(set(column)) > 1 for column in zip(*starts, strict=True)]
+    if not any(differ):
+        return equations
+    return [
+        window(e, [variable_start(n, d, pool) for n, d in zip(s, differ, strict=True)])
+        for e, s in zip(equations, starts, strict=True)
+    ]
+
+
+def variable_start(start: int, differs: bool, pool: Pool) -> Any:
+    """A start index as a literal, or as a variable if it differs between blocks."""
+    number = literal(start, INDEX)
+    return pool.variable(number) if differs else number
+
+
+def window(e: Equation, starts: list[Any]) -> Any:
+    """A `slice` or `pad` as an operation with run-time start indices."""
+    (out,) = e.outvars
+    if e.primitive is slice_:
+        params = (("sizes", out.aval.shape),)
+        return Equation(dynamic_slice, [e.inputs[0], *starts], params, [out], e.source)
+    x, value = e.inputs
+    padding = Var(out.aval)
+    shape = (("shape", out.aval.shape), ("dims", ()))
+    return [
+        Equation(broadcast_in_dim, [value], shape, [padding], e.source),
+        Equation(dynamic_update_slice, [padding, x, *starts], (), [out], e.source),
+    ]
