@@ -31,6 +31,10 @@ TARGETS = {
         "transformer 12 trace": 20,
         "transformer 12 lower": 15,
         "transformer 12 first call": 1.5,
+        "recurrent 100 first call": 3.0,
+        "scaled 60 first call": 4.0,
+        "chain 40 first call": 4.0,
+        "dropout 8 first call": 1.5,
     }
 }
 

@@ -1,4 +1,4 @@
-"""One Transformer language model, built of layers of weft, Flax and Haiku. Measures nothing.
+"""One Transformer language model, of layers of weft, Flax, Haiku and PyTorch. Measures nothing.
 
 Pre-LN blocks, trained positions, ReLU, no dropout. A library's model is three functions:
 
@@ -7,6 +7,8 @@ Pre-LN blocks, trained positions, ReLU, no dropout. A library's model is three f
   weft's is also there as a `layer`;
 - `decoder(batch)` gives a cache and `step(weights, cache, token)`, from [batch, 1] to the logits of
   the next token and the new cache. Haiku has none.
+
+PyTorch's is a `layer` only, which holds its weights.
 """
 
 import importlib
@@ -19,8 +21,8 @@ VOCAB, WIDTH, HEADS, LENGTH = 256, 128, 4, 128
 
 
 def language_model(peer: Any, blocks: int) -> SimpleNamespace:
-    """The model of a peer: "weft", "flax" or "haiku"."""
-    make = {"flax": _flax, "haiku": _haiku}.get(peer.name, _weft)
+    """The model of a peer: "weft", "flax", "haiku" or "torch"."""
+    make = {"flax": _flax, "haiku": _haiku, "torch": _torch}.get(peer.name, _weft)
     return make(peer, blocks)
 
 
@@ -148,3 +150,45 @@ def _haiku(peer: Any, blocks: int) -> SimpleNamespace:
         weights=lambda: layer.init(jax.random.PRNGKey(0), tokens(1)),
         logits=layer.apply,
     )
+
+
+def _torch(peer: Any, blocks: int) -> SimpleNamespace:
+    torch = importlib.import_module("torch")
+    nn, functional = torch.nn, torch.nn.functional
+
+    class Attention(nn.Module):  # type: ignore[name-defined,misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.inputs, self.output = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+
+        def forward(self, x: Any) -> Any:
+            heads = self.inputs(x).unflatten(-1, (3, HEADS, WIDTH // HEADS)).permute(2, 0, 3, 1, 4)
+            y = functional.scaled_dot_product_attention(*heads, is_causal=True)
+            return self.output(y.transpose(1, 2).flatten(-2))
+
+    class Residual(nn.Module):  # type: ignore[name-defined,misc]
+        def __init__(self, *layers: Any) -> None:
+            super().__init__()
+            self.layers = nn.Sequential(nn.LayerNorm(WIDTH), *layers)
+
+        def forward(self, x: Any) -> Any:
+            return x + self.layers(x)
+
+    class Positions(nn.Module):  # type: ignore[name-defined,misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.Parameter(0.02 * torch.randn(LENGTH, WIDTH))
+
+        def forward(self, x: Any) -> Any:
+            return x + self.table[: x.shape[1]]
+
+    def block() -> Any:
+        wide, narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        return Residual(Attention()), Residual(wide, nn.ReLU(), narrow)
+
+    layers = [layer for _ in range(blocks) for layer in block()]
+    layer = nn.Sequential(
+        nn.Embedding(VOCAB, WIDTH), Positions(), *layers, nn.LayerNorm(WIDTH),
+        nn.Linear(WIDTH, VOCAB),
+    )  # fmt: skip
+    return SimpleNamespace(layer=layer)

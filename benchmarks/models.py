@@ -3,6 +3,7 @@
 MLP L: L layers of width 16, batch 4, dot + bias + tanh, mean squared error.
 Transformer L: L pre-LN blocks, width 64, 4 heads, GELU (tanh) MLP of width 256; 2 sequences of 32
 embedded tokens; softmax cross-entropy over 64 classes. Those are the sizes where none are given.
+Recurrent, scaled, chain: unrolled loops whose steps differ in an index or in a number.
 """
 
 from collections.abc import Callable
@@ -131,8 +132,91 @@ def transformer_loss(peer: Any) -> Any:
     return loss
 
 
+def recurrent(steps: int) -> Model:
+    """A recurrent network of width 32, unrolled: each step reads `xs[i]`."""
+
+    def make_loss(peer: Any) -> Any:
+        np = peer.np
+
+        def loss(params: Any, xs: Any, state: Any) -> Any:
+            w, u, b = params
+            for i in range(steps):
+                state = np.tanh(np.dot(xs[i], w) + np.dot(state, u) + b)
+            return np.mean(state**2)
+
+        return loss
+
+    def make_args(peer: Any) -> Any:
+        draw = drawing(peer)
+        params = draw(16, 32, scale=0.1), draw(32, 32, scale=0.1), draw(32)
+        return params, draw(steps, 8, 16), draw(8, 32)
+
+    return make_loss, make_args
+
+
+def scaled(layers: int) -> Model:
+    """Layers of width 64 that multiply by numbers of their own."""
+
+    def make_loss(peer: Any) -> Any:
+        def loss(params: Any, x: Any) -> Any:
+            for i, w in enumerate(params):
+                x = peer.np.tanh(peer.np.dot(x, w)) * (1 + 0.01 * i)
+            return peer.np.mean(x**2)
+
+        return loss
+
+    def make_args(peer: Any) -> Any:
+        draw = drawing(peer)
+        return [draw(64, 64, scale=0.1) for _ in range(layers)], draw(8, 64)
+
+    return make_loss, make_args
+
+
+def chain(steps: int) -> Model:
+    """A chain whose values are summed and read again."""
+
+    def make_loss(peer: Any) -> Any:
+        def loss(x: Any, scale: Any) -> Any:
+            for i in range(1, steps + 1):
+                x = peer.np.sin(x) * (i % 10) * scale + 0.01 * peer.np.sum(x)
+            return peer.np.mean(x)
+
+        return loss
+
+    return make_loss, lambda peer: (drawing(peer)(50), peer.array(numpy.float32(0.3)))
+
+
+def dropout(layers: int) -> Model:
+    """Layers of width 64 with two masks each, whose keys are split of one key."""
+
+    def make_loss(peer: Any) -> Any:
+        np, random = peer.np, peer.package.random
+
+        def loss(w: Any, x: Any, seed: Any) -> Any:
+            for key in random.split(random.PRNGKey(seed), layers):
+                for mask_key in random.split(key):
+                    mask = random.bernoulli(mask_key, 0.9, x.shape)
+                    x = np.dot(np.where(mask, x / 0.9, 0.0), w)
+            return np.mean(x**2)
+
+        return loss
+
+    def make_args(peer: Any) -> Any:
+        draw = drawing(peer)
+        return draw(64, 64, scale=0.1), draw(8, 64, 64), peer.array(numpy.int32(3))
+
+    return make_loss, make_args
+
+
+UNROLLED = {
+    "recurrent 100": recurrent(100),
+    "scaled 60": scaled(60),
+    "chain 40": chain(40),
+    "dropout 8": dropout(8),
+}
 MLPS = ("MLP 5", "MLP 50", "MLP 200")
 MODELS: dict[str, Model] = {
     **dict(zip(MLPS, (mlp(5), mlp(50), mlp(200)), strict=True)),
     "transformer 12": transformer(12),
+    **UNROLLED,
 }

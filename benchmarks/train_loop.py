@@ -1,10 +1,14 @@
-"""The training loop, run by itself: python benchmarks/train_loop.py [--flax PYTHON] [--quick]
+"""The training loop, run by itself:
+
+    python benchmarks/train_loop.py [--flax PYTHON] [--torch PYTHON] [--quick]
 
 - what `Loop` adds to a compiled step: microseconds of the calling thread, of runs of 200 steps that
   alternate with as many calls of the step itself;
 - the share of a step in which the loops of examples wait for data;
 - with `--flax`, a Python that has jax, flax and optax: the step of the language model of
-  `language_models.py` with Adam, of weft's `Loop` and of flax with optax, in turns of 5 steps.
+  `language_models.py` with Adam, of weft's `Loop` and of flax with optax, in turns of 5 steps;
+- with `--torch`, a Python that has PyTorch: the same with PyTorch, eagerly, with its own number of
+  threads.
 
 All numbers are medians.
 """
@@ -17,10 +21,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 FOLDER = Path(__file__).parent
 BATCH, BLOCKS, RATE = 16, 2, 1e-3
+PEERS = {"flax": "flax and optax", "torch": "PyTorch"}
 
 
 # --- what the loop adds ---
@@ -160,13 +166,13 @@ def loops(steps: int) -> dict[str, Any]:
     }
 
 
-# --- beside flax and optax ---
+# --- beside other libraries ---
 
 
 def serve(peer: str) -> None:
     """Answers each line of standard input with the milliseconds of a step: wall and processor."""
     sys.path.insert(0, str(FOLDER))
-    step = {"weft": weft_steps, "flax": flax_steps}[peer]()
+    step = {"weft": weft_steps, "flax": flax_steps, "torch": torch_steps}[peer]()
     step(3)
     print("ready", flush=True)
     for _ in sys.stdin:
@@ -220,33 +226,52 @@ def flax_steps() -> Callable[[int], Any]:
     return run
 
 
-def compared(python: str, rounds: int) -> None:
-    """Prints the steps of both, and their ratio, from interleaved turns."""
+def torch_steps() -> Callable[[int], Any]:
+    """As many steps of PyTorch with its Adam."""
+    models, torch = importlib.import_module("language_models"), importlib.import_module("torch")
+    model = models.language_model(SimpleNamespace(name="torch"), BLOCKS).layer
+    tokens = torch.from_numpy(models.tokens(BATCH)).long()
+    adam = torch.optim.Adam(model.parameters(), RATE, eps=1e-5, foreach=True)
+
+    def run(n: int) -> None:
+        for _ in range(n):
+            adam.zero_grad()
+            logits = model(tokens)
+            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten())
+            loss.backward()
+            adam.step()
+        loss.item()
+
+    return run
+
+
+def compared(peer: str, python: str, rounds: int) -> None:
+    """Prints the steps of weft and of a peer, and their ratio, from interleaved turns."""
     servers = {
-        peer: subprocess.Popen(
-            [path, __file__, "--serve", peer],
+        name: subprocess.Popen(
+            [path, __file__, "--serve", name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        for peer, path in (("weft", sys.executable), ("flax", python))
+        for name, path in (("weft", sys.executable), (peer, python))
     }
-    found: dict[str, list[list[float]]] = {peer: [] for peer in servers}
+    found: dict[str, list[list[float]]] = {name: [] for name in servers}
     for server in servers.values():
         server.stdout.readline()  # type: ignore[union-attr]
     for i in range(rounds):
-        for peer in sorted(servers, reverse=bool(i % 2)):
-            server = servers[peer]
+        for name in sorted(servers, reverse=bool(i % 2)):
+            server = servers[name]
             server.stdin.write("\n")  # type: ignore[union-attr]
             server.stdin.flush()  # type: ignore[union-attr]
             line = server.stdout.readline()  # type: ignore[union-attr]
-            found[peer].append([float(x) for x in line.split()])
+            found[name].append([float(x) for x in line.split()])
     for server in servers.values():
         server.communicate()
     for i, clock in enumerate(("on the wall", "of the processor")):
-        ours, theirs = ([turn[i] for turn in found[peer]] for peer in ("weft", "flax"))
+        ours, theirs = ([turn[i] for turn in found[name]] for name in ("weft", peer))
         ratio = statistics.median(y / x for x, y in zip(ours, theirs, strict=True))
-        print(f"language model, ms {clock:16}  Loop {statistics.median(ours):.1f}, flax and optax "
+        print(f"language model, ms {clock:16}  Loop {statistics.median(ours):.1f}, {PEERS[peer]} "
               f"{statistics.median(theirs):.1f}: {ratio:.2f} times")  # fmt: skip
 
 
@@ -254,16 +279,18 @@ def main() -> None:
     """Prints all measurements."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--flax", default="", help="a Python with jax, flax and optax")
+    parser.add_argument("--torch", default="", help="a Python with PyTorch and NumPy")
     parser.add_argument("--quick", action="store_true", help="fewer steps")
-    parser.add_argument("--serve", choices=("weft", "flax"), help=argparse.SUPPRESS)
+    parser.add_argument("--serve", choices=("weft", *PEERS), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options.serve)
         return
     added()
     waiting(15 if options.quick else 60)
-    if options.flax:
-        compared(options.flax, 5 if options.quick else 25)
+    for peer in PEERS:
+        if python := getattr(options, peer):
+            compared(peer, python, 5 if options.quick else 25)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ import numpy as np
 
 import weft
 from weft.compiler.simplify import (
+    equation_count,
     has_effects,
     jaxpr_calls_host,
     jaxpr_has_effects,
     live_equations,
+    without_calls,
     without_dead_code,
     without_effects,
     without_repetition,
@@ -213,3 +215,31 @@ def test_nothing_to_do_gives_the_same_program():
 def test_calls_of_one_function():
     f = weft.jit(sin)
     assert names(lean(lambda x: f(x) + f(x), 0.5)) == ["call", "add"]
+
+
+def test_calls_are_written_out_at_any_depth():
+    inner = weft.jit(lambda x, y: (weft.numpy.sin(x) * y, x))
+    outer = weft.jit(lambda x, y: inner(inner(x, y)[0], 3.0)[0] + y)
+
+    def function(x, y):
+        return outer(x, y), outer(y, x), x, 2.0
+
+    jaxpr = weft.make_jaxpr(function)(1.0, 2.0)
+    flat = without_calls(jaxpr)
+    assert names(flat) == ["sin", "mul", "sin", "mul", "add"] * 2
+    results = [v for e in flat.equations for v in e.outvars]
+    assert len(set(results)) == len(results)
+    assert equation_count(jaxpr) == len(flat.equations)
+    args = f32(1), f32(2)
+    for a, b in zip(*[run(j, args, current.base) for j in (flat, jaxpr)], strict=True):
+        assert float(a) == float(b)
+
+
+def test_a_program_without_calls_is_unchanged():
+    jaxpr = weft.make_jaxpr(lambda x: weft.numpy.sin(x) + 1)(1.0)
+    assert without_calls(jaxpr) is jaxpr
+
+
+def test_calls_that_name_operations_stay():
+    jaxpr = weft.make_jaxpr(weft.named_call(lambda x: weft.numpy.sin(x) + 1, name="part"))(1.0)
+    assert without_calls(jaxpr) is jaxpr

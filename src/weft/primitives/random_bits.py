@@ -19,7 +19,7 @@ A typed key, of dtype `key<fry>`, is one element, made of its words (`prng_keys.
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..extended_dtypes import KEY
 from ..stablehlo import Block, Operand
+from ..stablehlo.block import NOT_INLINED
 from .prng_keys import check_words
 from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
 from .structural import align, batch_in_front, broadcast_shape
@@ -279,8 +280,28 @@ def _uint64_of(high: Host, low: Host) -> Host:
     return high.astype(np.uint64) << np.uint64(32) | low
 
 
+MAX_APART = 128  # elements: those of a key that is split
+
+
 @random_bits.lower
-def _(
+def _(block: Block, key: Operand, out: Aval, **params: Any) -> Operand:
+    """The bits of few elements, from which keys are made, come from a function that XLA doesn't
+    inline. It would compute the keys anew for each element of what they are used for, and compile
+    a kernel for each key (benchmarks/compile.py, "dropout 8")."""
+    module = block.module
+    if module.platform != "cpu" or module.region is not None or out.size > MAX_APART:
+        return _write_bits(block, key, out, **params)
+    signature = "random_bits", key.aval.strong(), *params.values()
+    name = module.made.get(signature)
+    if name is None:
+        name = module.made[signature] = module.fresh_name("random_bits")
+        module.add_function(
+            name, [key.aval], lambda block, keys: [_write_bits(block, *keys, out, **params)]
+        )
+    return block.call(name, [key], [out], NOT_INLINED)[0]
+
+
+def _write_bits(
     block: Block, key: Operand, out: Aval, shape: Integers, width: int, partitionable: bool
 ) -> Operand:
     n, keys = math.prod(shape), key.aval.shape[:-1]

@@ -13,13 +13,15 @@ from ... import errors
 from ...compiler.compiled import ProgramTarget, target_of
 from ...compiler.layout import one_placement, placement_inside, type_with
 from ...compiler.lowered import LoweredProgram, lowered_with
-from ...config import thread
+from ...compiler.memory import MemoryPlan
+from ...config import debug_lines, thread
 from ...core.array import Array
 from ...core.aval import Aval
+from ...core.events import tell
 from ...core.jaxpr import Jaxpr, Labels, only_computes, run
 from ...core.masks import active
 from ...core.placement import ArrayType, Placement, on_device
-from ...core.source import function_line, located, log_warning
+from ...core.source import function_line, located
 from ...core.trace import Params, Trace, current, locations_wanted, looked_at
 from ...core.value import Value
 from ...higher_order.call import call
@@ -256,14 +258,15 @@ class JittedFunction:
     def call(self) -> Any:
         """The function that users call.
 
-        It refers to this object and not the reverse, so that there is no cycle: whatever the
-        user's function closes over is freed with it at once.
+        It refers to this object, and this object does not refer to it. Without a cycle, the
+        variables of the user's function are freed with it at once.
         """
         general = located(self.general)
         call: Any = dispatcher(self.function, self.programs, general, self.explained)
         call.trace, call.lower = located(self.trace), located(self.lower)
         call.eval_shape, call.clear_cache = self.eval_shape, self.clear_cache
-        call.weft_made = "trace", "lower", "eval_shape", "clear_cache"
+        call.memory = located(self.memory)
+        call.weft_made = "trace", "lower", "eval_shape", "clear_cache", "memory"
         return call
 
     # --- tracing ---
@@ -299,7 +302,7 @@ class JittedFunction:
         programs.count += 1
         if thread.log_compiles or "retrace" in thread.debug:
             before, positions, count = programs.signatures, [*flat.positions], programs.count
-            log_warning(explanation(self.function, positions, signature, before, count, flat.paths))
+            tell(explanation(self.function, positions, signature, before, count, flat.paths))
         programs.signatures.append((*signature, thread.key))
         jaxpr, refs = flat.stage_with_refs()
         if locations_wanted():
@@ -354,7 +357,10 @@ class JittedFunction:
         if traced.holds_tracers or not (trace is _base or (trace.computes and not looked_at())):
             return traced.apply(values, trace)
         try:
-            result = traced.run(values)
+            if trace is _base:
+                result = traced.run(values)
+            else:
+                result = trace.run_traced(traced, flat, values)
         except errors.DeletedArrayError:
             if (error := self.deleted_argument(flat)) is None:
                 raise
@@ -373,8 +379,10 @@ class JittedFunction:
         is_base = trace is _base or (trace.computes and not looked_at())
         if traced.holds_tracers or not is_base:
             result, new = traced.apply(values, trace)
-        else:
+        elif trace is _base:
             result, new = traced.run(values)
+        else:
+            result, new = trace.run_traced(traced, flat, values)
         use.assign(operation, arguments, new)
         return result
 
@@ -414,6 +422,15 @@ class JittedFunction:
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the results, in their tree."""
         return located(self.trace)(*args, **kwargs).out_info
+
+    def memory(self, *args: Any, **kwargs: Any) -> MemoryPlan:
+        """The memory that a call with these arguments needs, without running it.
+
+        Arguments are arrays, or objects with a shape and a dtype. The program is compiled with the
+        user's lines, which takes as long as compiling it without them.
+        """
+        with debug_lines(True):
+            return self.lower(*args, **kwargs).compile().memory()
 
     def clear_cache(self) -> None:
         """Forgets all traced and compiled programs of this function."""
@@ -456,9 +473,10 @@ def jit(
         sharding; an array on a single device is replicated. Other arrays are moved. In a block
         `with mesh:`, a `PartitionSpec` may be a sharding.
       out_shardings: the same for the results; `None` lets XLA choose.
-      compiler_options: XLA's options by name, for calls outside of other transformations only.
+      compiler_options: XLA's options by name, and `weft_outline`: if False, repeated blocks are
+        not compiled as functions. For calls outside of other transformations only.
     Returns: a function with the same arguments and results, and the methods `lower`, `trace`,
-      `eval_shape` and `clear_cache`.
+      `eval_shape`, `memory` and `clear_cache`.
     Raises: TypeError: an argument or result is not an array. ValueError: a static argument is not
       hashable.
     Example:

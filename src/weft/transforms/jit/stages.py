@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...compiler.compile_report import CompileReport, compile_report
 from ...compiler.compiled import CompiledProgram, ProgramTarget, compiled_for
 from ...compiler.lowered import LoweredProgram
+from ...compiler.memory import MemoryPlan
+from ...compiler.optimized import OptimizedProgram
 from ...core.array import Array, Tracer
 from ...core.aval import Aval, aval
 from ...core.caching import remember
@@ -103,6 +106,10 @@ class ArgInfo:
     Attributes:
       shape, dtype: the shape and the dtype of the leaf.
       donated: whether its memory may be used for results.
+    Example:
+      >>> traced = jit(lambda x: 2 * x, donate_argnums=0).trace(np.ones(3))
+      >>> traced.args_info[0][0]
+      ArgInfo(shape=(3,), dtype=dtype('float32'), donated=True)
     Source: JAX documentation, `jax.stages.ArgInfo`.
     """
 
@@ -122,6 +129,12 @@ class Traced(ABC):
       refs: the refs that it uses, or `None`. Those from outside are more arguments, and the results
         are a pair: the function's result, and the new values of the refs that are written.
       is_open: true if it closes over tracers or refs, which may have ended.
+    Example:
+      >>> traced = jit(lambda x: 2 * x).trace(np.ones(3))
+      >>> traced.jaxpr
+      { lambda ; a:f32[3]. let
+          b:f32[3] = mul 2.0:f32[]* a
+        in (b,) }
     """
 
     donated: tuple[int, ...]
@@ -272,7 +285,13 @@ class LaterStage:
 
 
 class Lowered(LaterStage):
-    """A program as StableHLO text: `as_text()`, `compile()`, `cost_analysis()`."""
+    """A program as StableHLO text: `as_text()`, `compile()`, `cost_analysis()`.
+
+    Example:
+      >>> lowered = jit(lambda x: 2 * x).lower(np.ones(3))
+      >>> print(lowered.as_text().splitlines()[2].strip())
+      %1 = stablehlo.constant dense<2.0> : tensor<f32>
+    """
 
     def __init__(self, traced: Traced, program: LoweredProgram) -> None:
         super().__init__(traced, program)
@@ -299,6 +318,20 @@ class Lowered(LaterStage):
         """XLA's estimate of the work of the program."""
         return self.compile().cost_analysis()
 
+    def compile_report(self) -> CompileReport:
+        """Compiles the program anew, and tells what the compiler's passes did and how long it took.
+
+        Example:
+          >>> def f(x, xs):
+          ...     for i in range(100):
+          ...         x = np.sin(x) * (1 + i) + xs[i].sum()
+          ...     return x
+          >>> report = jit(f).lower(np.ones(3), np.ones((100, 3))).compile_report()
+          >>> report.equations, report.blocks[0].equations, report.numbers
+          (600, 30, 200)
+        """
+        return compile_report(self.program, self.target.compile_anew)
+
     @located
     def compile(
         self, compiler_options: dict[str, Any] | None = None, *, device_assignment: None = None
@@ -323,7 +356,13 @@ class Lowered(LaterStage):
 
 
 class Compiled(LaterStage):
-    """An executable for one signature. Calling it runs it; another signature is an error."""
+    """An executable for one signature. Calling it runs it; another signature is an error.
+
+    Example:
+      >>> compiled = jit(lambda x: 2 * x).lower(np.ones(3)).compile()
+      >>> compiled(np.arange(3.0))
+      Array([0., 2., 4.], dtype=float32)
+    """
 
     def __init__(
         self,
@@ -348,6 +387,15 @@ class Compiled(LaterStage):
     def memory_analysis(self) -> Any:
         """The memory of a run in bytes: arguments, outputs, temporary buffers, the peak."""
         return self.executable.memory_analysis()
+
+    def memory(self) -> MemoryPlan:
+        """The memory of a run: its peak, and the largest buffers. `jit(f).memory(x)` has their
+        lines too."""
+        labels = self.traced.jaxpr.labels.inputs
+        names = [labels[i] if i < len(labels) else f"argument #{i}" for i in self.program.live]
+        arguments = [name.removeprefix("its argument ") for name in names]
+        optimized = OptimizedProgram(self.as_text())
+        return MemoryPlan(self.program.name, self.memory_analysis(), optimized, arguments)
 
     def runtime_executable(self) -> Any:
         """The executable object of the runtime."""

@@ -1,0 +1,93 @@
+"""What the compiler's passes did to one program, and how long each stage took."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..core.jaxpr import Jaxpr
+from ..runtime.executable import Executable
+from . import disk_cache
+from .lowered import LoweredProgram
+from .optimized import OptimizedProgram
+from .outline import block_call
+
+
+class RepeatedBlock(NamedTuple):
+    """A block of equations that became a function of the program."""
+
+    name: str
+    calls: int
+    equations: int
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """A program as it was compiled: `jit(f).lower(…).compile_report()`. Printed, it is a table.
+
+    Attributes:
+      name: the name of the function.
+      equations: the number of equations, without dead code, and with calls written out.
+      blocks: the functions that repeated blocks became.
+      numbers: how many literals and start indices became arguments, since only these differed
+        between blocks.
+      kernels: how many kernels a run starts, of those that work on more than a few numbers.
+      seconds: the time of each stage: "lower" (passes and text), and "compile" or "load".
+      is_loaded: True if the executable came from the disk cache.
+    """
+
+    name: str
+    equations: int
+    blocks: tuple[RepeatedBlock, ...]
+    numbers: int
+    kernels: int
+    seconds: dict[str, float]
+    is_loaded: bool
+
+    def __str__(self) -> str:
+        calls = sum(block.calls for block in self.blocks)
+        rows = [
+            (f"{self.equations:,}", "equations"),
+            (f"{calls:,}", f"calls of {len(self.blocks)} repeated blocks"),
+            *[(f"{b.calls:,} ×", f"  {b.name}: {b.equations:,} equations") for b in self.blocks],
+            (f"{self.numbers:,}", "numbers that differ between blocks, as arguments"),
+            (f"{self.kernels:,}", "kernels in a run"),
+            *[(f"{s:.3f}", f"seconds to {stage}") for stage, s in self.seconds.items()],
+        ]
+        return "\n".join([f"{self.name}:", *(f"{number:>10} {text}" for number, text in rows)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def compile_report(
+    program: LoweredProgram, compile_anew: Callable[[LoweredProgram], Executable]
+) -> CompileReport:
+    """Runs the passes on a program again, compiles it again, and reports what happened."""
+    begun = time.perf_counter()
+    options = {**program.options, "weft_outline": program.outlines}
+    LoweredProgram(program.body, options=options).text("cpu")
+    seconds = {"lower": time.perf_counter() - begun}
+    hits = disk_cache.info()["hits"]
+    begun = time.perf_counter()
+    executable = compile_anew(program)
+    is_loaded = disk_cache.info()["hits"] > hits
+    seconds["load" if is_loaded else "compile"] = time.perf_counter() - begun
+    return CompileReport(
+        program.name,
+        len(program.body.equations),
+        repeated_blocks(program.outlined),
+        len(program.pool),
+        len([*OptimizedProgram(executable.as_text()).kernels()]),
+        seconds,
+        is_loaded,
+    )
+
+
+def repeated_blocks(jaxpr: Jaxpr) -> tuple[RepeatedBlock, ...]:
+    """The functions of a program's blocks, in the order of their first calls."""
+    functions = [dict(e.params)["jaxpr"] for e in jaxpr.equations if e.primitive is block_call]
+    calls = Counter(map(id, functions))
+    first = {id(function): function for function in functions}
+    return tuple([RepeatedBlock(f.name, calls[key], len(f.equations)) for key, f in first.items()])
