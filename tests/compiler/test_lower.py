@@ -9,6 +9,7 @@ import weft
 import weft.numpy as jnp
 from weft import nn
 from weft.compiler.lower import lower
+from weft.core.array import literal
 from weft.core.primitive import Primitive, registry
 from weft.primitives.trigonometric import cos, sin
 
@@ -193,3 +194,20 @@ def test_a_text_does_not_depend_on_what_was_lowered_before(name):
     for other in PROGRAMS.values():
         text_of(lambda *xs, f=other: f(*xs), *ROWS)
     assert text() == first
+
+
+def test_a_program_does_not_depend_on_the_cache_of_literals():
+    """Equal numbers are one object until the cache is emptied; texts compare them by value."""
+
+    def function(x):
+        for i in range(60):
+            x = jnp.sin(x) * (1.5 + i % 9) + x.sum()
+            if i % 13 == emptied:
+                for number in range(5000):
+                    literal(number + 0.25, np.dtype("float32"))
+        return x
+
+    texts = set()
+    for emptied in (-1, 3, 5):
+        texts.add(weft.jit(lambda x: function(x)).lower(jnp.ones(3)).as_text())  # noqa: B023
+    assert len(texts) == 1

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.array import Array, literal
+from ..core.array import Array, literal, literal_key
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..primitives.arithmetic import div, mul, sub
 from ..primitives.comparison import eq, ge, gt, le, lt, ne
@@ -47,7 +47,7 @@ def loose_numbers(jaxpr: Jaxpr) -> list[int]:
             if v.__class__ is Var:
                 key.append(v.aval)
             else:
-                key.append(Number(v.aval) if is_loose else id(v))
+                key.append(Number(v.aval) if is_loose else literal_key(v))
         numbers.append(number_of.setdefault(tuple(key), len(number_of)))
     return numbers
 
@@ -71,14 +71,15 @@ class Pool:
     """The numbers that become arguments, each once."""
 
     def __init__(self) -> None:
-        self.variables: dict[int, Var] = {}  # by the literal's identity: equal ones are one object
+        self.variables: dict[Any, Var] = {}
         self.values: list[Array] = []
 
     def variable(self, number: Array) -> Var:
         """The input of the program for a literal."""
-        var = self.variables.get(id(number))
+        key = literal_key(number)
+        var = self.variables.get(key)
         if var is None:
-            var = self.variables[id(number)] = Var(number.aval)
+            var = self.variables[key] = Var(number.aval)
             self.values.append(number)
         return var
 
@@ -116,7 +117,8 @@ def lift(equations: Sequence[Equation], pool: Pool) -> Sequence[Any]:
     if windows is None:
         columns = zip(*[e.inputs for e in equations], strict=True)
         differ = [
-            column[0].__class__ is not Var and len(set(map(id, column))) > 1 for column in columns
+            column[0].__class__ is not Var and len(set(map(literal_key, column))) > 1
+            for column in columns
         ]
         if not any(differ):
             return equations

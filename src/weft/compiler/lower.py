@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import errors
 from ..config import thread
+from ..core.array import literal_key
 from ..core.aval import aval_of
 from ..core.caching import derived, remember
 from ..core.checking import check_results
@@ -13,6 +14,7 @@ from ..core.jaxpr import Equation, Jaxpr, Var
 from ..primitives.callbacks import TOKEN, token_of
 from ..runtime import plugins
 from ..stablehlo import Block, Module, Operand
+from ..stablehlo.attributes import string
 from ..stablehlo.block import NOT_INLINED
 from ..stablehlo.shardy import Meshes
 from .simplify import jaxpr_calls_host
@@ -75,7 +77,7 @@ def operation_numbers(jaxpr: Jaxpr) -> list[int]:
     for e in jaxpr.equations:
         key = [e.primitive, e.params, len(e.outvars)]
         for v in e.inputs:
-            key.append(v.aval if v.__class__ is Var else id(v))
+            key.append(v.aval if v.__class__ is Var else literal_key(v))
         numbers.append(number_of.setdefault(tuple(key), len(number_of)))
     return numbers
 
@@ -87,6 +89,8 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
     def operands_of(atoms: Sequence[object]) -> list[Operand]:
         return [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in atoms]
 
+    if thread.debug_lines and jaxpr.equations and jaxpr.equations[0].source is not None:
+        return lower_at_locations(block, jaxpr, names, operands_of)
     apart = separate_transposes(jaxpr)
     here = (block.module.platform, block.module.axes)  # the text of collectives depends on these
     constants = block.constant_names
@@ -139,6 +143,43 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
             template = template_of(block, start, count, inputs, operands, result.name, False)
             remember(primitive.templates, key, template)
     return operands_of(jaxpr.outvars)
+
+
+def lower_at_locations(
+    block: Block,
+    jaxpr: Jaxpr,
+    names: dict[Any, str],
+    operands_of: Callable[[Sequence[object]], list[Operand]],
+) -> list[Operand]:
+    """Writes equations that carry the user's lines; their operations carry them too.
+
+    XLA keeps a line with an operation through its passes, in the metadata of the optimised program.
+    """
+    apart = separate_transposes(jaxpr)
+    for e in jaxpr.equations:
+        operands, outvars = operands_of(e.inputs), e.outvars
+        start = len(block.lines)
+        if apart and outvars[0] in apart:
+            outs = [block.transpose_matrix(*operands)]
+        else:
+            avals = [v.aval for v in outvars]
+            outs = by_its_rule(block, e, operands, avals if e.primitive.multiple else avals[0])
+            outs = outs if e.primitive.multiple else [outs]
+        names.update(zip(outvars, [o.name for o in outs], strict=True))
+        location = location_text(e)
+        for i in range(start, len(block.lines)):
+            if " loc(" not in block.lines[i].rpartition("\n")[2]:  # a named call has its own
+                block.lines[i] += location
+    return operands_of(jaxpr.outvars)
+
+
+_PLACE = re.compile(r"([^:]*):(\d+), in ")
+
+
+def location_text(equation: Equation) -> str:
+    """The location of an equation's operations: the file and line, or nothing if unknown."""
+    place = _PLACE.match(equation.source.line) if equation.source is not None else None
+    return "" if place is None else f" loc({string(place[1])}:{place[2]}:0)"
 
 
 def by_its_rule(block: Block, equation: Equation, operands: Sequence[Operand], out: Any) -> Any:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.array import literal_key
 from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.masks import Mask, active
@@ -216,8 +217,8 @@ def without_repetition(jaxpr: Jaxpr) -> Jaxpr:
         inputs = (
             [same.get(v, v) if v.__class__ is Var else v for v in e.inputs] if same else e.inputs
         )
-        # literals are compared by identity: equal Python scalars share one
-        key = (e.primitive, e.params, *[v if v.__class__ is Var else id(v) for v in inputs])
+        values = [v if v.__class__ is Var else literal_key(v) for v in inputs]
+        key = (e.primitive, e.params, *values)
         first = seen.setdefault(key, e)
         if first is not e and not has_effects(e):
             same.update(zip(e.outvars, first.outvars, strict=True))

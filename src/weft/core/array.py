@@ -251,7 +251,18 @@ class Array(Value):
 
 
 class Tracer(Value):
-    """A value that replaces an array while a function is traced."""
+    """A value that replaces an array while a function is traced.
+
+    Example:
+      >>> from weft.core import Tracer
+      >>> @jit
+      ... def f(x):
+      ...     print(isinstance(x, Tracer), x.shape)
+      ...     return x
+      >>> f(np.ones(3))
+      True (3,)
+      Array([1., 1., 1.], dtype=float32)
+    """
 
     __slots__ = ("__weakref__", "_trace", "aval")
     _trace: Any
@@ -315,6 +326,12 @@ def as_value(x: Any, function: str | None = None, parameter: str | None = None) 
       function, parameter: the names for the error, if the public function that the user called with
         `x` cannot be found.
     Raises: TypeError: `x` is something else.
+    Example:
+      >>> as_value(2.0)
+      Array(2., dtype=float32, weak_type=True)
+      >>> import numpy
+      >>> as_value(numpy.arange(3))
+      Array([0, 1, 2], dtype=int32)
     """
     if isinstance(x, Value):
         return x
@@ -372,7 +389,13 @@ def literals_of(kind: type, dtype: np.dtype[Any]) -> dict[Any, Array]:
 
 
 def literal(x: object, dtype: np.dtype[Any]) -> Array:
-    """A weak array for a Python scalar in `dtype`. Cached, since programs repeat numbers."""
+    """A weak array for a Python scalar in `dtype`. Cached, since programs repeat numbers.
+
+    Example:
+      >>> import numpy
+      >>> literal(2.0, numpy.dtype("float32"))
+      Array(2., dtype=float32, weak_type=True)
+    """
     cache = literals_of(x.__class__, dtype)
     # 0.0 and -0.0 are equal and would share an entry, and so would complex numbers with such parts.
     # Their texts differ, and no number is equal to a text.
@@ -396,6 +419,14 @@ def literal(x: object, dtype: np.dtype[Any]) -> Array:
         array._shared = True
         cache[key] = array
     return array
+
+
+def literal_key(x: Array) -> tuple[Aval, bytes]:
+    """A key for an array of one element, equal for equal types and bits.
+
+    Equal literals are one object only until the cache of `literal` is emptied.
+    """
+    return x.aval, x.host().tobytes()
 
 
 @functools.lru_cache(64)

@@ -152,7 +152,7 @@ class Block:
         self.count = 0
         self.constants: dict[Any, Operand] = {}
         self.constant_names: set[str] = set()
-        self.literals: dict[int, Operand] = {}
+        self.literals: dict[Any, Operand] = {}
         self.widened: dict[Any, Operand] = {}
         self.transposed: dict[str, Operand] = {}  # name of a matrix -> its transpose
         self.has_looked_back = False  # a rule's text depends on what the block has already
@@ -383,10 +383,11 @@ class Block:
 
     def literal(self, array: Any) -> Operand:
         """The constant for a literal of a jaxpr."""
-        operand = self.literals.get(id(array))
+        host = array.host()
+        key = array.aval, host.tobytes()  # equal ones need not be one object
+        operand = self.literals.get(key)
         if operand is None:
-            operand = self.literals[id(array)] = self.constant(array.host(), array.aval)
-            self.module.keep.append(array)  # a rule may write a program without other references
+            operand = self.literals[key] = self.constant(host, array.aval)
         return operand
 
     def full(self, value: Any, aval: Any) -> Operand:
