@@ -88,3 +88,27 @@ WEIGHTED = {
     "of the columns": (0, onp.array([1.0, 4.0, 2.0])),
     "of both axes": ((1, 0), onp.arange(21).reshape(7, 3)),
 }
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint32", "int64", "int16"])
+@pytest.mark.parametrize("shape_axis", [((9000,), 0), ((5000, 3), 0), ((3, 5000), 1), ((4095,), 0)])
+def test_the_order_of_many_elements_is_stable(dtype, shape_axis):
+    """Ties, zeros of both signs, and NaNs, beside NumPy's stable sort."""
+    shape, axis = shape_axis
+    r = onp.random.RandomState(0)
+    x = (r.randint(-40, 40, shape) * 10.0 ** r.randint(-3, 8, shape)).astype("float64")
+    if dtype.startswith("float"):
+        x[r.rand(*shape) < 0.1] = onp.nan
+        x[r.rand(*shape) < 0.1] = -0.0
+        x[r.rand(*shape) < 0.1] = -onp.inf
+        x = x.astype(dtype)
+    else:
+        bounds = onp.iinfo(dtype)
+        x = r.choice([bounds.min, bounds.max, *range(50)], shape).astype(dtype)
+    expected = onp.argsort(x, axis, kind="stable")
+    with weft.experimental.enable_x64():
+        got = np.argsort(np.array(x), axis=axis)
+        values, places = weft.lax.sort_key_val(np.array(x), np.array(expected), dimension=axis)
+    onp.testing.assert_array_equal(got, expected)
+    onp.testing.assert_array_equal(values, onp.take_along_axis(x, expected, axis))
+    onp.testing.assert_array_equal(places, onp.take_along_axis(expected, expected, axis))

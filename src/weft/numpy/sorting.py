@@ -136,7 +136,7 @@ def _order_by_numpy(x: Any, *, axis: int, stable: bool, descending: bool, dtype:
     """NumPy's kernel for `_order`."""
     if descending or not is_native(x):
         return None
-    return lambda x: np.argsort(x, axis, kind="stable").astype(dtype)
+    return lambda x: primitive.stable_order(x, axis).astype(dtype)
 
 
 _argsorted = composite(_order, evaluate=_order_by_numpy)
