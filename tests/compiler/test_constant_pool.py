@@ -50,7 +50,7 @@ def lowered(name):
         ("second axis", N),
         ("scales of layers", 2 * N),  # indices and scales
         ("sums of a chain", 7),  # equal numbers are one input
-        ("calls of jitted functions", 2 * N),
+        ("calls within calls", N),  # of a function that is called once
         ("power iteration", 0),  # nothing differs, but the sum reads what is read again
         ("sinkhorn", 0),
     ],

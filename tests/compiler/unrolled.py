@@ -228,11 +228,10 @@ def calls_within_calls(x, w):
     @weft.jit
     def outer(x, w):
         for i in range(N):
-            x = inner(x, w) * (1 + 0.1 * i)
+            x = np.sin(x @ w) * (1 + 0.1 * i) - np.cos(x) / 2
         return x
 
-    inner = weft.jit(lambda x, w: np.sin(x @ w) - np.cos(x) / 2)
-    return outer(outer(x, w), w)
+    return weft.jit(lambda x, w: outer(x * 2, w))(x, w) + 1
 
 
 @program(X, W)

@@ -127,8 +127,10 @@ def test_derivatives_have_the_algorithm_too():
     assert program.count("precision=F32_F32_F32") == 3
     one_sided = lax.DotAlgorithm("float16", "bfloat16", "float32")
     loss = lambda x, y: lax.dot(x, y, one_sided).sum()  # noqa: E731
-    program = str(weft.make_jaxpr(weft.grad(loss, 1))(X, Y))
-    assert "lhs_precision_type=dtype(bfloat16), rhs_precision_type=dtype('float16')" in program
+    algorithm = "lhs_precision_type=dtype('float16'), rhs_precision_type=dtype(bfloat16)"
+    for operand in (0, 1):  # ct · yᵀ and xᵀ · ct: x, or what stands for it, is on the left
+        program = str(weft.make_jaxpr(weft.grad(loss, operand))(X, Y))
+        assert program.count("dot_general") == program.count(algorithm) == 2
 
 
 def test_the_switch_names_an_algorithm_for_products_of_floats():

@@ -256,6 +256,22 @@ def test_arguments_that_are_not_mapped_arrive_untouched(wrap):
     same(weft.grad(lambda w: weft.vmap(f, (0, None, None))(x * w, "s", (0, 1.0)).sum())(2.0), 3.0)
 
 
+def test_numbers_that_are_not_mapped_stay_numbers():
+    x = f32([1.0, 2.0, 3.0])
+    steps = weft.jit(lambda x, n: x * lax.iota("float32", n), static_argnums=1)
+    same(weft.vmap(steps, (0, None))(x, 4), np.outer(x, np.arange(4)))
+    same(
+        weft.vmap(lambda x, o: x * o["n"] if o["on"] else x, (0, None))(x, {"n": 2, "on": True}),
+        x * 2,
+    )
+    branch = weft.vmap(lambda x, limit: x if limit > 0.0 else -x, in_axes=(0, None))
+    same(weft.jit(lambda x: branch(x, 1.0) + branch(x, -1.0))(x), x * 0)
+    out = weft.vmap(lambda x, n: n, (0, None))(x, 2)
+    assert (out.shape, out.dtype, out.weak_type) == ((3,), np.int32, True)
+    with pytest.raises(ValueError, match=r"axis 0 is out of range for argument n"):
+        weft.vmap(lambda x, n: x)(x, 2)
+
+
 def test_what_is_mapped_must_be_an_array():
     with pytest.raises(TypeError, match=r"argument thing of .*must be an array"):
         weft.vmap(lambda x, thing: x)(f32([1.0]), "text")

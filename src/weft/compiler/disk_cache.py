@@ -1,6 +1,6 @@
 """The persistent compilation cache: executables in a folder, kept between runs.
 
-An executable is machine code, so entries are read only from a folder that nobody else can write to.
+An executable is machine code, so entries are read only from a folder that no other user can write.
 A damaged entry is compiled again. No failure here stops a program.
 
 An entry is a file `<key>.xla`: a header (`_HEADER`), then the compressed executable.
@@ -206,7 +206,7 @@ def _size() -> int:
 
 
 def _open_folder(path: str, create: bool = False) -> int | None:
-    """A descriptor of the folder if nobody else can write to it; `None`, with one warning,
+    """A descriptor of the folder if no other user can write to it; `None`, with one warning,
     otherwise."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:

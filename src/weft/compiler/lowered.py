@@ -25,7 +25,7 @@ from ..stablehlo.shardy import Meshes
 from .lower import lower
 from .outline import MIN_EQUATIONS, outlined, outlined_with_pool
 from .placing import duplicate, live_buffer
-from .simplify import equation_count, jaxpr_calls_host, without_calls, without_dead_code
+from .simplify import jaxpr_calls_host, without_dead_code, without_single_calls
 
 # XLA's own choice, in particular of LLVM's effort (docs/how_it_works/3_compiler.md).
 OPTIONS: dict[str, dict[str, Any]] = {"cpu": {}}
@@ -133,9 +133,10 @@ class LoweredProgram:
         self.warned = False  # donated arguments that no result can use
         outlines = self.options.pop("weft_outline", True)
         lean, used = without_dead_code(jaxpr)
-        is_long = equation_count(lean) >= MIN_EQUATIONS
-        if is_long and outlines:
-            lean, used = without_dead_code(without_calls(lean))
+        if outlines:
+            flat = without_single_calls(lean, MIN_EQUATIONS)
+            if flat is not lean:
+                lean, used = without_dead_code(flat)
         position = {v: i for i, v in enumerate(jaxpr.invars)}
         const_of = dict(zip(lean.constvars, lean.consts, strict=True))
         number: dict[Var, int] = {}  # for each variable that XLA computes
@@ -154,7 +155,7 @@ class LoweredProgram:
         self.consts: list[Array] = [c for _, c in consts]
         invars = [jaxpr.invars[i] for i in self.live] + [v for v, _ in consts]
         self.body = Jaxpr([], [], invars, lean.equations, [*number], lean.name)
-        self.outlines = bool(outlines) and is_long
+        self.outlines = bool(outlines) and len(lean.equations) >= MIN_EQUATIONS
         self.pool: list[Array] = []
         self.outlined = self.body
         if self.outlines:
@@ -216,7 +217,7 @@ def lowered_with(
     keep_unused: bool,
     options: tuple[tuple[str, object], ...],
 ) -> LoweredProgram:
-    """A lowered jaxpr; lowered once, also if several threads need it at the same time."""
+    """A lowered jaxpr; lowered once, even if several threads need it at the same time."""
     return LoweredProgram(jaxpr, donated, keep_unused, dict(options))
 
 

@@ -45,10 +45,14 @@ class Run(NamedTuple):
     unit: int
 
 
-def outlined(jaxpr: Jaxpr) -> Jaxpr:
-    """The same program with its repeated blocks as calls; itself if there are none."""
+def outlined(jaxpr: Jaxpr, pool: Sequence[Var] = ()) -> Jaxpr:
+    """The same program with its repeated blocks as calls; itself if there are none.
+
+    Args:
+      pool: the inputs for numbers that differ between blocks.
+    """
     numbers = operation_numbers(jaxpr)
-    runs = [run for run in find_runs(numbers) if is_worth_a_call(jaxpr, run)]
+    runs = [run for run in find_runs(numbers) if is_worth_a_call(jaxpr, run, pool)]
     if not runs:
         return jaxpr
     flow = Flow(jaxpr)
@@ -72,10 +76,10 @@ def outlined_with_pool(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Array]]:
     Returns: the program, whose last inputs are these numbers, and their values.
     """
     program, values = pooled(jaxpr, find_runs(loose_numbers(jaxpr)))
-    return outlined(program), values
+    return outlined(program, program.invars[len(jaxpr.invars) :]), values
 
 
-def is_worth_a_call(jaxpr: Jaxpr, run: Run) -> bool:
+def is_worth_a_call(jaxpr: Jaxpr, run: Run, pool: Sequence[Var]) -> bool:
     """True if a program compiles faster with the blocks as calls, and runs as fast.
 
     Few blocks are better flat. Short ones are too, since XLA compiles equal kernels once, unless
@@ -86,14 +90,8 @@ def is_worth_a_call(jaxpr: Jaxpr, run: Run) -> bool:
     if run.unit >= MIN_BLOCK:
         return are_many
     block = jaxpr.equations[run.start : run.start + run.period]
-    following = jaxpr.equations[run.start + run.period : run.start + 2 * run.period]
-    inputs = set(jaxpr.invars)
-    reads_pool = any(
-        a is not b and a in inputs and not a.aval.ndim
-        for e, f in zip(block, following, strict=True)
-        for a, b in zip(e.inputs, f.inputs, strict=True)
-        if a.__class__ is Var
-    )
+    numbers = set(pool)
+    reads_pool = any(v in numbers for e in block for v in e.inputs if v.__class__ is Var)
     return reads_pool or (are_many and fuses_again(block))
 
 

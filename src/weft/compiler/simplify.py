@@ -1,5 +1,6 @@
 """Dead code elimination, also in the programs inside equations, and common subexpressions."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -153,14 +154,6 @@ def without_dead_code(jaxpr: Jaxpr) -> tuple[Jaxpr, set[Var]]:
     return lean, needed
 
 
-@derived
-def equation_count(jaxpr: Jaxpr) -> int:
-    """The number of equations, with those of the functions that it calls."""
-    return sum(
-        equation_count(inside) if (inside := called(e)) is not None else 1 for e in jaxpr.equations
-    )
-
-
 def called(e: Equation) -> Jaxpr | None:
     """The program that an equation only applies, so that its equations may take its place."""
     inside = e.primitive.inside
@@ -171,36 +164,62 @@ def called(e: Equation) -> Jaxpr | None:
     return None if params.get("named") or params.get("device") is not None else jaxpr
 
 
-def without_calls(jaxpr: Jaxpr) -> Jaxpr:
-    """The same program with each call replaced by the function's equations, as XLA does."""
-    if all(called(e) is None for e in jaxpr.equations):
+def calls_of(jaxpr: Jaxpr, counts: Counter[int] | None = None) -> Counter[int]:
+    """How often each function is called in a program and in its functions, by identity."""
+    counts = Counter() if counts is None else counts
+    for e in jaxpr.equations:
+        inside = called(e)
+        if inside is not None:
+            counts[id(inside)] += 1
+            if counts[id(inside)] == 1:
+                calls_of(inside, counts)
+    return counts
+
+
+def without_single_calls(jaxpr: Jaxpr, min_equations: int) -> Jaxpr:
+    """The same program with the equations of functions that are called once in place of the call.
+
+    XLA does this too. Functions that are called more often are compiled once as they are.
+
+    Args:
+      min_equations: a program that would be shorter is returned as it is.
+    """
+    once = {number for number, count in calls_of(jaxpr).items() if count == 1}
+    if not once:
         return jaxpr
     equations: list[Equation] = []
     names: dict[Any, Any] = {}
     for e in jaxpr.equations:
-        copy_equation(e, names, e.outvars, equations)
+        copy_equation(e, names, e.outvars, equations, once)
+    if len(equations) < min_equations:
+        return jaxpr
     outvars = [names.get(v, v) if type(v) is Var else v for v in jaxpr.outvars]
     return jaxpr.replace(equations=equations, outvars=outvars)
 
 
 def copy_equation(
-    e: Equation, names: dict[Any, Any], outvars: Sequence[Var], result: list[Equation]
+    e: Equation,
+    names: dict[Any, Any],
+    outvars: Sequence[Var],
+    result: list[Equation],
+    once: set[int],
 ) -> None:
     """Appends an equation with its inputs renamed, or the equations of the function that it calls.
 
     Args:
       names: new variables for old ones; it grows by the results.
       outvars: the equation's results, unless it is a call.
+      once: the identities of the functions that are called once.
     """
     inputs = [names.get(v, v) if v.__class__ is Var else v for v in e.inputs]
     inside = called(e)
-    if inside is None:
+    if inside is None or id(inside) not in once:
         names.update(zip(e.outvars, outvars, strict=True))
         result.append(e.replace(inputs, outvars))
         return
     inner: dict[Any, Any] = dict(zip(inside.invars, inputs, strict=True))
-    for equation in inside.equations:  # its variables are new at each call
-        copy_equation(equation, inner, [Var(v.aval) for v in equation.outvars], result)
+    for equation in inside.equations:
+        copy_equation(equation, inner, [Var(v.aval) for v in equation.outvars], result, once)
     results = [inner.get(v, v) if type(v) is Var else v for v in inside.outvars]
     names.update(zip(e.outvars, results, strict=True))
 

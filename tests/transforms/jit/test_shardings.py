@@ -535,7 +535,7 @@ def layer(x, w):
 def test_work_inside_functions_that_stay_apart_is_divided(block, both):
     rng = np.random.default_rng(0)
     random = lambda *shape: rng.normal(size=shape).astype("f")  # noqa: E731
-    ws, x = [(random(16, 64), random(64, 16)) for _ in range(6)], random(64, 16)
+    ws, x = [(random(16, 64), random(64, 16)) for _ in range(12)], random(64, 16)
 
     def loss(ws, x):
         for w in ws:
