@@ -11,6 +11,8 @@ import pytest
 from exports import call_of, table_of
 from tree import (
     HEIGHT,
+    ROOT,
+    RUNGS,
     SOURCE,
     Import,
     breaks_ladder,
@@ -32,7 +34,7 @@ def all_imports():
 LAZY = {
     ("debug", "pdb"): "takes longer than importing weft, and is for debug.breakpoint alone",
     ("runtime.versions", "jaxlib"): "the first use of a device loads XLA, not importing weft",
-    ("compat.names", "tensorstore"): "an optional package, which Orbax brings along",
+    ("compat.array_serialization", "tensorstore"): "an optional package, which Orbax brings along",
     ("core.source", "logging"): "a twentieth of the time of importing weft; few programs log",
 }
 
@@ -49,6 +51,22 @@ def test_every_module_stands_on_a_rung():
 
 def test_no_import_goes_up_or_to_a_neighbour():
     assert [str(i) for i in all_imports() if breaks_ladder(i)] == []
+
+
+def test_the_design_lists_the_rungs():
+    """Each row of its table has the modules of a rung, `tree_…` for those that begin so."""
+    text = (ROOT / "docs" / "design.md").read_text()
+    rows = re.findall(r"^\| \d+[ab]? \| (.*?) \|", text, re.MULTILINE)
+    listed = [re.findall(r"`(\w+)(…?)`", row) for row in rows]
+    assert len(listed) == len(RUNGS)
+    for names, rung in zip(listed, RUNGS, strict=True):
+        prefixes = tuple(name for name, more in names if more)
+        modules = {name for name in rung.split() if not name.startswith(prefixes or ("-",))}
+        assert {name for name, more in names if not more} - {"tree_util"} == modules - {"tree_util"}
+
+
+def test_the_design_is_short():
+    assert len((ROOT / "docs" / "design.md").read_bytes()) <= 10 * 1024
 
 
 def test_there_is_no_cycle():

@@ -17,6 +17,7 @@ SAME = {
         {"dtypes", "primitives.linalg.matrix_operations"},
         "the real part: of a dtype, and of values",
     ),
+    "flag": ({"option_checks", "switch_values"}, "True or False, as an option or as a switch"),
     "jvp": ({"interpreters.jvp", "transforms.derivatives"}, _TRACES),
     "linearize": ({"interpreters.linearize", "transforms.derivatives"}, _TRACES),
 }

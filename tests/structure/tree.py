@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "weft"
 RUNGS = (
     "typing dtypes extended_dtypes tree tree_util treedef tree_flattening tree_code tree_paths "
     "tree_registration config scope sharding switch_values switch_state switch_options errors lazy "
-    "jax_names tracebacks user_lines",
+    "jax_names tracebacks user_lines option_checks",
     "core stablehlo",
     "runtime primitives",
     "compiler distributed",
@@ -30,13 +30,13 @@ RUNGS = (
     "lax",
     "numpy",
     "random shapes flatten_util dlpack ad_checkpoint custom_derivatives custom_batching stages ref "
-    "export",
+    "export checkpoints",
     "nn scipy image ops debug profiler extend interop test_util util",
     "experimental fastmath api_util",
     "layers",
     "optimizers data",
-    "checkpoints",
     "supervised",
+    "explanation",
     "models cli info compat",
 )
 HEIGHT = {name: height for height, rung in enumerate(RUNGS) for name in rung.split()}

@@ -1,4 +1,4 @@
-"""What the compiler's passes did to one program, and how long each stage took."""
+"""CompileReport: the blocks, kernels and seconds of one program, as it was compiled."""
 
 import time
 from collections import Counter
@@ -11,7 +11,7 @@ from ..runtime.executable import Executable
 from . import disk_cache
 from .lowered import LoweredProgram
 from .optimized import OptimizedProgram
-from .outline import block_call
+from .outline import block_functions
 
 
 class RepeatedBlock(NamedTuple):
@@ -87,7 +87,7 @@ def compile_report(
 
 def repeated_blocks(jaxpr: Jaxpr) -> tuple[RepeatedBlock, ...]:
     """The functions of a program's blocks, in the order of their first calls."""
-    functions = [dict(e.params)["jaxpr"] for e in jaxpr.equations if e.primitive is block_call]
+    functions = block_functions(jaxpr)
     calls = Counter(map(id, functions))
     first = {id(function): function for function in functions}
     return tuple([RepeatedBlock(f.name, calls[key], len(f.equations)) for key, f in first.items()])

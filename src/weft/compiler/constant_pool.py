@@ -54,17 +54,44 @@ def loose_numbers(jaxpr: Jaxpr) -> list[int]:
 
 def starts_of(e: Equation) -> tuple[int, ...] | None:
     """The start indices of a window that a `slice` reads or a `pad` writes; None for others."""
-    if e.primitive is slice_:
-        params = dict(e.params)
-        starts: tuple[int, ...] = params["start"]
-        fits = e.inputs[0].__class__ is Var and set(params["strides"]) <= {1}
-        return starts if fits and max(e.inputs[0].aval.shape, default=0) < 2**31 else None
-    if e.primitive is pad:
-        padding = dict(e.params)["padding"]
-        fits = all(low >= 0 and high >= 0 and not between for low, high, between in padding)
-        fits = fits and max(e.outvars[0].aval.shape, default=0) < 2**31
-        return tuple([low for low, _, _ in padding]) if fits else None
-    return None
+    window = WINDOWS.get(e.primitive)
+    shapes = e.inputs[0].aval.shape, e.outvars[0].aval.shape
+    if window is None or max(map(max, [(*shape, 0) for shape in shapes])) >= 2**31:
+        return None
+    return window[0](e)
+
+
+def starts_of_slice(e: Equation) -> tuple[int, ...] | None:
+    params = dict(e.params)
+    is_plain = e.inputs[0].__class__ is Var and set(params["strides"]) <= {1}
+    return tuple(params["start"]) if is_plain else None
+
+
+def starts_of_pad(e: Equation) -> tuple[int, ...] | None:
+    padding = dict(e.params)["padding"]
+    is_plain = all(low >= 0 and high >= 0 and not between for low, high, between in padding)
+    return tuple([low for low, _, _ in padding]) if is_plain else None
+
+
+def dynamic_slices(e: Equation, starts: list[Any]) -> list[Equation]:
+    (out,) = e.outvars
+    params = (("sizes", out.aval.shape),)
+    return [Equation(dynamic_slice, [e.inputs[0], *starts], params, [out], e.source)]
+
+
+def dynamic_updates(e: Equation, starts: list[Any]) -> list[Equation]:
+    (out,), (x, value) = e.outvars, e.inputs
+    padding = Var(out.aval)
+    shape = (("shape", out.aval.shape), ("dims", ()))
+    return [
+        Equation(broadcast_in_dim, [value], shape, [padding], e.source),
+        Equation(dynamic_update_slice, [padding, x, *starts], (), [out], e.source),
+    ]
+
+
+WINDOWS = {slice_: (starts_of_slice, dynamic_slices), pad: (starts_of_pad, dynamic_updates)}
+"""Primitives with start indices in their parameters: the function that returns these, and one that
+makes equations with run-time start indices."""
 
 
 class Pool:
@@ -134,7 +161,9 @@ def lift(equations: Sequence[Equation], pool: Pool) -> Sequence[Any]:
     if not any(differ):
         return equations
     return [
-        window(e, [variable_start(n, d, pool) for n, d in zip(s, differ, strict=True)])
+        WINDOWS[e.primitive][1](
+            e, [variable_start(n, d, pool) for n, d in zip(s, differ, strict=True)]
+        )
         for e, s in zip(equations, starts, strict=True)
     ]
 
@@ -143,18 +172,3 @@ def variable_start(start: int, differs: bool, pool: Pool) -> Any:
     """A start index as a literal, or as a variable if it differs between blocks."""
     number = literal(start, INDEX)
     return pool.variable(number) if differs else number
-
-
-def window(e: Equation, starts: list[Any]) -> Any:
-    """A `slice` or `pad` as an operation with run-time start indices."""
-    (out,) = e.outvars
-    if e.primitive is slice_:
-        params = (("sizes", out.aval.shape),)
-        return Equation(dynamic_slice, [e.inputs[0], *starts], params, [out], e.source)
-    x, value = e.inputs
-    padding = Var(out.aval)
-    shape = (("shape", out.aval.shape), ("dims", ()))
-    return [
-        Equation(broadcast_in_dim, [value], shape, [padding], e.source),
-        Equation(dynamic_update_slice, [padding, x, *starts], (), [out], e.source),
-    ]

@@ -70,6 +70,23 @@ class Constant:
 Output: TypeAlias = Result | PassedInput | Constant
 
 
+def outputs_of(jaxpr: Jaxpr, const_of: Mapping[Var, Array]) -> tuple[list[Output], dict[Var, int]]:
+    """The outputs of a program, and a number for each variable that XLA computes for them."""
+    position = {v: i for i, v in enumerate(jaxpr.invars)}
+    number: dict[Var, int] = {}
+    outputs: list[Output] = []
+    for v in jaxpr.outvars:
+        if type(v) is not Var:
+            outputs.append(Constant(v))
+        elif v in position:
+            outputs.append(PassedInput(position[v]))
+        elif v in const_of:
+            outputs.append(Constant(const_of[v]))
+        else:
+            outputs.append(Result(number.setdefault(v, len(number))))
+    return outputs, number
+
+
 class LoweredProgram:
     """A jaxpr prepared for XLA: without dead code, with its StableHLO text for each platform.
 
@@ -137,19 +154,8 @@ class LoweredProgram:
             flat = without_single_calls(lean, MIN_EQUATIONS)
             if flat is not lean:
                 lean, used = without_dead_code(flat)
-        position = {v: i for i, v in enumerate(jaxpr.invars)}
         const_of = dict(zip(lean.constvars, lean.consts, strict=True))
-        number: dict[Var, int] = {}  # for each variable that XLA computes
-        self.outputs: list[Output] = []
-        for v in lean.outvars:
-            if type(v) is not Var:
-                self.outputs.append(Constant(v))
-            elif v in position:
-                self.outputs.append(PassedInput(position[v]))
-            elif v in const_of:
-                self.outputs.append(Constant(const_of[v]))
-            else:
-                self.outputs.append(Result(number.setdefault(v, len(number))))
+        self.outputs, number = outputs_of(lean, const_of)
         self.live = [i for i, v in enumerate(jaxpr.invars) if keep_unused or v in used]
         consts = [(v, c) for v, c in const_of.items() if v in used]
         self.consts: list[Array] = [c for _, c in consts]

@@ -260,3 +260,9 @@ def _(*avals: Aval, jaxpr: Jaxpr) -> Sequence[Aval]:
 @block_call.lower
 def _(block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr) -> list[Operand]:
     return lower_call(block, jaxpr, operands, no_inlining(block))
+
+
+def block_functions(jaxpr: Jaxpr) -> list[Jaxpr]:
+    """The functions that a program's block calls apply, call by call."""
+    calls = [e for e in jaxpr.equations if e.primitive.name == block_call.name]
+    return [dict(e.params)["jaxpr"] for e in calls]

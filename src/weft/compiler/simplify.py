@@ -165,7 +165,7 @@ def called(e: Equation) -> Jaxpr | None:
 
 
 def calls_of(jaxpr: Jaxpr, counts: Counter[int] | None = None) -> Counter[int]:
-    """How often each function is called in a program and in its functions, by identity."""
+    """The number of calls of each function, in a program and in its functions, by identity."""
     counts = Counter() if counts is None else counts
     for e in jaxpr.equations:
         inside = called(e)
