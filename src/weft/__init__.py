@@ -20,6 +20,7 @@ __all__, __getattr__, __dir__ = exports(
             transfer_guard_device_to_host transfer_guard_host_to_device
         """,
         "core.interface": "typeof",
+        "explanation.explain": "explain",
         "numpy.einsum": "einsum",
         "numpy.products": "tensordot",
         "numpy.shapes": "transpose",

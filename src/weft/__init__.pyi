@@ -63,6 +63,7 @@ from .config import (
     transfer_guard_host_to_device as transfer_guard_host_to_device,
 )
 from .core.interface import typeof as typeof
+from .explanation.explain import explain as explain
 from .numpy.einsum import einsum as einsum
 from .numpy.products import tensordot as tensordot
 from .numpy.shapes import transpose as transpose

@@ -67,6 +67,8 @@ class Switch:
       attribute: its attribute of `thread`.
       aliases: further names that `config` accepts.
       keyword: the name of the value as a keyword argument.
+      shown: the value in the example of its docstring; None is `block`, "" makes no example, for
+        a switch that `weft` does not export.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Switch:
         attribute: str = "",
         aliases: tuple[str, ...] = (),
         keyword: str = "new_val",
+        shown: object = None,
     ) -> None:
         self.name = name
         self.parse = parse
@@ -92,7 +95,13 @@ class Switch:
         self.aliases = aliases
         self.keyword = keyword
         self.variable = "WEFT_" + name.upper()
-        self.__doc__ = meaning
+        self.__doc__ = f"{meaning[0].upper()}{meaning[1:]}."
+        shown = block if shown is None else shown
+        if shown not in (None, ""):
+            self.__doc__ += (
+                f"\n\nExample:\n  >>> with weft.{name}({shown!r}):\n"
+                f"  ...     weft.config.{name}\n  {shown!r}"
+            )
         text = os.environ.get(self.variable)
         where = f"environment variable {self.variable}"
         value = default if text is None else self.checked(text, where)
@@ -343,20 +352,20 @@ enable_x64 = Switch("enable_x64", flag, False,
     traced=True, block=True, attribute="x64", aliases=("x64_enabled",))
 numpy_rank_promotion = Switch("numpy_rank_promotion", one_of("allow", "warn", "raise"), "allow",
     "what happens when operands of different rank are broadcast: allow, warn, raise",
-    traced=True)
+    traced=True, shown="raise")
 numpy_dtype_promotion = Switch("numpy_dtype_promotion", one_of("standard", "strict"), "standard",
     "what happens when operands of different dtypes meet: they are promoted (standard), or it is "
     "an error unless one is a Python scalar of that kind or a lesser one (strict)",
-    traced=True)
+    traced=True, shown="strict")
 default_matmul_precision = Switch("default_matmul_precision", precision, None,
     "precision of matrix products and convolutions that state none: default, high, highest; or the "
     "algorithm of products, by its name in lax.DotAlgorithmPreset",
-    traced=True)
+    traced=True, shown="highest")
 threefry_partitionable = Switch("threefry_partitionable", flag, False,
     "random numbers come from the newer, partitionable streams, not the classic ones",
     traced=True, block=True)
 disable_jit = Switch("disable_jit", flag, False,
-    "jit and control flow run operation by operation, as plain Python",
+    "runs jit and control flow operation by operation, as plain Python",
     traced=True, block=True, keyword="disable")
 check_tracer_leaks = Switch("check_tracer_leaks", flag, False,
     "a tracer that outlives its trace is an error at the end of the trace (slow)",
@@ -374,6 +383,10 @@ debug_nans = Switch("debug_nans", flag, False,
 debug_infs = Switch("debug_infs", flag, False,
     "an operation that gives an infinity is an error that names it, as debug_nans does (slow)",
     traced=True, block=True)
+debug_lines = Switch("debug_lines", flag, False,
+    "equations and arrays carry the user's line, so that out-of-memory errors list the largest "
+    "arrays by line; weft.explain turns it on (slow)",
+    traced=True, block=True, shown="")
 log_compiles = Switch("log_compiles", flag, False,
     "each compilation, and why a function was traced again, is logged as a warning",
     block=True, aliases=("explain_cache_misses",))
@@ -386,11 +399,11 @@ eager_tier = Switch("eager_tier", one_of("auto", "host", "xla"), "auto",
     traced=True)
 default_device = Switch("default_device", device, None,
     "the device of uncommitted arrays and programs: a device, or a platform; None: the first",
-    traced=True)
+    traced=True, shown="cpu")
 default_prng_impl = Switch("default_prng_impl",
     one_of("threefry2x32", "rbg", "unsafe_rbg"), "threefry2x32",
     "the kind of random keys that PRNGKey and key make, and of raw words",
-    traced=True)
+    traced=True, shown="rbg")
 enable_custom_prng = Switch("enable_custom_prng", flag, False,
     "PRNGKey returns typed keys, which are no arrays of words, as random.key does",
     traced=True, block=True)
@@ -398,12 +411,15 @@ _transfer_guard = Switch("transfer_guard", one_of(*GUARDS), "allow",
     "transfers between host and accelerator, and between devices: allow, log, disallow the "
     "implicit ones; log_explicit, disallow_explicit all")
 transfer_guard_host_to_device = Switch("transfer_guard_host_to_device", one_of(None, *GUARDS), None,
-    "the same for this direction; None is as transfer_guard says")
+    "guards transfers to an accelerator; None takes the value of transfer_guard",
+    shown="log")
 transfer_guard_device_to_host = Switch("transfer_guard_device_to_host", one_of(None, *GUARDS), None,
-    "the same for this direction; None is as transfer_guard says")
+    "guards transfers to the host; None takes the value of transfer_guard",
+    shown="log")
 transfer_guard_device_to_device = Switch(
     "transfer_guard_device_to_device", one_of(None, *GUARDS), None,
-    "the same for this direction; None is as transfer_guard says")
+    "guards transfers between accelerators; None takes the value of transfer_guard",
+    shown="log")
 platform = Switch("platform", text_or_none, None,
     "platforms to use, the default one first, comma-separated; None is all, fastest first",
     aliases=("platforms", "platform_name"))

@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,25 @@ def user_line() -> str:
     """`file.py:12, in function`, for messages."""
     frame = user_frame()
     return "an unknown line" if frame is None else _line(frame, frame.f_lineno)
+
+
+class Place(NamedTuple):
+    """A line of the user's: the file, the line and the function."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.file)}:{self.line}, in {self.function}"
+
+
+def user_place() -> Place:
+    """The user's line with the path of its file; an empty path if it is unknown."""
+    frame = user_frame()
+    if frame is None:
+        return Place("", 0, "")
+    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 def _line(frame: FrameType, number: int) -> str:
@@ -103,7 +122,7 @@ def _name_the_call(error: BaseException) -> None:
 
 def _called_function(error: BaseException) -> str | None:
     """The public function of a namespace that the innermost line of the user's called, in which an
-    error was raised. A function that takes functions, such as `scan`, is passed over: an error of
+    error was raised. A function that takes functions, such as `scan`, is skipped: an error of
     the function that it calls is named by that one."""
     name, in_user_code = None, False
     trace = error.__traceback__

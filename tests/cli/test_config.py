@@ -80,6 +80,11 @@ WRONG = [
     ("classifier", '[{ name = "Batch", batch_size = 5 }]', "[5]", "classifier.toml:18: [data] "
      "stages: expected a list of strings or tables; got [5]", None),
     ("lm", "metrics = [", "metrics = 5 #", None, None),
+    ("lm", "metrics = [", 'metrics = "L2Loss" #', "lm.toml:35: [eval] metrics: expected a list of "
+     'strings or tables; got "L2Loss" (a string)', 'metrics = ["L2Loss"]'),
+    ("classifier", '[{ name = "Batch", batch_size = 5 }]', '{ name = "Batch" }', "classifier.toml"
+     ':18: [data] stages: expected a list of strings or tables; got { name = "Batch" }',
+     'stages = [{ name = "Batch" }]'),
     ("lm", "batches = 2", "batches = 0", "lm.toml:36: [eval] batches: expected at least 1",
      "batches = 10"),
     ("lm", "data = {", "data_ = {", "lm.toml:37: [eval] data_: there is no such key",

@@ -235,7 +235,58 @@ def test_info_and_cache(files, weft, monkeypatch):
     assert weft("cache")[1] == "The cache is off: the switch cache_dir is empty\n"
 
 
-@pytest.mark.parametrize("command", ["train", "eval", "sample", "report", "info", "cache"])
+PROGRAM = """
+import sys
+import weft
+import weft.numpy as np
+
+step = weft.jit(lambda x: (x * 0.9, x.sum()))
+x = np.ones(9)
+for i in range(int(sys.argv[1])):
+    x, total = step(x)
+    print(float(total))
+if len(sys.argv) > 2:
+    raise ValueError(sys.argv[2])
+"""
+
+
+def test_explain(tmp_path, monkeypatch, weft):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "decay.py").write_text(PROGRAM)
+    before = [*sys.argv], [*sys.path]
+    status, out, err = weft("explain", "decay.py", "6")
+    assert (status, err) == (0, "")
+    assert out.startswith("9.0\n8.1")
+    assert "decay.py: 1 finding; 1 programs, 6 calls" in out
+    assert "decay.py:10: read in a loop: " in out
+    assert "    + if i % 100 == 0: print(float(total))" in out
+    assert out.endswith("The page is decay.html\n")
+    assert "<h2>Findings</h2>" in (tmp_path / "decay.html").read_text()
+    assert before == ([*sys.argv], [*sys.path])
+
+
+def test_explain_a_program_that_fails(tmp_path, monkeypatch, capsys):
+    """Its error is printed, and what ran before is explained."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "decay.py").write_text(PROGRAM)
+    status = main(["explain", "-o", "page.html", "decay.py", "6", "too bad"])
+    out, err = capsys.readouterr()
+    assert status == 1
+    assert err.rstrip().endswith("ValueError: too bad")
+    assert "read in a loop" in out
+    assert (tmp_path / "page.html").exists()
+
+
+def test_explain_a_file_that_is_not_there(tmp_path, monkeypatch, weft):
+    monkeypatch.chdir(tmp_path)
+    status, _, err = weft("explain", "missing.py")
+    assert status == 2
+    assert err == "weft explain: there is no file missing.py\n  fix: weft explain PROGRAM.py\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["train", "eval", "sample", "report", "explain", "info", "cache"]
+)
 def test_each_command_has_help_with_an_example(weft, command):
     status, out, _ = weft(command, "--help")
     assert status == 0

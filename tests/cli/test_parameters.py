@@ -18,7 +18,9 @@ from weft.tree_util import tree_map
 
 def made(text, registry=MODELS):
     places = Places("a.toml", lines_of(text))
-    return parameters.made(places, ("model",), tomllib.loads(text)["model"], registry, "MLP")
+    return parameters.named_object(
+        places, ("model",), tomllib.loads(text)["model"], registry, "MLP"
+    )
 
 
 def test_a_model_of_nested_layers():

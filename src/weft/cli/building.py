@@ -34,7 +34,7 @@ def model_of(config: Config) -> Layer:
       config: the configuration.
     Raises: ConfigError: a parameter has a value that the model does not take.
     """
-    model: Layer = _made(config, ("model",), MODELS)
+    model: Layer = _object_of(config, ("model",), MODELS)
     return model
 
 
@@ -50,17 +50,17 @@ def stream_of(config: Config, path: Path = ("data",)) -> Any:
     """
     table, stages_at, stages = _data_of(config, path)
     others = {"seed": config.run["seed"]}
-    source = parameters.made(
+    source = parameters.named_object(
         config.places, (*path, "source"), table["source"], SOURCES, "Windows", others
     )
     if isinstance(source, data.Inputs):
         is_eval = path[0] == "eval"
         source = functools.partial(source.eval_stream if is_eval else source.train_stream, 1)
-    made = [
-        parameters.made(config.places, (*stages_at, i), stage, STAGES, "Batch", others)
+    stage_objects = [
+        parameters.named_object(config.places, (*stages_at, i), stage, STAGES, "Batch", others)
         for i, stage in enumerate(stages)
     ]
-    return data.Serial(source, *made)()
+    return data.Serial(source, *stage_objects)()
 
 
 def eval_task_of(config: Config) -> EvalTask | None:
@@ -74,7 +74,7 @@ def eval_task_of(config: Config) -> EvalTask | None:
     if table is None:
         return None
     metrics = [
-        parameters.made(config.places, ("eval", "metrics", i), metric, METRICS, "L2Loss")
+        parameters.named_object(config.places, ("eval", "metrics", i), metric, METRICS, "L2Loss")
         for i, metric in enumerate(table["metrics"])
     ]
     stream = stream_of(config, ("eval", "data"))
@@ -98,8 +98,7 @@ def loop_of(
       log: a log; by default, one that prints and writes to the run's folder.
       callbacks: as for `training.Loop`.
     Returns: the loop; `loop.run(config.run["steps"] - loop.step)` trains.
-    Raises: ConfigError: a part can't be made of what the configuration has, or the parts do not fit
-      together.
+    Raises: ConfigError: the configuration does not define a part, or the parts do not fit together.
     Example:
       >>> import pathlib
       >>> from weft.cli import config
@@ -115,9 +114,9 @@ def loop_of(
       (0, 'runs/digits')
     """
     run = config.run
-    loss = _made(config, ("loss",), METRICS)
-    optimizer: Optimizer = _made(config, ("optimizer",), OPTIMIZERS)
-    schedule = _made(config, ("schedule",), SCHEDULES) if "schedule" in config.tables else None
+    loss = _object_of(config, ("loss",), METRICS)
+    optimizer: Optimizer = _object_of(config, ("optimizer",), OPTIMIZERS)
+    schedule = _object_of(config, ("schedule",), SCHEDULES) if "schedule" in config.tables else None
     model = model_of(config)
     eval_task = eval_task_of(config)
     _check_best(config, eval_task)
@@ -181,22 +180,22 @@ def restored(model: Layer, run: str, checkpoint: str = "model") -> int:
             CheckpointError(f"{path} is no checkpoint of a training loop\n  fix: another name")
         )
     for part in ("weights", "state"):
-        own, treedef = tree_flatten(getattr(model, part))
+        leaves, treedef = tree_flatten(getattr(model, part))
         saved = tree_leaves(tree[part])
-        if own and [x.shape for x in own] != [x.shape for x in saved]:
+        if leaves and [x.shape for x in leaves] != [x.shape for x in saved]:
             raise noted(
                 CheckpointError(
                     f"{path} is of another model: its {part} have other shapes\n"
                     "  fix: the configuration that the run was trained with"
                 )
             )
-        setattr(model, part, treedef.unflatten(saved) if own else tree[part])
+        setattr(model, part, treedef.unflatten(saved) if leaves else tree[part])
     return int(step)
 
 
-def _made(config: Config, path: Path, registry: Any) -> Any:
+def _object_of(config: Config, path: Path, registry: Any) -> Any:
     """The object that a table of the configuration names."""
-    return parameters.made(config.places, path, config.tables[str(path[0])], registry, "")
+    return parameters.named_object(config.places, path, config.tables[str(path[0])], registry, "")
 
 
 def _data_of(config: Config, path: Path) -> tuple[Any, Path, Any]:
@@ -221,7 +220,7 @@ def _drawn(config: Config, path: Path, make: Callable[[], Any]) -> Any:
 
 
 def _part(config: Config, path: Path, name: str) -> tuple[Path, Mapping[str, Any]]:
-    """The place of the source or stage of a name, and its parameters; or that of the data."""
+    """The place and the parameters of the named source or stage; or the place of the data."""
     table, stages_at, stages = _data_of(config, path)
     parts: list[tuple[Path, Any]] = [((*path, "source"), table["source"])]
     parts += [((*stages_at, i), stage) for i, stage in enumerate(stages)]

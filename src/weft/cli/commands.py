@@ -1,5 +1,5 @@
-"""The commands train, evaluate, sample, report, info and cache. Each takes the parsed arguments of
-the command line and returns the exit status.
+"""The commands train, evaluate, sample, report, explain, info and cache. Each takes the parsed
+arguments of the command line and returns the exit status.
 """
 
 import functools
@@ -15,6 +15,7 @@ from typing import Any
 from .. import info as installation
 from ..checkpoints import read_metadata
 from ..compiler import disk_cache
+from ..explanation.explain import explain_program
 from ..layers.base import LayerError
 from ..layers.modes import in_mode
 from ..layers.serial import inputs_from_stack
@@ -29,7 +30,7 @@ from .parameters import FAILURES, from_failure
 from .places import Places
 from .toml_text import Path, value_text
 
-__all__ = ["cache", "evaluate", "info", "report", "sample", "train"]
+__all__ = ["cache", "evaluate", "explain", "info", "report", "sample", "train"]
 
 STOPPED = 128
 """A shell adds this to the number of the signal that ended a process."""
@@ -41,7 +42,7 @@ class Stopped(Exception):
 
 def train(arguments: Namespace) -> int:
     """Trains by a file of a run, from its checkpoint if there is one."""
-    config = read(arguments.config, arguments.set, {"run": _given(arguments, _RUN_OPTIONS)})
+    config = read(arguments.config, arguments.set, {"run": _options_of(arguments, _RUN_OPTIONS)})
     _check_same_model(config)
     folder = os.path.expanduser(config.output_dir)
     is_chief = process_index() == 0
@@ -73,14 +74,14 @@ _RUN_OPTIONS = ("output_dir", "steps")
 _SAMPLE_OPTIONS = ("prompt", "length", "temperature", "top_k", "top_p", "n", "seed")
 
 
-def _given(arguments: Namespace, options: Sequence[str]) -> dict[str, Any]:
+def _options_of(arguments: Namespace, options: Sequence[str]) -> dict[str, Any]:
     """The values of options that the command line has."""
     values = {option: getattr(arguments, option) for option in options}
     return {option: value for option, value in values.items() if value is not None}
 
 
 def _saved(folder: str) -> str:
-    """The step that a run goes on from, in words."""
+    """The step from which a run resumes, in words."""
     path = os.path.join(folder, "model")
     if not os.path.isdir(path):
         return "No step is saved"
@@ -127,7 +128,7 @@ def _write_config(folder: str, config: Config) -> None:
 
 
 def _check_same_model(config: Config) -> None:
-    """A run that goes on has the model that it had."""
+    """Raises an error if a run would resume with another model."""
     folder = os.path.expanduser(config.output_dir)
     file = os.path.join(folder, FILE_NAME)
     if not (os.path.isfile(file) and os.path.isdir(os.path.join(folder, "model"))):
@@ -194,8 +195,8 @@ def evaluate(arguments: Namespace) -> int:
 
 def sample(arguments: Namespace) -> int:
     """Prints text that a run's language model writes, as it is drawn."""
-    given = _given(arguments, _SAMPLE_OPTIONS)
-    config, folder = _run_of(arguments.run, (), {"sample": given})
+    overrides = _options_of(arguments, _SAMPLE_OPTIONS)
+    config, folder = _run_of(arguments.run, (), {"sample": overrides})
     options = config.tables.get("sample", {})
     model, codec = building.model_of(config), sampling.Codec(config.tables)
     building.restored(model, folder, arguments.checkpoint)
@@ -226,6 +227,19 @@ def report(arguments: Namespace) -> int:
     """Writes the HTML page of a run."""
     print(write_report(arguments.run, arguments.output))
     return 0
+
+
+def explain(arguments: Namespace) -> int:
+    """Runs a program, prints where its time and memory go, and writes the HTML page of it."""
+    if not os.path.isfile(arguments.program):
+        raise FileNotFoundError(
+            f"there is no file {arguments.program}\n  fix: weft explain PROGRAM.py"
+        )
+    explanation, status = explain_program(arguments.program, arguments.arguments)
+    print(explanation)
+    stem = os.path.splitext(os.path.basename(arguments.program))[0]
+    print(f"\nThe page is {explanation.save(arguments.output or f'{stem}.html')}")
+    return status
 
 
 def info(arguments: Namespace) -> int:

@@ -1,5 +1,5 @@
-"""The file of a run: read reads a Config from TOML, with what the command line gives in place of
-some of it, and checks every table, key, name and value.
+"""The file of a run: read reads a Config from TOML, with values from the command line in place of
+some, and checks every table, key, name and value.
 """
 
 import os
@@ -75,9 +75,9 @@ def _run(
       devices: the number of devices, which divide each batch.
       precision: "float32", "bfloat16" or "float16".
       accumulation_steps: the parts into which each batch is divided.
-      save_every: a checkpoint is written every so many steps, and after the last one.
-      report_every: metrics are reported every so many steps, and after the last one.
-      keep_every: a checkpoint is kept for good every so many steps.
+      save_every: steps between two checkpoints; the last step is saved too.
+      report_every: steps between two reports of metrics; the last step is reported too.
+      keep_every: steps between two checkpoints that are never removed.
       lowest: a metric; the checkpoint in which it is lowest is kept.
       highest: a metric; the checkpoint in which it is highest is kept.
     """
@@ -119,12 +119,12 @@ def _sample(
       prompt: the text that samples go on from
       length: the number of tokens that are drawn
       temperature: 0 draws the most likely token
-      top_k: only the so many most likely tokens are drawn
+      top_k: the number of most likely tokens from which one is drawn
       top_p: only the most likely tokens that together have this probability are drawn
       n: the number of samples
       seed: of the tokens that are drawn
       eos_id: the token that ends a sample; -1 for none
-      every: in training, a sample is drawn and logged every so many steps
+      every: in training, steps between two samples that are logged
     """
 
 
@@ -148,13 +148,13 @@ def read(
 
     Args:
       path: the file, of TOML.
-      overrides: texts such as "model.d_model=64" or "data.stages.Batch.batch_size=8", which take
-        the place of what the file has.
-      options: values by table and key that do so too, for which the command line has options, such
+      overrides: texts such as "model.d_model=64" or "data.stages.Batch.batch_size=8", which
+        replace values of the file.
+      options: values by table and key, which replace values too: options of the command line, such
         as `--steps`.
-    Returns: the configuration. Data are not read yet, and models not built.
-    Raises: ConfigError: there is no such file, it is not TOML, or a table, key, name or value in
-      it is another than expected; the message names the line and a fix.
+    Returns: the configuration. It does not read data or build models.
+    Raises: ConfigError: there is no such file, it is not TOML, or it has an unexpected table, key,
+      name or value; the message names the line and a fix.
     Example:
       >>> import pathlib
       >>> _ = pathlib.Path("run.toml").write_text('''
@@ -173,12 +173,12 @@ def read(
     for text in overrides:
         place, value = _override(file, tables, text)
         override_places[place] = f"--set {text}"
-        _put(Places(f"--set {text}", {}), tables, place, value)
+        _set_value(Places(f"--set {text}", {}), tables, place, value)
     for table, values in options.items():
         for key, value in values.items():
             option = f"--{key.replace('_', '-')} {value}"
             override_places[table, key] = option
-            _put(Places(option, {}), tables, (table, key), value)
+            _set_value(Places(option, {}), tables, (table, key), value)
     places = Places(file, lines, override_places)
     _check_tables(places, tables)
     run = {"output_dir": os.path.join("runs", pathlib.Path(file).stem), **tables["run"]}
@@ -200,7 +200,7 @@ def _defaults(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(file: str) -> tuple[dict[str, Any], dict[Path, int]]:
-    """The tables of a file, and the lines of what is in them."""
+    """The tables of a file, and the lines of their keys."""
     places = Places(file, {})
     try:
         text = pathlib.Path(file).read_bytes().decode().replace("\r\n", "\n").removeprefix("\ufeff")
@@ -246,12 +246,12 @@ def _element(places: Places, items: list[Any], key: str) -> int:
         return int(key)
     if key in names:
         return names.index(key)
-    known = [str(name) for name in names]
-    raise places.error((), f"there is no element {key!r} in the list", near(key, known))
+    known_names = [str(name) for name in names]
+    raise places.error((), f"there is no element {key!r} in the list", near(key, known_names))
 
 
-def _put(places: Places, tables: Any, path: Path, value: Any) -> None:
-    """Puts a value into nested tables, which are made where they are not there."""
+def _set_value(places: Places, tables: Any, path: Path, value: Any) -> None:
+    """Sets a value in nested tables; missing tables are made."""
     inner = tables
     for i, key in enumerate(path[:-1]):
         if not isinstance(inner, list):

@@ -5,10 +5,10 @@ import sysconfig
 
 import numpy as np
 
+from .. import option_checks
 from ..data import Arrays, Windows
-from ..data.optional import optional
 from ..data.sources import Source
-from ..layers import option_checks
+from ..option_checks import optional
 from ..user_lines import noted
 
 __all__ = ["Digits", "StandardLibrary"]
@@ -33,10 +33,10 @@ def Digits(
     Args:
       part: "train" for 1437 of the 1797 scans, "eval" for the rest.
       shuffle: whether each pass has its own random order.
-      epochs: the number of passes until the stream ends; None for no end.
+      epochs: the number of passes until the stream ends; None for an endless stream.
       seed: of the order; None draws one from NumPy's global generator for each stream.
     Returns: a source of pairs: an image, float32 [8, 8, 1] from 0 to 1, and its digit, int32.
-    Raises: ImportError: scikit-learn is not installed. ValueError: another part.
+    Raises: ImportError: scikit-learn is not installed. ValueError: an invalid part.
     Example::
 
         batches = data.Serial(Digits(seed=0), data.Batch(64), data.AddLossWeights())()
@@ -66,10 +66,10 @@ def StandardLibrary(
       length: the length of windows.
       part: "train"; "eval" for five modules that are held out.
       shuffle: whether windows are at random places.
-      epochs: the number of passes until the stream ends; None for no end.
+      epochs: the number of passes until the stream ends; None for an endless stream.
       seed: of the places; None draws one from NumPy's global generator for each stream.
     Returns: a source of pairs (window, window) of int32 [length], as `data.Windows` gives.
-    Raises: TypeError, ValueError: an option has another form. FileNotFoundError: this Python has
+    Raises: TypeError, ValueError: an option is invalid. FileNotFoundError: this Python has
       no source text.
     Example:
       >>> window, targets = next(StandardLibrary(16, seed=0)())

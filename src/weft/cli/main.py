@@ -13,7 +13,10 @@ from .places import ConfigError, near
 
 __all__ = ["main"]
 
-ABOUT = "weft trains, evaluates and samples models that a file of TOML describes."
+ABOUT = (
+    "weft trains, evaluates and samples models that a file of TOML describes, and explains where "
+    "the time and memory of a program go."
+)
 
 EXAMPLES = {
     "train": """
@@ -30,6 +33,10 @@ EXAMPLES = {
     """,
     "report": """
       weft report runs/chars -o chars.html
+    """,
+    "explain": """
+      weft explain train.py
+      weft explain -o page.html train.py --steps 20
     """,
     "info": """
       weft info
@@ -91,7 +98,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\n  fix: {fix}\n")
 
     def no_option(self, text: str) -> NoReturn:
-        """Ends with an error for an option that there is not, or one argument too many."""
+        """Exits with an error for an unknown option or a surplus argument."""
         name = text.partition("=")[0]
         options = [option for option in self._option_string_actions if option.startswith("--")]
         if name.startswith("-"):
@@ -150,6 +157,12 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
     one = command("report", "write an HTML page of a run, with its curves", commands.report)
     one.add_argument("run", metavar="RUN", help="the folder of a run")
     one.add_argument("-o", "--output", metavar="FILE.html", help="by default RUN/report.html")
+    one = command(
+        "explain", "run a program, and show where its time and memory go", commands.explain
+    )
+    one.add_argument("-o", "--output", metavar="FILE.html", help="by default PROGRAM.html, here")
+    one.add_argument("program", metavar="PROGRAM.py", help="the program")
+    one.add_argument("arguments", nargs=argparse.REMAINDER, metavar="…", help="its command line")
     command("info", "print versions, devices, caches and switches", commands.info)
     one = command("cache", "print the size of the cache of compiled programs", commands.cache)
     one.add_argument("--clear", action="store_true", help="remove all its entries")

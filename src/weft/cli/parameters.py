@@ -1,6 +1,6 @@
 """Tables of TOML as arguments of functions: arguments checks them by the function's annotations,
-called calls it, made does both for a table with a name, which name_of finds, and converted is a
-single value. from_failure makes the error of a function one of the file.
+called calls it, named_object does both for a table with a name, which name_of finds, and converted
+is a single value. from_failure turns the error of a function into an error of the file.
 
 A string where a parameter takes a layer, or a function that makes one, names a layer of
 `weft.layers`; so does a table with a `name`, whose other keys are the layer's parameters. The
@@ -25,7 +25,15 @@ from .places import ConfigError, Places, near
 from .registries import INITIALIZERS, LAYERS, Registry
 from .toml_text import Path, value_text
 
-__all__ = ["FAILURES", "arguments", "called", "converted", "from_failure", "made", "name_of"]
+__all__ = [
+    "FAILURES",
+    "arguments",
+    "called",
+    "converted",
+    "from_failure",
+    "name_of",
+    "named_object",
+]
 
 FAILURES = (WeftError, ValueError, TypeError, ImportError, OSError, NotImplementedError)
 """The errors of a function that its arguments may be the cause of."""
@@ -39,8 +47,8 @@ def name_of(places: Places, path: Path, table: Any, kind: str, example: str) -> 
     Args:
       places: for errors.
       path: where the table or string is.
-      table: it.
-      kind: what it names, for errors.
+      table: the table or string.
+      kind: the kind of object that it names, for errors.
       example: a name, for errors.
     Raises: ConfigError: it is neither a string nor a table with a name.
     """
@@ -57,7 +65,7 @@ def name_of(places: Places, path: Path, table: Any, kind: str, example: str) -> 
     return table["name"], (*path, "name")
 
 
-def made(
+def named_object(
     places: Places,
     path: Path,
     table: Any,
@@ -71,7 +79,7 @@ def made(
       places: for errors.
       path: where the table is.
       table: its name with its parameters, or the name alone.
-      registry: the names that there are.
+      registry: the known names.
       example: one of them, for errors.
       others: values of parameters that the function may have, where the table does not have them.
     Raises: ConfigError: the name, a key or a value is another than expected.
@@ -149,8 +157,8 @@ def arguments(
       table: values by the names of parameters; `name` is left out.
       others: values of parameters that the function may have, where the table does not have them.
       is_table: whether the function only describes the keys of a table.
-    Raises: ConfigError: a key is no parameter, a value does not fit its annotation, or a parameter
-      without a default is missing.
+    Raises: ConfigError: a key is not a parameter, a value does not fit its annotation, or a
+      parameter without a default is missing.
     """
     signature = inspect.signature(function)
     parameters = {
@@ -272,8 +280,8 @@ def _alternative(places: Places, path: Path, inner: Sequence[Any], value: Any) -
     """The value as the first of several types that it fits."""
     if value == NONE and type(None) in inner and str not in inner:
         return None
-    known = [a for a in inner if expected(a)]
-    for annotation in known:
+    suitable = [a for a in inner if expected(a)]
+    for annotation in suitable:
         try:
             return _converted(places, path, annotation, value)
         except _Misfit:
@@ -313,7 +321,7 @@ def _layer(places: Places, path: Path, value: Any) -> Any:
     """A layer, of its name or of a table; or a list of them."""
     if isinstance(value, list):
         return [_layer(places, (*path, i), item) for i, item in enumerate(value)]
-    return made(places, path, value, LAYERS, "Relu")
+    return named_object(places, path, value, LAYERS, "Relu")
 
 
 def _factory(places: Places, path: Path, value: Any) -> Any:
@@ -322,12 +330,12 @@ def _factory(places: Places, path: Path, value: Any) -> Any:
         raise _Misfit
     name, place = name_of(places, path, value, "layer", "Relu")
     if name in INITIALIZERS:
-        return made(places, path, value, INITIALIZERS, "GlorotUniformInitializer")
+        return named_object(places, path, value, INITIALIZERS, "GlorotUniformInitializer")
     function = LAYERS.function(places, place, name)
     if isinstance(value, str):
         return function
-    given = _partial(places, path, function, value)
-    return functools.wraps(function)(functools.partial(function, **given))
+    options = _partial(places, path, function, value)
+    return functools.wraps(function)(functools.partial(function, **options))
 
 
 def _partial(
@@ -380,7 +388,7 @@ def expected(annotation: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value, with its kind where it may be taken for another one."""
+    """A value as text, with its type if the text is ambiguous."""
     text = value_text(value)
     text = text if len(text) <= 60 else f"{text[:57]}…"
     return f"{text} (a string)" if isinstance(value, str) else text
@@ -399,6 +407,9 @@ def _better(key: str, annotation: Any, value: Any, default: Any) -> str:
         return f"{key} = {value.lower()}"
     if isinstance(value, float) and int in types_of and math.isfinite(value):
         return f"{key} = {round(value)}"
+    kinds = {typing.get_origin(kind) for kind in types_of}
+    if kinds & {list, tuple, collections.abc.Sequence} and isinstance(value, str | dict):
+        return f"{key} = {value_text([value])}"
     is_plain = isinstance(default, bool | int | float | str | list | tuple)
     if is_plain and default != inspect.Parameter.empty:
         return f"{key} = {value_text(default)}, its default"

@@ -14,7 +14,7 @@ __all__ = ["ConfigError", "Places", "near"]
 
 
 class ConfigError(ValueError):
-    """A file of a run has something else than what is expected.
+    """A file of a run has an unexpected key or value.
 
     The message names the file, the line, the table, the key and a fix.
     """
@@ -49,7 +49,7 @@ class Places:
 
         Args:
           path: where it is.
-          message: what was expected, and what is there.
+          message: the expected value and the value that the file has.
           fix: what to do.
         """
         return noted(ConfigError(f"{self.of(path)}: {_named(path)}{message}\n  fix: {fix}"))
@@ -64,12 +64,12 @@ def _named(path: Path) -> str:
 
 
 def near(name: object, names: Iterable[str], listed: int = 12) -> str:
-    """The fix for an unknown name: the nearest of those that there are, or all of them.
+    """The fix for an unknown name: the closest known name, or all of them.
 
     Args:
       name: what was written.
-      names: the names that there are.
-      listed: at most so many are listed.
+      names: the known names.
+      listed: the largest number of suggestions.
     Example:
       >>> near("Adamm", ["SGD", "Adam"])
       'did you mean Adam?'

@@ -60,8 +60,8 @@ class Registry:
             raise places.error(
                 path, f"there is no {self.kind} {name!r}", near(name, self.names, listed=40)
             )
-        made: Callable[..., Any] = getattr(self._homes[name], name)
-        return made
+        result: Callable[..., Any] = getattr(self._homes[name], name)
+        return result
 
 
 def _words(text: str) -> list[str]:
@@ -70,7 +70,7 @@ def _words(text: str) -> list[str]:
 
 
 def _classes(module: ModuleType, without: str = "") -> list[str]:
-    """The public names of a module that begin with a capital letter, and are no constants."""
+    """The public names of a module that begin with a capital letter, and are not constants."""
     names = [n for n in module.__all__ if n[0].isupper() and "_" not in n]
     return [n for n in names if n not in without.split()]
 

@@ -39,8 +39,8 @@ class Codec:
             name = stage if isinstance(stage, str) else stage["name"]
             options = {} if isinstance(stage, str) else dict(stage)
             if name == "Tokenize":
-                known = ("vocab_type", "vocab_file", "vocab_dir", "n_reserved_ids")
-                self._options = {key: options[key] for key in known if key in options}
+                keys = ("vocab_type", "vocab_file", "vocab_dir", "n_reserved_ids")
+                self._options = {key: options[key] for key in keys if key in options}
             elif name == "SentencePieceTokenize":
                 path = options.get("spm_path")
                 self._options = {"vocab_type": "sentencepiece", "vocab_file": path}
@@ -52,7 +52,7 @@ class Codec:
         return [int(i) for i in next(iter(data.tokenize([text], **self._options)))]
 
     def texts(self, tokens: Iterable[int]) -> Iterator[str]:
-        """The text of tokens, in pieces as they come; bytes that are no text become U+FFFD."""
+        """The text of tokens, in pieces as they come; bytes that are not text become U+FFFD."""
         if self._options is None:
             yield from _texts_of_bytes(tokens)
             return
@@ -89,7 +89,7 @@ def written_text(
       options: the table `sample` of the configuration.
       number: the number of the sample, on which its random numbers depend.
     Returns: an iterator of texts, without the prompt.
-    Raises: TypeError, ValueError: the model is no language model, or an option has another form.
+    Raises: TypeError, ValueError: the model is not a language model, or an option is invalid.
       FloatingPointError (later): the sample is longer than the model's `max_len`.
     """
     prompt = codec.tokens(options.get("prompt", ""))
@@ -115,7 +115,7 @@ def _until(stream: Iterator[np.ndarray], length: int, eos_id: int) -> Iterator[i
 
 
 class Samples(TrainingStepCallback):
-    """A callback of a training loop that logs a sample of the model every so many steps.
+    """A callback of a training loop that logs a sample of the model every `every` steps.
 
     Args:
       loop: the training loop.

@@ -83,7 +83,7 @@ class _Reader:
         self._value(table)
 
     def _keys(self) -> list[str]:
-        """The keys of `a.b."c d"`; goes to the character behind them."""
+        """The keys of `a.b."c d"`; goes to the character after them."""
         keys: list[str] = []
         while True:
             self._skip()
@@ -163,15 +163,15 @@ def _is_table(value: Any) -> bool:
 
 def _table_text(keys: tuple[str, ...], table: Mapping[str, Any]) -> str:
     """A table with its header, then the tables in it that have tables or lists themselves."""
-    own = {k: v for k, v in table.items() if not _is_table(v)} if not keys else {}
+    plain_values = {k: v for k, v in table.items() if not _is_table(v)} if not keys else {}
     if keys:
-        own = {k: v for k, v in table.items() if not (_is_table(v) and _is_deep(v))}
+        plain_values = {k: v for k, v in table.items() if not (_is_table(v) and _is_deep(v))}
     lines = [f"[{'.'.join(map(_key_text, keys))}]"] if keys else []
-    for key, value in own.items():
+    for key, value in plain_values.items():
         lines.append(f"{_key_text(key)} = {_broken(value)}")
     text = "".join(f"{line}\n" for line in lines)
     for key, value in table.items() if keys else ():
-        if key not in own:
+        if key not in plain_values:
             text += "\n" + _table_text((*keys, key), value)
     return text
 

@@ -30,6 +30,12 @@ class Aval:
       text: the StableHLO type, once `weft.stablehlo.attributes` has written it.
       aval: the aval itself, since an aval is also the type of arrays that may be anywhere
         (`core/placement.py`). It is a slot, because every new array reads it.
+    Example:
+      >>> from weft.core import ShapedArray
+      >>> ShapedArray((2, 3), "float32")
+      float32[2,3]
+      >>> ShapedArray((2, 3), "float32") is ShapedArray((2, 3), "float32")
+      True
     """
 
     __slots__ = (
@@ -134,6 +140,12 @@ _lock = threading.Lock()
 def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
     """The one aval of this shape (a tuple of ints), dtype (NumPy's or an extended one) and weak
     type.
+
+    Example:
+      >>> import numpy
+      >>> from weft.extend import aval
+      >>> aval((2, 3), numpy.dtype("float32"))
+      float32[2,3]
     """
     try:
         existing = _interned[shape, dtype, weak_type]()

@@ -1,7 +1,7 @@
 """The policy that decides when NumPy computes an operation on the CPU instead of XLA.
 
 A primitive names the class of its cost. NumPy needs no compiler, no other threads and no copy of
-its operands, so it is faster up to the limit of that class; above the limit XLA is. Limits count
+its operands, so it is faster up to the limit of that class; XLA is faster above it. Limits count
 elements, or elementary operations where elements do not measure the work (a matrix product).
 `make tune` measures the limits and writes them here. They are the same in every process, so that
 calls of one signature always run in the same way.

@@ -40,7 +40,7 @@ ShapedArray = Aval
 def get_aval(x: object) -> Aval:
     """The aval of an array, a tracer or a number: its shape, dtype and weak type.
 
-    Raises: TypeError: `x` is no array and no number.
+    Raises: TypeError: `x` is neither an array nor a number.
     Example:
       >>> import weft
       >>> weft.core.get_aval(weft.numpy.ones((2, 3))), weft.core.get_aval(1.0).weak_type
@@ -62,7 +62,7 @@ def typeof(x: object) -> Aval | AbstractRef:
       x: the array; or a ref, whose type is printed `Ref{float32[2,3]}`.
     Returns: an object with `shape`, `dtype`, `ndim`, `size` and `weak_type`; those of equal types
       of arrays are one object.
-    Raises: TypeError: `x` is no array and no number.
+    Raises: TypeError: `x` is neither an array nor a number.
     Example:
       >>> import weft
       >>> weft.typeof(weft.numpy.ones((2, 3)))
@@ -89,10 +89,9 @@ def eval_jaxpr(
       jaxpr: the program.
       consts: the values of its constants, `closed.consts`.
       args: a value for each of its inputs.
-      propagate_source_info: without effect: equations have no lines, which are found when
-        something fails.
+      propagate_source_info: has no effect, because lines are looked up when an error occurs.
     Returns: a list of its results.
-    Raises: TypeError: another number of constants or arguments.
+    Raises: TypeError: a wrong number of constants or arguments.
     Example:
       >>> import weft
       >>> closed = weft.make_jaxpr(lambda x, y: (x + y, 1.0))(2.0, 3.0)

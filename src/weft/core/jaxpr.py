@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 
 class Var:
-    """A variable: a name for one value. Compared by identity."""
+    """A variable: a name for one value. Compared by identity.
+
+    Example:
+      >>> program = make_jaxpr(lambda x: 2.0 * x)(1.0)
+      >>> program.jaxpr.invars[0].aval
+      float32[]
+    """
 
     __slots__ = ("aval",)
 
@@ -34,6 +40,12 @@ class Equation:
 
     `inputs` are variables or literals. A literal is an `Array` without axes. `params` is a tuple of
     (name, value) pairs.
+
+    Example:
+      >>> program = make_jaxpr(lambda x: np.sum(x, axis=0))(np.ones((2, 3)))
+      >>> equation = program.jaxpr.equations[0]
+      >>> equation.primitive, dict(equation.params)
+      (reduce_sum, {'axes': (0,)})
     """
 
     __slots__ = ("inputs", "outvars", "params", "primitive", "source")
@@ -84,6 +96,13 @@ class Jaxpr:
     batched form, executable: see `core/caching.py`) hold as long as it lives, and are kept on it,
     in `derivations`. `outvars` may hold literals. `labels` are for messages. `number` counts
     programs in the order in which they were made.
+
+    Example:
+      >>> program = make_jaxpr(lambda x: 2.0 * x)(1.0)
+      >>> program
+      { lambda ; a:f32[]*. let
+          b:f32[]* = mul 2.0:f32[]* a
+        in (b,) }
     """
 
     __slots__ = (
@@ -201,7 +220,14 @@ def consts_as_inputs(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:
-    """Interprets a jaxpr under `trace`, equation by equation."""
+    """Interprets a jaxpr under `trace`, equation by equation.
+
+    Example:
+      >>> from weft.core.trace import current
+      >>> program = make_jaxpr(lambda x, y: x * y + 1.0)(2.0, 3.0)
+      >>> run(program, [np.array(2.0), np.array(3.0)], current.trace)
+      [Array(7., dtype=float32, weak_type=True)]
+    """
     env: dict[Var, Value] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     del args  # so that a value is freed after its last use

@@ -78,7 +78,7 @@ class JaxprEqn:
 class OpenJaxpr:
     """A program whose constants are variables without values: `weft.core.Jaxpr`.
 
-    It is the `jaxpr` of what `make_jaxpr` returns; the values are there, under `consts`.
+    The result of `make_jaxpr` has one as `jaxpr`, and the values as `consts`.
 
     Attributes:
       constvars, invars: variables.

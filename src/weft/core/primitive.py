@@ -69,6 +69,9 @@ class Axis(NamedTuple):
       size: its length.
       name: the name by which collectives refer to it; `None` if they cannot.
       mesh_axes: the mesh axes that it is divided over, where arrays have shardings.
+    Example:
+      >>> Axis(4, "batch")
+      Axis(size=4, name='batch', mesh_axes=())
     """
 
     size: int
@@ -81,7 +84,12 @@ class Axis(NamedTuple):
 
 
 class Shared:
-    """An output of a batch rule that is the same for the whole batch."""
+    """An output of a batch rule that is the same for the whole batch.
+
+    Example:
+      >>> Shared(np.ones(3)).value
+      Array([1., 1., 1.], dtype=float32)
+    """
 
     __slots__ = ("value",)
 
@@ -103,6 +111,9 @@ class Collective(NamedTuple):
       equal_results: True if all elements that take part get the same results.
       resolve: (args, varies, axis, **params) -> the outputs, for an operation that asks which
         values vary along an axis, where that is known.
+    Example:
+      >>> lax.psum_p.collective.communicates, lax.psum_p.collective.equal_results
+      (True, True)
     """
 
     rule: Callable[..., Any] | None = None
@@ -120,6 +131,9 @@ class Effects(NamedTuple):
     Attributes:
       acts: True if the operation is kept even if nothing needs its results: a print, a check.
       calls_host: True if compiled programs call Python code on the host here.
+    Example:
+      >>> Effects(acts=True)
+      Effects(acts=True, calls_host=False)
     """
 
     acts: bool = False
@@ -137,6 +151,14 @@ class Primitive:
       doc: one line that describes it.
       multiple: True if it has several outputs.
       host: its class of cost on the CPU, one of `host_policy.LIMITS`.
+    Example:
+      >>> import numpy
+      >>> from weft.extend import Primitive
+      >>> twice = Primitive("twice", "2 x.")
+      >>> _ = twice.type(lambda x: x)
+      >>> _ = twice.evaluate(lambda x: numpy.add(x, x))
+      >>> twice(np.array([1.0, 2.0]))
+      Array([2., 4.], dtype=float32)
     """
 
     type_rule: Rule | None = None
@@ -266,7 +288,12 @@ class Primitive:
 
 
 class HigherOrder(Primitive):
-    """A primitive with programs inside, whose rules are the methods of its `ProgramInside`."""
+    """A primitive with programs inside, whose rules are the methods of its `ProgramInside`.
+
+    Example:
+      >>> type(lax.scan_p).__name__, type(lax.scan_p.inside).__name__
+      ('HigherOrder', 'ScanRules')
+    """
 
     inside: ProgramInside
     effects = OF_PROGRAMS_INSIDE
@@ -295,7 +322,14 @@ class HigherOrder(Primitive):
 
 
 def is_linear(arg: object) -> bool:
-    """True for an argument of a transpose rule that needs a cotangent."""
+    """True for an argument of a transpose rule that needs a cotangent.
+
+    Example:
+      >>> from weft.extend import aval
+      >>> import numpy
+      >>> is_linear(aval((3,), numpy.dtype("float32"))), is_linear(np.ones(3))
+      (True, False)
+    """
     return type(arg) is Aval
 
 

@@ -55,6 +55,10 @@ class ProgramInside:
 
     Attributes:
       inlinable: True if it applies its parameter `jaxpr` to its operands, and so can be inlined.
+    Example:
+      >>> from weft.extend import ProgramInside
+      >>> isinstance(lax.scan_p.inside, ProgramInside), isinstance(lax.cond_p.inside, ProgramInside)
+      (True, True)
     """
 
     inlinable = False

@@ -49,7 +49,7 @@ def location_of(operation: str) -> SourceLocation:
     """The location of an operation that is being applied.
 
     Inside a rule it is the location that the rule runs for, except in a user's rule, which has
-    lines of its own.
+    its own lines.
     """
     if _now.entered is None:
         return SourceLocation(user_line(), operation, parts=_now.parts)

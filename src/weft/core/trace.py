@@ -30,6 +30,13 @@ class Trace:
       computes: True for the traces at the bottom, which have no outside.
       transform: the transformation that traces, for messages: `grad`.
       function: the user's function that is traced, or its name, for messages.
+    Example:
+      >>> from weft.extend import current
+      >>> def f(x):
+      ...     print(type(current.trace).__name__, current.trace.transform)
+      ...     return x
+      >>> _ = grad(f)(1.0)
+      LinearizeTrace grad
     """
 
     __slots__ = ("__weakref__",)
@@ -71,6 +78,14 @@ class Trace:
     ) -> "list[Value]":
         """Applies a function that has its own derivative rule."""
         raise NotImplementedError(f"{type(self).__name__}.bind_custom")
+
+    def run_traced(self, traced: Any, flat: Any, values: Sequence[Any]) -> Any:
+        """The result of a traced function for arrays, under a switch that watches operations.
+
+        Args:
+          flat: the function and the arguments as the user passed them.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.run_traced")
 
     def stand_in(self, ref: "Ref", operation: str) -> "Ref | None":
         """The stand-in for a ref from outside, in a program that is recorded (`core/ref.py`);
@@ -163,6 +178,11 @@ def under(trace: Trace, function: Callable[..., T], *args: object) -> T:
     a function with its own `try`: the `__exit__` of a context manager written in Python begins like
     every function, and an interrupt there would leave the thread in a dead trace
     (tests/threads/test_interrupts.py).
+
+    Example:
+      >>> from weft.extend import current, under
+      >>> under(current.trace, lambda x: x + 1, 2)
+      3
     """
     outside = current.trace
     try:
@@ -182,7 +202,7 @@ def looked_at() -> bool:
 
 def watched() -> bool:
     """True if a switch needs the watching trace in this thread."""
-    return looked_at() or thread.default_device is not None
+    return looked_at() or thread.default_device is not None or thread.debug_lines
 
 
 def locations_wanted() -> bool:
@@ -194,6 +214,7 @@ def locations_wanted() -> bool:
         or thread.debug_infs
         or thread.check_tracer_leaks
         or thread.debug_key_reuse
+        or thread.debug_lines
         or current.locating
     )
 
@@ -208,7 +229,14 @@ def with_locations(function: Callable[..., T], *args: Any) -> T:
         current.locating = before
 
 
-_WATCHED = ("debug_nans", "debug_infs", "enable_checks", "debug_key_reuse", "default_device")
+_WATCHED = (
+    "debug_nans",
+    "debug_infs",
+    "enable_checks",
+    "debug_key_reuse",
+    "default_device",
+    "debug_lines",
+)
 
 
 @config.on_change

@@ -31,6 +31,12 @@ class Value(Methods):
 
     Its own base is `weft.Array` (`weft.typing`), so `isinstance(x, weft.Array)` is true of tracers
     too.
+
+    Example:
+      >>> from weft.extend import Value
+      >>> x = np.ones((2, 3))
+      >>> isinstance(x, Value), x.aval
+      (True, float32[2,3])
     """
 
     __slots__ = ()

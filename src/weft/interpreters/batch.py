@@ -312,6 +312,12 @@ def batch(
 
     With `keep`, outputs that do not depend on the batch are unchanged, and the result is a list
     of pairs (output, whether it is batched).
+
+    Example:
+      >>> from weft import extend
+      >>> x, y = np.arange(3.0), np.array(2.0)
+      >>> extend.batch(lambda x, y: [x * y], [x, y], [True, False], extend.Axis(3))
+      [Array([0., 2., 4.], dtype=float32)]
     """
     pairs, _ = batch_with_aux(lambda *xs: (function(*xs), None), args, batched, axis, about=about)
     return pairs if keep else all_repeated(pairs, axis.size)

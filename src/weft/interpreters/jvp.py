@@ -152,7 +152,13 @@ def jvp(
     tangents: Sequence[Value | None],
     about: Callable[..., Any] | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """The outputs and the output tangents. `None` is a zero tangent."""
+    """The outputs and the output tangents. `None` is a zero tangent.
+
+    Example:
+      >>> from weft import extend
+      >>> extend.jvp(lambda x: [np.sin(x)], [np.array(0.0)], [np.array(2.0)])
+      ([Array(0., dtype=float32, weak_type=True)], [Array(2., dtype=float32)])
+    """
     kind = LocatingJvpTrace if locations_wanted() else JvpTrace
     trace = kind(current.trace, "jvp", about)
     args = [

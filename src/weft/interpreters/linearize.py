@@ -334,7 +334,15 @@ Equal programs have equal tapes, because linear maps are cached by signature."""
 
 
 class LinearMap:
-    """The derivative at a point: a tape, with its inputs and outputs."""
+    """The derivative at a point: a tape, with its inputs and outputs.
+
+    Example:
+      >>> from weft import extend
+      >>> _, derivative = extend.linearize(lambda x: [x * x], [np.array(3.0)])
+      >>> residuals, wiring = derivative.flatten()
+      >>> residuals
+      [Array(3., dtype=float32, weak_type=True), Array(3., dtype=float32, weak_type=True)]
+    """
 
     __slots__ = ("inputs", "outputs", "tape")
 
@@ -467,7 +475,14 @@ def linearize(
     mask: Sequence[bool] | None = None,
 ) -> tuple[list[Any], LinearMap]:
     """The outputs of `function` (a list of values) at `primals`, and its derivative there with
-    respect to all primals, or to those in `mask`."""
+    respect to all primals, or to those in `mask`.
+
+    Example:
+      >>> from weft import extend
+      >>> outs, derivative = extend.linearize(lambda x: [x * x], [np.array(3.0)])
+      >>> outs, type(derivative).__name__
+      ([Array(9., dtype=float32, weak_type=True)], 'LinearMap')
+    """
     kind = LocatingLinearizeTrace if locations_wanted() else LinearizeTrace
     trace = kind(current.trace, transform, about)
     nodes: list[Node] = []

@@ -363,6 +363,13 @@ def stage(
       transform, about, names: for messages: the transformation that traces, the user's function,
         and the names of its arguments (a list, or a function that returns it).
       trace: a trace to use instead of a new `StageTrace`.
+    Example:
+      >>> import numpy
+      >>> from weft import extend
+      >>> extend.stage(lambda x: [x * 2.0], [extend.aval((3,), numpy.dtype("float32"))])
+      { lambda ; a:f32[3]. let
+          b:f32[3] = mul a 2.0:f32[]*
+        in (b,) }
     """
     if trace is None:
         trace = StageTrace(transform, about if about is not None else function)

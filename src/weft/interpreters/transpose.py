@@ -58,6 +58,14 @@ def backward(
     """Cotangents for the inputs after the known ones, under the current trace.
 
     Equations that depend on no linear input are computed first.
+
+    Example:
+      >>> import numpy
+      >>> from weft import extend
+      >>> scalar = extend.aval((), numpy.dtype("float32"))
+      >>> program = extend.stage(lambda x, y: [x * y], [scalar, scalar])
+      >>> extend.backward(program, [np.array(3.0)], [np.array(1.0)], extend.current.trace)
+      [Array(3., dtype=float32, weak_type=True)]
     """
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, primals, strict=False))

@@ -19,12 +19,12 @@ __all__, __getattr__, __dir__ = exports(
         """,
         "executable": """
             Executable HloComputation Output Target compile_code compile_text load_executable
+            portable_artifact text_of_artifact
         """,
         "failures": """
             BusyDevicesError DeletedArrayError ForkError PlatformError XlaCompileError XlaError
             XlaRuntimeError
         """,
-        "portable": "portable_artifact text_of_artifact",
         "versions": "load",
     },
 )

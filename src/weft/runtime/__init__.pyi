@@ -34,6 +34,8 @@ from .executable import (
     compile_code as compile_code,
     compile_text as compile_text,
     load_executable as load_executable,
+    portable_artifact as portable_artifact,
+    text_of_artifact as text_of_artifact,
 )
 from .failures import (
     BusyDevicesError as BusyDevicesError,
@@ -44,5 +46,4 @@ from .failures import (
     XlaError as XlaError,
     XlaRuntimeError as XlaRuntimeError,
 )
-from .portable import portable_artifact as portable_artifact, text_of_artifact as text_of_artifact
 from .versions import load as load

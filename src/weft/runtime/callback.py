@@ -83,9 +83,9 @@ in_group_callback = _InGroupCallback()
 class CallbackGroup:
     """The state that the callbacks of one program on several devices share: the first failure.
 
-    XLA must not see an exception of theirs. It would take the device out of the program, and the
-    others would wait for it in the next collective, until XLA ends the process. So the program goes
-    on to its end, without calling Python again, on values that are NaN where they can be; its
+    XLA must not see their exceptions: it would stop the device, and the others would wait for it in
+    the next collective, until XLA ends the process. So the program runs to its end, without calling
+    Python again, on values that are NaN where they can be; its
     results are dropped, and the exception is raised instead (executors.py).
     """
 

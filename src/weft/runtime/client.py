@@ -9,7 +9,7 @@ import os
 import re
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..config import config, thread
 from ..core.source import located
@@ -48,6 +48,12 @@ class Device:
 
     As the target of a program it has the attributes of a `Group`: `devices`, `sharding_of`,
     `is_partitioned`.
+
+    Example:
+      >>> import weft
+      >>> device = weft.devices("cpu")[0]
+      >>> device, device.platform, device.id
+      (CpuDevice(id=0), 'cpu', 0)
     """
 
     is_partitioned = False
@@ -90,6 +96,14 @@ class Device:
         """Raises the error for an array put on a device of another process."""
         raise elsewhere(str(self))
 
+    def default_memory(self) -> "Memory":
+        """The memory in which arrays are."""
+        return Memory(self.raw.default_memory().kind, self)
+
+    def addressable_memories(self) -> list["Memory"]:
+        """The memories in which arrays can be: the default one only."""
+        return [self.default_memory()]
+
     def memory_stats(self) -> dict[str, int] | None:
         """The allocator's statistics, or `None` on platforms without any, such as the CPU."""
         stats = self.raw.memory_stats()
@@ -104,6 +118,13 @@ class Device:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _device, (self.platform, self.id)
+
+
+class Memory(NamedTuple):
+    """A memory of a device: its kind, such as "device", and the device."""
+
+    kind: str
+    device: Device
 
 
 def elsewhere(devices: str) -> ValueError:

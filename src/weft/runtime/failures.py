@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from ..core.births import living_text
 from ..errors import (
     CompilationError,
     DeletedArrayError as DeletedArrayError,
@@ -76,7 +77,7 @@ def run_failure(operation: str, error: BaseException) -> XlaRuntimeError:
     if code == "RESOURCE_EXHAUSTED":
         size_match = re.search(r"(\d+) bytes", text)
         size = f" for {size_of(int(size_match[1]))}" if size_match else ""
-        text = f"out of memory{size}\n{MORE_MEMORY}\n  XLA says: {text}"
+        text = f"out of memory{size}\n{more_memory()}\n  XLA says: {text}"
     return XlaRuntimeError(f"{operation}: {text}", code)
 
 
@@ -107,6 +108,14 @@ MORE_MEMORY = (
     "  fix: smaller arrays or batches; weft.checkpoint around layers, donate_argnums; `del` what "
     "is no longer needed"
 )
+MORE_INSIGHT = "; jit(f).memory(x) shows a program's buffers by line, debug_lines living arrays"
+
+
+def more_memory() -> str:
+    """The end of an error's message: what to do, and the largest arrays if their lines are known
+    (the switch `debug_lines`)."""
+    living = living_text(size_of)
+    return f"{living}\n{MORE_MEMORY}" if living else MORE_MEMORY + MORE_INSIGHT
 
 
 def too_large(name: str, size: int, types: Iterable[Any]) -> XlaRuntimeError:
@@ -114,7 +123,7 @@ def too_large(name: str, size: int, types: Iterable[Any]) -> XlaRuntimeError:
     user's line is known; XLA would fail later, in the background."""
     return XlaRuntimeError(
         f"{name}: out of memory: the results, {', '.join(str(t.aval) for t in types)}, "
-        f"take {size_of(size)}; this machine has {size_of(machine_memory())}\n{MORE_MEMORY}",
+        f"take {size_of(size)}; this machine has {size_of(machine_memory())}\n{more_memory()}",
         "RESOURCE_EXHAUSTED",
     )
 

@@ -1,4 +1,4 @@
-"""XLA's profiler: sessions that record what ran, and profiles of memory.
+"""XLA's profiler: sessions that record events, and profiles of memory.
 
 A process has one session at a time, and one server: XLA has no more.
 """
@@ -51,6 +51,14 @@ def stop() -> str:
         _state["session"] = _state["folder"] = None
     session.stop_and_export(os.fspath(folder))
     return str(folder)
+
+
+def stop_in_memory() -> bytes:
+    """Stops recording, and returns the trace for `read_trace`, without writing files."""
+    with _lock:
+        session = _state["session"]
+        _state["session"] = _state["folder"] = None
+    return bytes(session.stop())
 
 
 def event(name: str, values: dict[str, Any]) -> Any:

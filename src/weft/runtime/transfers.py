@@ -1,6 +1,6 @@
 """Transfers between memories, and the switches that forbid or log them.
 
-On the CPU the host and the device share memory, so that moving between them is no transfer. The
+On the CPU the host and the device share memory, so that moving between them is not a transfer. The
 transfers are:
 
 - host to device and device to host: elements go to or come from an accelerator;
@@ -17,8 +17,9 @@ from typing import Any
 
 from ..config import thread
 from ..core.aval import Aval
+from ..core.events import Transfer, tell
 from ..core.source import log_warning
-from ..user_lines import noted, user_line
+from ..user_lines import noted, user_line, user_place
 
 
 class _Asked(threading.local):
@@ -41,15 +42,24 @@ class explicitly:
         _asked.explicitly = self.before
 
 
+class _Unguarded:
+    """The platforms that share the host's memory; none while `weft.explain` collects transfers."""
+
+    platforms: tuple[str, ...] = ("cpu",)
+
+
+unguarded = _Unguarded()
+
+
 def sending(aval: Aval, device: Any) -> None:
     """Called before elements go from the host to a device."""
-    if device.platform != "cpu":
+    if device.platform not in unguarded.platforms:
         _guard("host_to_device", aval, "the host", device)
 
 
 def fetching(aval: Aval, device: Any) -> None:
     """Called before elements come from a device to the host."""
-    if device.platform != "cpu":
+    if device.platform not in unguarded.platforms:
         _guard("device_to_host", aval, device, "the host")
 
 
@@ -59,6 +69,11 @@ def copying(aval: Aval, source: object, device: object) -> None:
 
 
 def _guard(direction: str, aval: Aval, source: object, target: object) -> None:
+    if not unguarded.platforms:
+        tell(Transfer(direction, aval, user_place()))
+        accelerator = target if direction == "host_to_device" else source
+        if direction != "device_to_device" and getattr(accelerator, "platform", "") == "cpu":
+            return
     level = getattr(thread, f"transfer_guard_{direction}") or thread.transfer_guard
     if level == "allow" or (_asked.explicitly and not level.endswith("explicit")):
         return

@@ -206,8 +206,9 @@ class FlatFunction:
         )
 
     def stage_with_refs(self) -> tuple[Jaxpr, RefUse]:
-        """The function traced, as by `stage`, and the refs that it uses. They are more inputs and
-        results of the program: see `RefUse`.
+        """Returns the function traced as by `stage`, and the refs that it uses.
+
+        The refs are more inputs and results of the program: see `RefUse`.
         """
         trace = StageTrace(self.transform, self.function)
         outside = trace.stand_ins = {}

@@ -109,7 +109,7 @@ class Signature:
     Attributes:
       out_tree, out_avals: the structure and the avals of the function's result, once the function
         has been called; the structure of a rule's output if only a rule has been called.
-      checked: whether the function is to be traced if a rule is called first, to compare them.
+      checked: whether the function is traced too, if a rule is called first, to compare them.
     """
 
     __slots__ = (

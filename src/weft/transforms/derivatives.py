@@ -202,7 +202,7 @@ def grad(
         output must be complex.
       allow_int: whether integer arguments are allowed; their gradient has dtype float0.
       reduce_axes: named axes of a batch. The gradient of an argument that is the same for the whole
-        batch is summed over them. Otherwise each example has the gradient of its own loss.
+        batch is summed over them. Otherwise each example has the gradient of its loss.
     Returns: a function with the arguments of `fun` that returns the gradient: like the argument, or
       a tuple for several `argnums`; with `has_aux`, a pair (gradient, auxiliary data).
     Raises: TypeError: the output is not a real scalar, or an argument is an integer.

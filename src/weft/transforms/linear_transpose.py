@@ -32,7 +32,7 @@ def linear_transpose(
       fun: a function that is linear in all its arguments.
       primals: its arguments, or anything with their shapes and dtypes.
       reduce_axes: named axes of a batch. The cotangent of an argument that is the same for the
-        whole batch is summed over them; so is that of an argument given by shape and dtype alone.
+        whole batch, or that is given by shape and dtype only, is summed over them.
     Returns: a function from a cotangent of the output to a tuple of cotangents of the arguments. It
       is a `tree_util.Partial` whose leaves are the arrays that `fun` closes over.
     Raises: TypeError: an operation of `fun` is not linear.

@@ -17,6 +17,8 @@ from .jit.stages import Lowered, Traced
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # with defaults, as `typing` has it since Python 3.13
+
+    from ..compiler.memory import MemoryPlan
 else:
     from typing import TypeVar
 
@@ -88,6 +90,10 @@ class Wrapped(Protocol[P, T]):
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the results, in their tree."""
+
+    def memory(self, *args: Any, **kwargs: Any) -> "MemoryPlan":
+        """The memory that a call needs, without running it: the peak, and the largest buffers by
+        line."""
 
     def clear_cache(self) -> None:
         """Forgets all traced and compiled programs of this function."""

@@ -70,6 +70,21 @@ class CustomVJPPrimal:
     Attributes:
       value: the argument.
       perturbed: whether its cotangent is needed.
+    Example:
+      >>> import weft
+      >>> @weft.custom_vjp
+      ... def product(x, y):
+      ...     return x * y
+      >>> def forward(x, y):
+      ...     print(x.perturbed, y.perturbed)
+      ...     return x.value * y.value, (x.value, y.value)
+      >>> def backward(residuals, ct):
+      ...     x, y = residuals
+      ...     return ct * y, ct * x
+      >>> product.defvjp(forward, backward, symbolic_zeros=True)
+      >>> grad(product)(2.0, 3.0)
+      True False
+      Array(3., dtype=float32, weak_type=True)
     Source: jax.custom_derivatives.CustomVJPPrimal.
     """
 

@@ -25,6 +25,8 @@ __all__ = ["vmap"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_NUMBERS = frozenset({bool, int, float, complex})
+
 MapAxis = int | None
 """The axis of an array that is mapped over; `None` if it isn't mapped."""
 
@@ -119,19 +121,22 @@ class BatchedCall(FunctionWithObjects):
             if not objects:
                 raise
         else:
-            objects = self.unmapped_objects() if self.refs else {}
+            has_objects = self.refs or not _NUMBERS.isdisjoint(map(type, self.leaves))
+            objects = self.unmapped_objects() if has_objects else {}
             if not objects:
                 return values
         self.refs = {}  # those that are mapped are found again
         return self.with_objects(objects)
 
     def unmapped_objects(self) -> dict[int, Any]:
-        """The leaves that are not mapped and are not arrays, by number."""
+        """The leaves that are not mapped and are not arrays, by number. Python's numbers are among
+        them, as a function may use them as sizes and in conditions.
+        """
         axes = leaf_axes(self, self.in_axes)
         return {
             i: x
             for i, (x, axis) in enumerate(zip(self.leaves, axes, strict=True))
-            if axis is None and not is_array_like(x)
+            if axis is None and (type(x) in _NUMBERS or not is_array_like(x))
         }
 
 

@@ -107,8 +107,7 @@ def culprit_inside(
     """The operation that made the bad results, inside an operation with programs inside.
 
     Returns: an `Operation`; an `Input` of the operation if the bad value came from there; `None` if
-    the
-      results are good when the programs run operation by operation.
+      the results are good when the programs run operation by operation.
     """
     inner_runs = inner_runs_of(primitive)
     assert inner_runs is not None

@@ -1,47 +1,80 @@
-"""The base trace under switches that check every result.
+"""The base trace under switches that check or record every result.
 
 `core/trace.py` puts this trace in place of the base trace under `debug_nans`, `debug_infs`,
-`enable_checks`, `debug_key_reuse` and `default_device`, in the threads where they are on. So the
-base trace and its fast paths never test these switches. A call of a jitted function is one
-operation here: it runs compiled, and its program is searched only if its results are bad.
+`enable_checks`, `debug_key_reuse`, `debug_lines` and `default_device`, in the threads where they
+are on. So the base trace and its fast paths never test these switches. A call of a jitted function
+is one operation here: it runs compiled, and its program is searched only if its results are bad.
 """
 
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import errors
 from ...config import thread
+from ...core import births
 from ...core.array import Array
 from ...core.checking import check_results
+from ...core.events import CallBegins, EagerOperation, FunctionCall, tell
 from ...core.primitive import Primitive
-from ...core.trace import Params, current, watch, watched
+from ...core.trace import Params, current, looked_at, watch, watched
 from ...extended_dtypes import host_dtype
 from ...runtime import client
+from ...runtime.failures import size_of
+from ...tree_util import tree_leaves
+from ...user_lines import user_place
 from ..evaluate import EvaluateTrace
+from ..plans import OperationPlan
 from .key_uses import follow, mark_results
 from .nonfinite import is_bad, report
 
 
 class WatchTrace(EvaluateTrace):
-    """Lets the base trace compute, and checks the results."""
+    """Lets the base trace compute, and checks or records the results."""
 
     __slots__ = ()
 
     def run(self, plan: Any, args: Any) -> Any:
-        return plan.under(self, args)  # every operation inside is checked
+        if looked_at() or thread.default_device is not None:
+            return plan.under(self, args)  # every operation inside is checked
+        with memory_errors():
+            result = current.base.run(plan, args)
+        record(plan_name(plan), args, result)
+        return result
+
+    def run_traced(self, traced: Any, flat: Any, values: Sequence[Any]) -> Any:
+        if not thread.debug_lines:
+            return traced.run(values)
+        place = user_place()
+        tell(CallBegins(traced))
+        begun = time.perf_counter()
+        with memory_errors():
+            result = traced.run(values)
+            outs = [x for x in tree_leaves(result) if isinstance(x, Array)]
+            for x in outs:
+                x.block_until_ready()
+        seconds = time.perf_counter() - begun
+        births.note(outs, place)
+        tell(FunctionCall(flat.function, traced, flat.leaves, outs, place, seconds))
+        return result
 
     def bind(self, primitive: Primitive, args: Any, params: Params, out: Any = None) -> Any:
         base = current.base
         marks = follow(primitive, args, params) if thread.debug_key_reuse else []
         if client.chosen_device() is None or not compiles(primitive):
-            result = base.bind(primitive, args, params, out)
+            with memory_errors():
+                result = base.bind(primitive, args, params, out)
         else:  # results on the host would be on no device; `run_program` puts them on the right one
             result = computed_there(primitive, args, params)
         if not watched():  # turned off for all threads, by another one
             watch()
             return result
         outs = result if primitive.multiple else [result]
+        if thread.debug_lines:
+            record(primitive.name, args, outs)
         if thread.debug_key_reuse:
             mark_results(outs, marks)
         if thread.enable_checks:
@@ -49,6 +82,31 @@ class WatchTrace(EvaluateTrace):
         if (thread.debug_nans or thread.debug_infs) and any(map(is_bad, outs)):
             report(primitive, args, params, outs)
         return result
+
+
+def plan_name(plan: Any) -> str:
+    """The name of the operation or the program of a plan."""
+    return str(plan.primitive.name if isinstance(plan, OperationPlan) else plan.jaxpr.name)
+
+
+def record(name: str, args: Sequence[Any], result: Any) -> None:
+    """Notes the line that made the results of an operation."""
+    results = result if isinstance(result, list | tuple) else [result]
+    outs = [x for x in results if isinstance(x, Array)]
+    place = user_place()
+    births.note(outs, place)
+    tell(EagerOperation(name, args, outs, place))
+
+
+@contextlib.contextmanager
+def memory_errors() -> Iterator[None]:
+    """A block in which a MemoryError of NumPy's gets the largest living arrays by line."""
+    try:
+        yield
+    except MemoryError as error:
+        if text := births.living_text(size_of):
+            error.add_note(text)
+        raise
 
 
 def computed_there(primitive: Primitive, args: Any, params: Params) -> Any:

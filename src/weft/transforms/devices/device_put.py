@@ -1,9 +1,9 @@
 """device_put, device_get, block_until_ready; device_put_sharded, device_put_replicated.
 
-Computation follows data. An array that was put on a named device is committed to it: what is
-computed from it runs there, and the results are committed too. Other arrays are uncommitted: they
-are on the default device, and are copied to where they are needed. Arrays committed to different
-devices can't meet in one operation.
+Computation follows data. An array that was put on a named device is committed to it: operations on
+it run there, and their results are committed too. Other arrays are uncommitted: they are on the
+default device, and are copied to the device of an operation. Arrays committed to different devices
+can't meet in one operation.
 """
 
 from collections.abc import Sequence
@@ -293,9 +293,9 @@ def device_put_sharded(shards: Sequence[object], devices: Sequence[Device]) -> A
     Args:
       shards: for each device, an array, a scalar, or a container of them; of one structure, shapes
         and dtypes.
-      devices: where each goes.
-    Returns: a tree like each shard, of arrays with a new first axis as long as `devices`. Their
-      values are equal to `numpy.stack(shards)`.
+      devices: the device of each.
+    Returns: a tree like each shard, of arrays with a new first axis of the length of `devices`.
+      Their values are equal to `numpy.stack(shards)`.
     Raises: ValueError: the numbers of shards and devices differ, or the shards' structures, shapes
       or dtypes do. TypeError: not a device, or a leaf is not an array.
     Example:
@@ -346,8 +346,8 @@ def device_put_replicated(x: Any, devices: Sequence[Device]) -> Any:
 
     Args:
       x: an array, a scalar, or a container of them.
-      devices: where the copies go.
-    Returns: a tree like `x`, of arrays with a new first axis as long as `devices`.
+      devices: the devices of the copies.
+    Returns: a tree like `x`, of arrays with a new first axis of the length of `devices`.
     Raises: ValueError: no devices. TypeError: an item isn't a device, or a leaf isn't an array.
     Example:
       >>> import weft
@@ -365,7 +365,7 @@ def device_put_replicated(x: Any, devices: Sequence[Device]) -> Any:
 
 
 def stacked(values: Sequence[Array], devices: Sequence[Device]) -> Array:
-    """One array of arrays on as many devices."""
+    """One array, made of an array on each device."""
     a = values[0].aval
     sharding = NamedSharding(Mesh(devices, ("shards",)), PartitionSpec("shards"))
     host = np.stack([np.asarray(v.host()) for v in values])

@@ -167,7 +167,7 @@ def make_array_from_single_device_arrays(
       dtype: the dtype that the parts must have.
     Returns: the array.
     Raises: ValueError: a device of this process has no part, or two; a part is on another device,
-      or of another shape or dtype. TypeError: a part is no array of weft's.
+      or of another shape or dtype. TypeError: a part is not an array of weft's.
     Example:
       >>> import weft
       >>> from weft.sharding import Mesh, NamedSharding, PartitionSpec

@@ -83,8 +83,8 @@ def pmap(
         the same on all devices, or a tree of them that is a prefix of the result's tree.
       static_broadcasted_argnums: positional arguments that are part of the program; they must be
         hashable, and each value is compiled separately.
-      devices: the devices to map over, by default the first ones; as many of them must belong to
-        this process as the axis is long.
+      devices: the devices to map over, by default the first ones; the number of those that belong
+        to this process must be the length of the axis.
       backend: 'cpu', 'gpu' or 'tpu'.
       axis_size: the length of the axis; by default inferred from the arguments.
       donate_argnums: positional arguments whose memory may be used for results; they can't be used

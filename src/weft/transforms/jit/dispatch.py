@@ -132,6 +132,16 @@ def leave_all_fast_paths() -> None:
         programs.leave_fast_path()
 
 
+def forget_traces(key: object) -> None:
+    """Forgets the programs that were traced under a state of the switches (`thread.key`)."""
+    for programs in list(_all):
+        for signature in [s for s in list(programs.traced) if s[4] is key]:
+            programs.traced.pop(signature, None)
+        kept = [s for s in programs.signatures if s[3] is not key]
+        programs.signatures.clear()
+        programs.signatures.extend(kept)
+
+
 if hasattr(os, "register_at_fork"):  # the general path raises the error for a forked child
     os.register_at_fork(after_in_child=leave_all_fast_paths)
 

@@ -7,13 +7,12 @@ import copy
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ... import errors
 from ...compiler.compiled import ProgramTarget, target_of
 from ...compiler.layout import one_placement, placement_inside, type_with
 from ...compiler.lowered import LoweredProgram, lowered_with
-from ...compiler.memory import MemoryPlan
 from ...config import debug_lines, thread
 from ...core.array import Array
 from ...core.aval import Aval
@@ -49,6 +48,9 @@ from .donation import deleted, warn_of_unusable
 from .retrace import explanation
 from .shardings import ShardingOption, one_group
 from .stages import Lowered, Traced
+
+if TYPE_CHECKING:
+    from ...compiler.memory import MemoryPlan
 
 __all__ = ["jit"]
 
@@ -423,7 +425,7 @@ class JittedFunction:
         """Shapes and dtypes of the results, in their tree."""
         return located(self.trace)(*args, **kwargs).out_info
 
-    def memory(self, *args: Any, **kwargs: Any) -> MemoryPlan:
+    def memory(self, *args: Any, **kwargs: Any) -> "MemoryPlan":
         """The memory that a call with these arguments needs, without running it.
 
         Arguments are arrays, or objects with a shape and a dtype. The program is compiled with the

@@ -5,8 +5,9 @@ from types import CodeType
 from typing import Any
 
 from ...config import AXES, key_differences, thread
+from ...core.events import Reason, Tracing
 from ...core.source import function_line, inside_partials
-from ...user_lines import user_line
+from ...user_lines import user_line, user_place
 from ..arguments import argument_name, leaf_paths
 
 MAX_FUNCTIONS = 1024  # remembered, to recognise a function that is defined again
@@ -19,7 +20,7 @@ def explanation(
     before: Sequence[Any],
     number: int,
     paths: Callable[[], list[str]],
-) -> str:
+) -> Tracing:
     """The differences between a signature that is about to be traced and the closest earlier one.
 
     Args:
@@ -30,16 +31,28 @@ def explanation(
       paths: returns the names of the leaves.
     """
     name, line = function_line(function), user_line()
-    again = list(made_again(function))
+    reasons = [Reason("new function", text) for text in made_again(function)]
+    before = [s for s in before if DEBUGGED not in changed_switches(s[3])]
     if not before:
         types = ", ".join(map(str, signature[1]))
         head = f"jit: tracing {name}, called at {line}: for the first time, on ({types})"
-        return "\n  ".join([head, *again])
-    closest = max(reversed(before), key=lambda s: _similarity(s, *signature))
-    lines = list(_differences(function, positions, closest, signature, paths))
-    head = f"jit: tracing {name} again ({nth(number)} time), called at {line}"
-    head += ". Compared with the closest earlier call:"
-    return "\n  ".join([head, *(lines or [_NO_DIFFERENCE])])
+    else:
+        closest = max(reversed(before), key=lambda s: _similarity(s, *signature))
+        reasons = list(_differences(function, positions, closest, signature, paths))
+        reasons = reasons or [Reason("", _NO_DIFFERENCE)]
+        head = f"jit: tracing {name} again ({nth(number)} time), called at {line}"
+        head += ". Compared with the closest earlier call:"
+    text = "\n  ".join([head, *[reason.text for reason in reasons]])
+    return Tracing(function, number, reasons, user_place(), text)
+
+
+DEBUGGED = "debug_lines"
+"""Traces with lines and without are separate: a program is traced again for its lines."""
+
+
+def changed_switches(key: Any) -> list[str]:
+    """The switches that differ between a key and that of this thread."""
+    return [name for name, _, _ in key_differences(key, thread.key)]
 
 
 def nth(number: int) -> str:
@@ -64,23 +77,28 @@ def _similarity(signature: Any, tree: Any, avals: Any, statics: Any) -> int:
 
 def _differences(
     function: Any, positions: list[int], old: Any, new: Any, paths: Callable[[], list[str]]
-) -> Iterator[str]:
+) -> Iterator[Reason]:
     old_tree, old_avals, old_statics, old_key = old
     tree, avals, statics = new
     if old_tree != tree:
-        yield from _tree_differences(function, positions, old_tree, tree)
+        for text in _tree_differences(function, positions, old_tree, tree):
+            yield Reason("structure", text)
     elif old_avals != avals:
         for path, a, b in zip(paths(), old_avals, avals, strict=True):
             if a is not b:
-                yield f"argument {path} was {a}, is {b} ({_change(a, b)})"
+                kind = "weak type"
+                if (a.shape, a.dtype) != (b.shape, b.dtype):
+                    kind = "dtype" if a.shape == b.shape else "shape"
+                yield Reason(kind, f"argument {path} was {a}, is {b} ({_change(a, b)})")
     if old_statics != statics:
-        yield from _static_differences(function, old_statics, statics)
+        for text in _static_differences(function, old_statics, statics):
+            yield Reason("static", text)
     for name, was, now in key_differences(old_key, thread.key):
         if name == AXES:
             was, now = dict(was), dict(now)
-            yield f"{AXES} were {was}, are {now}"
+            yield Reason("switch", f"{AXES} were {was}, are {now}")
         else:
-            yield f"the switch {name} was {was!r}, is {now!r}"
+            yield Reason("switch", f"the switch {name} was {was!r}, is {now!r}")
 
 
 def _change(a: Any, b: Any) -> str:

@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from ... import dtypes
 from ...compiler.compile_report import CompileReport, compile_report
 from ...compiler.compiled import CompiledProgram, ProgramTarget, compiled_for
 from ...compiler.lowered import LoweredProgram
-from ...compiler.memory import MemoryPlan
-from ...compiler.optimized import OptimizedProgram
 from ...core.array import Array, Tracer
 from ...core.aval import Aval, aval
 from ...core.caching import remember
@@ -28,12 +26,18 @@ from ...core.trace import Trace, current, looked_at
 from ...core.value import Value
 from ...dtypes import float0
 from ...errors import ShapeError
+from ...lazy import Deferred
 from ...runtime import client, executable as runtime
 from ...tree_util import PyTreeDef, tree_flatten
 from ..arguments import argument_values
 from ..ref_use import WeakRefUse
 from .dispatch import Programs, fast_entry
 from .donation import owned, release
+
+if TYPE_CHECKING:
+    from ...compiler.memory import MemoryPlan
+
+_optimized, _memory = Deferred("weft.compiler.optimized"), Deferred("weft.compiler.memory")
 
 
 class ShapeDtypeStruct:
@@ -302,7 +306,7 @@ class Lowered(LaterStage):
         """The program as text: in 'stablehlo', or in XLA's 'hlo' before optimisation.
 
         Args:
-          debug_info: has no effect: programs contain no source lines.
+          debug_info: has no effect: programs have source lines under the switch `debug_lines` only.
         """
         if dialect == "stablehlo":
             return str(self.text)
@@ -388,14 +392,17 @@ class Compiled(LaterStage):
         """The memory of a run in bytes: arguments, outputs, temporary buffers, the peak."""
         return self.executable.memory_analysis()
 
-    def memory(self) -> MemoryPlan:
+    def memory(self) -> "MemoryPlan":
         """The memory of a run: its peak, and the largest buffers. `jit(f).memory(x)` has their
         lines too."""
         labels = self.traced.jaxpr.labels.inputs
         names = [labels[i] if i < len(labels) else f"argument #{i}" for i in self.program.live]
         arguments = [name.removeprefix("its argument ") for name in names]
-        optimized = OptimizedProgram(self.as_text())
-        return MemoryPlan(self.program.name, self.memory_analysis(), optimized, arguments)
+        optimized = _optimized.OptimizedProgram(self.as_text())
+        plan: MemoryPlan = _memory.MemoryPlan(
+            self.program.name, self.memory_analysis(), optimized, arguments
+        )
+        return plan
 
     def runtime_executable(self) -> Any:
         """The executable object of the runtime."""
