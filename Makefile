@@ -55,7 +55,7 @@ test-ecosystem: .venv-ecosystem/.ready $(if $(samples),.venv-ecosystem/.samples)
 	run() { PYTHONPATH=.venv-ecosystem/$$1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \
 		WEFT_CACHE_DIR=$(CURDIR)/.venv-ecosystem/programs \
 		.venv-ecosystem/bin/python -m pytest -q -p pytest_timeout --era=$$1 \
-		-c tests/ecosystem/pytest.ini tests/ecosystem/compare.py tests/ecosystem/imports.py \
+		-c tests/ecosystem/pytest.ini $(addprefix tests/ecosystem/,compare.py imports.py serialization.py) \
 		$(if $(k),-k "$(k)") $(if $(samples),&& WEFT_CACHE_DIR=$(CURDIR)/.venv-ecosystem/programs \
 		.venv-ecosystem/bin/python tests/ecosystem/samples.py $$1 .venv-ecosystem); }; \
 	status=0; run 2024 >.venv-ecosystem/2024.log 2>&1 & run today || status=$$?; \
@@ -93,7 +93,7 @@ types: .venv/.lint
 docs: .venv/.docs
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 	.venv/bin/python docs/site/check_search.py build/docs
-	@echo "build/docs/index.html"
+	@echo "python3 -m http.server --directory build/docs 8000    # the search needs a server"
 
 check-change: .venv/.lint
 	.venv/bin/python tests/structure/check_change.py $(BRANCH)

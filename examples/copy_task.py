@@ -22,6 +22,7 @@ import pictures
 
 from weft import data, layers as tl, models, optimizers
 from weft.supervised import lr_schedules, training
+from weft.supervised.run_log import RunLog
 
 VOCABULARY, BATCH, TEST_BATCHES = 16, 32, 8
 SIZES = {"d_model": 64, "d_ff": 128, "n_heads": 4, "n_layers": 1, "dropout": 0.0}
@@ -69,7 +70,7 @@ def sequences(seed: int, word: int) -> Iterator[Any]:
         yield tokens, tokens, counts.astype("float32")
 
 
-def loop_of(setting: Setting, steps: int, seed: int) -> training.Loop:
+def loop_of(setting: Setting, steps: int, seed: int, **options: Any) -> training.Loop:
     """A training loop; it measures the accuracy on new sequences, always the same ones."""
     task = training.TrainTask(
         data.Serial(lambda: sequences(seed, setting.word), data.Prefetch(2))(),
@@ -84,7 +85,7 @@ def loop_of(setting: Setting, steps: int, seed: int) -> training.Loop:
         ["Accuracy"],
         n_eval_batches=TEST_BATCHES,
     )
-    return training.Loop(setting.model(), task, eval_tasks=tests, random_seed=seed)
+    return training.Loop(setting.model(), task, eval_tasks=tests, random_seed=seed, **options)
 
 
 def accuracies(loop: training.Loop) -> list[tuple[int, float]]:
@@ -94,7 +95,7 @@ def accuracies(loop: training.Loop) -> list[tuple[int, float]]:
 
 def with_hashes(trained: training.Loop, setting: Setting, n_hashes: int) -> float:
     """The accuracy with so many rounds of hashing: the weights are of no number of them."""
-    loop = loop_of(setting._replace(hashes=n_hashes), 1, 0)
+    loop = loop_of(setting._replace(hashes=n_hashes), 1, 0, log=RunLog(stdout=False))
     loop.update_weights_and_state(trained.model.weights)
     loop.run_evals()
     return accuracies(loop)[-1][1]

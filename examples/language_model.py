@@ -8,8 +8,8 @@ that are held out, beside those of `xz -9`, which is given the same modules.
 
 A run that was stopped, also by --hours, goes on when the same command is given again.
 
-After 400 steps (`--steps 400`: 1.6 million bytes, 17 minutes beside other programs on two cores) it
-needs 2.26 bits per byte, and xz 2.04.
+After 3,000 steps (12.3 million bytes, 12 minutes of CPU time) it needs 1.84 bits per byte, and xz
+2.04. It needs fewer than xz from 1,200 steps on.
 """
 
 import argparse

@@ -48,6 +48,7 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
 LEAST_EFFORT = (
+    "cli",
     "core",
     "distributed",
     "docs",
@@ -74,6 +75,7 @@ LEAST_EFFORT = (
     "nn/test_initializers.py",
     "nn/test_normalization.py",
     "numpy",
+    "optimizers",
     "programs",
     "random",
     "scipy/optimize",
@@ -85,6 +87,7 @@ LEAST_EFFORT = (
     "scipy/test_signal.py",
     "scipy/test_transform.py",
     "seeds",
+    "supervised",
     "test_debug.py",
     "test_ops.py",
     "test_test_util.py",
@@ -236,6 +239,16 @@ def effort_of_compilation(request):
         patch.setenv("XLA_FLAGS", f"{os.environ.get('XLA_FLAGS', '')} {flags}".lstrip())
         yield
     lowered.OPTIONS |= before
+
+
+@pytest.fixture
+def loops_on_one_device(monkeypatch):
+    """Training loops that ask for no number of devices take one, as on the CPU of a user: a
+    program for eight compiles and runs for twice as long."""
+    from weft.supervised import hosts
+
+    devices = hosts.local_devices()
+    monkeypatch.setattr(hosts, "local_devices", lambda: devices[:1])
 
 
 @pytest.fixture(scope="session")

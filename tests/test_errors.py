@@ -76,7 +76,7 @@ WITH_EXAMPLE = [cls for cls in ALL if "Example::" in cls.__doc__]
 @pytest.mark.parametrize("cls", WITH_EXAMPLE)
 def test_examples_raise_and_the_fix_in_their_comment_helps(cls):
     text = textwrap.dedent(inspect.getdoc(cls).partition("Example::\n")[2])
-    names = {"weft": weft, "np": weft.numpy, "lax": weft.lax}
+    names = {"__name__": cls.__name__, "weft": weft, "np": weft.numpy, "lax": weft.lax}
     with pytest.raises(cls):
         exec(text, dict(names))
     wrong = [line for line in text.splitlines() if "# fix: " in line]

@@ -71,6 +71,22 @@ def test_a_name_of_another_namespace(owner, name, instead):
     assert str(absent(owner, name)).endswith(f"\n  fix: did you mean {instead}?")
 
 
+@pytest.mark.parametrize("owner", jax_names.TRAX_NOT_YET)
+def test_names_of_trax_say_that_they_are_not_there(owner):
+    names = jax_names.TRAX_NOT_YET[owner].split()
+    assert [name for name in names if hasattr(importlib.import_module(owner), name)] == []
+    for name in names:
+        own = f"{owner}.{name}".replace("weft", "trax", 1)
+        assert str(absent(owner, name)).endswith(f"\n  {own} is not in weft yet")
+
+
+@pytest.mark.parametrize("name", jax_names.OPTIMIZERS)
+def test_an_optimizer_of_another_library_comes_from_optax(name):
+    found = str(absent("weft.optimizers", name))
+    assert found.endswith(f"\n  fix: optimizers.from_optax(optax.{name.lower()}(…))")
+    assert not hasattr(importlib.import_module("weft.optimizers"), name)
+
+
 @pytest.mark.parametrize("name", ["__wrapped__", "_src", "no_such_thing"])
 def test_probes_get_a_plain_error(name):
     error = absent("weft.numpy", name)

@@ -119,3 +119,30 @@ def test_transforms_of_divided_axes_are_numpys(name, spec):
         out = weft.jit(transform, in_shardings=where, out_shardings=where)(divided)
         assert out.sharding == where
         np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [None, "device"])
+def test_the_memory_of_a_sharding_is_the_devices_own(kind):
+    device = weft.devices()[0]
+    one = weft.sharding.SingleDeviceSharding(device, memory_kind=kind)
+    assert one == weft.sharding.SingleDeviceSharding(device)
+    assert NamedSharding(grid(), P("a"), memory_kind=kind) == NamedSharding(grid(), P("a"))
+    assert device.addressable_memories() == [device.default_memory()]
+    assert device.default_memory().device is device
+
+
+def test_another_memory_is_refused():
+    for make in (
+        lambda: weft.sharding.SingleDeviceSharding(weft.devices()[0], memory_kind="pinned_host"),
+        lambda: NamedSharding(grid(), P(), memory_kind="pinned_host"),
+    ):
+        with pytest.raises(ValueError, match=r"must be None or 'device'.*got 'pinned_host'"):
+            make()
+
+
+def test_the_parts_of_this_process():
+    sharding = NamedSharding(grid(), P("a", "b"))
+    indices = sharding.addressable_devices_indices_map((4, 8))
+    assert indices == sharding.devices_indices_map((4, 8))  # there is one process
+    assert list(indices) == [*sharding._addressable_device_assignment] == weft.devices()[:8]
+    assert indices[weft.devices()[5]] == (slice(2, 4), slice(2, 4))

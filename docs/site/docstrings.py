@@ -7,13 +7,19 @@ as weft's docstrings have it, becomes a paragraph; Markdown's marks in prose are
 
 import inspect
 import re
+import textwrap
+from itertools import pairwise
+from types import GenericAlias
 from typing import Any
 
 import griffe
+import numpy
 import public_names
 from public_names import escaped
 
 SECTION = re.compile(r"^(Args|Attributes|Raises|Yields)s?: *(.*)$")
+ITEM = re.compile(r"^ *\* (.*)$")
+CODE = re.compile(r"^Example::\n((?:\n| .*\n?)+)", re.MULTILINE)
 EXAMPLE = re.compile(r"^Examples?: *(.*)$")
 TITLE = re.compile(
     r"^(Returns|Raises|Yields|Source|Usual causes|Cures|[A-Z][a-z]+ ?[a-z]*): *(.*)$"
@@ -52,7 +58,8 @@ def static(pkg: griffe.Module, entry: public_names.Entry) -> griffe.Object | Non
         for part in place.split(".")[1:]:
             obj = obj.members.get(part) if obj is not None and not obj.is_alias else None
         if obj is not None and not obj.is_alias and not obj.is_module and obj.docstring:
-            return obj if obj.is_class or obj.is_function or not callable(value) else None
+            is_value = not callable(value) or isinstance(value, GenericAlias)
+            return obj if obj.is_class or obj.is_function or is_value else None
     return None
 
 
@@ -60,6 +67,9 @@ def runtime(pkg: griffe.Module, entry: public_names.Entry) -> griffe.Object:
     """The object as the running library has it."""
     parent = pkg[entry.namespace.partition(".")[2]] if "." in entry.namespace else pkg
     text = public_names.first_sentence(entry.value) and inspect.getdoc(entry.value)
+    if text and inspect.isclass(entry.value) and issubclass(entry.value, numpy.generic):
+        holds = numpy.issubdtype(numpy.float32, entry.value)
+        text += f"\n\nExample:\n  >>> np.issubdtype(np.float32, np.{entry.name})\n  {holds}\n"
     docstring = griffe.Docstring(text, parser="google") if text else None
     parameters = parameters_of(entry.value)
     obj: griffe.Object
@@ -121,18 +131,33 @@ def readable(module: griffe.Module, default: Any) -> Any:
     return default if value is None else "..." if str(value) == "object()" else value
 
 
+def fenced(match: re.Match[str]) -> str:
+    """The code below `Example::` as a block of Markdown."""
+    code = textwrap.dedent(match.group(1)).strip("\n")
+    return f"\n**Example:**\n\n```python\n{code}\n```\n\n"
+
+
 def normal_form(text: str) -> str:
     """The docstring with sections that griffe knows, and its prose escaped."""
     if "\n" in text:
         text = inspect.cleandoc(text)
+    text = CODE.sub(fenced, text)
     lines: list[str] = []
-    in_example = in_code = in_items = False
-    for line in text.splitlines():
+    in_example = in_code = in_items = in_fence = False
+    for previous, line in pairwise(["", *text.splitlines()]):
         if not line.startswith(" ") and line.strip():
             in_example = bool(EXAMPLE.match(line))
             in_items = bool(SECTION.match(line))
             in_code = line.startswith(">>>") or (in_code and bool(lines and lines[-1].strip()))
-        if match := EXAMPLE.match(line):
+        if line.startswith("```"):
+            in_fence = not in_fence
+            lines.append(line)
+        elif in_fence or line == "**Example:**":
+            lines.append(line)
+        elif match := ITEM.match(line):
+            lines += [] if ITEM.match(previous) else [""]
+            lines.append(f"- {escaped(match.group(1))}")
+        elif match := EXAMPLE.match(line):
             lines += ["", "Examples:", *([f"    {match.group(1)}"] if match.group(1) else [])]
         elif in_example or in_code:
             lines.append(line)

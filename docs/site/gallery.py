@@ -281,7 +281,8 @@ def spirals(ax):
         return (weft.tree.map(np.add, weights, speed), speed), None
 
     keys, sizes = random.split(random.key(3), 3), [(2, 32), (32, 32), (32, 1)]
-    weights = [(3 * random.normal(k, s) / s[0] ** 0.5, np.zeros(s[1])) for k, s in zip(keys, sizes)]
+    pairs = zip(keys, sizes, strict=True)
+    weights = [(3 * random.normal(k, s) / s[0] ** 0.5, np.zeros(s[1])) for k, s in pairs]
     still = weft.tree.map(np.zeros_like, weights)
     weights = weft.jit(lambda s: lax.scan(step, s, length=1500)[0])((weights, still))[0]
     grid = np.stack(np.meshgrid(np.linspace(-1.1, 1.1, 150), np.linspace(-1.1, 1.1, 150)), -1)

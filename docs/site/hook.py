@@ -100,6 +100,15 @@ for _entry in ENTRIES:
     BY_LOWER.setdefault(_entry.path.lower(), []).append(_entry)
 
 
+# Of a primitive, the public function that applies it.
+_BY_PATH = {_entry.path: _entry for _entry in ENTRIES}
+FUNCTION_OF = {
+    path: _BY_PATH[path.removesuffix("_p")]
+    for path in _BY_PATH
+    if path.endswith("_p") and path.removesuffix("_p") in _BY_PATH
+}
+
+
 def pages() -> Iterator[tuple[str, str]]:
     """The path and the Markdown of each page."""
     listed = [f"| [`{n}`]({n}.md) | {escaped(summary(n))} |" for n in NAMESPACES]
@@ -154,9 +163,14 @@ def entry_page(entry: public_names.Entry) -> str:
     """A page that mkdocstrings fills, with the search's terms and the differences from others."""
     # `checkify.checkify` before the namespace `checkify` and the rest of it
     namesake = entry.namespace.endswith(f".{entry.name}")
-    head = header(entry.path, entry.search_terms, (0.5 if namesake else 0.25) * RANK[entry.namespace])
+    weight = (0.5 if namesake else 0.25) * RANK[entry.namespace]
+    head = header(entry.path, entry.search_terms, weight)
     options = f"    options:\n      heading: {entry.path}\n      toc_label: {entry.name}\n"
     parts = [f"{head}::: {entry.path}\n{options}"]
+    function = FUNCTION_OF.get(entry.path)
+    if function:
+        link = page_of(function).removeprefix("reference/")
+        parts.append(f"Applied by [`{function.path}`]({link}), which has an example.")
     if entry.aliases:
         parts.append("**Aliases:** " + ", ".join(f"`{path}`" for path in entry.aliases))
     differences = differences_of(entry.namespace, entry.name, entry.value)

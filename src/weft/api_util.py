@@ -37,7 +37,16 @@ def flatten_fun(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTre
 
 
 def flatten_fun_nokwargs(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]:
-    """As `flatten_fun`, for the structure of a tuple of positional arguments."""
+    """As `flatten_fun`, for the structure of a tuple of positional arguments.
+
+    Example:
+      >>> from weft.extend import linear_util
+      >>> _, in_tree = tree_util.tree_flatten(({"a": 1}, 2))
+      >>> function = linear_util.wrap_init(lambda d, y: (d["a"], y))
+      >>> flat, out_tree = flatten_fun_nokwargs(function, in_tree)
+      >>> flat.call_wrapped(1, 2), out_tree()
+      ([1, 2], PyTreeDef((*, *)))
+    """
     return on_leaves(fun, lambda leaves: (in_tree.unflatten(leaves), {}))
 
 

@@ -97,7 +97,7 @@ def print(
       fmt: a format as of `str.format`: `"x: {}, y: {y:.3f}"`. Not an f-string, which would show
         what values are while the program is traced. Without it, `print(ordered=True)` is a
         function of the others: none of its arguments is an option.
-      args, kwargs: what goes into the format.
+      args, kwargs: the values of the format.
       ordered: has no effect: all calls are made in program order.
       partitioned: as in `callback`.
       skip_format_check: if True, a format that doesn't fit is found when the program runs.
@@ -201,6 +201,16 @@ def breakpoint(
       ordered: without effect: effects are in the order of the program.
       token: must be None.
     Raises: ValueError: another `backend`, or a token.
+    Example::
+
+        @weft.jit
+        def f(x):
+            y = x * 2
+            weft.debug.breakpoint()     # (Pdb) p y
+            return y + 1
+
+        f(1.0)
+
     Source: JAX's documentation, `jax.debug.breakpoint`.
     """
     if backend not in (None, "cli") or token is not None:

@@ -1,5 +1,8 @@
 """The dtypes of arrays: promotion, kinds and limits, as tables over NumPy and ml_dtypes.
 
+Public: canonicalize_dtype, finfo, float0, iinfo, issubdtype, promote_types, result_type and
+scalar_type_of; bfloat16, extended and prng_key are dtypes and kinds of them.
+
 A Python scalar has a *weak* type: a kind (`int*`, `float*`, `complex*`) without a width, so that
 `x * 2` keeps the dtype of `x`. With 64-bit types switched off (the default, see
 `weft.config.enable_x64`), the canonical form of a 64-bit dtype is its 32-bit partner.
@@ -28,6 +31,11 @@ from .errors import ShapeError, TypePromotionError
 from .extended_dtypes import KEYS, ExtendedDType, extended, is_extended, prng_key
 from .typing import DTypeLike
 from .user_lines import levels_to_user, noted
+
+__all__ = [
+    "bfloat16", "canonicalize_dtype", "extended", "finfo", "float0", "iinfo", "issubdtype",
+    "prng_key", "promote_types", "result_type", "scalar_type_of",
+]  # fmt: skip
 
 # NumPy's dtypes are NumPy dtypes here; those of ml_dtypes are classes of scalars, as NumPy's own
 # names are (`bfloat16(1.5)`). `x.dtype == bfloat16` holds either way; a key must be `np.dtype(…)`.
@@ -130,12 +138,7 @@ def canonicalize_dtype(
 
 
 def named_dtype(dtype: Any) -> np.dtype[Any]:
-    """The dtype that `dtype` names, independent of the x64 setting.
-
-    Example:
-      >>> named_dtype("float64"), named_dtype(np.dtype(">f4"))
-      (dtype('float64'), dtype('float32'))
-    """
+    """The dtype that `dtype` names, independent of the x64 setting."""
     if isinstance(dtype, np.dtype) and dtype in _NUMPY_DTYPES:
         return _NUMPY_DTYPES[dtype]
     if dtype is None:
@@ -172,10 +175,6 @@ def requested_dtype(dtype: DTypeLike, operation: str = "array") -> np.dtype[Any]
 
     The warning points at the user's line, so Python's default filter shows it once for each line.
     Python's own `int`, `float` and `complex` mean "the default width" and never warn.
-
-    Example:
-      >>> requested_dtype("float16", "zeros")
-      dtype('float16')
     """
     if hasattr(dtype, "aval"):
         raise TypeError(f"an array is not a dtype; got {dtype.aval}\n  fix: x.dtype")
@@ -260,7 +259,7 @@ def is_complex(dtype: DTypeLike) -> bool:
 
 
 def is_inexact(dtype: DTypeLike) -> bool:
-    """True if `dtype` is floating-point or complex: what can be differentiated."""
+    """True if `dtype` is floating-point or complex, and can be differentiated."""
     return _kind(dtype) & (_FLOAT | _COMPLEX) != 0
 
 
@@ -342,12 +341,7 @@ def complex_of(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def tangent_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """The dtype of a derivative: `dtype` itself when inexact, else float0.
-
-    Example:
-      >>> tangent_dtype(float16), tangent_dtype(int32) == float0
-      (dtype('float16'), True)
-    """
+    """The dtype of a derivative: `dtype` itself when inexact, else float0."""
     primal = named_dtype(dtype)
     return primal if _KIND[primal] & (_FLOAT | _COMPLEX) else float0
 

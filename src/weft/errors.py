@@ -38,7 +38,15 @@ import numpy as onp
 class WeftError(Exception):
     """Any exception of weft's own.
 
-    `except weft.errors.WeftError` catches them all; each is of the fitting Python class too.
+    `except weft.errors.WeftError` catches them all. Each one is also of the matching Python class.
+
+    Example:
+      >>> import weft, weft.numpy as np
+      >>> try:
+      ...     np.ones(3) + np.ones(4)
+      ... except weft.errors.WeftError as error:
+      ...     print(type(error).__name__)
+      ShapeError
     """
 
 
@@ -87,7 +95,7 @@ class IndexingError(ShapeError, IndexError):
       `lax.index_in_dim` beyond the end; elements of an empty axis.
 
     Cures:
-      * `x.shape` says what there is.
+      * Look at `x.shape`.
       * `x[i]` itself doesn't raise for an index beyond the end, since the index may be known only
         when the program runs; `x.at[i].get(mode="fill")` marks such elements.
 
@@ -287,13 +295,13 @@ class KeyReuseError(WeftError, TypeError):
     """A random key is used a second time. Checked only under the switch `debug_key_reuse`.
 
     Usual causes:
-      Two samplers get one key, and so return the same or related numbers; a key is sampled from
+      Two samplers get one key, and so return the same or related numbers; a key is used
       after it was split; a loop uses a key from outside in each of its steps.
 
     Cures:
       * `key, subkey = random.split(key)`, and each of the two once.
       * In a loop, `random.fold_in(key, i)`, or a key in the carry that is split in each step.
-      * `random.clone(key)` says that the same numbers are meant.
+      * `random.clone(key)` allows a second use on purpose.
 
     Example::
 
@@ -390,12 +398,23 @@ class InvalidJaxprError(WeftError, RuntimeError):
     """A program is malformed. Checked only under the switch `enable_checks`.
 
     Usual causes:
-      A bug in weft; or a primitive of one's own whose type rule doesn't say what its other rules
-      give, or a jaxpr that was put together by hand.
+      A bug in weft; a primitive of your own whose type rule contradicts its other rules; or a
+      jaxpr that was built by hand.
 
     Cures:
       * The message shows the program and the equation: look at the rules of its primitive.
       * Otherwise report it, with the program that led to it.
+
+    Example::
+
+        import numpy
+        from weft.extend import Primitive
+
+        halved = Primitive("halved")
+        halved.type(lambda x: x)             # should be: lambda x: x.update(shape=(2,))
+        halved.evaluate(lambda x: x[::2])
+        with weft.enable_checks(True):
+            halved(np.ones(4))
     """
 
 
@@ -428,6 +447,10 @@ class CompilationError(WeftError, RuntimeError):
     Cures:
       * Try `WEFT_PLATFORM=cpu`: if that works, it is the platform.
       * `jit(f).lower(x).as_text()` is the program; send it with a report.
+
+    Example::
+
+        weft.jit(np.sin, compiler_options={"xla_no_such_option": True})(np.ones(3))
     """
 
 
@@ -441,6 +464,10 @@ class ExecutionError(WeftError, RuntimeError):
       * Memory: smaller batches, `weft.checkpoint` around layers, `donate_argnums`.
       * The failure may show at a later line than the one that caused it, since programs run in
         the background; `.block_until_ready()` after each step shows which.
+
+    Example::
+
+        weft.jit(lambda: np.ones((2**31, 2**20)))()     # 8,192 TiB
     """
 
 

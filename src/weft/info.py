@@ -14,7 +14,13 @@ __all__ = ["describe"]
 
 
 def describe() -> str:
-    """A description of this installation, as text."""
+    """A description of this installation, as text.
+
+    Example:
+      >>> from weft import info
+      >>> print(info.describe().splitlines()[0])
+      python      3... on ...
+    """
     lib = versions.load()
     cache = disk_cache.info()
     lines = [

@@ -1,6 +1,6 @@
-"""JAX's public names that weft does not have, with replacements, for messages (`lazy.py`).
+"""Public names of JAX, Trax and PyTorch that weft does not have, with replacements, for messages.
 
-Loaded when a missing name is used.
+Loaded when a missing name is used (`lazy.py`).
 """
 
 NOT_YET = {
@@ -77,6 +77,26 @@ INSTEAD = {
     "weft.random.PRNGKeyArray": "weft.Array",
 }
 """The replacement, by full name. Names that begin with `weft.` exist."""
+
+TRAX_NOT_YET = {
+    "weft.models": """
+        AtariCnn AtariCnnBody ConfigurableTerraformer ConfigurableTransformer
+        ConfigurableTransformerEncoder ConfigurableTransformerLM
+        EveryOtherLayerDropTransformerLM FrameStackMLP HourglassLM LayerDropTransformerLM
+        NeuralGPU Policy PolicyAndValue Quality ReZeroTransformer ReZeroTransformerDecoder
+        ReZeroTransformerEncoder ReZeroTransformerLM ResidualShuffleExchange
+        SkippingTransformerLM Transformer2 Value
+    """,
+    "weft.supervised": "SerializedModelEvaluation",
+}
+"""Names of Trax's, by namespace: `weft.…` for `trax.…`."""
+
+OPTIMIZERS = {
+    "AdamW": "adamw", "Adadelta": "adadelta", "Adagrad": "adagrad", "Adamax": "adamax",
+    "Lamb": "lamb", "Lars": "lars", "LBFGS": "lbfgs", "Lion": "lion", "NAdam": "nadam",
+    "Nadam": "nadam", "RAdam": "radam",
+}  # fmt: skip
+"""Optimizers that other libraries have, with optax's names of them."""
 
 PRIMITIVE = "weft's primitives have other parameters than JAX's: see weft.extend, docs/extending.md"
 """The way out for `weft.lax.…_p`."""

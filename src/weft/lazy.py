@@ -66,7 +66,7 @@ class Namespace(ModuleType):
     """A package in which a module and its function share a name: `random.gamma` is the function.
 
     Python sets the attribute of a package when it has loaded one of its modules, which would hide
-    the function behind the module; here the attribute becomes the function at once.
+    the function after the module; here the attribute becomes the function at once.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -93,10 +93,14 @@ def absent(owner: str, name: str) -> AttributeError:
 
 
 def _way_out(owner: str, name: str) -> str:
-    """The rest of the message for a name of JAX's, or of another namespace of weft's."""
+    """The rest of the message for a name of another library, or of another namespace of weft's."""
     root = owner.partition(".")[0]
     jax_names = importlib.import_module(f"{root}.jax_names")
     full = f"{owner}.{name}"
+    if name in jax_names.TRAX_NOT_YET.get(owner, "").split():
+        return f"\n  {full.replace(root, 'trax', 1)} is not in weft yet"
+    if owner == f"{root}.optimizers" and name in jax_names.OPTIMIZERS:
+        return f"\n  fix: optimizers.from_optax(optax.{jax_names.OPTIMIZERS[name]}(…))"
     in_jax = name in jax_names.NOT_YET.get(owner, "").split()
     instead = jax_names.INSTEAD.get(full, "")
     if owner == f"{root}.lax" and name.endswith("_p"):

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 index = index_exp
-"""`index[1:, ::2]` is what stands between the brackets, as a value to pass on."""
+"""`index[1:, ::2]` returns the index between the brackets, as a value."""
 
 
 def index_update(
@@ -44,7 +44,7 @@ def index_update(
 
     Args:
       x: array.
-      idx: what stands between brackets; `weft.ops.index[…]` makes one.
+      idx: the index between the brackets; `weft.ops.index[…]` makes one.
       y: array that broadcasts to the shape of `x[idx]`.
       indices_are_sorted, unique_indices: promises about index arrays.
     Returns: array like `x`. Places out of range are left alone.
@@ -67,7 +67,7 @@ def index_add(
 ) -> Any:
     """A copy of an array with `y` added at an index: `x.at[idx].add(y)`. See `index_update`.
 
-    An index that comes twice is added to twice.
+    If an index occurs twice, both values are added.
 
     Example:
       >>> import weft.numpy as np
@@ -124,7 +124,7 @@ def index_max(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
 ) -> Any:
-    """A copy of an array with the larger of element and `y` at an index. See `index_update`.
+    """A copy of an array with the maximum of old elements and `y` at an index. See `index_update`.
 
     Example:
       >>> import weft.numpy as np

@@ -27,7 +27,7 @@ class ShapeDtype:
       shape: tuple or list of ints; None is an unknown length.
       dtype: anything NumPy takes for a dtype, or a dtype of TensorFlow; it is kept as it comes.
 
-    Raises: TypeError: `shape` is no tuple or list of ints.
+    Raises: TypeError: `shape` is not a tuple or list of ints.
 
     Two are equal if their shapes and dtypes are; `len` of one is 1, as it describes one array.
 

@@ -37,7 +37,7 @@ class Mesh:
 
     Args:
       devices: an array (or nested list) of devices, one axis for each name.
-      axis_names: names, or a single one. `Mesh((), ())` is no mesh at all.
+      axis_names: names, or a single one. `Mesh((), ())` is not a mesh.
     Raises: ValueError: a device or a name comes twice, or the numbers of axes differ.
     Example:
       >>> import weft
@@ -137,7 +137,13 @@ class PartitionSpec(tuple[Any, ...]):
 
 
 class Sharding:
-    """The assignment of the parts of an array to devices."""
+    """The assignment of the parts of an array to devices.
+
+    Example:
+      >>> import weft
+      >>> isinstance(np.ones(3).sharding, weft.sharding.Sharding)
+      True
+    """
 
     memory_kind: str | None = None
     """The kind of memory, of which weft knows only the device's own."""
@@ -183,6 +189,11 @@ class Sharding:
         return (1,) * ndim, np.arange(len(self.devices)).reshape(*[1] * ndim, -1)
 
     @property
+    def _addressable_device_assignment(self) -> tuple[Any, ...]:
+        """The devices of this process, in order. orbax asks for them by this name."""
+        return tuple([device for device in self.devices if device in self.addressable_devices])
+
+    @property
     def device_set(self) -> set[Any]:
         """The devices."""
         return set(self.devices)
@@ -195,6 +206,11 @@ class Sharding:
     def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
         """The index of the part of an array of this shape that each device has."""
         return dict(zip(self.devices, self.indices(global_shape), strict=True))
+
+    def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
+        """The same for the devices of this process."""
+        indices = self.devices_indices_map(global_shape)
+        return {device: i for device, i in indices.items() if device in self.addressable_devices}
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of each part."""
@@ -209,10 +225,31 @@ class Sharding:
         return len(self.devices) == 1
 
 
-class SingleDeviceSharding(Sharding):
-    """All of an array on one device."""
+def check_memory(name: str, kind: str | None) -> None:
+    """Raises an error for another memory than the device's own."""
+    if kind not in (None, "device"):
+        raise ValueError(
+            f"{name}: memory_kind must be None or 'device', since weft keeps arrays in the memory "
+            f"of their device; got {kind!r}\n  fix: leave it out"
+        )
 
-    def __init__(self, device: object) -> None:
+
+class SingleDeviceSharding(Sharding):
+    """All of an array on one device.
+
+    Args:
+      device: the device.
+      memory_kind: None or "device", the memory that weft keeps arrays in.
+
+    Example:
+      >>> import weft
+      >>> from weft.sharding import SingleDeviceSharding
+      >>> weft.device_put(np.ones(3), SingleDeviceSharding(weft.devices()[0])).sharding
+      SingleDeviceSharding(CpuDevice(id=0))
+    """
+
+    def __init__(self, device: object, *, memory_kind: str | None = None) -> None:
+        check_memory("SingleDeviceSharding", memory_kind)
         self.device = device
 
     @property
@@ -248,7 +285,8 @@ class NamedSharding(Sharding):
       (4, 2)
     """
 
-    def __init__(self, mesh: Mesh, spec: PartitionSpec) -> None:
+    def __init__(self, mesh: Mesh, spec: PartitionSpec, *, memory_kind: str | None = None) -> None:
+        check_memory("NamedSharding", memory_kind)
         if not isinstance(mesh, Mesh) or not isinstance(spec, PartitionSpec):
             raise TypeError(
                 "NamedSharding: expected a Mesh and a PartitionSpec; got "

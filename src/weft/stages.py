@@ -1,5 +1,18 @@
 """The steps of a compilation, which `jit(f)`, `.trace()`, `.lower()` and `.compile()` return:
-Wrapped, Traced, Lowered, Compiled; OutInfo and ArgInfo describe their arguments and results."""
+Wrapped, Traced, Lowered, Compiled; OutInfo and ArgInfo describe their arguments and results.
+
+Example:
+  >>> import weft, weft.numpy as np
+  >>> traced = weft.jit(lambda x: np.sum(x * x)).trace(np.ones(3))
+  >>> traced.jaxpr
+  { lambda ; a:f32[3]. let
+      b:f32[3] = mul a a
+      c:f32[] = reduce_sum[axes=(0,)] b
+    in (c,) }
+  >>> compiled = traced.lower().compile()
+  >>> compiled(np.arange(3.0))
+  Array(5., dtype=float32)
+"""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -35,6 +48,11 @@ class Wrapped(Protocol):
 class OutInfo(Protocol):
     """The shape and the dtype of a result: a leaf of the `out_info` of every step.
 
+    Example:
+      >>> import weft
+      >>> traced = weft.jit(lambda x: x > 0).trace(weft.numpy.ones(3))
+      >>> traced.out_info.shape, traced.out_info.dtype
+      ((3,), dtype('bool'))
     Source: JAX documentation, `jax.stages.OutInfo`.
     """
 

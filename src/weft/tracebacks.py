@@ -102,7 +102,7 @@ def stayed_inside(error: BaseException) -> bool:
 
 
 def chain(entries: list[TracebackType], last: Any) -> Any:
-    """A traceback of copies of these entries, with `last` behind them."""
+    """A traceback of copies of these entries, followed by `last`."""
     for entry in reversed(entries):
         last = TracebackType(last, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return last

@@ -138,7 +138,7 @@ def keystr(keys: Iterable[object], *, simple: bool = False, separator: str = "")
     Args:
       keys: of a path, from the root down.
       simple: writes keys bare, without brackets, quotes and dots.
-      separator: what to put between two keys.
+      separator: the text between two keys.
     Example:
       >>> keystr((DictKey("layers"), SequenceKey(0), GetAttrKey("w")))
       "['layers'][0].w"

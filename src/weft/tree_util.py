@@ -1,7 +1,7 @@
 """Pytrees: nested containers of leaves, flattened to a list of leaves and a structure.
 
 tree_flatten, tree_unflatten, tree_structure and tree_leaves (with paths: tree_flatten_with_path,
-tree_leaves_with_path) take them apart; build_tree makes one. tree_map, tree_map_with_path,
+tree_leaves_with_path) split them; build_tree makes one. tree_map, tree_map_with_path,
 tree_reduce, tree_reduce_associative, tree_all, all_leaves, tree_transpose and tree_broadcast work
 on whole trees; broadcast_prefix and flatten_axes on prefixes of one; treedef_children,
 treedef_is_leaf and treedef_tuple on structures.
@@ -138,12 +138,12 @@ def tree_map(
     """Applies a function to each leaf of a tree, or to the leaves of several in step.
 
     Args:
-      f: takes a leaf of `tree`, and what each of `rest` has in its place.
+      f: takes a leaf of `tree`, and the subtree of each of `rest` at its place.
       tree: decides the structure of the result.
       rest: trees that begin as `tree` does; where it has leaves they may have subtrees.
       is_leaf: called on each node of `tree` on the way down; True makes it a leaf.
     Returns: a tree of the structure of `tree`.
-    Raises: ValueError: one of `rest` has another structure; names the path.
+    Raises: ValueError: one of `rest` has another structure; the message names the path.
     Example:
       >>> tree_map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
       {'a': 11, 'b': (22, 33)}
@@ -405,8 +405,8 @@ def broadcast_prefix(
       prefix_tree: begins like `full_tree`; each of its leaves replaces a subtree.
       full_tree: the tree.
       is_leaf: called on each node of the prefix on the way down; True makes it a leaf.
-      name: how the error calls the prefix, such as "vmap in_axes".
-    Raises: ValueError: not a prefix; names the path.
+      name: the name of the prefix in errors, such as "vmap in_axes".
+    Raises: ValueError: not a prefix; the message names the path.
     Example:
       >>> broadcast_prefix((0, 1), ("x", ["y", "z"]))
       [0, 1, 1]
@@ -431,11 +431,11 @@ def flatten_axes(
     """The axis of each leaf of a structure; in the prefix `axes_tree`, None is a leaf.
 
     Args:
-      name: how the error calls the axes, such as "vmap in_axes".
+      name: the name of the axes in errors, such as "vmap in_axes".
       treedef: the structure of the arguments.
       axes_tree: a prefix of such a tree, with an axis or None at its leaves.
       is_leaf: returns True for the leaves of the prefix; by default for None.
-    Raises: ValueError: not a prefix; names the path.
+    Raises: ValueError: not a prefix; the message names the path.
     Example:
       >>> flatten_axes("vmap in_axes", tree_structure(("x", {"w": 0, "b": 0})), (None, 1))
       [None, 1, 1]

@@ -30,6 +30,11 @@ class AbstractArray:
 
     `weft.Array` and `weft.numpy.ndarray` are this class: for annotations, and for `isinstance`. An
     array is made by functions, such as `weft.numpy.array`.
+
+    Example:
+      >>> import weft.numpy as np
+      >>> isinstance(np.ones(3), weft.Array), isinstance([1, 2, 3], weft.Array)
+      (True, False)
     """
 
     __slots__ = ()
@@ -44,7 +49,12 @@ else:
 
 @runtime_checkable
 class SupportsDType(Protocol):
-    """Anything with a dtype."""
+    """Anything with a dtype.
+
+    Example:
+      >>> isinstance(np.zeros(3), SupportsDType), isinstance(3, SupportsDType)
+      (True, False)
+    """
 
     @property
     def dtype(self) -> np.dtype[Any]:

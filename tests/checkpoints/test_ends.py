@@ -12,7 +12,10 @@ from weft.checkpoints import Checkpoints
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
+SLOW = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=SLOW)])
 def test_kills_lose_nothing(kills, tmp_path):
     with processes(tmp_path) as start:
         end = start(HERE / "killed.py", tmp_path, kills, 0).end(240)

@@ -75,3 +75,28 @@ def test_functions_are_sources_with_and_without_an_argument():
 def test_a_stage_without_open_is_incomplete():
     with pytest.raises(NotImplementedError):
         data.Stage("mine")([1])
+
+
+OF_ONE_EXAMPLE = {
+    "raises": (lambda example: (example[0], example[1]), TypeError, "is not subscriptable"),
+    "misses": (lambda example: example.shape, AttributeError, "no attribute 'shape'"),
+    "returns a number": (lambda example: 3, TypeError, "a stage must return .*; got int"),
+    "returns nothing": (lambda example: None, TypeError, "a stage must return .*; got NoneType"),
+}
+
+
+@pytest.mark.parametrize("case", OF_ONE_EXAMPLE)
+def test_a_function_of_one_example_in_place_of_a_stage(case):
+    function, error, message = OF_ONE_EXAMPLE[case]
+    stream = data.Serial(data.Arrays(np.arange(4)), function)()
+    with pytest.raises(error, match=message) as raised:
+        next(stream)
+    said = "".join([str(raised.value), *raised.value.__notes__])
+    assert "\n  fix: data.Map(<lambda>), if it is a function of one example" in said
+
+
+@pytest.mark.parametrize("stage", [data.Batch, data.Shuffle, data.Tokenize, data.Flow, data.Serial])
+def test_a_stage_without_its_options_is_refused(stage):
+    name = stage.__name__
+    with pytest.raises(TypeError, match=rf"stage 1 is {name} without its options\n  fix: {name}\("):
+        data.Serial(data.Arrays(np.arange(4)), stage)

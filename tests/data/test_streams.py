@@ -386,7 +386,7 @@ def test_what_is_no_stage_is_refused():
         data.Serial({1: 2}.keys())
     with pytest.raises(TypeError, match=r"<lambda>: a stage must return an iterator .*; got None"):
         next(data.Serial(ints(3), lambda stream: None)())
-    with pytest.raises(TypeError, match="<lambda>: expected an iterator of examples; got int"):
+    with pytest.raises(TypeError, match=r"<lambda>: a stage must return an iterator .*; got int"):
         next(data.Serial(lambda: 3)())
     with pytest.raises(ValueError, match="Serial: expected a source as the first stage"):
         next(data.Serial(data.Batch(2))())

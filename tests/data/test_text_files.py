@@ -155,6 +155,8 @@ def test_a_missing_column(folder):
     (folder / "bad").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"CSV: bad has no column 'c'; it has \['a', 'b'\]"):
         next(data.CSV("bad", {("a", "c"): float})())
+    with pytest.raises(ValueError, match=r"'a, b'; .*\n  fix: \('a', 'b'\), for an array of these"):
+        next(data.CSV("bad", {"a, b": float})())
 
 
 def test_windows_in_order(folder):

@@ -31,7 +31,9 @@ def own(page: pathlib.Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=own)
-def test_examples_of_a_page_run_and_print_what_it_says(page, tmp_path, monkeypatch):
+def test_examples_of_a_page_run_and_print_what_it_says(
+    page, tmp_path, monkeypatch, loops_on_one_device
+):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": page.stem}
     for line, code in blocks(page):

@@ -1,13 +1,16 @@
 """The API reference: which names it has, under which words they are found (docs/site)."""
 
 import importlib
-from types import ModuleType
+import inspect
+import re
+from types import GenericAlias, ModuleType
 
 import public_names
 import pytest
 import stated_differences
 
 import weft
+from weft.core.primitive import Primitive
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +29,28 @@ def test_every_public_name_has_an_entry_or_is_an_alias_of_one(covered):
         for name in public_names.public_names(module):
             if not isinstance(getattr(module, name), ModuleType):
                 assert f"{namespace}.{name}" in covered
+
+
+def needs_example(value):
+    """Whether an entry is a function, a class, a switch or a dtype of weft.
+
+    A primitive is applied by the function of its name, which has the example; types for
+    annotations, and classes that are NumPy's own, are not called.
+    """
+    if isinstance(value, Primitive | GenericAlias):
+        return False
+    module = getattr(value, "__module__", "") or ""
+    return callable(value) and module.partition(".")[0] not in ("numpy", "ml_dtypes", "typing")
+
+
+def test_every_function_and_class_has_an_example(entries):
+    """`>>>` in a docstring is run by test_docstrings.py; `Example::` is code that needs a file."""
+    documented = {
+        e.path: inspect.getdoc(e.value) or "" for e in entries.values() if needs_example(e.value)
+    }
+    missing = [p for p, text in documented.items() if not re.search(r">>> |Example::", text)]
+    assert len(documented) > 1900
+    assert missing == []
 
 
 def test_namespaces_in_namespaces_are_listed():
@@ -87,4 +112,13 @@ def test_options_that_numpy_has_more_are_named():
 def test_what_markdown_would_read_is_escaped_outside_code():
     assert public_names.escaped("Takes x*y, a_b and [n] by `x_y`.") == (
         "Takes x\\*y, a\\_b and \\[n\\] by `x_y`."
+    )
+
+
+def test_code_below_example_becomes_a_block_and_starred_lines_a_list():
+    docstrings = pytest.importorskip("docstrings", reason="needs griffe: pip install '.[docs]'")
+    text = "First.\n\nCures:\n  * This.\n  * That.\n\nExample::\n\n    x * y\n\nSource: a paper."
+    assert docstrings.normal_form(text) == (
+        "First.\n\n\n**Cures:** \n\n- This.\n- That.\n\n\n**Example:**\n\n"
+        "```python\nx * y\n```\n\n\n**Source:** a paper."
     )

@@ -16,3 +16,8 @@ def two_axis():
 def arguments(monkeypatch):
     """Sets the command line of a script."""
     return lambda *args: monkeypatch.setattr(sys, "argv", ["example", *args])
+
+
+@pytest.fixture(autouse=True)
+def one_device(loops_on_one_device):
+    """Programs run as on the CPU of a user; those about devices say how many they take."""

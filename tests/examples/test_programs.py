@@ -8,6 +8,7 @@ import pytest
 
 # name -> (arguments of main, what holds of its result)
 PROGRAMS = {
+    "digits": ({"quick": True, "picture": ""}, lambda score: score > 0.2),
     "stax_digits": ({"model": "mlp", "quick": True}, lambda score: score > 0.4),
     "private_sgd": ({"quick": True}, lambda r: r[0] > 0.3 and 0.1 < r[1] < 5),
     "resnet": ({"quick": True}, lambda score: score > 0.1),

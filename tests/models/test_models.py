@@ -180,10 +180,14 @@ def first(outputs):
     return outputs[0] if isinstance(outputs, tuple) else outputs
 
 
-def made(name, mode="eval"):
+def new(name, mode):
     model = MODELS[name][0](mode)
     model.init(fastmath.nested_map(shapes.signature, MODELS[name][1]))
     return model
+
+
+made = functools.cache(new)
+"""A model that tests share: they leave its weights as they are."""
 
 
 def size(weights):
@@ -193,7 +197,7 @@ def size(weights):
 @pytest.mark.parametrize("name", MODELS)
 def test_shapes_weights_and_gradients(name):
     _, inputs, shape, count, zeros = MODELS[name]
-    model = made(name)
+    model = made(name, "eval")
     assert size(model.weights) == count
     outputs = model(inputs)
     assert first(outputs).shape == shape
@@ -220,7 +224,7 @@ def test_training_is_random_or_has_statistics_of_the_batch_and_evaluation_is_not
     results = [first(model.pure_fn(inputs, model.weights, model.state, k)[0]) for k in keys]
     is_random = "former" in name
     assert np.allclose(*results) != is_random
-    evaluating = made(name)
+    evaluating = made(name, "eval")
     results = [
         first(evaluating.pure_fn(inputs, model.weights, evaluating.state, k)[0]) for k in keys
     ]
@@ -241,7 +245,7 @@ def test_twins_in_other_modes_are_the_models_made_in_them(name):
             with pytest.raises(ValueError, match="there is no mode 'predict'"):
                 tl.in_mode(model, mode)
             continue
-        twin, expected = tl.in_mode(model, mode), made(name, mode)
+        twin, expected = tl.in_mode(model, mode), new(name, mode)
         assert str(twin) == str(expected)
         tl.share_weights(model, expected)
         # A state may begin with random keys.
@@ -270,12 +274,12 @@ def test_a_model_sees_no_later_token_and_the_encoder_no_padding():
     later = TOKENS.copy()
     later[:, 2:] += 1
     for name in ("TransformerLM", "ReformerLM", "ReformerLM in chunks", "ReformerShortenLM"):
-        model = made(name)
+        model = made(name, "eval")
         np.testing.assert_allclose(model(TOKENS)[:, :3], model(later % V)[:, :3], atol=1e-6)
         assert not np.allclose(model(TOKENS)[:, 3], model(later % V)[:, 3])
     longer = np.pad(TOKENS, ((0, 0), (0, 2)))
     for name in ("Transformer", "Reformer"):
-        model = made(name)
+        model = made(name, "eval")
         logits = model((TOKENS, TARGETS))[0]
         np.testing.assert_allclose(logits, model((longer, TARGETS))[0], atol=1e-5)
 

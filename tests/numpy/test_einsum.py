@@ -89,10 +89,25 @@ def test_there_are_labels_beyond_the_alphabet():
 
 
 @pytest.mark.parametrize(
+    ("args", "subscripts"),
+    [
+        ((X, ["row", "inner"], Y, ["inner", "column"], ["row", "column"]), "ij,jk->ik"),
+        ((X, ["b", "a"]), "ba"),  # sorted, as letters are
+        ((X, [(1, "x"), (0, "y")], [(0, "y")]), "ij->j"),
+        ((onp.stack([X] * 2), [Ellipsis, "n", "m"], Y, ["m", "n"]), "...ij,ji"),
+    ],
+)
+def test_labels_may_be_strings_and_other_values_that_can_be_sorted(args, subscripts):
+    arrays = [a for a in args if isinstance(a, onp.ndarray)]
+    onp.testing.assert_allclose(np.einsum(*args), onp.einsum(subscripts, *arrays), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
     ("args", "error", "says"),
     [
         ((X, 0, Y, [0, 1]), TypeError, "list of numbers for the axes of operand 0"),
-        ((X, [0.5, 1]), TypeError, "label must be an int"),
+        ((X, ["i", 1]), TypeError, "of one type that can be sorted"),
+        ((X, [["i"], ["j"]]), TypeError, "must be hashable"),
     ],
 )
 def test_labels_of_other_kinds_are_refused(args, error, says):

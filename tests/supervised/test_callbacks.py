@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.supervised.callbacks import TrainingStepCallback
+from weft.supervised.callbacks import TrainingStepCallback, made_callbacks
 
 
 class Recorder(TrainingStepCallback):
@@ -29,3 +29,12 @@ def test_a_subclass_has_to_say_when():
 
     with pytest.raises(NotImplementedError, match=r"Empty: a subclass .* needs call_at\(step\)"):
         Empty(None).call_at(1)
+
+
+@pytest.mark.parametrize("wrong", [Recorder([]), "Recorder", 3])
+def test_callbacks_that_are_made_already_are_refused(wrong):
+    name = type(wrong).__name__
+    with pytest.raises(TypeError, match=rf"got an object of {name}\n  fix: callbacks=\[{name}\]"):
+        made_callbacks([Recorder, wrong], [])
+    (made,) = made_callbacks([Recorder], [])
+    assert isinstance(made, Recorder)

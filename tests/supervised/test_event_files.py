@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import types
 
 import numpy as onp
 import pytest
@@ -13,6 +14,8 @@ import weft.numpy as np
 from weft.supervised.event_files import SummaryWriter, is_available, pixels_of
 
 pytest.importorskip("tensorboardX")
+# A module by which TensorBoard knows that it shall read without TensorFlow, whose import is slow.
+sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("notf"))
 accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
 
 

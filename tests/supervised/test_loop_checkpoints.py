@@ -14,7 +14,7 @@ from loops import batches, eval_task, leaves, loop, train_task
 import weft
 from weft import checkpoints, layers as tl, optimizers
 from weft.errors import CheckpointError, CheckpointMismatchError
-from weft.supervised import callbacks, lr_schedules
+from weft.supervised import callbacks, lr_schedules, training
 
 CLOCK = "training/steps per second"
 
@@ -204,6 +204,83 @@ def linear(n, folder, optimizer=None, extra=(), **options):
     )
 
 
+# Models that take the weights of a run without a loop.
+
+
+class Scaled(tl.Layer):
+    """Weights in a dict that a compiled step returns in another order."""
+
+    def init_weights_and_state(self, input_signature):
+        self.weights = {"scale": np.ones(3, "float32"), "offset": np.zeros(3, "float32")}
+
+    def forward(self, x):
+        return x * self.weights["scale"] + self.weights["offset"]
+
+
+def with_dicts():
+    return tl.Serial(Scaled(), tl.Dropout(0.1), tl.BatchNorm(axis=0, momentum=0.5), tl.Dense(1))
+
+
+@pytest.mark.parametrize("name", ["model", "model.pkl.gz", "model_4"])
+def test_a_model_takes_weights_and_state_of_a_run_from_its_file(tmp_path, name):
+    run = loop(with_dicts(), output_dir=tmp_path, permanent_checkpoint_at=every(4))
+    run.run(4)
+    model, x = tl.in_mode(with_dicts(), "eval"), next(batches(3))[0]
+    model.init_from_file(tmp_path / name)
+    np.testing.assert_array_equal(model(x), run.eval_model(x))
+    model.save_to_file(tmp_path / "layer.pkl.gz", input_signature=x)
+    again = tl.in_mode(with_dicts(), "eval")
+    again.init_from_file(tmp_path / "layer.pkl.gz")
+    np.testing.assert_array_equal(again(x), model(x))
+
+
+def test_a_run_begins_with_the_weights_of_another_one(tmp_path):
+    first = linear(1, tmp_path / "first")
+    first.run(2)
+    model = tl.Serial(tl.Dense(1))
+    model.init_from_file(tmp_path / "first" / "model", weights_only=True)
+    second = loop(model, output_dir=tmp_path / "second")
+    assert second.step == 0
+    assert [w.tolist() for w in leaves(second)] == [w.tolist() for w in leaves(first)]
+
+
+def test_a_model_that_predicts_takes_weights_alone(tmp_path):
+    def decoder(mode):
+        return tl.Serial(tl.Embedding(4, 4), tl.CausalAttention(4, 1, mode=mode), tl.Dense(4))
+
+    tokens = np.zeros((8, 3), "int32")
+    task = training.TrainTask([(tokens, tokens)], tl.CategoryCrossEntropy(), optimizers.SGD())
+    loop(decoder("train"), task, output_dir=tmp_path).run(1)
+    path = tmp_path / "model"
+    with pytest.raises(ValueError, match=r"of state.*\n  fix: .*weights_only=True\)"):
+        decoder("predict").init_from_file(path)
+    decoder("predict").init_from_file(path, weights_only=True)
+
+
+NO_MODEL = {
+    ".": r"is no checkpoint\n  fix: .*model\n",
+    "train": r"is no checkpoint\n  fix: another path",
+    "other": r"no checkpoint of a training loop\n  fix: checkpoints\.restore",
+    "model": r"array 0 of weights in .*model has shape \(3, 1\), and the layer's has \(3, 2\)",
+}
+
+
+@pytest.mark.parametrize("name", ["modle", "modle.pkl.gz", "gs://elsewhere/model.pkl.gz"])
+def test_a_file_that_is_not_there(tmp_path, name):
+    path = name if "://" in name else str(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match=rf"no file '{path}'\n  fix: a file of this mach"):
+        tl.Dense(2).init_from_file(path)
+
+
+@pytest.mark.parametrize("name", NO_MODEL)
+def test_what_no_model_can_take_is_refused(tmp_path, name):
+    linear(1, tmp_path).run(2)
+    (tmp_path / "train").mkdir(exist_ok=True)
+    checkpoints.save(tmp_path / "other", {"w": np.ones(3)})
+    with pytest.raises(ValueError, match=NO_MODEL[name]):
+        tl.Serial(tl.Dense(2)).init_from_file(tmp_path / name)
+
+
 def test_a_larger_model_takes_the_first_weights(tmp_path, capsys):
     small = linear(1, tmp_path)
     small.run(2)
@@ -368,7 +445,10 @@ def kill_often(folder, kills):
     return begun
 
 
-@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
+SLOW = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=SLOW)])
 def test_a_killed_run_loses_at_most_what_came_after_its_last_checkpoint(tmp_path, kills):
     """It saves after each step, in the background. When a step is printed, the one before it may be
     on its way to the disk."""

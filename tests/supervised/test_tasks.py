@@ -126,7 +126,67 @@ def test_properties_of_an_eval_task():
     assert (task.metric_names, task.n_eval_batches, task.export_prefix) == (["a", "b"], 7, "c")
 
 
+class Tensor:
+    """An array of another library, with a gradient, in a loader of lists."""
+
+    shape, dtype = (2, 1), "float32 of theirs"
+
+    def __init__(self, value):
+        self.value = value
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return np.full((2, 1), self.value, "float32")
+
+
+@pytest.mark.parametrize("make", [train_task, eval_task])
+def test_tensors_of_other_libraries_become_arrays(make):
+    task = make([[Tensor(i), [[1], [2]], np.ones((2, 1), "bfloat16")] for i in range(2)])
+    for i in range(2):
+        batch = task.next_batch()
+        assert isinstance(batch, tuple)
+        assert [type(x) for x in batch] == [np.ndarray] * 3
+        assert batch[0].tolist() == [[i], [i]]
+        assert batch[1].tolist() == [[1], [2]]
+    assert [x.dtype.name for x in task.sample_batch] == ["float32", "int64", "bfloat16"]
+
+
+def test_a_metric_and_its_name_may_stand_alone():
+    metric = tl.L2Loss()
+    task = training.EvalTask(batches(), metric, "error")
+    assert (task.metrics, task.metric_names) == ([metric], ["error"])
+
+
 WRONG = {
+    "an array": (
+        lambda: train_task([np.ones(3)]), TypeError, r"got ndarray\n  fix: \(inputs, targets\)",
+    ),
+    "a dict": (
+        lambda: eval_task([{"x": BATCH[0], "y": BATCH[1]}]), TypeError,
+        r"EvalTask: a batch must be .*got dict\n  fix: .*Examples\(…, keys=\['x', 'y'\]\)",
+    ),
+    "texts": (
+        lambda: train_task([(["a", "b"], [1, 2])]), TypeError,
+        r"TrainTask: element 0 of a batch has values of <U1\n  fix: data.Tokenize",
+    ),
+    "objects": (
+        lambda: train_task([([1, 2], [None, print])]), TypeError,
+        "element 1 of a batch has values of object",
+    ),
+    "ragged": (
+        lambda: train_task([([[1, 2], [3]], [1, 2])]), TypeError,
+        r"element 0 of a batch is no array: .*\n  fix: .*data.Batch\(…\) pads rows",
+    ),
+    "nested": (
+        lambda: train_task([(BATCH[:2], BATCH[2])]), TypeError,
+        r"element 0 of a batch is a tuple of arrays\n  fix: a flat tuple",
+    ),
+    "a maker of schedules": (
+        lambda: train_task(lr_schedule=lr_schedules.warmup), TypeError,
+        r"of the step alone; got warmup\(n_warmup_steps, max_value\)\n  fix: its result, warmup",
+    ),
     "text": (lambda: train_task("abc"), TypeError, "labeled_data must be an iterator of batches"),
     "number": (lambda: eval_task(3), TypeError, "EvalTask: labeled_data .* got int"),
     "pipeline": (lambda: train_task(batches), TypeError, "fix: call a function of batches"),
@@ -144,14 +204,14 @@ WRONG = {
         ValueError,
         "n_steps_per_permanent_checkpoint",
     ),
-    "metric": (lambda: eval_task(metrics=[tl.L2Loss]), TypeError, "metrics"),
+    "metric": (lambda: eval_task(metrics=[tl.L2Loss]), TypeError, "metrics must be a layer, or a"),
     "names": (
         lambda: eval_task(metric_names=["a", "b"]),
         ValueError,
         "1 metrics need as many metric_names; got 2",
     ),
     "batches": (lambda: eval_task(n_eval_batches=0), ValueError, "n_eval_batches"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WRONG)

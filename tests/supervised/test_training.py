@@ -449,6 +449,28 @@ def test_an_interrupt_leaves_the_newest_weights():
     assert np.isfinite(leaves(run)[0]).all()
 
 
+def of_categories(targets, *weights, inputs=1):
+    """A loop over a batch with three categories, or of a model that passes the targets on."""
+    x, targets = np.ones((4, 3), "float32"), np.array(targets)
+    model = tl.Dense(3) if inputs == 1 else tl.Parallel(tl.Dense(3), None)
+    loss = tl.WeightedCategoryCrossEntropy() if weights else tl.CategoryCrossEntropy()
+    batch = x, targets, *weights
+    return loop(model, training.TrainTask([batch], loss, optimizers.SGD()))
+
+
+@pytest.mark.parametrize("inputs", [1, 2])
+@pytest.mark.parametrize("targets", [[0, 1, 3, 0], [0, -1, 0, 0]])
+def test_targets_that_are_no_category_are_warned_of(targets, inputs):
+    wrong = next(t for t in targets if not 0 <= t < 3)
+    with pytest.warns(UserWarning, match=f"have the category {wrong}, and the model's outputs h"):
+        of_categories(targets, inputs=inputs)
+    counts = np.array([0 <= t < 3 for t in targets], "float32")
+    of_categories(targets, counts, inputs=inputs)  # they have the weight 0
+    with pytest.warns(UserWarning, match="fix: a model with more categories; weights of 0"):
+        of_categories(targets, 1 - counts, inputs=inputs)
+    of_categories([0, 1, 2, 0], inputs=inputs)
+
+
 def two(**options):
     return loop(tasks=[train_task(), train_task()], **options)
 
@@ -458,7 +480,11 @@ WRONG = {
     "no tasks": (lambda: loop(tasks=[]), ValueError, "one TrainTask or more"),
     "tasks": (lambda: loop(tasks=[eval_task()]), TypeError, "tasks must be TrainTask objects"),
     "eval tasks": (lambda: loop(eval_tasks=train_task()), TypeError, "eval_tasks"),
-    "eval model": (lambda: loop(eval_model=3), TypeError, "eval_model must be a layer"),
+    "eval model": (
+        lambda: loop(eval_model=eval_task()),
+        TypeError,
+        r"eval_model must be a layer, or None \(eval_tasks takes an EvalTask\)",
+    ),
     "devices": (lambda: loop(n_devices=99), ValueError, "n_devices must be at most"),
     "seed": (lambda: loop(random_seed=-1), ValueError, "random_seed"),
     "steps": (lambda: loop().run(-1), ValueError, "n_steps"),

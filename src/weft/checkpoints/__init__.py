@@ -1,4 +1,4 @@
-"""Checkpoints: trees of arrays on disk, whole or not there at all.
+"""Checkpoints: trees of arrays on disk. A checkpoint is complete or does not exist.
 
 `save` and `restore` write and read one; `Checkpoints` keeps those of a run.
 """

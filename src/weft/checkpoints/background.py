@@ -24,7 +24,7 @@ class _Outcome:
 class Background:
     """Runs one function at a time in a thread; its error is raised by the next call.
 
-    The process does not end before the function has: the thread is no daemon. In a forked child
+    The process does not end before the function has: the thread is not a daemon. In a forked child
     there is no thread, and nothing to wait for.
     """
 
@@ -40,9 +40,9 @@ class Background:
         self._outcome = _Outcome()
 
     def start(self, work: Callable[[], None]) -> None:
-        """Begins with a function when the one before has ended.
+        """Starts a function once the previous one has ended.
 
-        Raises: the error of the one before.
+        Raises: the error of the previous one.
         """
         if os.getpid() != self._process:
             self._renew()
@@ -86,6 +86,6 @@ def _run(work: Callable[[], None], outcome: _Outcome) -> None:
 
 
 def _report(outcome: _Outcome, process: int, name: str) -> None:
-    """An error that nobody asked for, when the object is forgotten or the process ends."""
+    """Warns of an error that was not raised, when the object is freed or the process ends."""
     if outcome.error is not None and os.getpid() == process:
         warnings.warn(f"{name}: {outcome.error}", RuntimeWarning, stacklevel=1)

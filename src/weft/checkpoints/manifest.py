@@ -29,7 +29,7 @@ ARRAYS = "arrays.safetensors"
 FORMAT, VERSION = "weft checkpoint", 1
 
 MAX_BYTES = 64 << 20
-"""The longest tree.json; Python takes some twenty times as much memory for what is in one."""
+"""The longest tree.json that is read; its objects take some twenty times as much memory."""
 
 MAX_JSON_DEPTH = 100
 MAX_AXES = 64

@@ -105,7 +105,7 @@ def names_in(directory: str) -> set[str]:
 
 
 def remove(directory: str) -> None:
-    """Removes a checkpoint; of a link to one, the link. A part that is left is no checkpoint."""
+    """Removes a checkpoint; of a link to one, the link. A part that is left is not a checkpoint."""
     if os.path.islink(directory):
         os.unlink(directory)
         return
@@ -115,7 +115,7 @@ def remove(directory: str) -> None:
 
 
 def remove_all(target: str) -> None:
-    """Removes a checkpoint, and what killed processes left of it."""
+    """Removes a checkpoint, and incomplete copies that killed processes left."""
     remove(target)
     parent, name = os.path.split(target)
     for hidden, _ in _hidden(parent, name, "replaced"):
@@ -123,7 +123,7 @@ def remove_all(target: str) -> None:
 
 
 def sweep(directory: str, name: str | None = None) -> None:
-    """Removes what killed processes of this host left of checkpoints that are whole.
+    """Removes incomplete copies of checkpoints that killed processes of this host left.
 
     Args:
       directory: where they are.

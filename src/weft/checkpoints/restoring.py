@@ -1,4 +1,4 @@
-"""restore and read_metadata: read a checkpoint, when all of it has been checked."""
+"""restore and read_metadata: read a checkpoint after checking all of it."""
 
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -33,20 +33,20 @@ __all__ = ["read_metadata", "restore"]
 
 
 def restore(path: Any, like: Any = None, *, strict: bool = True) -> Any:
-    """Reads a tree that `save` wrote. Nothing in the files is run.
+    """Reads a tree that `save` wrote. It runs no code from the files.
 
     Args:
       path: the directory.
       like: a tree of the same structure, of arrays or of `ShapeDtypeStruct`s. The result has its
-        classes, and its arrays are placed as those of `like` are. Without it the result has dicts,
-        lists, tuples and None, also for namedtuples, dataclasses and other registered nodes; weft's
-        arrays are on the default device, and NumPy's are NumPy's.
-      strict: False takes the leaves that both have: others of `like` stay as they are, and others
-        of the checkpoint are left out.
+        classes, and the placement of its arrays. Without it, the result has dicts, lists, tuples
+        and None, also for namedtuples, dataclasses and other registered nodes; weft's arrays are on
+        the default device, and NumPy's arrays are restored as such.
+      strict: False takes the leaves that both have: other leaves of `like` do not change, and other
+        leaves of the checkpoint are ignored.
     Returns: the tree.
-    Raises: FileNotFoundError: there is no such directory. CheckpointError: a file is damaged, cut
-      off or foreign. ShapeError: the leaves are not those of `like`, or one has another shape or
-      dtype; the message names them.
+    Raises: FileNotFoundError: there is no such directory. CheckpointError: a file is damaged,
+      truncated or foreign. ShapeError: leaves differ from those of `like`, or their shapes or
+      dtypes do; the message names them.
     Example:
       >>> from weft import checkpoints, numpy as np
       >>> checkpoints.save("model", {"w": np.arange(3.0), "step": 7})
@@ -111,7 +111,7 @@ def read_metadata(path: Any) -> dict[str, Any]:
 
     Args:
       path: the directory.
-    Returns: the dict that `save` was given.
+    Returns: the `metadata` of `save`.
     Raises: FileNotFoundError: there is no such directory. CheckpointError: tree.json is missing,
       damaged or foreign.
     Example:
@@ -163,7 +163,7 @@ class Leaf:
 def described_leaves(operation: str, directory: str, content: Manifest) -> list[Leaf]:
     """The leaves of a tree.json, with the values of all but the arrays.
 
-    Raises: CheckpointError: they are not what `save` writes.
+    Raises: CheckpointError: `save` did not write them.
     """
     try:
         leaves = [
@@ -195,7 +195,7 @@ def loaded(
     Raises: CheckpointError: a file is damaged, or does not fit tree.json.
     """
     files: dict[int, dict[str, Tensor]] = {0: {}}
-    wanted: dict[int, set[str]] = {0: set()}
+    names_by_file: dict[int, set[str]] = {0: set()}
     for i, leaf in enumerate(leaves):
         for part in leaf.array.parts if leaf.array else ():
             tensors = files.setdefault(part.file, {})
@@ -205,10 +205,10 @@ def loaded(
             assert leaf.array is not None
             tensors[part.name] = Tensor(leaf.array.stored(part), part.sha256)
             if i in chosen:
-                wanted.setdefault(part.file, set()).add(part.name)
+                names_by_file.setdefault(part.file, set()).add(part.name)
     raw = {
         file: read_tensors(
-            operation, os.path.join(directory, file_of(file)), tensors, wanted.get(file, ())
+            operation, os.path.join(directory, file_of(file)), tensors, names_by_file.get(file, ())
         )
         for file, tensors in files.items()
     }
@@ -280,10 +280,10 @@ def _some(names: Sequence[str]) -> str:
 
 def _check_like(directory: str, leaf: Leaf, value: Any, path: str) -> None:
     """Raises ShapeError unless a leaf has the shape and the dtype of its counterpart."""
-    wanted = _type_of(value)
+    like_type = _type_of(value)
     saved = None if leaf.array is None else (leaf.array.dtype, leaf.array.shape)
-    if wanted != saved:
-        expected = f"a Python {type(value).__name__}" if wanted is None else _text(*wanted)
+    if like_type != saved:
+        expected = f"a Python {type(value).__name__}" if like_type is None else _text(*like_type)
         raise noted(
             ShapeError(
                 f"restore: {directory}: expected {expected} at like{path}; the checkpoint has "
@@ -311,6 +311,6 @@ def _placed(leaf: Leaf, like: Any) -> Any:
 
 
 def _writeable(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array that was just read and that nobody else has."""
+    """An array that was just read and has no other owner."""
     host.flags.writeable = True
     return host

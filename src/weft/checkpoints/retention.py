@@ -1,11 +1,11 @@
-"""The checkpoints that stay: Retention, which says what is removed when a new one is there."""
+"""Retention decides which checkpoints are removed when a new one is written."""
 
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..layers.option_checks import choice, whole_number
+from ..option_checks import choice, whole_number
 from ..user_lines import noted
 
 
@@ -51,7 +51,7 @@ class Retention:
     def metric_in(self, metadata: dict[str, Any]) -> float | None:
         """The value of the metric, if the metadata has one.
 
-        Raises: TypeError: it is no number.
+        Raises: TypeError: it is not a number.
         """
         value = None if self.best_metric is None else metadata.get(self.best_metric)
         if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
@@ -73,9 +73,9 @@ class Retention:
     def superfluous(
         self, steps: Iterable[int], new: int, metric_of: Callable[[int], float | None]
     ) -> list[int]:
-        """The steps whose checkpoints are removed when that of `new` is there.
+        """The steps whose checkpoints are removed once the one of `new` is written.
 
-        `new` stays in any case, also where a run begins again at an earlier step.
+        `new` stays in any case, even where a run begins again at an earlier step.
         """
         steps = sorted(steps)
         if self.keep_last is None:

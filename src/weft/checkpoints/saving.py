@@ -21,18 +21,18 @@ def save(path: Any, tree: Any, *, metadata: Any = None, overwrite: bool = False)
     """Writes a tree to a directory, from which `restore` reads it.
 
     The directory has the arrays in arrays.safetensors, under the names of their paths, and
-    everything else in tree.json. It appears when all of it is on the disk: a process that is killed
-    at any moment leaves nothing there, or the old checkpoint. The same tree gives the same bytes.
+    everything else in tree.json. It appears when all files are on the disk: a killed process leaves
+    no directory, or the old checkpoint. The same tree gives the same bytes.
 
     Args:
-      path: the directory, which is made; those above it too.
+      path: the directory; missing ones are made.
       tree: dicts, lists, tuples, None and registered nodes; of weft's arrays of any dtype and
         placement, random keys, NumPy's arrays and scalars, and Python's numbers, bools and strings.
-      metadata: a dict of what JSON has: strings, numbers, bools, None, lists and dicts.
+      metadata: a dict of JSON values: strings, numbers, bools, None, lists and dicts.
       overwrite: replaces a checkpoint that is there.
-    Raises: FileExistsError: there is one, and `overwrite` is False. TypeError: something that can't
-      be saved, with its path. OSError: the disk is full, or the directory can't be written; a
-      checkpoint that was there is as it was.
+    Raises: FileExistsError: there is one, and `overwrite` is False. TypeError: an object can't
+      be saved; the message has its path. OSError: the disk is full, or the directory can't be
+      written; an existing checkpoint stays unchanged.
     Example:
       >>> from weft import checkpoints
       >>> tree = {"dense": {"kernel": np.eye(2), "bias": np.zeros(2)}, "step": 3}
@@ -41,19 +41,19 @@ def save(path: Any, tree: Any, *, metadata: Any = None, overwrite: bool = False)
       >>> restored["step"], restored["dense"]["bias"]
       (3, Array([0., 0.], dtype=float32))
 
-    With several processes all of them call it: process 0 writes what it has, the others the parts
-    of arrays that only they have. The directory must be one that all of them see.
+    With several processes, all of them call it: process 0 writes its arrays, and the others write
+    the parts of arrays that only they have. All must see the directory.
 
     Source: the format of safetensors, https://github.com/huggingface/safetensors.
     """
     require_library("save")
     target = checked_path("save", path)
     content = checked_metadata(metadata)
-    held = snapshot(tree)
+    copy = snapshot(tree)
     if not overwrite:
         refuse_existing(target)
     try:
-        write(held, content, target, overwrite, shared_token())
+        write(copy, content, target, overwrite, shared_token())
     except OSError as error:
         raise noted(error) from None
 
@@ -95,7 +95,7 @@ def shared_token() -> str:
 
 
 def write(
-    held: Snapshot, metadata: dict[str, Any], target: str, overwrite: bool, token: str
+    copy: Snapshot, metadata: dict[str, Any], target: str, overwrite: bool, token: str
 ) -> None:
     """Writes a snapshot. In each process, it returns when the checkpoint is there.
 
@@ -106,15 +106,15 @@ def write(
     process = 0 if here is None else here.process_index
     partial = places.partial_directory(target, token)
     if process != 0:
-        _write_own_parts(held, partial, target, token, process)
+        _write_own_parts(copy, partial, target, token, process)
         return
     outcome: list[Any] = ["error", "save: process 0 could not write the checkpoint"]
     try:
         with _explained(target):
             try:
                 os.makedirs(partial, exist_ok=True)
-                sums = _all_written(held, partial, token)
-                _write_tree(partial, text_of(held.described(sums), metadata))
+                sums = _all_written(copy, partial, token)
+                _write_tree(partial, text_of(copy.described(sums), metadata))
                 places.place(partial, target, overwrite)
             except BaseException:
                 places.remove(partial)
@@ -129,17 +129,17 @@ def write(
             here.put(f"weft/checkpoints/{token}/done", json.dumps(outcome))
 
 
-def _all_written(held: Snapshot, partial: str, token: str) -> dict[int, dict[str, str]]:
+def _all_written(copy: Snapshot, partial: str, token: str) -> dict[int, dict[str, str]]:
     """The checksums of all processes' arrays, when all are written.
 
-    The directory stays until all have answered, also if one can't write.
+    The directory stays until all have answered, even if one can't write.
     """
     sums = {}
     failure: OSError | None = None
-    for owner in sorted(held.owners):
+    for owner in sorted(copy.owners):
         try:
             if owner == 0:
-                sums[owner] = _write_arrays(held, partial, 0)
+                sums[owner] = _write_arrays(copy, partial, 0)
             else:
                 sums[owner] = _answer(f"{token}/{owner}")
         except OSError as error:
@@ -152,9 +152,9 @@ def _all_written(held: Snapshot, partial: str, token: str) -> dict[int, dict[str
     return sums
 
 
-def _write_arrays(held: Snapshot, partial: str, process: int) -> dict[str, str]:
+def _write_arrays(copy: Snapshot, partial: str, process: int) -> dict[str, str]:
     """Writes the file of a process; returns the checksums of its arrays."""
-    tensors, sums = held.tensors(process)
+    tensors, sums = copy.tensors(process)
     write_tensors(os.path.join(partial, file_of(process)), tensors)
     return sums
 
@@ -170,16 +170,16 @@ def _write_tree(partial: str, text: bytes) -> None:
 # --- several processes ---
 
 
-def _write_own_parts(held: Snapshot, partial: str, target: str, token: str, process: int) -> None:
+def _write_own_parts(copy: Snapshot, partial: str, target: str, token: str, process: int) -> None:
     """Writes the parts that only this process has, and waits for process 0."""
     here = distributed.connection()
     assert here is not None
-    if process in held.owners:
+    if process in copy.owners:
         answer: list[Any] = ["error", f"save: process {process} could not write its part"]
         try:
             with _explained(target):
                 os.makedirs(partial, exist_ok=True)
-                answer = ["sums", _write_arrays(held, partial, process)]
+                answer = ["sums", _write_arrays(copy, partial, process)]
                 places.sync_directory(partial)
         except OSError as error:
             answer = ["error", f"{error} (in process {process})"]
@@ -210,7 +210,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @contextlib.contextmanager
 def _explained(target: str) -> Iterator[None]:
-    """Errors of the system say what was written, what became of it, and the way out."""
+    """Adds the path, the state of the checkpoint and a fix to errors of the system."""
     try:
         yield
     except OSError as error:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import CheckpointError
-from ..layers.option_checks import whole_number
+from ..option_checks import whole_number
 from ..runtime import distributed
 from ..user_lines import noted
 from . import places
@@ -26,14 +26,14 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+=-]{0,99}")
 
 
 class Checkpoints:
-    """The checkpoints of a run: one for each step that is saved, and some with names.
+    """The checkpoints of a run: one for each saved step, and named ones.
 
     Args:
-      directory: where they are; it is made when the first one is saved.
-      keep_last: the number of the newest ones that stay; older ones are removed when a new one is
-        on the disk. None keeps all.
-      keep_every: those of steps that are multiples of this stay too.
-      keep_best: the number of those with the best metrics that stay too.
+      directory: the directory; the first checkpoint makes it.
+      keep_last: the number of the newest checkpoints to keep; older ones are removed when a new one
+        is on the disk. None keeps all.
+      keep_every: checkpoints of steps that are multiples of this stay too.
+      keep_best: the number of checkpoints with the best metrics to keep too.
       best_metric: the name of a number in the metadata, for `keep_best` and `best()`.
       best_is: "lowest" or "highest".
     Raises: ValueError: `keep_every` or `keep_best` without `keep_last`, or `keep_best` without
@@ -48,8 +48,8 @@ class Checkpoints:
 
     Every method first waits for a checkpoint that is being written, and raises its error. The
     object is a context manager: the block waits for the last checkpoint when it ends. Without one,
-    the process ends when the last checkpoint is written. Several processes all make one, and call
-    its methods alike.
+    the process ends when the last checkpoint is written. With several processes, all make one, and
+    call the same methods.
     """
 
     def __init__(
@@ -107,13 +107,13 @@ class Checkpoints:
             )
         metric = self.retention.metric_in(content)
         self._background.wait()  # no two snapshots are in memory
-        held = snapshot(tree)
+        copy = snapshot(tree)
         self._saves += 1
         token = places.new_token()
         if distributed.connection() is not None:
             token = f"{self._token}-{self._saves}"
         work = functools.partial(
-            self._write, held, content, target, token, step if name is None else None, metric
+            self._write, copy, content, target, token, step if name is None else None, metric
         )
         if not background:
             self._background.start(work)
@@ -123,7 +123,7 @@ class Checkpoints:
 
     def _write(
         self,
-        held: Snapshot,
+        copy: Snapshot,
         metadata: dict[str, Any],
         target: str,
         token: str,
@@ -131,7 +131,7 @@ class Checkpoints:
         metric: float | None,
     ) -> None:
         """Writes a checkpoint, then removes those that need not stay."""
-        write(held, metadata, target, overwrite=True, token=token)
+        write(copy, metadata, target, overwrite=True, token=token)
         if not is_first_process():
             return
         places.sweep(self.directory)
@@ -190,7 +190,7 @@ class Checkpoints:
         """The last step that has a checkpoint; None if there is none.
 
         Args:
-          whole: reads the checkpoint, to be sure that it is not damaged, and else those before it.
+          whole: checks that the checkpoint is not damaged, and goes back to one that is not.
         """
         for step in reversed(self.steps()):
             if not whole or _is_whole(self._path(step)):
@@ -262,11 +262,11 @@ class Checkpoints:
             if which in steps:
                 return self._path(which)
         there = f"steps {_few(steps)}" + (f", names {_few(names)}" if names else "")
-        wanted = "the newest" if which is None else repr(which)
+        description = "the newest" if which is None else repr(which)
         raise noted(
             FileNotFoundError(
-                f"Checkpoints.{operation}: {self.directory} has no checkpoint {wanted:.60}; it has "
-                f"{there if steps or names else 'none'}"
+                f"Checkpoints.{operation}: {self.directory} has no checkpoint "
+                f"{description:.60}; it has {there if steps or names else 'none'}"
             )
         )
 

@@ -71,7 +71,7 @@ class HeldArray:
 
 @dataclass
 class Snapshot:
-    """A tree as it was: its nodes, and what gives the elements of its arrays."""
+    """A copy of a tree: its nodes, and the sources of the elements of its arrays."""
 
     nodes: list[Node]
     arrays: list[HeldArray] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Snapshot:
         """The nodes for tree.json.
 
         Args:
-          sums: of each process, the checksums of what is in its file.
+          sums: by process, the checksums of the arrays in its file.
         """
         nodes = list(self.nodes)
         for array in self.arrays:
@@ -115,7 +115,7 @@ class Snapshot:
 
 
 def snapshot(tree: Any) -> Snapshot:
-    """A tree as it is now, without waiting for what is being computed on an accelerator.
+    """A copy of a tree as it is now, without waiting for computations on an accelerator.
 
     Raises: TypeError: a leaf can't be saved. DeletedArrayError: an array was donated or deleted.
     """
@@ -131,14 +131,14 @@ def snapshot(tree: Any) -> Snapshot:
         elif kind is complex:
             node["complex"] = [value.real, value.imag]
         else:
-            of, weak, dtype, shape, pieces = _held(value, place)
+            of, weak, dtype, shape, pieces = _described(value, place)
             node |= {"array": dtype, "shape": list(shape), "of": of}
             node |= {"weak": True} if weak else {}
             result.arrays.append(HeldArray(index, node["name"], dtype, shape, pieces))
     return result
 
 
-def _held(value: Any, place: str) -> tuple[str, bool, str, tuple[int, ...], list[Piece]]:
+def _described(value: Any, place: str) -> tuple[str, bool, str, tuple[int, ...], list[Piece]]:
     """(kind, weak type, dtype, shape, pieces) of an array."""
     if isinstance(value, Array):
         if value.is_deleted():

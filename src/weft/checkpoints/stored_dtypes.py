@@ -95,11 +95,11 @@ def to_stored(host: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
       host: the array; keys are opaque bytes, as in `Array.host()`.
       name: the name of its dtype.
     """
-    wanted = stored_type(name, host.shape)
+    target = stored_type(name, host.shape)
     if name in _AS and not name.startswith("complex"):
-        return np.asarray(host.astype(wanted.dtype), order="C")
+        return np.asarray(host.astype(target.dtype), order="C")
     native = host if host.dtype.isnative else host.astype(host.dtype.newbyteorder("="))
-    return _viewed(np.asarray(native, order="C"), wanted.dtype, wanted.shape)
+    return _viewed(np.asarray(native, order="C"), target.dtype, target.shape)
 
 
 def from_stored(raw: np.ndarray[Any, Any], name: str, shape: tuple[int, ...]) -> Any:

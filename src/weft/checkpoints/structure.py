@@ -21,7 +21,7 @@ Path = tuple[Any, ...]
 
 
 class Malformed(Exception):
-    """The list of nodes is no tree; the message says why."""
+    """The list of nodes is not a tree; the message says why."""
 
 
 # --- writing ---
@@ -32,7 +32,7 @@ def nodes_of(tree: Any) -> tuple[list[Node], list[tuple[int, Any, Any]]]:
 
     Returns: (nodes, leaves): a leaf is (its index in `nodes`, its path for messages, its value),
       and its node has a name only, to which the caller adds the value.
-    Raises: TypeError: a key of a dict is no string, number, bool, None or tuple of those.
+    Raises: TypeError: a key of a dict is none of string, number, bool, None or tuple of those.
       ValueError: the tree is nested too deep.
     Example:
       >>> nodes_of({"w": 1.5})[0]
@@ -102,7 +102,7 @@ def _container(definition: Any, path: Path) -> Node:
 
 
 def key_of(key: Any) -> Any:
-    """The value of a step of a path, by which trees are compared: `x.w` is as `x["w"]`."""
+    """The key of one step of a path, for comparing trees; `x.w` and `x["w"]` have the same key."""
     match key:
         case SequenceKey(idx=value) | DictKey(key=value) | FlattenedIndexKey(key=value):
             return value
@@ -139,7 +139,7 @@ def _too_deep() -> ValueError:
 def leaf_paths(nodes: Sequence[Node]) -> Iterator[tuple[Path, Node]]:
     """The path and the node of each leaf.
 
-    Raises: Malformed: the nodes are no tree. It may come after some leaves.
+    Raises: Malformed: the nodes are not a tree. It may come after some leaves.
     """
     expected: list[Path] = [()]
     for i, node in enumerate(nodes):

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..data.optional import optional
+from ..option_checks import optional
 from ..runtime.buffer import aligned_empty
 from .manifest import damaged, regular_file
 from .stored_dtypes import StoredType
@@ -60,7 +60,7 @@ def write_tensors(path: str, tensors: Mapping[str, np.ndarray[Any, Any]]) -> Non
 
 
 def read_tensors(
-    operation: str, path: str, tensors: Mapping[str, Tensor], wanted: Collection[str]
+    operation: str, path: str, tensors: Mapping[str, Tensor], names: Collection[str]
 ) -> dict[str, np.ndarray[Any, Any]]:
     """The bytes of arrays in a file, compared with their checksums.
 
@@ -92,7 +92,7 @@ def read_tensors(
             raise damaged(operation, path, "it has other arrays than tree.json describes")
         entries = json.loads(file.read(header))
         arrays = {}
-        for name in wanted:
+        for name in names:
             start = min(entries[name]["data_offsets"][0], content)
             file.seek(_LENGTH_BYTES + header + start)
             arrays[name] = _bytes_of(operation, path, file, name, tensors[name])

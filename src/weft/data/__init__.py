@@ -29,14 +29,13 @@ __all__, __getattr__, __dir__ = exports(
         """,
         "masking": "MLM consume_noise_mask generate_random_noise_mask random_spans_noise_mask",
         "mixing": "Parallel",
-        "prefetching": "Prefetch",
         "shuffling": "Shuffle shuffle",
         "skipping": """
             CountAndSkip UniformlySeek count_and_skip data_counters load_data_counters
             save_data_counters
         """,
         "sources": "Arrays Examples Source",
-        "stages": "Flow Map RandomFlow Stage",
+        "stages": "Flow Map Prefetch RandomFlow Stage",
         "streams": "Serial Stream",
         "synthetic": """
             addition_input_stream addition_inputs lower_endian_to_number number_to_lower_endian

@@ -68,7 +68,6 @@ from .masking import (
     random_spans_noise_mask as random_spans_noise_mask,
 )
 from .mixing import Parallel as Parallel
-from .prefetching import Prefetch as Prefetch
 from .shuffling import Shuffle as Shuffle, shuffle as shuffle
 from .skipping import (
     CountAndSkip as CountAndSkip,
@@ -79,7 +78,13 @@ from .skipping import (
     save_data_counters as save_data_counters,
 )
 from .sources import Arrays as Arrays, Examples as Examples, Source as Source
-from .stages import Flow as Flow, Map as Map, RandomFlow as RandomFlow, Stage as Stage
+from .stages import (
+    Flow as Flow,
+    Map as Map,
+    Prefetch as Prefetch,
+    RandomFlow as RandomFlow,
+    Stage as Stage,
+)
 from .streams import Serial as Serial, Stream as Stream
 from .synthetic import (
     addition_input_stream as addition_input_stream,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import option_checks
 from ..errors import ShapeError
-from ..layers import option_checks
 from ..user_lines import noted
 from .lengths import length_function
 from .stages import Flow, Stage, Unsuitable, bad_example, described
@@ -25,11 +25,11 @@ def Batch(batch_size: int) -> Stage:
 
     Args:
       batch_size: the number of examples in a batch.
-    Returns: a stage from tuples of arrays […] to tuples of arrays [batch_size, …]; dicts and bare
-      arrays give such.
+    Returns: a stage from tuples of arrays […] to tuples of arrays [batch_size, …]. Dicts give
+      dicts, and bare arrays give bare arrays.
     Raises:
       TypeError, ValueError: `batch_size` is not an int of at least 1.
-      ShapeError (while it runs): examples differ in their form or number of axes.
+      ShapeError (while it runs): examples differ in form or number of axes.
     Example:
       >>> import numpy
       >>> list(Batch(2)([(numpy.array([1, 2]), 3), (numpy.array([4]), 5), (numpy.array([6]), 7)]))
@@ -42,7 +42,7 @@ def Batch(batch_size: int) -> Stage:
 
 
 def batch(generator: Iterable[Any], batch_size: int) -> Iterator[Any]:
-    """Batches of examples, as by `Batch`.
+    """Batches of examples, as `Batch` makes them.
 
     Args:
       generator: the examples.
@@ -109,7 +109,7 @@ def _rank(key: Any, example: Any) -> int:
 def _unlike(
     stage: str, numbers: Sequence[int], examples: list[Any], form: Callable[[Any], Any]
 ) -> ShapeError:
-    """The error for the first example that has another form than the first of all."""
+    """The error for the first example that differs in form from the first one."""
     at = next(i for i, example in enumerate(examples) if form(example) != form(examples[0]))
     expected = f"the fields and axes of example {numbers[0]}, {described(examples[0])}"
     return bad_example(stage, numbers[at], examples[at], expected)
@@ -118,17 +118,17 @@ def _unlike(
 def pad_to_max_dims(
     tensors: Sequence[Any], boundary: Any = None, strict_pad_on_len: bool = False
 ) -> np.ndarray:
-    """Arrays stacked, with zeros at their ends where they are shorter.
+    """Stacks arrays; shorter ones get zeros at their ends.
 
     Args:
-      tensors: arrays with as many axes each.
+      tensors: arrays with the same number of axes each.
       boundary: None gives each axis the largest length M among the arrays. An int b gives each axis
-        the length max(M, b), or, if 2M is less, the power of two from M on. A list has a number for
-        each axis, of which the length becomes a multiple; 0 and None give M.
+        the length max(M, b), or, if 2M is less, the next power of two after M. A list has a number
+        for each axis, whose multiple the length becomes; 0 and None give M.
       strict_pad_on_len: whether an int gives multiples too.
     Returns: an array [number of arrays, …].
     Raises:
-      TypeError, ValueError: `boundary` has another form, or another length than the axes.
+      TypeError, ValueError: `boundary` is invalid, or its length is not the number of axes.
       ShapeError: there is no array, or the numbers of axes differ.
     Example:
       >>> pad_to_max_dims([[1, 2, 3], [4]])
@@ -200,9 +200,9 @@ def BucketByLength(
     ones go into the last bucket. A bucket that has its number of examples becomes a batch, padded
     with zeros. Examples that do not fill a bucket at the end are dropped.
 
-    The axis of the length becomes as long as the bucket's boundary, or the power of two from the
-    longest one on if that is less than half of it. Other axes, and the bucket of the longest ones,
-    are padded to the longest one.
+    The axis of the length is padded to the bucket's boundary, or, if the longest example has less
+    than half of that length, to the next power of two. Other axes, and the last bucket, are padded
+    to the longest example.
 
     Args:
       boundaries: the boundaries, ascending.
@@ -210,10 +210,11 @@ def BucketByLength(
         Without the last one, longer examples are an error.
       length_keys: the places of the arrays that have the length, as for `FilterByLength`.
       length_axis: the axis of the length.
-      strict_pad_on_len: whether the axis becomes a multiple of the boundary, in any case.
+      strict_pad_on_len: whether the axis always becomes a multiple of the boundary.
     Returns: a stage from tuples of arrays […] to tuples of arrays [batch, …].
     Raises:
-      TypeError, ValueError: an option has another form, or the numbers of them do not fit.
+      TypeError, ValueError: an option is invalid, or the numbers of boundaries and sizes do not
+        fit.
       ShapeError (while it runs): an example is too long, or does not have the axis.
     Example:
       >>> import numpy
@@ -237,7 +238,7 @@ def bucket_by_length(
     *,
     length_axis: int = 0,
 ) -> Iterator[Any]:
-    """Batches of examples of similar lengths, as by `BucketByLength`.
+    """Batches of examples of similar lengths, as `BucketByLength` makes them.
 
     Args:
       generator: the examples.
@@ -248,7 +249,8 @@ def bucket_by_length(
       length_axis: the axis of the length.
     Returns: an iterator of batches.
     Raises:
-      TypeError, ValueError: an option has another form, or the numbers of them do not fit.
+      TypeError, ValueError: an option is invalid, or the numbers of boundaries and sizes do not
+        fit.
       ShapeError (while it runs): an example is too long.
     Example:
       >>> import numpy

@@ -9,7 +9,7 @@ import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..layers import option_checks
+from .. import option_checks
 from ..user_lines import noted
 from .simple_encoders import lines_of, to_unicode_ignore_errors
 
@@ -70,7 +70,7 @@ class BertEncoder:
 
 
 class BertBasicEncoder:
-    """The words of texts: what is between spaces, with each punctuation mark by itself.
+    """Splits texts into words, at spaces; each punctuation mark is a word.
 
     Args:
       do_lower_case: whether words become lower-case, without accents.
@@ -98,7 +98,8 @@ class BertBasicEncoder:
 
 
 def _cleaned(c: str) -> str:
-    """A character; space for any space, nothing for a control character, a Chinese one apart."""
+    """A character as text: a space for any space, nothing for a control character, spaces around a
+    Chinese one."""
     if c in " \t\n\r" or (category := unicodedata.category(c)) == "Zs":
         return " "
     if c in "\0\ufffd" or category in ("Cc", "Cf"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layers import option_checks
+from .. import option_checks
 from ..user_lines import noted
 from .stages import Flow, RandomFlow, Unsuitable, bad_example, each
 
@@ -31,14 +31,14 @@ def CreateBertInputs(
 
     Args:
       double_sentence: whether examples have two sentences.
-      labeled: whether a label comes behind the sentences.
+      labeled: whether a label comes after the sentences.
       cls_id: the id of [CLS].
       sep_id: the id of [SEP].
     Returns: a stage from (s₁[, s₂][, label]) to (ids, segments, segments[, label, 1]); the third
       one stands for a mask, and the last is the weight of the label.
     Raises:
-      TypeError, ValueError: an option has another form.
-      ShapeError (while it runs): an example has another form.
+      TypeError, ValueError: an option is invalid.
+      ShapeError (while it runs): an example has the wrong form.
     Example:
       >>> import numpy
       >>> examples = [(numpy.array([5, 6]), numpy.array([7]), 1)]
@@ -55,7 +55,7 @@ def CreateBertInputs(
 def BertSingleSentenceInputs(
     batch: Iterable[Any], labeled: bool = True, cls_id: int = 101, sep_id: int = 102
 ) -> Iterator[Any]:
-    """Inputs of BERT for examples of one sentence, as by `CreateBertInputs`.
+    """Inputs of BERT for examples of one sentence, as `CreateBertInputs` makes them.
 
     Args:
       batch: the examples, (sentence[, label]).
@@ -76,7 +76,7 @@ def BertSingleSentenceInputs(
 def BertDoubleSentenceInputs(
     batch: Iterable[Any], labeled: bool = True, cls_id: int = 101, sep_id: int = 102
 ) -> Iterator[Any]:
-    """Inputs of BERT for examples of two sentences, as by `CreateBertInputs`.
+    """Inputs of BERT for examples of two sentences, as `CreateBertInputs` makes them.
 
     Args:
       batch: the examples, (first, second[, label]).
@@ -127,10 +127,10 @@ def mask_random_tokens(
     *,
     seed: int | None = None,
 ) -> Iterator[Any]:
-    """Examples with some of their ids masked, and what was there.
+    """Masks some ids of examples, and adds the original ids.
 
     Of the n ids that are not [CLS] or [SEP], round(masking_prob · n) are chosen. 80 % of them
-    become [MASK], 10 % a random id, and 10 % stay. An example of which none is chosen is left out.
+    become [MASK], 10 % a random id, and 10 % stay. Examples without a chosen id are skipped.
 
     Args:
       batch: examples (ids, …), ids [length].
@@ -140,11 +140,11 @@ def mask_random_tokens(
       sep_id: the id of [SEP].
       mask_id: the id of [MASK].
       vocab_start_id: random ids are at least it.
-      seed: of the choice; None draws one from NumPy's global generator.
+      seed: the seed of the choice; None draws one from NumPy's global generator.
     Returns: an iterator of (masked ids, …, ids, weights), weights float32 [length] with the sum 1,
       equal where an id was chosen and else 0.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError (while it runs): an example does not begin with an array of one axis.
     Example:
       >>> import numpy

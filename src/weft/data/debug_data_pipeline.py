@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..layers import option_checks
+from .. import option_checks
 
 __all__ = ["debug_pipeline"]
 
@@ -16,16 +16,16 @@ def debug_pipeline(
     method: str = "pow",
     log_prefix: str | None = None,
 ) -> Callable[..., Iterator[Any]]:
-    """A function whose examples are logged.
+    """A function that logs the examples of a generator function.
 
     Args:
       f: a function that gives an iterator.
       debug: whether examples are logged; else the result is `f`.
       method: "pow" logs the examples whose number is a power of two, "every" all of them; the first
         one has the number 1.
-      log_prefix: stands before each line; None is the function's name.
+      log_prefix: the prefix of each line; None is the function's name.
     Returns: a function with the same arguments and examples.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> def numbers():
       ...     yield from range(5)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layers import option_checks
+from .. import option_checks
 from ..typing import DTypeLike
 from .stages import Flow, Stage, Unsuitable, described, each, spread
 
@@ -16,7 +16,7 @@ __all__ = ["AddLossWeights", "CastTo", "Dup", "Log", "UnBatch", "add_loss_weight
 
 
 def Dup() -> Stage:
-    """A stage that doubles the first field: (x, …) becomes (x, x, …).
+    """A stage that duplicates the first field: (x, …) becomes (x, x, …).
 
     Returns: a stage.
     Example:
@@ -37,10 +37,10 @@ def Log(n_steps_per_example: int = 1, only_shapes: bool = True) -> Stage:
     """A stage that prints and logs examples, unchanged.
 
     Args:
-      n_steps_per_example: each so many examples one is printed, the first one too.
-      only_shapes: whether it is the shapes and dtypes, or the elements.
+      n_steps_per_example: the first of every `n_steps_per_example` examples is printed.
+      only_shapes: whether shapes and dtypes are printed instead of elements.
     Returns: a stage.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> import numpy
       >>> _ = list(Log()([(numpy.ones((2, 3)),)]))
@@ -68,8 +68,8 @@ def CastTo(
 
     Args:
       dtype: the dtype.
-      indices: the places of the fields; those that an example does not have are passed over.
-      debug: whether fields that have another dtype before are printed.
+      indices: the places of the fields; missing ones are skipped.
+      debug: whether fields with another dtype are printed.
     Returns: a stage, whose examples are tuples.
     Raises: ShapeError (while it runs): an example is not a tuple.
     Example:
@@ -79,24 +79,24 @@ def CastTo(
     Source: Trax documentation, `data.CastTo`.
     """
     target = np.dtype(dtype)
-    wanted = {option_checks.whole_number("CastTo", "indices", i, 0) for i in indices}
+    places = {option_checks.whole_number("CastTo", "indices", i, 0) for i in indices}
     option_checks.flag("CastTo", "debug", debug)
 
     def cast(example: Any) -> tuple[Any, ...]:
         if not isinstance(example, tuple | list):
             raise Unsuitable("a tuple of arrays", "yield (x,) for an array x alone")
-        for i in sorted(wanted) if debug else ():
+        for i in sorted(places) if debug else ():
             if i < len(example) and np.asarray(example[i]).dtype != target:
                 print(f"CastTo: field {i} was {np.asarray(example[i]).dtype}, becomes {target}")
         return tuple(
-            np.asarray(x).astype(target) if i in wanted else x for i, x in enumerate(example)
+            np.asarray(x).astype(target) if i in places else x for i, x in enumerate(example)
         )
 
     return each("CastTo", cast)
 
 
 def UnBatch() -> Stage:
-    """A stage that takes batches apart, into their examples.
+    """A stage that splits batches into examples.
 
     Returns: a stage from tuples of arrays [batch, …] to tuples of arrays […]; a bare array gives
       bare ones.
@@ -122,10 +122,11 @@ def UnBatch() -> Stage:
 
 
 def AddLossWeights(id_to_mask: int | None = None) -> Stage:
-    """A stage that gives examples weights of the loss, or masks the weights that they have.
+    """A stage that adds weights for the loss to examples, or masks their weights.
 
     (inputs, targets) become (inputs, targets, ones), with float32 ones of the targets' shape. The
-    weights of (inputs, targets, weights) become float32. Examples of another size stay as they are.
+    weights of (inputs, targets, weights) become float32. Examples with other numbers of fields do
+    not change.
 
     Args:
       id_to_mask: targets of this value get weights of 0: the padding, usually. None for none.
@@ -160,7 +161,7 @@ def AddLossWeights(id_to_mask: int | None = None) -> Stage:
 
 
 def add_loss_weights(generator: Iterable[Any], id_to_mask: int | None = None) -> Iterator[Any]:
-    """Examples with weights of the loss, as by `AddLossWeights`.
+    """Examples with weights of the loss, as `AddLossWeights` makes them.
 
     Args:
       generator: the examples.

@@ -1,8 +1,8 @@
-"""Streams for training and evaluation in one object, as older programs have them: Inputs.
+"""Inputs: streams for training and evaluation in one object, for programs written for Trax.
 
-batcher makes them of streams of examples; batch_fn batches one stream; make_inputs,
-make_additional_stream and make_parallel_stream give what they get. New programs pass the streams of
-`Serial` to the tasks of `weft.supervised`.
+batcher makes them from streams of examples, batch_fn batches one stream; make_inputs,
+make_additional_stream and make_parallel_stream are for configurations by name. New programs pass
+the streams of `Serial` to the tasks of `weft.supervised`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import option_checks
 from ..errors import ShapeError
-from ..layers import option_checks
 from ..shapes import ShapeDtype
 from ..user_lines import noted
 from .batching import bucket_by_length, pad_to_max_dims, stacked
@@ -40,8 +40,8 @@ class Inputs:
 
     Raises: TypeError: a stream is not a function.
 
-    The shapes are those of the first batch for training. It is drawn from a stream of its own, when
-    the first shape is asked for.
+    The shapes are those of the first batch for training. It is drawn from a separate stream, when a
+    shape is first read.
 
     Example:
       >>> import numpy
@@ -142,7 +142,7 @@ def make_inputs(
       train_stream: an iterator of batches, or a function that makes one.
       eval_stream: the same, for evaluation; None is `train_stream`.
     Returns: the inputs.
-    Raises: TypeError: a stream has another form.
+    Raises: TypeError: a stream is of the wrong type.
     Example:
       >>> import numpy
       >>> make_inputs([(numpy.ones((2, 3)), numpy.zeros(2))]).input_shape
@@ -168,7 +168,7 @@ def _called(function: Callable[..., Any]) -> Iterator[Any]:
 
 
 def make_additional_stream(stream: Any) -> Any:
-    """A stream of `Serial`, called: for configurations that name streams.
+    """Calls a `Serial`, for configurations that name streams.
 
     Args:
       stream: a function that makes a stream.
@@ -191,7 +191,7 @@ def make_parallel_stream(
       streams: functions that make streams.
       counters: the number of examples of each in a round; None is 1.
     Returns: an iterator.
-    Raises: TypeError, ValueError: an argument has another form.
+    Raises: TypeError, ValueError: an argument is invalid.
     Example:
       >>> "".join(make_parallel_stream([lambda: iter("abc"), lambda: iter("xyz")]))
       'axbycz'
@@ -220,20 +220,20 @@ def batcher(
       data_streams: two functions that make streams of (inputs, targets), or two iterables.
       variable_shapes: whether batches are of examples of similar lengths.
       batch_size_per_device: the number of examples in a batch for each device.
-      batch_size: the number of examples in a batch; None takes the one above.
+      batch_size: the number of examples in a batch; None computes it from the number per device.
       eval_batch_size: the number of examples in a batch for evaluation.
-      bucket_length: the length of which batches have the number of examples above; half as long
-        ones have twice as many, and so on.
+      bucket_length: the length for which batches have this number of examples; for half the
+        length they have twice as many, and so on.
       buckets: the boundaries and numbers of examples, as `BucketByLength` takes them; None for
         those of `bucket_length`.
-      buckets_include_inputs_in_length: whether the length is the largest of inputs and targets, and
-        not that of the targets.
+      buckets_include_inputs_in_length: whether the length of an example is the larger one of inputs
+        and targets; otherwise it is the length of the targets.
       batch_shuffle_size: the number of batches for training among which they are shuffled.
       max_eval_length: the largest length for evaluation; None is 32 · bucket_length.
       id_to_mask: targets of this value get weights of 0.
       strict_pad_on_len: whether lengths become multiples of the boundaries.
     Returns: inputs of (inputs, targets, weights).
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> import numpy
       >>> examples = [(numpy.ones(5), numpy.ones(5))] * 4
@@ -291,7 +291,7 @@ def batch_fn(
     Args:
       dataset: an iterable of (inputs, targets).
       training: whether the batches are for training.
-      n_devices: the number of devices, of which the sizes of batches are multiples.
+      n_devices: the number of devices; the sizes of batches are multiples of it.
       variable_shapes: whether batches are of examples of similar lengths.
       batch_size_per_device: as for `batcher`.
       batch_size: as for `batcher`.
@@ -304,7 +304,7 @@ def batch_fn(
       id_to_mask: as for `batcher`.
       strict_pad_on_len: as for `batcher`.
     Returns: an iterator of (inputs, targets, weights).
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> import numpy
       >>> examples = [(numpy.ones(5), numpy.ones(3))] * 4
@@ -348,8 +348,8 @@ def _buckets(bucket_length: int, size: int, max_length: int | None) -> tuple[lis
     boundaries = [max(bucket_length * a // b, 1) for a, b in ratios]
     sizes = [max(size * b // a, 1) for a, b in ratios]
     if max_length is not None:
-        kept = [b for b in boundaries if b < max_length]
-        return [*kept, max_length], [*sizes[: len(kept)], 1]
+        smaller = [b for b in boundaries if b < max_length]
+        return [*smaller, max_length], [*sizes[: len(smaller)], 1]
     unique = dict(zip(boundaries, sizes, strict=True))  # short lengths give a boundary twice
     return list(unique), [*unique.values(), 1]
 

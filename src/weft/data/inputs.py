@@ -27,7 +27,6 @@ from .masking import (
     random_spans_noise_mask,
 )
 from .mixing import Parallel
-from .prefetching import Prefetch
 from .shuffling import Shuffle, shuffle
 from .skipping import (
     CountAndSkip,
@@ -37,6 +36,7 @@ from .skipping import (
     load_data_counters,
     save_data_counters,
 )
+from .stages import Prefetch
 from .streams import Serial
 from .synthetic import (
     addition_input_stream,

@@ -57,35 +57,74 @@ __all__ = [
 T5 = (
     "it runs code of the package t5, which weft does not use",
     "data.Serial(data.Examples(…) or data.TFDS(…), data.Tokenize(…), …), with data.MLM or PrefixLM",
+    (
+        ">>> from weft import data",
+        '>>> source = data.Examples([("a cat",), ("a dog",)])',
+        '>>> stream = data.Serial(source, data.Tokenize(vocab_type="char"))()',
+        ">>> next(stream)[0].tolist()",
+        "[97, 32, 99, 97, 116]",
+    ),
 )
 TENSOR2TENSOR = (
     "it runs code of the package tensor2tensor, which is no longer maintained",
     "data.Examples(dataset) takes any data set",
+    (
+        ">>> from weft import data",
+        '>>> list(data.Examples([("a cat", "un chat"), ("a dog", "un chien")])())',
+        "[('a cat', 'un chat'), ('a dog', 'un chien')]",
+    ),
 )
 GIN = (
     "gin fills its sizes and vocabulary, and weft has no gin",
     "data.Serial(data.TFDS(…), data.Tokenize(…), data.CreateBertInputs(…), data.PadToLength(…), "
     "data.Batch(…))",
+    (
+        ">>> import numpy",
+        ">>> from weft import data",
+        ">>> sentences = [(numpy.array([5, 6]), numpy.array([7]), 1)]",
+        ">>> next(data.CreateBertInputs()(sentences))[0].tolist()",
+        "[101, 5, 6, 102, 7, 102]",
+    ),
 )
 DOWNLOAD = (
     "weft downloads nothing",
     "tensorflow_datasets.load(name, data_dir=…) once, then data.TFDS(name, data_dir=…)",
+    (
+        ">>> from weft import data",
+        '>>> next(data.Examples([{"text": "from a local data set"}])())',
+        "{'text': 'from a local data set'}",
+    ),
 )
 ARITHMETIC = (
     "it is for one data set of arithmetic problems",
     "data.JSONLines(file, keys=…), and data.Map with a function of your own",
+    (
+        ">>> import pathlib",
+        ">>> from weft import data",
+        """>>> line = '{"question": "2 + 3", "answer": 5}'""",
+        '>>> _ = pathlib.Path("problems.jsonl").write_text(line)',
+        '>>> next(data.JSONLines("problems.jsonl", ["question", "answer"])())',
+        "('2 + 3', array(5))",
+    ),
 )
 
 
-def refused(name: str, reason: tuple[str, str]) -> Callable[..., Any]:
+def refused(name: str, reason: tuple[str, str, tuple[str, ...]]) -> Callable[..., Any]:
     """A function of that name, which raises an error with the reason and the way out."""
-    why, instead = reason
+    why, instead, example = reason
 
     def function(*arguments: Any, **options: Any) -> Any:
         raise noted(NotImplementedError(f"{name} is left out of weft: {why}\n  fix: {instead}"))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"It is left out of weft: {why}.\n\nInstead: {instead}."
+    lines = [
+        f"weft does not have this function: {why}.",
+        "",
+        f"Instead: {instead}.",
+        "",
+        "Example:",
+    ]
+    function.__doc__ = "\n".join([*lines, *(f"  {line}" for line in example)])
     return function
 
 

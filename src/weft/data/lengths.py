@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..layers import option_checks
+from .. import option_checks
 from ..user_lines import noted
-from .stages import Stage, Unsuitable, each, kept, spread
+from .stages import Stage, Unsuitable, each, filter_stage, spread
 
 __all__ = [
     "AppendValue",
@@ -31,8 +31,8 @@ def FilterByLength(
 ) -> Stage:
     """A stage that keeps the examples whose length is within bounds.
 
-    The length of an example is the largest one among its arrays at `length_keys`; that of a bare
-    array is its own.
+    The length of an example is the largest length of its arrays at `length_keys`, or the length of
+    a bare array.
 
     Args:
       max_length: the largest length; None for no bound.
@@ -70,7 +70,7 @@ def FilterByLength(
         n = length(example)
         return n >= least and (most is None or n <= most)
 
-    return kept(name, fits)
+    return filter_stage(name, fits)
 
 
 def length_function(stage: str, length_keys: Sequence[Any] | None, length_axis: int) -> Any:
@@ -116,7 +116,7 @@ def FilterEmptyExamples(axes: Sequence[int] | None = None, debug: bool = False) 
     """A stage that drops the examples with an empty sequence, of shape (0,).
 
     Args:
-      axes: the places in an example that are looked at; None for all.
+      axes: the places in an example to check; None for all.
       debug: whether the shapes of dropped examples are printed.
     Returns: a stage.
     Example:
@@ -135,7 +135,7 @@ def FilterEmptyExamples(axes: Sequence[int] | None = None, debug: bool = False) 
             print(f"FilterEmptyExamples: dropped an example of the shapes {shapes}")
         return (0,) not in shapes
 
-    return kept("FilterEmptyExamples", is_full)
+    return filter_stage("FilterEmptyExamples", is_full)
 
 
 def TruncateToLength(len_map: Mapping[int, Any] | None = None) -> Stage:
@@ -146,7 +146,7 @@ def TruncateToLength(len_map: Mapping[int, Any] | None = None) -> Stage:
         number for each axis, of which None keeps the axis. None changes nothing.
     Returns: a stage, whose examples are tuples.
     Raises:
-      TypeError, ValueError: `len_map` has another form.
+      TypeError, ValueError: `len_map` is invalid.
       ShapeError (while it runs): an example does not have the array, or that the axes.
     Example:
       >>> import numpy
@@ -207,13 +207,13 @@ def PadToLength(
 
     Args:
       len_map: the place of an array to its length.
-      pad_value: the value of the new elements: a number, or a dict from places to numbers, in which
-        0 may be left out.
-      multiple: whether the lengths are those of which the new length is the next multiple.
+      pad_value: the value of the new elements: a number, or a dict from places to numbers, 0 by
+        default.
+      multiple: whether arrays are padded to the next multiple of the length.
     Returns: a stage, whose examples are tuples.
     Raises:
-      TypeError, ValueError: an option has another form; there is no `len_map`.
-      ShapeError (while it runs): an example does not have the array, or that no axis.
+      TypeError, ValueError: an option is invalid; there is no `len_map`.
+      ShapeError (while it runs): an example does not have the array, or the array has no axes.
     Example:
       >>> import numpy
       >>> list(PadToLength({0: 4})([(numpy.arange(1, 4), 7)]))
@@ -263,11 +263,11 @@ def AppendValue(val: Mapping[int, Any] | None = None) -> Stage:
     """A stage that appends values to the last axis of arrays, such as the end of a sentence.
 
     Args:
-      val: the place of an array to the value, or the values, that it gets. A number comes to each
-        row of an array of several axes. None changes nothing.
+      val: a dict from the place of an array to the value, or values, to append. A number is
+        appended to each row of an array with several axes. None appends nothing.
     Returns: a stage.
     Raises:
-      TypeError: `val` has another form.
+      TypeError: `val` is invalid.
       ShapeError (while it runs): an example does not have the array; the values do not fit.
     Example:
       >>> import numpy
@@ -305,17 +305,17 @@ def _appended(array: np.ndarray, value: Any, key: int) -> np.ndarray:
 
 
 def ConcatenateToLMInput(pad_to_length: int | None = None) -> Stage:
-    """A stage that makes of inputs and targets one sequence, for a language model.
+    """A stage that joins inputs and targets to one sequence, for a language model.
 
     (inputs, targets) become (both, both, weights), with weights of 0 for the inputs and the padding
     and of 1 for the targets. An example of one array x becomes (x, x).
 
     Args:
-      pad_to_length: the length that sequences get, with zeros at the end; None for no padding.
+      pad_to_length: the length to which sequences are padded with zeros; None for no padding.
     Returns: a stage.
     Raises:
       TypeError, ValueError: `pad_to_length` is not an int of at least 1.
-      ShapeError (while it runs): a sequence is longer, or an example has another form.
+      ShapeError (while it runs): a sequence is longer, or an example has the wrong form.
     Example:
       >>> import numpy
       >>> examples = [(numpy.array([5, 6]), numpy.array([7]))]

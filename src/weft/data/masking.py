@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layers import option_checks
+from .. import option_checks
 from .lengths import generate_sequential_chunks, sequence
 from .stages import RandomFlow, Stage, Unsuitable, bad_example, checked_seed, each
 from .streams import Serial
@@ -25,7 +25,7 @@ def MLM(
     *,
     seed: int | None = None,
 ) -> Stage:
-    """Stages that make pairs of a text with gaps, and of what was in the gaps.
+    """Stages that make pairs: a text with gaps, and the tokens of the gaps.
 
     They are `generate_sequential_chunks`, `generate_random_noise_mask` and `consume_noise_mask`.
 
@@ -36,7 +36,7 @@ def MLM(
       mean_noise_span_length: the mean length of gaps.
       seed: of the gaps; None draws one for each stream from NumPy's global generator.
     Returns: a stage from sequences [n], bare or in tuples of one, to pairs (inputs, targets).
-    Raises: TypeError, ValueError: an option has another form; `vocab_size` or `max_length` is None.
+    Raises: TypeError, ValueError: an option is invalid; `vocab_size` or `max_length` is None.
     Example:
       >>> import numpy
       >>> for inputs, targets in MLM(100, 20, seed=0)([numpy.arange(10)]):
@@ -71,7 +71,7 @@ def generate_random_noise_mask(
       seed: of the whole stream; None draws one for each stream from NumPy's global generator.
     Returns: a stage from sequences [n], bare or in tuples of one, to pairs (sequence, mask).
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError (while it runs): an example is not one array with one axis.
     Example:
       >>> import numpy
@@ -98,7 +98,7 @@ def generate_random_noise_mask(
 
 
 def consume_noise_mask(vocab_size: int = 32100) -> Stage:
-    """A stage that takes gaps out of sequences: pairs (sequence, mask) become (inputs, targets).
+    """A stage that cuts gaps out of sequences: pairs (sequence, mask) become (inputs, targets).
 
     Each gap of the inputs becomes one id: the last one of the vocabulary for the first gap, the one
     before for the second, and so on. The targets are made in the same way with the mask inverted.
@@ -157,7 +157,7 @@ def random_spans_noise_mask(
       seed2: seed of the lengths between gaps.
       example: not used.
     Returns: booleans [length], True in gaps.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> random_spans_noise_mask(8, 0.5, 4.0, seed1=0, seed2=0)
       array([False, False, False, False,  True,  True,  True,  True])
@@ -194,6 +194,6 @@ def _spans(
 
 
 def _parts(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """`count` positive lengths with the sum n: each division of it is as likely."""
+    """`count` positive lengths with the sum n: each division of it is equally likely."""
     cuts = np.sort(rng.choice(n - 1, count - 1, replace=False)) + 1
     return np.diff(cuts, prepend=0, append=n)

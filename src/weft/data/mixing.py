@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..layers import option_checks
+from .. import option_checks
 from ..user_lines import noted
 from .stages import Stage, as_stage
 
@@ -13,25 +13,25 @@ __all__ = ["Parallel"]
 
 
 class Parallel(Stage):
-    """Streams side by side, of which one stream takes its examples in turn.
+    """Combines streams: takes examples from each in turn.
 
     Args:
       fns: stages or other functions from an iterator to an iterator, usually sources.
       counters: the number of examples of each in a round; None is 1 for each. A stream with 0 is
-        left out.
+        ignored.
       reweight_by_minimum: whether the numbers are divided by their smallest, and rounded down.
       gradually_reweight: whether a round is nested: one example of the stream with the smallest
         number c₀, then ⌊c₁/c₀⌋ times: one of the next, then ⌊c₂/c₁⌋ times, and so on.
       use_remainders: with `gradually_reweight`, whether the round ends with the examples that
-        rounding down left out.
+        rounding down dropped.
 
-    Without these options, a round goes around the streams and leaves out those that have had their
-    number: (2, 1, 3) gives the streams 1, 2, 3, 1, 3, 3. The next round begins behind the stream at
-    which that one ended.
+    Without these options, a round goes through the streams again and again, and skips those whose
+    number is reached: (2, 1, 3) gives the streams 1, 2, 3, 1, 3, 3. The next round begins after the
+    last stream of the round.
 
-    It ends when one of the streams has ended and would be next.
+    It ends when the next stream has ended.
 
-    Raises: TypeError, ValueError: an option has another form, or the counters are not as many.
+    Raises: TypeError, ValueError: an option is invalid, or the number of counters differs.
 
     Example:
       >>> from weft import data
@@ -90,7 +90,7 @@ class Parallel(Stage):
             stage.open(examples, b, epoch) for stage, b in zip(self.stages, begun, strict=True)
         ]
         order = self._nested() if self.gradually else _in_turn(self.counts)
-        return _taken(streams, order)
+        return _in_order(streams, order)
 
     def _nested(self) -> Iterator[int]:
         ascending = sorted(range(len(self.counts)), key=self.counts.__getitem__)
@@ -105,24 +105,24 @@ class Parallel(Stage):
 
 
 def _in_turn(counts: Sequence[int]) -> Iterator[int]:
-    had = [0] * len(counts)
+    counted = [0] * len(counts)
     for i in itertools.cycle(range(len(counts))):
-        if had[i] < counts[i]:
+        if counted[i] < counts[i]:
             yield i
-            had[i] += 1
-        if had == counts:
-            had = [0] * len(counts)
+            counted[i] += 1
+        if counted == counts:
+            counted = [0] * len(counts)
 
 
 def _levels(streams: Sequence[int], floors: Sequence[int]) -> Iterator[int]:
-    """The streams of a nested round: `floors[0]` times the first, and behind each the others."""
+    """The streams of a nested round: `floors[0]` times the first, each followed by the others."""
     if streams:
         for _ in range(floors[0]):
             yield streams[0]
             yield from _levels(streams[1:], floors[1:])
 
 
-def _taken(streams: Sequence[Iterator[Any]], order: Iterator[int]) -> Iterator[Any]:
+def _in_order(streams: Sequence[Iterator[Any]], order: Iterator[int]) -> Iterator[Any]:
     for i in order:
         for example in streams[i]:
             yield example

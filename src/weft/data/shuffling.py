@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layers import option_checks
+from .. import option_checks
 from .stages import RandomFlow, Stage, rows_below
 
 __all__ = ["Shuffle", "shuffle"]
@@ -35,7 +35,7 @@ def Shuffle(queue_size: int = 1024, *, seed: int | None = None) -> Stage:
 
 
 def shuffle(samples: Iterable[Any], queue_size: int, *, seed: int | None = None) -> Iterator[Any]:
-    """Examples in a random order, as by `Shuffle`.
+    """Examples in a random order, as `Shuffle` makes them.
 
     Args:
       samples: the examples.

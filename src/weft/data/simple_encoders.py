@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layers import option_checks
+from .. import option_checks
 from ..user_lines import noted
 
 __all__ = [
@@ -152,19 +152,19 @@ def strip_ids(ids: Iterable[int], ids_to_strip: Iterable[int]) -> list[int]:
       [5, 0, 7]
     Source: Trax documentation, `data.text_encoder.strip_ids`.
     """
-    kept, extraneous = list(ids), set(ids_to_strip)
-    while kept and kept[-1] in extraneous:
-        kept.pop()
-    return kept
+    result, extraneous = list(ids), set(ids_to_strip)
+    while result and result[-1] in extraneous:
+        result.pop()
+    return result
 
 
 class TextEncoder:
     """Ids of texts that are numbers: the base of the encoders.
 
     Args:
-      num_reserved_ids: the number of ids for other uses, which come first; None is 0.
+      num_reserved_ids: the number of first ids that are reserved for other uses; None is 0.
 
-    `decode(encode(s)) == s`. No id of an end is appended.
+    `decode(encode(s)) == s`. `encode` does not append an id for the end.
 
     Example:
       >>> encoder = TextEncoder()
@@ -181,7 +181,7 @@ class TextEncoder:
 
     @property
     def num_reserved_ids(self) -> int:
-        """The number of ids that are not of texts."""
+        """The number of ids that do not stand for text."""
         return self._num_reserved_ids
 
     def encode(self, s: str) -> list[int]:
@@ -243,7 +243,7 @@ class ByteTextEncoder(TextEncoder):
 
 
 class TokenTextEncoder(TextEncoder):
-    """Ids of words, which are what is between spaces.
+    """Ids of words, which are separated by spaces.
 
     Args:
       vocab_filename: a file with a word on each line, whose number is the id. None for

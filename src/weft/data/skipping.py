@@ -13,8 +13,8 @@ import pathlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .. import option_checks
 from ..errors import CheckpointError
-from ..layers import option_checks
 from ..user_lines import noted
 from .stages import Flow, Stage
 
@@ -31,11 +31,11 @@ data_counters: dict[str, int] = {}
 
 
 def CountAndSkip(name: str) -> Stage:
-    """A stage that counts examples in `data_counters[name]`, and first leaves out as many as that.
+    """A stage that first skips `data_counters[name]` examples, and then counts examples there.
 
     Args:
       name: the counter's name.
-    Returns: a stage. A stream that goes to a position sets the counter to what it was there.
+    Returns: a stage. A stream that goes to a position restores the counter.
     Raises: TypeError: `name` is not a string.
     Example:
       >>> list(CountAndSkip("numbers")(range(3)))
@@ -116,7 +116,7 @@ def save_data_counters(output_dir: str | os.PathLike[str], host_id: int | None =
 
 
 def load_data_counters(output_dir: str | os.PathLike[str], host_id: int | None = None) -> None:
-    """Reads what `save_data_counters` wrote, in place of the present counters.
+    """Reads the file of `save_data_counters`, and replaces the current counters.
 
     Args:
       output_dir: the folder. Without a file there, the counters stay; None reads nothing.
@@ -163,7 +163,7 @@ def UniformlySeek(
       n_hosts: the number of processes; None is 1.
       dataset_size: the number of examples; None logs a warning and takes 2¹⁸ a process.
     Returns: a stage.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> next(UniformlySeek("numbers", host_id=1, n_hosts=2, dataset_size=10)(range(10)))
       5

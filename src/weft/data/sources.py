@@ -1,7 +1,7 @@
 """Sources of examples in memory, or of loaders: Arrays and Examples; Source is their class.
 
 A source goes through its data in passes. Its position is the number of the pass and of the example
-in it, so that it can begin anywhere without reading what is before.
+in it, so it can begin anywhere without reading the examples before.
 """
 
 import itertools
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import option_checks
 from ..errors import CheckpointError, ShapeError
-from ..layers import option_checks
 from ..user_lines import noted
 from .stages import Stage, checked_seed, drawn_seed
 
@@ -26,7 +26,7 @@ class Source(Stage):
       read: a function of a seed, the number of a pass and the number of an example, to an iterator
         of the examples of the pass from that one on.
       convert: makes an example of an item of `read`; None leaves it.
-      epochs: the number of passes of an epoch of the stream; None for no end.
+      epochs: the number of passes of an epoch of the stream; None for an endless stream.
       shuffle: whether `read` depends on the seed.
       seed: an int of at least 0, or None for one of NumPy's global generator for each stream.
 
@@ -119,13 +119,13 @@ def Arrays(
     """A source of the rows of arrays.
 
     Args:
-      *arrays: arrays [n, …] of NumPy, or what becomes one. They are not copied.
+      *arrays: arrays [n, …] of NumPy, or objects that convert to one. They are not copied.
       shuffle: whether each pass has its own random order.
-      epochs: the number of passes until the stream ends; None for no end.
+      epochs: the number of passes until the stream ends; None for an endless stream.
       seed: of the order; None draws one from NumPy's global generator for each stream.
     Returns: a source of tuples of arrays […]. It goes to a position at once.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError: there is no array, or the first axes differ in their lengths.
     Example:
       >>> import numpy
@@ -164,21 +164,21 @@ def Examples(
     """A source of the examples of a data set or loader of another library, or of a list.
 
     It takes data sets of tf.data, grain, PyTorch and Hugging Face, loaders of PyTorch and grain,
-    and all else that can be iterated over. No library is imported. What has a length and numbered
-    examples is read by number, and goes to a position at once; an iterator with `get_state` and
-    `set_state`, such as grain's, goes there itself; another one is read up to there.
+    and any other iterable. It imports no library. A data set with a length and numbered examples is
+    read by number, and goes to a position at once. An iterator with `get_state` and `set_state`,
+    such as grain's, goes there itself; other iterators are read up to the position.
 
     Args:
       dataset: gives an iterator for each pass, or has `__len__` and `__getitem__`.
-      keys: the fields of examples that are dicts, or tuples, in the order of the result. None takes
-        all, and leaves dicts.
+      keys: the fields of examples (dicts or tuples) in the order of the result. None takes all
+        fields, and does not change dicts.
       shuffle: whether each pass has its own random order; needs numbered examples.
-      epochs: the number of passes until the stream ends; None for no end.
+      epochs: the number of passes until the stream ends; None for an endless stream.
       seed: of the order; None draws one from NumPy's global generator for each stream. The random
         order of a loader itself is repeated only if the loader repeats it.
     Returns: a source of tuples of NumPy arrays, or of dicts of them; strings and bytes stay.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError (while it runs): an example does not have a key.
     Example:
       >>> rows = [{"text": "a", "label": 1}, {"text": "b", "label": 0}]

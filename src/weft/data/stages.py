@@ -1,8 +1,8 @@
 """Stage: a step of a data pipeline, a function from an iterator of examples to another one.
 
 Flow is a stage that draws no random numbers, RandomFlow one that does. Map applies a function to
-each example. Errors of stages name the stage, the number of the example
-and its shapes.
+each example. Prefetch makes examples on a thread, ahead of their use. Errors of stages name the
+stage, the number of the example and its shapes.
 
 A stage *passes* if it keeps nothing of its input between two of its outputs. The position of a
 stream whose stages all pass is the position of its source: see `streams.py`.
@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import option_checks
 from ..errors import ShapeError
-from ..layers import option_checks
+from ..experimental.prefetch import Ahead
 from ..user_lines import noted
 
-__all__ = ["Flow", "Map", "RandomFlow", "Stage"]
+__all__ = ["Flow", "Map", "Prefetch", "RandomFlow", "Stage"]
 
 
 class Stage:
@@ -29,6 +30,13 @@ class Stage:
 
     A subclass has `open`. One with random numbers, or another thing that is decided when a stream
     begins, has `begin`, which returns it as a value of JSON.
+    Example:
+      >>> from weft import data
+      >>> class Squares(data.Stage):
+      ...     def open(self, examples, begun, epoch):
+      ...         return (x * x for x in examples)
+      >>> list(Squares("Squares")([1, 2, 3]))
+      [1, 4, 9]
     """
 
     passes = False
@@ -61,7 +69,10 @@ class Flow(Stage):
     Args:
       name: the stage's name.
       run: a function from an iterator of examples to one.
-      passes: whether it keeps nothing of its input between two of its outputs.
+      passes: True if it keeps no part of its input between two outputs.
+    Example:
+      >>> list(Flow("pairs", lambda examples: ((x, x) for x in examples))([1, 2]))
+      [(1, 1), (2, 2)]
     """
 
     def __init__(
@@ -72,7 +83,7 @@ class Flow(Stage):
         self.passes = passes
 
     def open(self, examples: Iterator[Any] | None, begun: Any, epoch: int) -> Iterator[Any]:
-        return self.run(_given(self.name, examples))
+        return self.run(_required(self.name, examples))
 
 
 class RandomFlow(Stage):
@@ -83,6 +94,10 @@ class RandomFlow(Stage):
       run: a function from an iterator of examples and a generator of NumPy's to an iterator.
       seed: an int of at least 0. None draws one from NumPy's global generator for each stream; the
         stream's state has it. The n-th epoch uses `numpy.random.default_rng([seed, n])`.
+    Example:
+      >>> noise = RandomFlow("noise", lambda xs, rng: (x + rng.integers(10) for x in xs), seed=0)
+      >>> [int(x) for x in noise([0, 0, 0])]
+      [8, 6, 5]
     """
 
     def __init__(
@@ -99,7 +114,7 @@ class RandomFlow(Stage):
         return drawn_seed(self.seed)
 
     def open(self, examples: Iterator[Any] | None, begun: Any, epoch: int) -> Iterator[Any]:
-        return self.run(_given(self.name, examples), np.random.default_rng([begun, epoch]))
+        return self.run(_required(self.name, examples), np.random.default_rng([begun, epoch]))
 
 
 class UserStage(Stage):
@@ -111,10 +126,19 @@ class UserStage(Stage):
 
     def open(self, examples: Iterator[Any] | None, begun: Any, epoch: int) -> Iterator[Any]:
         nothing = examples is None and _takes_nothing(self.function)
-        result = self.function() if nothing else self.function(examples)
-        if result is None:
+        fix = f"\n  fix: data.Map({self.name}), if it is a function of one example"
+        try:
+            result = self.function() if nothing else self.function(examples)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            if not nothing:
+                error.add_note(f"  {self.name} is a stage, which is given an iterator{fix}")
+            raise
+        if not hasattr(result, "__iter__") and not hasattr(result, "__next__"):
             raise noted(
-                TypeError(f"{self.name}: a stage must return an iterator of examples; got None")
+                TypeError(
+                    f"{self.name}: a stage must return an iterator of examples; got "
+                    f"{type(result).__name__}{'' if nothing else fix}"
+                )
             )
         return _iterator(self.name, result)
 
@@ -122,11 +146,11 @@ class UserStage(Stage):
 def Map(function: Callable[[Any], Any]) -> Stage:
     """A stage that applies a function to each example.
 
-    Beside a generator function of your own it has one advantage: the position of the stream can be
-    restored without running the stages again.
+    Unlike a generator function, it allows the stream to restore its position without running the
+    stages again.
 
     Args:
-      function: from an example to an example; the same one for the same input.
+      function: from an example to an example; it always returns the same for the same input.
     Returns: a stage.
     Raises: TypeError: `function` can't be called.
     Example:
@@ -135,6 +159,38 @@ def Map(function: Callable[[Any], Any]) -> Stage:
     """
     option_checks.function("Map", "function", function, "of an example")
     return Flow("Map", lambda examples: map(function, examples), passes=True)
+
+
+def Prefetch(n_prefetch: int = 2) -> "PrefetchStage":
+    """A stage that makes examples on a thread, ahead of their use.
+
+    Put it last: everything before it then runs while the model computes. NumPy and reading files
+    release Python's lock; pure Python code does not gain.
+
+    Args:
+      n_prefetch: the number of examples that wait.
+    Returns: a stage. An exception, or the end of the examples, comes after the examples before it.
+      The thread ends with the iterator. The position of the stream counts the examples that were
+      taken.
+    Raises: TypeError, ValueError: `n_prefetch` is not an int of at least 1.
+    Example:
+      >>> list(Prefetch(2)(iter(range(4))))
+      [0, 1, 2, 3]
+    Source: Trax documentation, `data.Prefetch`.
+    """
+    return PrefetchStage(option_checks.whole_number("Prefetch", "n_prefetch", n_prefetch))
+
+
+class PrefetchStage(Flow):
+    """The stage that `Prefetch` makes."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__("Prefetch", self.ahead, passes=True)
+        self.size = size
+
+    def ahead(self, examples: Iterator[Any], where: Callable[[], Any] | None = None) -> Ahead:
+        """Examples made ahead; `where` gives the position after them."""
+        return Ahead(examples, self.size, lambda example: example, where)
 
 
 def each(name: str, function: Callable[[Any], Any]) -> Flow:
@@ -147,7 +203,7 @@ def each(name: str, function: Callable[[Any], Any]) -> Flow:
     return Flow(name, run, passes=True)
 
 
-def kept(name: str, predicate: Callable[[Any], bool]) -> Flow:
+def filter_stage(name: str, predicate: Callable[[Any], bool]) -> Flow:
     """A stage that keeps the examples for which a function is true."""
 
     def run(examples: Iterator[Any]) -> Iterator[Any]:
@@ -213,7 +269,7 @@ def drawn_seed(seed: int | None) -> int:
 
 
 def rows_below(rng: np.random.Generator, n: int) -> Iterator[int]:
-    """Uniform integers from 0 to n - 1, without end."""
+    """Uniform integers from 0 to n - 1, endlessly."""
     while True:  # a call of `integers` takes as long for 256 numbers as for one
         yield from rng.integers(n, size=256).tolist()
 
@@ -222,6 +278,12 @@ def as_stage(owner: str, number: int, function: Any) -> Stage:
     """A function as a stage."""
     if isinstance(function, Stage):
         return function
+    name = getattr(function, "__name__", type(function).__name__)
+    of_data = str(getattr(function, "__module__", "")).startswith(__name__.rpartition(".")[0])
+    if of_data and name[0].isupper():
+        raise noted(
+            TypeError(f"{owner}: stage {number} is {name} without its options\n  fix: {name}(…)")
+        )
     if not callable(function):
         fix = ""
         if hasattr(function, "__next__"):
@@ -234,10 +296,10 @@ def as_stage(owner: str, number: int, function: Any) -> Stage:
                 f"got {type(function).__name__}{fix}"
             )
         )
-    return UserStage(getattr(function, "__name__", type(function).__name__), function)
+    return UserStage(name, function)
 
 
-def _given(name: str, examples: Iterator[Any] | None) -> Iterator[Any]:
+def _required(name: str, examples: Iterator[Any] | None) -> Iterator[Any]:
     if examples is None:
         raise noted(
             ValueError(

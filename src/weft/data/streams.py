@@ -1,11 +1,11 @@
 """Serial puts stages together; Stream is the iterator that it gives, with a position.
 
-The position is that of the examples that come out of the last stage which keeps something of its
-input, a buffer of examples or random numbers: their number. The stages after it pass: each of their
-outputs depends on the inputs since the output before. So a stream goes back to a position by
-opening its stages again and leaving out as many examples there. If all stages behind the source
-pass, and the source has a position of its own, that one is saved instead, and nothing is run again.
-`Prefetch` reads ahead; it has with each example the position of the stages before it.
+Some stages keep a part of their input, such as a buffer of examples or random numbers. The position
+counts the outputs of the last one of them. The stages after it pass: each of their outputs depends
+only on the inputs since the output before. So a stream goes back to a position by opening its
+stages again and skipping that number of outputs. If all stages after the source pass, and the
+source has a position itself, that position is saved instead, and nothing is run again. `Prefetch`
+reads ahead, and keeps the position of the stages before it with each example.
 """
 
 import base64
@@ -16,8 +16,7 @@ from typing import Any
 from ..errors import CheckpointError, WeftError
 from ..experimental.prefetch import Ahead
 from ..user_lines import note_user_line, noted
-from .prefetching import PrefetchStage
-from .stages import Stage, as_stage
+from .stages import PrefetchStage, Stage, as_stage
 
 __all__ = ["Serial", "Stream"]
 
@@ -27,12 +26,13 @@ class Serial(Stage):
 
     Args:
       *fns: stages, or lists of them: functions from an iterator of examples to an iterator. The
-        first one is a source, a function of nothing or one that ignores its argument, unless the
-        result is called with an iterator. A source gives a new iterator at each call.
+        first one is a source: it takes no argument, or ignores it. It may be any stage if the
+        result is called with an iterator. A source returns a new iterator at each call.
 
-    Raises: TypeError: something else than a function.
+    Raises: TypeError: an argument is not a function.
 
-    Called with nothing, or with an iterable of examples, it gives a `Stream`. It is a stage itself.
+    Called without arguments, or with an iterable of examples, it returns a `Stream`. It is a stage
+    itself.
 
     Example:
       >>> import numpy
@@ -228,7 +228,7 @@ class Stream(Iterator[Any]):
         return at is not None
 
     def _opened_place(self, stages: tuple[Stage, ...], begun: list[Any]) -> Any:
-        """The examples behind the last stage that keeps something, with their position."""
+        """The output of the last stage that keeps something, with its position."""
         examples: Any = None if self._input is None else self._input.opened()
         for i, (stage, b) in enumerate(zip(stages, begun, strict=True)):
             examples = stage.open(examples, b, self._epoch)
@@ -311,30 +311,32 @@ def _count(at: Any) -> int:
 class Input:
     """The iterable with which a pipeline is called: each epoch begins it again, if it can."""
 
-    def __init__(self, given: Any) -> None:
-        if not hasattr(given, "__iter__"):
+    def __init__(self, iterable: Any) -> None:
+        if not hasattr(iterable, "__iter__"):
             raise noted(
-                TypeError(f"Serial: expected an iterable of examples; got {type(given).__name__}")
+                TypeError(
+                    f"Serial: expected an iterable of examples; got {type(iterable).__name__}"
+                )
             )
-        self.given = given
-        self.has_position = hasattr(given, "get_state") and hasattr(given, "set_state")
-        self.begun = _json(self.given.get_state()) if self.has_position else None
+        self.iterable = iterable
+        self.has_position = hasattr(iterable, "get_state") and hasattr(iterable, "set_state")
+        self.begun = _json(self.iterable.get_state()) if self.has_position else None
         self.is_opened = False
 
     def opened(self) -> Iterator[Any]:
         """An iterator that begins where the epoch does."""
         if self.is_opened and self.has_position:
-            self.given.set_state(_unjson(self.begun))
-        elif self.is_opened and hasattr(self.given, "__next__"):
-            raise _cannot_go_back(type(self.given).__name__)
+            self.iterable.set_state(_unjson(self.begun))
+        elif self.is_opened and hasattr(self.iterable, "__next__"):
+            raise _cannot_go_back(type(self.iterable).__name__)
         self.is_opened = True
-        iterator: Iterator[Any] = iter(self.given)
+        iterator: Iterator[Any] = iter(self.iterable)
         return iterator
 
     def begin_again(self) -> None:
         """Begins an epoch: a stream that has ended begins its next one."""
-        iter(self.given)
-        self.begun = _json(self.given.get_state()) if self.has_position else None
+        iter(self.iterable)
+        self.begun = _json(self.iterable.get_state()) if self.has_position else None
         self.is_opened = False
 
     def begin_at(self, begun: Any) -> None:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..layers import option_checks
+from .. import option_checks
 from ..user_lines import noted
 from . import tokenizer
 from .simple_encoders import RESERVED_TOKENS, TextEncoder, native_to_unicode, strip_ids
@@ -89,13 +89,13 @@ class SubwordTextEncoder(TextEncoder):
     def _encode_tokens(self, tokens: Iterable[str]) -> list[int]:
         ids: list[int] = []
         for token in tokens:
-            known = self._cache.get(token)
-            if known is None:
-                known = [self._ids[part] for part in self._split(self._escape(token))]
+            token_ids = self._cache.get(token)
+            if token_ids is None:
+                token_ids = [self._ids[part] for part in self._split(self._escape(token))]
                 if len(self._cache) >= _CACHED:
                     self._cache = {}
-                self._cache[token] = known
-            ids += known
+                self._cache[token] = token_ids
+            ids += token_ids
         return ids
 
     def decode(self, ids: Iterable[int], strip_extraneous: bool = False) -> str:
@@ -151,7 +151,7 @@ class SubwordTextEncoder(TextEncoder):
           max_subtoken_length: the largest length of parts; None for no bound.
           reserved_tokens: the tokens of the first ids; None is `RESERVED_TOKENS`.
         Returns: the encoder.
-        Raises: TypeError, ValueError: an option has another form.
+        Raises: TypeError, ValueError: an option is invalid.
         """
         counts: collections.Counter[str] = collections.Counter()
         for text in generator:
@@ -182,7 +182,7 @@ class SubwordTextEncoder(TextEncoder):
           reserved_tokens: the tokens of the first ids; None is `RESERVED_TOKENS`.
           num_iterations: as for `build_from_token_counts`.
         Returns: the encoder.
-        Raises: TypeError, ValueError: an option has another form.
+        Raises: TypeError, ValueError: an option is invalid.
         """
         name = "SubwordTextEncoder"
         target = option_checks.whole_number(name, "target_size", target_size)
@@ -224,7 +224,7 @@ class SubwordTextEncoder(TextEncoder):
             the vocabulary before; the first one has the characters alone.
           reserved_tokens: the tokens of the first ids; None is `RESERVED_TOKENS`.
           max_subtoken_length: the largest length of parts; None for no bound.
-        Raises: TypeError, ValueError: an option has another form.
+        Raises: TypeError, ValueError: an option is invalid.
         """
         name = "SubwordTextEncoder"
         option_checks.whole_number(name, "min_count", min_count)
@@ -243,7 +243,7 @@ class SubwordTextEncoder(TextEncoder):
     def _counts_of_parts(
         self, token_counts: Mapping[str, int], max_length: int | None
     ) -> collections.Counter[str]:
-        """The counts of all beginnings of what follows a border between two parts."""
+        """The counts of all prefixes of the texts that follow a border between two parts."""
         counts: collections.Counter[str] = collections.Counter()
         for token, count in token_counts.items():
             escaped, start = self._escape(token), 0
@@ -311,8 +311,8 @@ def _character(match: re.Match[str]) -> str:
 def _frequent(
     counts: collections.Counter[str], min_count: int, alphabet: frozenset[str]
 ) -> list[str]:
-    """The parts that occur often enough, longest first: an occurrence of a part is none of its
-    beginnings. All characters are parts too."""
+    """The parts that occur often enough, longest first: an occurrence of a part does not count
+    as one of its beginnings. All characters are parts too."""
     parts = []
     longest_first = sorted((p for p, n in counts.items() if n >= min_count), key=len, reverse=True)
     for part in longest_first:

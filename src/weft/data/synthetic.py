@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layers import option_checks
+from .. import option_checks
 from ..typing import DTypeLike
 from ..user_lines import noted
 from .batching import pad_to_max_dims
@@ -55,7 +55,7 @@ def sequence_copy_inputs(
       seed: of the words; None draws one from NumPy's global generator for each stream.
     Returns: inputs of endless streams of (x, x, weights), int32 and float32 [batch, length]; the
       weights are 1 on the second word.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> inputs = sequence_copy_inputs(10, 2, 4, 1, 3, pad_to_multiple=8, seed=0)
       >>> next(inputs.train_stream(1))[0].shape
@@ -99,7 +99,7 @@ def simple_sequence_copy_inputs(
       seed: of the words; None draws one from NumPy's global generator for each stream.
     Returns: inputs of endless streams of (x, x, weights), int32 and float32 [batch, length]; the
       weights are 1 on the words.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> inputs = simple_sequence_copy_inputs(10, 2, 4, 1, 3, pad_to_multiple=8, seed=0)
       >>> next(inputs.train_stream(1))[0].shape
@@ -167,14 +167,14 @@ def addition_inputs(
     Args:
       vocab_size: the number of symbols; see `addition_input_stream`.
       batch_size: the number of rows in a batch.
-      train_length: numbers for training have together at most as many digits.
-      eval_min_length: numbers for evaluation have together at least as many digits.
-      eval_max_length: numbers for evaluation have together at most as many digits.
+      train_length: the most digits of the two numbers together, in training.
+      eval_min_length: the fewest digits of the two numbers together, in evaluation.
+      eval_max_length: the most digits of the two numbers together, in evaluation.
       pad_to_multiple: rows get zeros at their ends, up to a multiple of it.
-      encdec: whether the sum is apart, for an encoder and a decoder.
+      encdec: whether the sum is a separate sequence, for an encoder and a decoder.
       seed: of the numbers; None draws one from NumPy's global generator for each stream.
     Returns: inputs of endless streams of the batches of `addition_input_stream`.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> inputs = addition_inputs(13, 2, 6, 2, 4, pad_to_multiple=8, seed=0)
       >>> next(inputs.train_stream(1))[0].shape
@@ -206,20 +206,20 @@ def addition_input_stream(
 ) -> Iterator[Any]:
     """An endless stream of batches of two numbers and their sum.
 
-    With the base b = vocab_size - 3, digits d are written as d + 1, lowest first; b + 1 is the plus
-    sign, b + 2 stands at the beginning and before the sum, and 0 is padding.
+    In the base b = vocab_size - 3, a digit d is written as d + 1, the lowest digit first; b + 1 is
+    the plus sign, b + 2 marks the beginning and the sum, and 0 is padding.
 
     Args:
       vocab_size: the number of symbols.
       batch_size: the number of rows in a batch.
-      min_length: the two numbers have together at least as many digits.
-      max_length: the two numbers have together at most as many digits.
+      min_length: the fewest digits of the two numbers together.
+      max_length: the most digits of the two numbers together.
       pad_to_multiple: rows get zeros at their ends, up to a multiple of it.
-      encdec: whether the sum is apart, for an encoder and a decoder.
+      encdec: whether the sum is a separate sequence, for an encoder and a decoder.
       seed: of the numbers; None draws one from NumPy's global generator.
     Returns: an iterator of (x, x, weights), int32 and float32 [batch, length], with weights of 1 on
       the sum; with `encdec`, of (numbers, sum, weights).
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> x, _, weights = next(addition_input_stream(13, 1, 2, 2, pad_to_multiple=8, seed=3))
       >>> print(x, weights)
@@ -287,7 +287,7 @@ def random_number_lower_endian(length: int, base: int, *, seed: int | None = Non
       base: of the digits.
       seed: of the digits; None draws one from NumPy's global generator.
     Returns: a list of ints.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> len(random_number_lower_endian(3, 10))
       3
@@ -307,7 +307,7 @@ def number_to_lower_endian(n: int, base: int) -> list[int]:
       n: an int of at least 0.
       base: of the digits.
     Returns: a list of ints, [0] for 0.
-    Raises: TypeError, ValueError: an argument has another form.
+    Raises: TypeError, ValueError: an argument is invalid.
     Example:
       >>> number_to_lower_endian(120, 10)
       [0, 2, 1]
@@ -357,12 +357,12 @@ def sine_inputs(
       batch_size: the number of waves in a batch.
       length: the number of points of a wave.
       max_phase: phases are uniform from 0 to it.
-      min_period: the logarithms of periods are uniform from its logarithm
-      max_period: to that of this one.
+      min_period: the shortest period; the logarithms of periods are uniform.
+      max_period: the longest period.
       seed: of phases and periods; None draws one from NumPy's global generator for each stream.
     Returns: inputs of endless streams of (waves, zeros, waves, ones): the observations with actions
       of 0, and weights of 1; float32 [batch, length], zeros int32.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> next(sine_inputs(2, 5, seed=0).train_stream(1))[0].shape
       (2, 5)
@@ -411,7 +411,7 @@ def random_inputs(
       output_range: the smallest and the largest of the targets.
       seed: of the numbers; None draws one from NumPy's global generator for each stream.
     Returns: inputs of endless streams of (inputs, targets, ones like the targets).
-    Raises: TypeError, ValueError: an option has another form; there is no `output_shape`.
+    Raises: TypeError, ValueError: an option is invalid; there is no `output_shape`.
     Example:
       >>> x, y, weights = next(random_inputs((2, 3), output_shape=(2,), seed=0).train_stream(1))
       >>> x.shape, y.shape, weights

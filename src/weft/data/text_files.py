@@ -7,13 +7,14 @@ import itertools
 import json
 import os
 import pathlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from .. import option_checks
 from ..errors import ShapeError
-from ..layers import option_checks
 from ..user_lines import noted
 from .sources import Source
 
@@ -28,29 +29,29 @@ def files_of(name: str, files: Any) -> list[pathlib.Path]:
         files = [files]
     if not isinstance(files, list | tuple) or not files:
         raise option_checks.wrong_type(name, "files", "a path or a list of paths", files)
-    found: list[pathlib.Path] = []
+    paths: list[pathlib.Path] = []
     for file in files:
         if not isinstance(file, str | os.PathLike):
             raise option_checks.wrong_type(name, "files", "paths", file)
         path = pathlib.Path(file)
         if path.is_file():
-            found.append(path)
+            paths.append(path)
             continue
         matches = sorted(p for p in map(pathlib.Path, glob.glob(str(file), recursive=True)))
         matches = [p for p in matches if p.is_file()]
         if not matches:
             raise noted(FileNotFoundError(f"{name}: there is no file {str(file)!r}"))
-        found += matches
-    return found
+        paths += matches
+    return paths
 
 
 def Lines(files: Files, epochs: int | None = 1) -> Source:
     """A source of the lines of text files.
 
     Args:
-      files: a path, a pattern such as `"texts/*.txt"`, whose files come in the order of their
-        names, or a list of them. They are UTF-8.
-      epochs: the number of passes until the stream ends; None for no end.
+      files: a path, a pattern such as `"texts/*.txt"`, which gives files in the order of their
+        names, or a list of them. Files are UTF-8.
+      epochs: the number of passes until the stream ends; None for an endless stream.
     Returns: a source of tuples of one string, without the end of the line.
     Raises:
       FileNotFoundError: there is no such file.
@@ -88,18 +89,17 @@ def _text(name: str, line: bytes, path: pathlib.Path, number: int) -> str:
 
 
 def JSONLines(files: Files, keys: Sequence[str] | None = None, epochs: int | None = 1) -> Source:
-    """A source of files with an object of JSON on each line.
+    """A source of files with a JSON object on each line.
 
     Args:
       files: a path, a pattern, or a list of them, as for `Lines`.
       keys: the keys of the objects that become the fields of examples, in this order. None gives
-        the objects as they are, dicts.
-      epochs: the number of passes until the stream ends; None for no end.
-    Returns: a source of tuples of strings and NumPy arrays, or of dicts. Empty lines are passed
-      over.
+        dicts.
+      epochs: the number of passes until the stream ends; None for an endless stream.
+    Returns: a source of tuples of strings and NumPy arrays, or of dicts. Empty lines are skipped.
     Raises:
       FileNotFoundError: there is no such file.
-      ValueError (while it runs): a line has no object, or not all keys.
+      ValueError (while it runs): a line is not an object, or lacks a key.
     Example:
       >>> import pathlib
       >>> _ = pathlib.Path("a.jsonl").write_text('{"text": "to be", "ids": [3, 4]}\\n')
@@ -125,14 +125,14 @@ def _object(keys: Sequence[str] | None, line: bytes, path: pathlib.Path, number:
         raise noted(ValueError(f"{place}: not JSON ({error})")) from None
     if not isinstance(values, dict):
         raise noted(ValueError(f"{place}: expected an object; got {type(values).__name__}"))
-    wanted = list(values) if keys is None else keys
-    if missing := [key for key in wanted if key not in values]:
+    expected = list(values) if keys is None else keys
+    if missing := [key for key in expected if key not in values]:
         raise noted(
-            ValueError(f"{place}: expected the keys {list(wanted)}; {missing[0]!r} is missing")
+            ValueError(f"{place}: expected the keys {list(expected)}; {missing[0]!r} is missing")
         )
     if keys is None:
         return values
-    return tuple(_field(place, key, values[key]) for key in wanted)
+    return tuple(_field(place, key, values[key]) for key in expected)
 
 
 def _field(place: str, key: str, value: Any) -> Any:
@@ -157,12 +157,12 @@ def CSV(
       files: a path, a pattern, or a list of them, as for `Lines`.
       columns: the fields of examples: the name of a column to its dtype, `str` for text. A tuple of
         names gives an array of several columns.
-      epochs: the number of passes until the stream ends; None for no end.
+      epochs: the number of passes until the stream ends; None for an endless stream.
       delimiter: the character between two values.
     Returns: a source of tuples with a field for each entry of `columns`.
     Raises:
       FileNotFoundError: there is no such file.
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ValueError (while it runs): a file lacks a column, or a value is not of the dtype.
     Example:
       >>> import pathlib
@@ -207,7 +207,9 @@ def _rows(
 def _places(path: pathlib.Path, header: Sequence[str], key: Any) -> Any:
     for column in key if isinstance(key, tuple) else (key,):
         if column not in header:
-            raise noted(ValueError(f"CSV: {path} has no column {column!r}; it has {header}"))
+            several = tuple(re.split(r"\s*,\s*", str(column)))
+            fix = f"\n  fix: {several}, for an array of these" if {*several} <= {*header} else ""
+            raise noted(ValueError(f"CSV: {path} has no column {column!r}; it has {header}{fix}"))
     return [header.index(c) for c in key] if isinstance(key, tuple) else header.index(key)
 
 
@@ -231,20 +233,21 @@ def Windows(
 ) -> Source:
     """A source of windows of a text, for a language model of bytes or of tokens.
 
-    In order, one window begins where the one before ends; what is left at the end of the text is
-    dropped. With `shuffle`, a pass has as many windows, each at a random place.
+    Without `shuffle`, each window begins where the one before ends, and a rest of the text that is
+    shorter than a window is dropped. With `shuffle`, a pass has the same number of windows, at
+    random places.
 
     Args:
       text: files, as for `Lines`, whose bytes are one text; or the text itself: bytes, or an array
         of integers [n], such as tokens.
       length: the length of windows.
       shuffle: whether windows are at random places.
-      epochs: the number of passes until the stream ends; None for no end.
+      epochs: the number of passes until the stream ends; None for an endless stream.
       seed: of the places; None draws one from NumPy's global generator for each stream.
     Returns: a source of pairs (window, window), int32 arrays [length]: inputs and targets of a
       model that shifts its inputs, as those of `weft.models` do. It goes to a position at once.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       FileNotFoundError: there is no such file.
       ShapeError: the text is not of one axis, or shorter than a window.
     Example:

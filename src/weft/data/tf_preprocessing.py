@@ -11,8 +11,8 @@ The functions of data sets of tf.data need the package tensorflow.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..layers import option_checks
-from .optional import optional
+from .. import option_checks
+from ..option_checks import optional
 
 __all__ = [
     "add_eos_to_output_features",
@@ -62,6 +62,11 @@ def cifar10_no_augmentation_preprocess(dataset: Any, training: bool) -> Any:
       dataset: of ({"image": uint8}, target).
       training: not used.
     Returns: a data set of ({"image": float32}, target).
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors(({"image": tf.fill([2, 2, 3], 255)}, 7))
+      >>> next(iter(cifar10_no_augmentation_preprocess(dataset, True)))[0]["image"].numpy().max()
+      np.float32(1.0)
     Source: Trax documentation, `data.tf_inputs.cifar10_no_augmentation_preprocess`.
     """
     del training
@@ -92,6 +97,11 @@ def cifar10_augmentation_preprocess(dataset: Any, training: bool) -> Any:
       dataset: of ({"image": uint8 [32, 32, 3]}, target).
       training: whether images are changed.
     Returns: a data set of ({"image": float32 [32, 32, 3]}, target).
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors(({"image": tf.ones([32, 32, 3], tf.uint8)}, 7))
+      >>> next(iter(cifar10_augmentation_preprocess(dataset, True)))[0]["image"].shape
+      TensorShape([32, 32, 3])
     Source: Trax documentation, `data.tf_inputs.cifar10_augmentation_preprocess`.
     """
     tf = _tf("cifar10_augmentation_preprocess")
@@ -112,9 +122,14 @@ def cifar10_augmentation_flatten_preprocess(
     Args:
       dataset: of ({"image": uint8 [32, 32, 3]}, target).
       training: whether images are shifted and flipped at random.
-      predict_image_train_weight: the weight of the bytes of the image for training; it is 0 for
-        evaluation, and that of the class is 1.
+      predict_image_train_weight: the weight of the bytes of the image in training. It is 0 in
+        evaluation. The weight of the class is 1.
     Returns: a data set of ({"image": int64 [3073], "mask": float32 [3073]}, int64 [3073]).
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors(({"image": tf.ones([32, 32, 3], tf.uint8)}, 7))
+      >>> next(iter(cifar10_augmentation_flatten_preprocess(dataset, True)))[1].shape
+      TensorShape([3073])
     Source: Trax documentation, `data.tf_inputs.cifar10_augmentation_flatten_preprocess`.
     """
     tf = _tf("cifar10_augmentation_flatten_preprocess")
@@ -138,6 +153,12 @@ def downsampled_imagenet_flatten_bare_preprocess(dataset: Any, training: bool) -
       dataset: of {"image": uint8 […]}.
       training: not used.
     Returns: a data set of {"image": int64 [n]}.
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors({"image": tf.ones([2, 2, 3], tf.uint8)})
+      >>> flat = downsampled_imagenet_flatten_bare_preprocess(dataset, True)
+      >>> next(iter(flat))["image"].shape
+      TensorShape([12])
     Source: Trax documentation, `data.tf_inputs.downsampled_imagenet_flatten_bare_preprocess`.
     """
     del training
@@ -157,6 +178,11 @@ def concat_preprocess(dataset: Any, training: bool, pad_symbol: int = 0) -> Any:
       training: not used.
       pad_symbol: the symbol.
     Returns: a data set of ({"inputs": [m + 1 + n]}, [m + 1 + n]).
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors(({"inputs": [5, 6]}, [7]))
+      >>> next(iter(concat_preprocess(dataset, True)))[1].numpy()
+      array([5, 6, 0, 7], dtype=int32)
     Source: Trax documentation, `data.tf_inputs.concat_preprocess`.
     """
     del training
@@ -178,6 +204,11 @@ def squeeze_targets_preprocess(dataset: Any, training: bool) -> Any:
       dataset: of (features, targets).
       training: not used.
     Returns: a data set.
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors(({"inputs": [5, 6]}, [[7], [8]]))
+      >>> next(iter(squeeze_targets_preprocess(dataset, True)))[1].numpy()
+      array([7, 8], dtype=int32)
     Source: Trax documentation, `data.tf_inputs.squeeze_targets_preprocess`.
     """
     del training
@@ -214,9 +245,14 @@ def lm1b_preprocess(
     Args:
       dataset: of (features, targets [n]).
       training: whether it is for training.
-      max_target_length: the largest length for training; 0 and less is no bound.
+      max_target_length: the largest length for training; 0 or less sets no bound.
       max_eval_target_length: the largest length for evaluation.
     Returns: a data set.
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors(({"inputs": [0]}, [1, 2, 3]))
+      >>> len(list(lm1b_preprocess(dataset, True, max_target_length=2)))
+      0
     Source: Trax documentation, `data.tf_inputs.lm1b_preprocess`.
     """
     limits = max_target_length, max_eval_target_length
@@ -231,9 +267,14 @@ def wmt_preprocess(
     Args:
       dataset: of ({"inputs": [m]}, targets [n]).
       training: whether it is for training.
-      max_length: the largest length for training; 0 and less is no bound.
+      max_length: the largest length for training; 0 or less sets no bound.
       max_eval_length: the largest length for evaluation.
     Returns: a data set.
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors(({"inputs": [5, 6]}, [7]))
+      >>> len(list(wmt_preprocess(dataset, True, max_length=2)))
+      1
     Source: Trax documentation, `data.tf_inputs.wmt_preprocess`.
     """
     limits = max_length, max_eval_length
@@ -248,9 +289,15 @@ def wmt_concat_preprocess(
     Args:
       dataset: of ({"inputs": [m]}, targets [n]).
       training: whether it is for training.
-      max_length: the largest length of inputs and of targets for training; 0 and less is no bound.
+      max_length: the largest length of inputs and of targets for training; 0 or less sets no bound.
       max_eval_length: the same, for evaluation.
     Returns: a data set of ({"inputs": [m + 1 + n], "mask": float32 [m + 1 + n]}, [m + 1 + n]).
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors(({"inputs": [5, 6]}, [7]))
+      >>> inputs, targets = next(iter(wmt_concat_preprocess(dataset, True)))
+      >>> targets.numpy(), inputs["mask"].numpy()
+      (array([5, 6, 0, 7], dtype=int32), array([0., 0., 0., 1.], dtype=float32))
     Source: Trax documentation, `data.tf_inputs.wmt_concat_preprocess`.
     """
     name = "wmt_concat_preprocess"
@@ -275,6 +322,12 @@ def lm_token_preprocessing(dataset: Any, training: bool) -> Any:
       dataset: of {"inputs": [m], "targets": [n]}.
       training: not used.
     Returns: a data set of dicts "inputs" and "targets" [m + 1 + n], with "mask".
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors({"inputs": [5, 6], "targets": [7]})
+      >>> example = next(iter(lm_token_preprocessing(dataset, True)))
+      >>> example["inputs"].numpy(), example["mask"].numpy()
+      (array([5, 6, 0, 7], dtype=int32), array([0., 0., 0., 1.], dtype=float32))
     Source: Trax documentation, `data.tf_inputs.lm_token_preprocessing`.
     """
     del training
@@ -303,9 +356,14 @@ def filter_dataset_on_len(
       dataset: of dicts.
       training: whether it is for training.
       len_map: a feature to its smallest and largest length.
-      filter_on_eval: whether examples for evaluation are left out too.
+      filter_on_eval: whether to filter examples for evaluation too.
     Returns: a data set.
     Raises: ValueError: there is no `len_map`.
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors({"inputs": [5, 6, 7]})
+      >>> len(list(filter_dataset_on_len(dataset, True, {"inputs": (1, 2)})))
+      0
     Source: Trax documentation, `data.tf_inputs.filter_dataset_on_len`.
     """
     name = "filter_dataset_on_len"
@@ -344,6 +402,12 @@ def truncate_dataset_on_len(
       truncate_on_eval: whether examples for evaluation are cut too.
     Returns: a data set.
     Raises: ValueError: there is no `len_map`.
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors({"inputs": [5, 6, 7]})
+      >>> short = truncate_dataset_on_len(dataset, True, {"inputs": 2})
+      >>> next(iter(short))["inputs"].numpy()
+      array([5, 6], dtype=int32)
     Source: Trax documentation, `data.tf_inputs.truncate_dataset_on_len`.
     """
     lengths = _checked_len_map("truncate_dataset_on_len", len_map)
@@ -365,6 +429,12 @@ def pad_dataset_to_length(
       len_map: a feature to its smallest length.
     Returns: a data set.
     Raises: ValueError: there is no `len_map`.
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors({"inputs": [5, 6]})
+      >>> padded = pad_dataset_to_length(dataset, True, {"inputs": 4})
+      >>> next(iter(padded))["inputs"].numpy()
+      array([5, 6, 0, 0], dtype=int32)
     Source: Trax documentation, `data.tf_inputs.pad_dataset_to_length`.
     """
     del training
@@ -385,14 +455,19 @@ def pad_dataset_to_length(
 def add_eos_to_output_features(
     dataset: Any, training: bool, output_features: Sequence[str] | str = "targets", eos: int = 1
 ) -> Any:
-    """Features with an id of the end behind them.
+    """Features, each with the id of the end appended.
 
     Args:
       dataset: of dicts.
       training: not used.
-      output_features: the features, or one.
-      eos: the id.
+      output_features: the names of the features, or one name.
+      eos: the id of the end.
     Returns: a data set.
+    Example:
+      >>> import tensorflow as tf
+      >>> dataset = tf.data.Dataset.from_tensors({"targets": [5, 6]})
+      >>> next(iter(add_eos_to_output_features(dataset, True)))["targets"].numpy()
+      array([5, 6, 1], dtype=int32)
     Source: Trax documentation, `data.tf_inputs.add_eos_to_output_features`.
     """
     del training

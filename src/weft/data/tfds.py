@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..layers import option_checks
+from .. import option_checks
+from ..option_checks import optional
 from ..user_lines import noted
-from .optional import optional
-from .prefetching import Prefetch
 from .shuffling import Shuffle
 from .sources import Source, fields_of_item
+from .stages import Prefetch
 from .streams import Serial
 from .tf_preprocessing import Preprocess, no_preprocess
 
@@ -39,7 +39,7 @@ def TFDS(
     *,
     seed: int | None = None,
 ) -> Source:
-    """A source of the examples of a data set of TensorFlow Datasets, without end.
+    """A source of the examples of a data set of TensorFlow Datasets, endlessly.
 
     Args:
       dataset_name: the name, such as "mnist" or "glue/mnli".
@@ -57,7 +57,7 @@ def TFDS(
     Returns: a source of tuples of strings or bytes and NumPy arrays.
     Raises:
       ImportError: tensorflow_datasets or TensorFlow is not installed.
-      TypeError, ValueError: an option has another form; there is no `data_dir`.
+      TypeError, ValueError: an option is invalid; there is no `data_dir`.
     Example::
 
         train = data.Serial(data.TFDS("mnist", "folder", keys=("image", "label")), data.Batch(64))
@@ -126,8 +126,8 @@ def _split(
     option_checks.number(name, "eval_holdout_size", holdout, 0.0, 1.0)
     if holdout:
         n = splits["train"].num_examples
-        kept = n - int(n * holdout)
-        return f"train[:{kept}]" if train else f"train[{kept}:]"
+        n_train = n - int(n * holdout)
+        return f"train[:{n_train}]" if train else f"train[{n_train}:]"
     if train:
         return "train"
     if dataset_name == "glue/mnli":
@@ -155,14 +155,13 @@ def data_streams(
     *,
     seed: int | None = None,
 ) -> tuple[Serial, Serial]:
-    """Two functions that make streams of a data set of TensorFlow Datasets, without end.
+    """Two functions that make streams of a data set of TensorFlow Datasets, endlessly.
 
     Args:
       dataset_name: as for `TFDS`.
       data_dir: as for `TFDS`.
-      preprocess_fn: a function of a data set of ({input_name: x}, y), and of whether it is for
-        training, to another one.
-      bare_preprocess_fn: the same, before: of a data set of dicts.
+      preprocess_fn: (dataset, training) -> dataset, for data sets of ({input_name: x}, y).
+      bare_preprocess_fn: (dataset, training) -> dataset, applied first, to data sets of dicts.
       shuffle_buffer_size: the buffer in which examples for training are shuffled.
       eval_holdout_size: as for `TFDS`.
       input_name: the feature that is the input; None takes the data set's own.
@@ -179,8 +178,8 @@ def data_streams(
     """
     name = "data_streams"
     builder = _builder(name, dataset_name, data_dir)
-    own = builder.info.supervised_keys or (None, None)
-    inputs, target = input_name or own[0], target_name or own[1]
+    supervised_keys = builder.info.supervised_keys or (None, None)
+    inputs, target = input_name or supervised_keys[0], target_name or supervised_keys[1]
     if inputs is None or target is None:
         raise noted(ValueError(f"{name}: {dataset_name!r} needs input_name and target_name"))
 

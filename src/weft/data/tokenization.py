@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..layers import option_checks
+from .. import option_checks
+from ..option_checks import optional
 from ..user_lines import noted
 from .bert_encoder import BertEncoder
-from .optional import optional
 from .simple_encoders import ByteTextEncoder, to_unicode_ignore_errors
 from .stages import Flow, Unsuitable, each
 from .subword_encoder import SubwordTextEncoder
@@ -127,11 +127,11 @@ def Tokenize(
         must be installed.
       vocab_file: the file of the vocabulary.
       vocab_dir: the folder of the file; None if `vocab_file` says it.
-      n_reserved_ids: it is added to all ids.
+      n_reserved_ids: the number of reserved ids; it is added to all ids.
     Returns: a stage. Texts become int64 arrays [number of ids]; an example is a string, a tuple, a
       list, which becomes a tuple, or a dict.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       FileNotFoundError: there is no such file.
       ImportError: the package is not installed.
       ShapeError (while it runs): an example does not have a key, or has no text there.
@@ -191,7 +191,7 @@ def tokenize(
     vocab_dir: PathLike | None = None,
     n_reserved_ids: int = 0,
 ) -> Iterator[Any]:
-    """Examples with ids in place of texts, as by `Tokenize`.
+    """Examples with ids in place of texts, as `Tokenize` makes them.
 
     Args:
       stream: the examples.
@@ -218,14 +218,14 @@ def detokenize(
     vocab_dir: PathLike | None = None,
     n_reserved_ids: int = 0,
 ) -> str:
-    """The text of ids.
+    """Converts ids to text.
 
     Args:
       x: ids, an array or a list.
       vocab_type: as for `Tokenize`.
       vocab_file: as for `Tokenize`.
       vocab_dir: as for `Tokenize`.
-      n_reserved_ids: as for `Tokenize`; smaller ids are left out.
+      n_reserved_ids: as for `Tokenize`; smaller ids are ignored.
     Returns: a string.
     Raises: as `Tokenize`.
     Example:
@@ -252,7 +252,7 @@ def vocab_size(
       vocab_type: as for `Tokenize`.
       vocab_file: as for `Tokenize`.
       vocab_dir: as for `Tokenize`.
-      n_reserved_ids: it is added.
+      n_reserved_ids: the number of reserved ids, which is added.
     Returns: an int.
     Raises: as `Tokenize`.
     Example:
@@ -265,7 +265,7 @@ def vocab_size(
 
 
 def ConvertToUnicode(keys: Sequence[Any] | None = None) -> Flow:
-    """A stage that makes strings of bytes of UTF-8; other bytes are left out.
+    """A stage that decodes UTF-8 bytes to strings; invalid bytes are ignored.
 
     Args:
       keys: the places in tuples, or the keys of dicts; None for all.
@@ -290,10 +290,10 @@ def SentencePieceTokenize(spm_path: PathLike | None = None, extra_ids: int = 0) 
 
     Args:
       spm_path: the file of the model.
-      extra_ids: the number of ids behind those of the model.
+      extra_ids: the number of ids after the ids of the model.
     Returns: a stage from strings, bare or in tuples of one, to int64 arrays [number of ids].
     Raises:
-      ValueError: there is no `spm_path`, or it is no model.
+      ValueError: there is no `spm_path`, or it is not a model.
       FileNotFoundError: there is no such file.
       ImportError: the package is not installed.
       ShapeError (while it runs): an example is not a text.
@@ -328,7 +328,7 @@ def SentencePieceTokenize(spm_path: PathLike | None = None, extra_ids: int = 0) 
 def sentencepiece_tokenize(
     stream: Iterable[Any], spm_path: PathLike | None = None, extra_ids: int = 0
 ) -> Iterator[Any]:
-    """The ids of texts, as by `SentencePieceTokenize`.
+    """The ids of texts, as `SentencePieceTokenize` makes them.
 
     Args:
       stream: the texts.

@@ -1,8 +1,8 @@
-"""Words and what is between them: encode takes a text apart, and decode puts it together again.
+"""Tokens of words and of the text between them: encode splits a text, decode joins the tokens.
 corpus_token_counts and vocab_token_counts count tokens in files.
 
-A token is a longest run of letters and digits, or of other characters. A space between two runs of
-letters and digits is left out, as decode puts it there.
+A token is a run of letters and digits, as long as possible, or a run of other characters. A single
+space between two words is not a token; decode inserts it again.
 """
 
 import collections
@@ -11,7 +11,7 @@ import itertools
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..layers import option_checks
+from .. import option_checks
 from ..user_lines import noted
 
 __all__ = ["corpus_token_counts", "decode", "encode", "vocab_token_counts"]
@@ -111,7 +111,7 @@ def vocab_token_counts(text_filepattern: str, max_lines: int) -> dict[str, int]:
     Args:
       text_filepattern: a pattern of files.
       max_lines: the number of lines that are read, of all files; 0 reads all.
-    Returns: a dict from tokens to counts. Lines of another form are logged and passed over.
+    Returns: a dict from tokens to counts. Other lines are logged and skipped.
     Raises: FileNotFoundError: there is no such file.
     Example:
       >>> import pathlib

@@ -71,7 +71,7 @@ class Running:
         return 128 - code if code < 0 else code
 
     def send(self, number: int) -> None:
-        """Sends a signal to it and the processes that it has started."""
+        """Sends a signal to the program and the processes that it has started."""
         if self.is_alive:
             with suppress(ProcessLookupError):  # it has ended meanwhile
                 os.killpg(self.process.pid, number)

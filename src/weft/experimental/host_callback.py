@@ -183,9 +183,17 @@ class Printer:
 
 
 def barrier_wait(logging_name: str | None = None) -> None:
-    """Waits until all callbacks so far have run. When a program has returned, they have.
+    """Waits until all callbacks so far have run. They have when a program has returned.
 
     Args:
       logging_name: has no effect.
+    Example:
+      >>> from weft.experimental import host_callback
+      >>> calls = []
+      >>> f = lambda x: host_callback.id_tap(lambda value, _: calls.append(float(value)), x)
+      >>> _ = jit(f)(2.0)
+      >>> host_callback.barrier_wait()
+      >>> calls
+      [2.0]
     """
     flush()

@@ -31,7 +31,7 @@ def create_device_mesh(
       devices: by default all devices of the preferred platform, of all processes.
       contiguous_submeshes, allow_split_physical_axes: about the wiring of TPUs; no effect.
     Returns: a NumPy array of devices, of this shape.
-    Raises: ValueError: the number of devices is another.
+    Raises: ValueError: the number of devices does not fit.
     Example:
       >>> import weft
       >>> from weft.experimental import mesh_utils
@@ -58,7 +58,7 @@ def create_hybrid_device_mesh(
 
     Args:
       mesh_shape: the length of each axis inside a process.
-      dcn_mesh_shape: by how many processes each axis is divided; as many entries.
+      dcn_mesh_shape: the number of processes that divide each axis.
       devices: by default all devices of the preferred platform, of all processes.
       process_is_granule: has no effect: the processes are always the units joined by the slower
         network.
@@ -66,7 +66,7 @@ def create_hybrid_device_mesh(
         they first occur among the devices.
       allow_split_physical_axes: about the wiring of TPUs; no effect.
     Returns: a NumPy array of devices; the length of an axis is the product of both entries.
-    Raises: ValueError: the numbers of processes, or of devices in one, are others.
+    Raises: ValueError: the number of processes, or of devices in one, does not fit.
     Example:
       >>> import weft
       >>> from weft.experimental import mesh_utils

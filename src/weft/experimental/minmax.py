@@ -48,13 +48,14 @@ Pair = tuple[
 def optimizer(
     opt_maker: Callable[..., tuple[Callable[..., Any], Callable[..., Any]]],
 ) -> Callable[..., Pair]:
-    """Makes an optimizer of one array one of trees of arrays. A decorator.
+    """A decorator that turns an optimizer of one array into an optimizer of trees of arrays.
 
     Args:
       opt_maker: returns two functions: `init(x)`, the first state for an array, a tuple that begins
         with the array; `update(i, g, *state)`, the state after step `i` with gradient `g`.
     Returns: function of the same arguments, which returns (init_fun, update_fun) for trees.
-    Raises: TypeError: a state is no tuple; otherwise as `weft.experimental.optimizers.optimizer`.
+    Raises: TypeError: a state is not a tuple; otherwise the errors of
+      `weft.experimental.optimizers.optimizer`.
     Example:
       >>> from weft.experimental import minmax
       >>> @minmax.optimizer
@@ -92,9 +93,9 @@ def iterate(opt_state: OptimizerState) -> PyTree:
     """The parameters in a state of an optimizer; `get_params` is another name of it.
 
     Args:
-      opt_state: what an optimizer's `init_fun` or `update_fun` returned.
+      opt_state: the result of an optimizer's `init_fun` or `update_fun`.
     Returns: a tree of arrays, of the structure of the parameters that `init_fun` got.
-    Raises: TypeError: not such a state.
+    Raises: TypeError: not the state of an optimizer.
     Example:
       >>> from weft.experimental import minmax
       >>> opt_init, opt_update = minmax.sgd(0.25)

@@ -46,13 +46,14 @@ def sync_global_devices(name: str) -> None:
 
 @located
 def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
-    """The values of one process, in all of them.
+    """Sends the values of one process to all of them.
 
     Args:
       in_tree: arrays and scalars; only shapes and dtypes of the other processes' arrays matter.
-      is_source: whether this process's values are the ones; by default process 0's are.
+      is_source: whether this process sends its values; by default process 0 does.
     Returns: the same tree, of NumPy arrays.
-    Raises: ValueError: the trees differ in more than values, or there isn't exactly one source.
+    Raises: ValueError: the trees differ in structure, shapes or dtypes, or the number of sources is
+      not one.
     Example:
       >>> broadcast_one_to_all({"a": 1, "b": np.arange(2)})
       {'a': array(1), 'b': array([0, 1], dtype=int32)}
@@ -80,12 +81,12 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
     """The values of all processes, in each of them.
 
     Args:
-      in_tree: arrays and scalars. One that lies on devices of several processes is one array, and
-        is fetched as that.
-      tiled: joins arrays along their first axis; otherwise, and for scalars, that of the processes
-        is a new one in front.
+      in_tree: arrays and scalars. An array on devices of several processes is fetched as one
+        array.
+      tiled: whether to join arrays along their first axis; otherwise, and for scalars, the result
+        has a new first axis of the processes.
     Returns: the same tree, of NumPy arrays.
-    Raises: ValueError: the trees of the processes differ in more than values.
+    Raises: ValueError: the trees of the processes differ in structure, shapes or dtypes.
     Example:
       >>> process_allgather({"a": 1, "b": np.arange(2)})
       {'a': array([1]), 'b': array([[0, 1]], dtype=int32)}
@@ -109,7 +110,7 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
     Args:
       in_tree: arrays and scalars.
       fail_message: the beginning of the error's message.
-    Raises: AssertionError: process 0 has something else than another one; in all processes.
+    Raises: AssertionError, in all processes: a process has other values than process 0.
     Example:
       >>> assert_equal({"step": 3}, "the checkpoints differ")
     Source: JAX's documentation, `jax.experimental.multihost_utils`.

@@ -250,7 +250,7 @@ def odeint_on_vectors(
 def forward_rule(
     slope: Slope, options: Options, y0: Any, times: Any, params: PyTree, fixed: PyTree
 ) -> tuple[Any, Any]:
-    """The solution, and what its derivative needs."""
+    """The solution, and the residuals of its derivative."""
     ys = odeint_on_vectors(slope, options, y0, times, params, fixed)
     return ys, (ys, times, params, fixed)
 
@@ -337,13 +337,13 @@ def odeint(
 ) -> PyTree:
     """The solution of the differential equation dy/dt = func(y, t, *args) at some times.
 
-    The steps are adapted by Dormand & Prince's method of orders 5 and 4: for equations that aren't
-    stiff. Where it can't go on, because the derivative isn't finite, a step would have to be
-    shorter than time resolves, or `mxstep` is reached, the solution is NaN from there on.
+    Dormand & Prince's method of orders 5 and 4, with adaptive steps, for equations that are not
+    stiff. If the derivative is not finite, a step becomes shorter than time resolves, or `mxstep`
+    is reached, the solution is NaN from there on.
 
     It has gradients (`grad`, of any order) in `y0`, `t`, `args` and traced values that `func`
     closes over. They come from the adjoint equation, which is solved backwards in time with the
-    same options, so that they are as exact as these, and memory doesn't grow with the steps.
+    same options, so memory does not grow with the steps.
     Forward mode (`jvp`, `jacfwd`) is refused, as in JAX. To call it more than once, put it in
     `jit`.
 
@@ -352,14 +352,14 @@ def odeint(
         and the shapes of `y`.
       y0: the value at the first time: floating-point or complex arrays in containers. Half
         precision is computed in float32, which `func` gets.
-      t: a vector of times that rise (or fall) all the way; traced times that don't give NaN.
+      t: a vector of increasing or decreasing times; traced times that are neither give NaN.
       *args: more arguments of `func`, trees of arrays.
-      rtol, atol: the error that is allowed in a step: atol + rtol * abs(y), on average.
+      rtol, atol: the error allowed in a step: atol + rtol * abs(y), on average.
       mxstep: the largest number of steps between two times; inf means ten million.
       hmax: the length of a step, at most.
-    Returns: like `y0`, each array with an axis in front that is as long as `t`.
+    Returns: the tree of `y0`, each array with a first axis of the length of `t`.
     Raises: ShapeError: `t` isn't a vector; `y0` has integers; `func` returns other shapes.
-      ValueError: options out of range; times that rise and fall.
+      ValueError: options are out of range, or times are not monotonic.
     Example:
       >>> import weft, weft.numpy as np
       >>> from weft.experimental.ode import odeint

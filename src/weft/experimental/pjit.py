@@ -14,7 +14,7 @@ def pjit(
     out_shardings: Any = None,
     **options: Any,
 ) -> Any:
-    """`jit` with shardings as the next arguments: see there.
+    """`jit` with the shardings as the second and third argument.
 
     Args:
       fun, in_shardings, out_shardings: as of `jit`.

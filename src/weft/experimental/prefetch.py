@@ -42,19 +42,19 @@ def prefetch_to_device(
 
     Args:
       iterator: yields batches, trees of NumPy's or weft's arrays. It may be infinite, and reuse its
-        NumPy arrays, of which the devices have copies. It runs in its own thread, with the
+        NumPy arrays, because the devices have copies. It runs in its own thread, with the
         switches of the caller.
       size: the number of batches that wait on the devices; no more are made until one is taken.
       sharding: where to, as for `device_put`: a sharding, a device, or a tree of them.
-      devices: several devices instead, as `pmap` takes batches: the first axis of every array is as
-        long, and each device gets one row. Without either, batches go to the default device, and
+      devices: several devices instead, for `pmap`: the first axis of every array has their number,
+        and each device gets one row. Without either, batches go to the default device, and
         arrays that are on some device stay there.
     Returns: an iterator of the same trees, of weft's arrays. If a batch can't be made, or put on
       the devices, the iterator gives the batches before it, and then raises the exception. To
-      stop early, leave the loop and forget the iterator, or call its `close()`, which also waits
-      for the thread's end.
-      Where `iterator` has a position (`get_state`, `set_state`), as the streams of `weft.data` do,
-      this one has it too: that of the batches which were taken.
+      stop early, drop the iterator, or call its `close()`, which also waits for the end of the
+      thread.
+      If `iterator` has a position (`get_state`, `set_state`), as the streams of `weft.data` do, the
+      result has one too: the position after the batches that were taken.
     Raises: ValueError: `size` is less than 1; both `sharding` and `devices` are given; an array's
       first axis does not have the length of `devices`.
     Example:
@@ -155,7 +155,7 @@ class PositionedAhead(Ahead):
         return self
 
     def get_state(self) -> Any:
-        """The position behind the last batch that was taken."""
+        """The position after the last batch that was taken."""
         return self.position
 
     def set_state(self, state: Any) -> None:
@@ -212,7 +212,7 @@ class Work:
         return True
 
     def stop(self) -> None:
-        """Forgets what waits, and has the thread end."""
+        """Drops the waiting batches, and ends the thread."""
         self.stopped = True
         self.free.put(None)
         with contextlib.suppress(queue.Empty):

@@ -17,7 +17,7 @@ def shard_map(
     check_rep: bool = True,
     auto: frozenset[Any] = frozenset(),
 ) -> Callable[..., Any]:
-    """`weft.shard_map`: see there.
+    """`weft.shard_map`, with the parameters of JAX's older function.
 
     Args:
       check_rep: called `check_vma` there.

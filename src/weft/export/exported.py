@@ -76,6 +76,13 @@ class Exported:
       calling_convention_version: of the convention above.
       nr_devices: 1.
       artifacts: by platform: the module as a portable artifact.
+    Example:
+      >>> import weft
+      >>> exported = weft.export.export(weft.jit(np.sin))(weft.ShapeDtypeStruct((3,), "float32"))
+      >>> exported.fun_name, exported.in_avals, exported.out_avals
+      ('sin', (float32[3],), (float32[3],))
+      >>> exported.call(np.zeros(3))
+      Array([0., 0., 0.], dtype=float32)
     Source: JAX documentation, `jax.export.Exported`.
     """
 
@@ -207,7 +214,7 @@ class Exported:
 
         Args:
           vjp_order: how often the function can be differentiated after it is read.
-        Raises: ValueError: arguments or results have types that nothing says how to write.
+        Raises: ValueError: the type of an argument or a result is not registered for serialization.
         """
         if vjp_order < 0:
             raise ValueError(f"serialize: vjp_order must not be negative; got {vjp_order}")
@@ -229,7 +236,7 @@ class Exported:
 
 
 def written_aval(a: Aval) -> list[Any]:
-    """An aval as what JSON can hold."""
+    """An aval as JSON values."""
     return [list(a.shape), a.dtype.name, a.weak_type]
 
 
@@ -299,5 +306,5 @@ def deserialize(blob: bytes | bytearray) -> Exported:
 
 
 def read_avals(written: Any) -> list[Aval]:
-    """The avals of what `written_aval` returned."""
+    """The avals from the results of `written_aval`."""
     return [aval(tuple(shape), dtypes.named_dtype(name), weak) for shape, name, weak in written]

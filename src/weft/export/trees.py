@@ -49,10 +49,10 @@ def register_pytree_node_serialization(
       serialized_name: by which the class is known in files.
       serialize_auxdata, deserialize_auxdata: its auxiliary data, to bytes and back. Bytes that are
         read may come from any source.
-      from_children: makes a node of its auxiliary data and children; that of the registration by
-        default.
+      from_children: makes a node of its auxiliary data and children; by default, the function of
+        the registration.
     Returns: the class.
-    Raises: ValueError: it is no pytree node, or the name is taken.
+    Raises: ValueError: it is not a pytree node, or the name is taken.
     Example:
       >>> import weft
       >>> class Pair:
@@ -112,7 +112,7 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
 
 
 def written_tree(treedef: PyTreeDef) -> Any:
-    """A structure as what JSON can hold."""
+    """A structure as JSON values."""
     return _written_form(treedef.unflatten(range(treedef.num_leaves)))
 
 
@@ -145,7 +145,7 @@ def _written_form(x: Any) -> Any:
 
 
 def read_tree(written: object) -> PyTreeDef:
-    """The structure of what `written_tree` returned."""
+    """The structure from the result of `written_tree`."""
     return tree_structure(_read(written))
 
 

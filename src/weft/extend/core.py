@@ -41,6 +41,11 @@ class OpaqueTraceState:
 
     Two are equal if they were made under the same trace: in the same call of a function that is
     transformed, or both outside any. It keeps no trace alive.
+
+    Example:
+      >>> from weft.extend.core import get_opaque_trace_state
+      >>> get_opaque_trace_state() == get_opaque_trace_state()
+      True
     """
 
     __slots__ = ("_key", "_trace")

@@ -43,7 +43,14 @@ def register_ffi_target(
       fn: a PyCapsule of an XLA FFI handler, or a dict of them by stage ("execute", …).
       platform: 'cpu'. Targets for GPUs are registered by the plugin that has them.
       api_version: 1, the typed FFI.
-    Raises: ValueError: another platform or version.
+    Raises: ValueError: an unknown platform or version.
+    Example::
+
+        library = ctypes.cdll.LoadLibrary("librms_norm.so")          # a handler of XLA's FFI in it
+        ffi.register_ffi_target("rms_norm", ffi.pycapsule(library.RmsNorm))
+        rms_norm = ffi.ffi_call("rms_norm", weft.ShapeDtypeStruct((8,), "float32"))
+        rms_norm(x, eps=numpy.float32(1e-5))
+
     Source: JAX documentation, `jax.ffi.register_ffi_target`.
     """
     if platform != "cpu":
@@ -98,7 +105,7 @@ def ffi_call(
       input_output_aliases: results by number that may take the memory of arguments by number.
     Returns: a function of arrays, and of attributes by keyword: NumPy's and Python's numbers
       (Python's are int64 and float64), strings, arrays of one axis, and dicts of them.
-    Raises: ValueError: no such target is registered; a layout is no order of an array's axes.
+    Raises: ValueError: no such target is registered; a layout is not an order of an array's axes.
     Example:
       >>> import weft, weft.numpy as np, numpy
       >>> from weft.extend import ffi

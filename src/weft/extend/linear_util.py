@@ -7,11 +7,16 @@ __all__ = ["WrappedFun", "wrap_init"]
 
 
 class WrappedFun:
-    """A function, and the parameters that it is to be called with.
+    """A function, with parameters for each call.
 
     Attributes:
       f: the function.
       params: keyword arguments.
+    Example:
+      >>> from weft.extend import linear_util
+      >>> scaled = linear_util.WrappedFun(lambda x, factor: factor * x, {"factor": 3})
+      >>> scaled.call_wrapped(2)
+      6
     """
 
     __slots__ = ("f", "params")
@@ -24,7 +29,12 @@ class WrappedFun:
         return getattr(self.f, "__name__", "<unnamed wrapped function>")
 
     def call_wrapped(self, *args: Any, **kwargs: Any) -> Any:
-        """The function's result."""
+        """Calls the function with these arguments and with `params`.
+
+        Args:
+          args, kwargs: further arguments of the function.
+        Returns: the function's result.
+        """
         return self.f(*args, **self.params, **kwargs)
 
     def __repr__(self) -> str:
@@ -40,6 +50,7 @@ def wrap_init(
       f: the function.
       params: keyword arguments for each call.
       debug_info: has no effect.
+    Returns: the `WrappedFun`.
     Example:
       >>> from weft.extend import linear_util
       >>> linear_util.wrap_init(lambda x, y: x + y, {"y": 2}).call_wrapped(1)

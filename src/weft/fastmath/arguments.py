@@ -52,7 +52,7 @@ def batch_size(transform: str, leaves: Sequence[Any], axes: Axes) -> int:
 def scan_length(operation: str, leaves: Sequence[Any], length: int | None) -> int:
     """The number of steps of a loop over leading axes.
 
-    Raises: ValueError: lengths differ, or there is none.
+    Raises: ValueError: the lengths differ, or there is none.
     """
     lengths = {int(x.shape[0]) for x in leaves if len(x.shape)}
     if any(not len(x.shape) for x in leaves):

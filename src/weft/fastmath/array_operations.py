@@ -122,7 +122,7 @@ def conv(
     filter_dilation: Sizes | None = None,
     input_dilation: Sizes | None = None,
 ) -> Any:
-    """A convolution as neural networks mean it: the kernel is not reversed.
+    """A convolution as in neural networks: the kernel is not reversed.
 
     Args:
       inp: array of the inputs.
@@ -167,7 +167,7 @@ def avg_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: st
 
 
 def max_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
-    """The largest element of each window; the arguments are as for `avg_pool`.
+    """The largest element of each window; the arguments are those of `avg_pool`.
 
     Example:
       >>> import numpy as np
@@ -180,7 +180,7 @@ def max_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: st
 
 
 def sum_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
-    """The sum of each window; the arguments are as for `avg_pool`.
+    """The sum of each window; the arguments are those of `avg_pool`.
 
     Example:
       >>> import numpy as np
@@ -232,7 +232,7 @@ def index_update(x: Any, idx: Any, y: Any) -> Any:
 
     Args:
       x: array.
-      idx: what stands between brackets: an int, a slice, an array, or a tuple of them.
+      idx: the index between the brackets: an int, a slice, an array, or a tuple of them.
       y: array that broadcasts to the shape of `x[idx]`.
     Example:
       >>> from weft import fastmath
@@ -245,7 +245,7 @@ def index_update(x: Any, idx: Any, y: Any) -> Any:
 
 
 def index_add(x: Any, idx: Any, y: Any) -> Any:
-    """A copy of an array with `y` added at an index, as often as the index names an element.
+    """A copy of an array with `y` added at an index; a repeated index is added repeatedly.
 
     Example:
       >>> import numpy as np
@@ -271,7 +271,7 @@ def index_min(x: Any, idx: Any, y: Any) -> Any:
 
 
 def index_max(x: Any, idx: Any, y: Any) -> Any:
-    """A copy of an array with the larger of its elements at an index and `y` there.
+    """A copy of an array with the maximum of its elements and `y` at an index.
 
     Example:
       >>> import numpy as np
@@ -319,7 +319,7 @@ def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
 
     Args:
       operand: array.
-      update: array of as many axes: the window's new elements.
+      update: array of the same number of axes: the window's new elements.
       start_indices: an integer for each axis.
     Example:
       >>> import numpy as np
@@ -378,6 +378,12 @@ def dataset_as_numpy(ds: Any, batch_size: int | None = None) -> Iterator[Any]:
       ds: the dataset; its elements may be nested.
       batch_size: how many elements TensorFlow reads ahead, for speed.
     Raises: TypeError: not a dataset.
+    Example:
+      >>> import tensorflow as tf
+      >>> from weft import fastmath
+      >>> with fastmath.use_backend("jax"):
+      ...     list(fastmath.dataset_as_numpy(tf.data.Dataset.range(3)))
+      [np.int64(0), np.int64(1), np.int64(2)]
     Source: Trax documentation, `fastmath.ops.dataset_as_numpy`.
     """
     return current.operations.dataset_as_numpy(ds, batch_size)

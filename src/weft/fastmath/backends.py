@@ -22,6 +22,13 @@ class Backend(enum.Enum):
       JAX: weft's own engine, `weft.numpy`: compiled by XLA.
       TFNP: TensorFlow, through `tensorflow.experimental.numpy`; needs `pip install 'weft[tf]'`.
       NUMPY: NumPy and SciPy: no compilation, no derivatives.
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.Backend.NUMPY.value
+      'numpy'
+      >>> with fastmath.use_backend(fastmath.Backend.NUMPY):
+      ...     fastmath.numpy.ones(2)
+      array([1., 1.])
     """
 
     JAX = "jax"
@@ -30,7 +37,18 @@ class Backend(enum.Enum):
 
 
 class UnavailableError(WeftError, AttributeError, KeyError):
-    """The backend in use has no such operation. An AttributeError and a KeyError too."""
+    """The backend in use has no such operation. An AttributeError and a KeyError too.
+
+    Example:
+      >>> from weft import fastmath
+      >>> with fastmath.use_backend("numpy"):
+      ...     try:
+      ...         fastmath.grad(lambda x: x)(1.0)
+      ...     except fastmath.UnavailableError as error:
+      ...         print(error)
+      fastmath.grad: not available on the backend 'numpy': NumPy computes values, not derivatives
+        fix: use_backend('jax') or use_backend('tensorflow-numpy')
+    """
 
     __str__ = Exception.__str__  # KeyError's would put quotation marks around the message
 
@@ -181,7 +199,7 @@ def set_backend(name: str | Backend | None) -> None:
     Args:
       name: "jax", "tensorflow-numpy", "numpy" or a member of `Backend`; None or an empty string is
         the default again, "jax".
-    Raises: ValueError: another name. ImportError: TensorFlow isn't installed.
+    Raises: ValueError: an unknown name. ImportError: TensorFlow isn't installed.
     Example:
       >>> from weft import fastmath
       >>> fastmath.set_backend("numpy")
@@ -202,7 +220,7 @@ def use_backend(name: str | Backend) -> Iterator[None]:
     Args:
       name: "jax", "tensorflow-numpy", "numpy" or a member of `Backend`.
     Raises:
-      ValueError: another name.
+      ValueError: an unknown name.
       ImportError: TensorFlow isn't installed.
       DerivativeError: TensorFlow is differentiating the function that selects another backend.
     Example:

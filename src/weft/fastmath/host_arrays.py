@@ -1,4 +1,4 @@
-"""Operations on arrays in NumPy. See `array_operations.py` for what each returns."""
+"""Operations on arrays in NumPy. See `array_operations.py` for the results."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -135,7 +135,7 @@ def psum(x: Any, axis_name: Any) -> Any:
 
 
 def abstract_eval(f: Function) -> Function:
-    """Runs a function on zeros, for the shapes and dtypes of its results."""
+    """Runs a function on zeros to find the shapes and dtypes of its results."""
 
     def signatures(*args: Any, **kwargs: Any) -> Any:
         zeros = tree_map(lambda s: onp.zeros(s.shape, s.dtype), args)

@@ -36,7 +36,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def split(prng: Key, num: int = 2) -> Any:
-    """New keys, uint32[num,2]; as many None of None."""
+    """New keys, uint32[num,2]; a list of `num` None for the key None."""
     if prng is None:
         return (None,) * num
     return _generator(prng, 1).integers(1 << 32, size=(num, 2), dtype=onp.uint32)

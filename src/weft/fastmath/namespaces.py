@@ -35,7 +35,7 @@ class Names:
     """The functions of a backend by NumPy's names.
 
     Args:
-      backend: whose they are.
+      backend: the backend.
       library: the module that has most of them.
       others: functions that it lacks, or that differ.
     """

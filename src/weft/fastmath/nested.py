@@ -85,7 +85,7 @@ def nested_map_multiarg(f: Callable[..., Any], *objs: Any, ignore_nones: bool = 
     """The structure of the first object with `f` of the leaves of all at each place.
 
     Args:
-      f: function of as many leaves as there are objects.
+      f: function of one leaf of each object.
       *objs: equal structures.
       ignore_nones: whether places where all leaves are None stay None.
     Returns: a structure like the first; namedtuples become tuples.
@@ -144,7 +144,7 @@ def nested_stack(objs: Sequence[Any], axis: int = 0, np_module: ModuleType | Any
     Args:
       objs: a list or tuple of equal structures of arrays.
       axis: where the new axis goes.
-      np_module: what stacks: NumPy, or `weft.fastmath.numpy`.
+      np_module: the module that stacks: NumPy, or `weft.fastmath.numpy`.
     Returns: a structure like each of `objs`; None where all leaves are None.
     Example:
       >>> from weft import fastmath

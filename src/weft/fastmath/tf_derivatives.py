@@ -1,4 +1,4 @@
-"""Derivatives by TensorFlow's tapes. See `transformations.py` for what each function does.
+"""Derivatives by TensorFlow's tapes. See `transformations.py` for the functions.
 
 An argument is watched as a copy of itself (`tf.identity`), so that what a function closes over is
 a constant, though it be the same tensor.

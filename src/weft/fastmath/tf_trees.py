@@ -1,4 +1,4 @@
-"""Nested arrays as flat lists of tensors: what TensorFlow's own functions are called with."""
+"""Nested arrays as flat lists of tensors, for TensorFlow's functions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,14 +14,14 @@ _NUMBERS = (bool, int, float, complex, onp.ndarray, onp.generic, AbstractArray, 
 
 
 def is_array(x: object) -> bool:
-    """True for tensors, and for what becomes one."""
+    """True for tensors, and for objects that convert to one."""
     return tf.is_tensor(x) or isinstance(x, _NUMBERS)
 
 
 def tensors_of(what: str, tree: Any) -> tuple[list[Any], Any]:
     """The leaves of nested arrays as tensors, and the structure.
 
-    Raises: TypeError: a leaf is no array.
+    Raises: TypeError: a leaf is not an array.
     """
     leaves, structure = tree_flatten(tree)
     for x in leaves:

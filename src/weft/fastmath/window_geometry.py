@@ -21,7 +21,7 @@ def pads_of(
       operation: its name, for errors.
       padding: "VALID", "SAME", or the pairs themselves.
       lengths, sizes, strides: of the axes, of the windows, of the steps.
-    Raises: ValueError: another padding, or counts that differ.
+    Raises: ValueError: an invalid padding, or counts differ.
     """
     if not len(lengths) == len(sizes) == len(strides):
         raise noted(

@@ -33,6 +33,11 @@ class ResizeMethod(enum.Enum):
 
     NEAREST takes the one nearest. LINEAR are triangles, CUBIC cubic polynomials with a = -1/2
     (Keys), LANCZOS3 and LANCZOS5 windowed sinc functions of radius 3 and 5.
+
+    Example:
+      >>> from weft import image
+      >>> image.resize(np.array([0.0, 10.0]), (4,), image.ResizeMethod.LINEAR)
+      Array([ 0. ,  2.5,  7.5, 10. ], dtype=float32)
     """
 
     NEAREST = 0
@@ -48,7 +53,7 @@ class ResizeMethod(enum.Enum):
         Args:
           s: 'nearest'; 'linear', 'bilinear', 'trilinear' or 'triangle'; 'cubic', 'bicubic' or
             'tricubic'; 'lanczos3'; 'lanczos5'.
-        Raises: ValueError: another name.
+        Raises: ValueError: an unknown name.
         """
         try:
             return _NAMES[s]
@@ -176,7 +181,7 @@ def resize(
       antialias: where an axis becomes shorter, means are taken over as many elements more.
       precision: of the products, as in `lax.dot_general`.
     Returns: array of `shape`, differentiable in `image`.
-    Raises: ValueError: another method, or a shape with another number of axes.
+    Raises: ValueError: an unknown method, or a shape with another number of axes.
     Example:
       >>> from weft import image
       >>> image.resize(np.array([1.0, 3.0]), (4,), 'linear').tolist()

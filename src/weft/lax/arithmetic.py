@@ -45,7 +45,7 @@ def add(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, an integer, float or complex dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.add(2, 3).item()
@@ -62,7 +62,7 @@ def sub(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, an integer, float or complex dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.sub(2, 3).item()
@@ -80,7 +80,7 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
         of one shape, or one of them a scalar.
       out_dtype: the dtype to which operands are converted first; theirs if left out.
     Returns: array of the operands' shape, and of `out_dtype`.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.mul(2, 3).item()
@@ -101,7 +101,7 @@ def div(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, an integer, float or complex dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.div(-7, 2).item(), lax.div(1.0, 4.0).item()
@@ -118,7 +118,7 @@ def rem(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, an integer or float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.rem(-7, 2).item()
@@ -135,7 +135,7 @@ def max(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, any dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.max(2, 3).item()
@@ -152,7 +152,7 @@ def min(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, any dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.min(2, 3).item()
@@ -169,7 +169,7 @@ def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
       x1, x2: arrays of one dtype, a float dtype of 16 bits or more;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.nextafter(1.0, 2.0).item() > 1
@@ -185,7 +185,7 @@ def neg(x: ArrayLike) -> Array:
     Args:
       x: array of an integer, float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.neg(2).item()
@@ -201,7 +201,7 @@ def abs(x: ArrayLike) -> Array:
     Args:
       x: array of an integer, float or complex dtype.
     Returns: array of x's shape and dtype; for complex x the dtype of its parts.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.abs(-2).item(), lax.abs(3 + 4j).item()
@@ -217,7 +217,7 @@ def sign(x: ArrayLike) -> Array:
     Args:
       x: array of an integer, float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.sign(-2.5).item()
@@ -233,7 +233,7 @@ def floor(x: ArrayLike) -> Array:
     Args:
       x: array of a float dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.floor(-1.5).item()
@@ -249,7 +249,7 @@ def ceil(x: ArrayLike) -> Array:
     Args:
       x: array of a float dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.ceil(-1.5).item()
@@ -266,7 +266,7 @@ def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FR
       x: array of a float dtype.
       rounding_method: where numbers half-way between two whole ones go.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. ValueError: not a rounding method.
+    Raises: TypeError: an unsupported dtype. ValueError: not a rounding method.
     Example:
       >>> from weft import lax
       >>> lax.round(2.5).item(), lax.round(2.5, lax.RoundingMethod.TO_NEAREST_EVEN).item()
@@ -282,7 +282,7 @@ def is_finite(x: ArrayLike) -> Array:
     Args:
       x: array of a float dtype.
     Returns: array of x's shape, boolean.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.is_finite(float('inf')).item()
@@ -298,7 +298,7 @@ def square(x: ArrayLike) -> Array:
     Args:
       x: array of an integer, float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.square(3).item()
@@ -315,7 +315,7 @@ def sqrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.sqrt(9.0).item()
@@ -334,7 +334,7 @@ def rsqrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.rsqrt(4.0).item()
@@ -353,7 +353,7 @@ def cbrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.cbrt(-8.0).item()
@@ -372,7 +372,7 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
       x: array of an integer, float or complex dtype.
       y: an int; negative only for float and complex x.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype, or a negative power of integers.
+    Raises: TypeError: an unsupported dtype, or a negative power of integers.
     Example:
       >>> from weft import lax
       >>> lax.integer_pow(3, 4).item(), lax.integer_pow(2.0, -2).item()
@@ -388,7 +388,7 @@ def reciprocal(x: ArrayLike) -> Array:
     Args:
       x: array of a float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.reciprocal(4.0).item()

@@ -39,7 +39,7 @@ def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, a boolean or integer dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.bitwise_and(6, 3).item()
@@ -56,7 +56,7 @@ def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, a boolean or integer dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.bitwise_or(6, 3).item()
@@ -73,7 +73,7 @@ def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, a boolean or integer dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.bitwise_xor(6, 3).item()
@@ -89,7 +89,7 @@ def bitwise_not(x: ArrayLike) -> Array:
     Args:
       x: array of a boolean or integer dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.bitwise_not(6).item()
@@ -106,7 +106,7 @@ def shift_left(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, an integer dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.shift_left(3, 2).item()
@@ -123,7 +123,7 @@ def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, an integer dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.shift_right_arithmetic(-8, 1).item()
@@ -140,7 +140,7 @@ def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, an integer dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.shift_right_logical(8, 1).item()
@@ -156,7 +156,7 @@ def population_count(x: ArrayLike) -> Array:
     Args:
       x: array of an integer dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.population_count(7).item()
@@ -172,7 +172,7 @@ def clz(x: ArrayLike) -> Array:
     Args:
       x: array of an integer dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.clz(1).item()
@@ -189,7 +189,7 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
     Args:
       x, y: arrays of one integer dtype of 8 to 64 bits; of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype: of numbers of n bits the product's upper n.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.mulhi(np.uint8(200), np.uint8(100)).item(), 200 * 100 // 256

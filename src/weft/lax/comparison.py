@@ -22,7 +22,7 @@ def eq(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, any dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape, boolean.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.eq(2, 3).item()
@@ -39,7 +39,7 @@ def ne(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, any dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape, boolean.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.ne(2, 3).item()
@@ -56,7 +56,7 @@ def lt(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, a boolean, integer or float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape, boolean.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.lt(2, 3).item()
@@ -73,7 +73,7 @@ def le(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, a boolean, integer or float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape, boolean.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.le(2, 3).item()
@@ -90,7 +90,7 @@ def gt(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, a boolean, integer or float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape, boolean.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.gt(2, 3).item()
@@ -107,7 +107,7 @@ def ge(x: ArrayLike, y: ArrayLike) -> Array:
       x, y: arrays of one dtype, a boolean, integer or float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape, boolean.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.ge(2, 3).item()

@@ -21,7 +21,7 @@ def complex(x: ArrayLike, y: ArrayLike) -> Array:
     Args:
       x, y: arrays of dtype float32 or float64, and of one shape; or one of them a scalar.
     Returns: array of the operands' shape; complex64 of float32, complex128 of float64.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.complex(1.0, 2.0).item()
@@ -37,7 +37,7 @@ def real(x: ArrayLike) -> Array:
     Args:
       x: array of a complex dtype.
     Returns: array of x's shape; float32 of complex64, float64 of complex128.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.real(1 + 2j).item()
@@ -53,7 +53,7 @@ def imag(x: ArrayLike) -> Array:
     Args:
       x: array of a complex dtype.
     Returns: array of x's shape; float32 of complex64, float64 of complex128.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.imag(1 + 2j).item()
@@ -69,7 +69,7 @@ def conj(x: ArrayLike) -> Array:
     Args:
       x: array of a complex dtype, or of float32 or float64.
     Returns: array of x's shape, complex.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.conj(1 + 2j).item()

@@ -21,7 +21,7 @@ def dtype(x: ArrayLike) -> np.dtype[Any]:
     """The dtype of an array, a scalar, or anything that has one; a Python number's default. A dtype
     is its own.
 
-    Raises: TypeError: `x` is no array and no scalar.
+    Raises: TypeError: `x` is neither an array nor a scalar.
     Example:
       >>> from weft import lax
       >>> lax.dtype(1.0), lax.dtype(weft.ShapeDtypeStruct((2,), "int8"))
@@ -89,7 +89,7 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
       exponent_bits: at least 1. Larger numbers become infinite, smaller ones zero.
       mantissa_bits: at least 0. Half-way numbers go to the even one.
     Returns: array of the operand's shape and dtype.
-    Raises: TypeError: another dtype. ValueError: too few bits.
+    Raises: TypeError: an unsupported dtype. ValueError: too few bits.
     Example:
       >>> from weft import lax
       >>> lax.reduce_precision(1.3, exponent_bits=5, mantissa_bits=2).item()

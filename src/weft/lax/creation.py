@@ -28,7 +28,7 @@ def iota(dtype: DTypeLike, size: int) -> Array:
       dtype: an integer, float or complex dtype.
       size: how many.
     Returns: array [size].
-    Raises: TypeError: another dtype. ValueError: a negative size.
+    Raises: TypeError: an unsupported dtype. ValueError: a negative size.
     Source: StableHLO `iota`.
     Example:
       >>> lax.iota("int32", 3).tolist()
@@ -46,7 +46,7 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> Array:
       shape: of the array.
       dimension: the one that is counted along.
     Returns: array [*shape].
-    Raises: TypeError: another dtype. ValueError: a dimension out of range.
+    Raises: TypeError: an unsupported dtype. ValueError: a dimension out of range.
     Source: StableHLO `iota`.
     Example:
       >>> lax.broadcasted_iota("uint8", (2, 3), 1).tolist()

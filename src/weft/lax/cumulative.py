@@ -110,7 +110,7 @@ def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Ar
       axis: the axis.
       reverse: of each element and all after it instead.
     Returns: array of the same shape and dtype.
-    Raises: TypeError: another dtype. ValueError: the axis is out of range.
+    Raises: TypeError: an unsupported dtype. ValueError: the axis is out of range.
     Source: numpy.logaddexp.accumulate.
     Example:
       >>> import numpy as np

@@ -19,7 +19,7 @@ def exp(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.exp(0.0).item()
@@ -38,7 +38,7 @@ def exp2(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.exp2(3.0).item()
@@ -57,7 +57,7 @@ def expm1(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.expm1(0.0).item()
@@ -76,7 +76,7 @@ def log(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.log(1.0).item()
@@ -95,7 +95,7 @@ def log1p(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.log1p(0.0).item()
@@ -114,7 +114,7 @@ def logistic(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.logistic(0.0).item()
@@ -134,7 +134,7 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
       y: array of that dtype, or of an integer dtype; of x's shape, or one of them a scalar. A
         Python int is a constant power.
     Returns: array of the operands' shape and x's dtype.
-    Raises: TypeError: other dtypes, or shapes that differ.
+    Raises: TypeError: shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.pow(2.0, 3.0).item(), lax.pow(2.0, 3).item()

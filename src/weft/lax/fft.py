@@ -22,13 +22,13 @@ def fft(x: ArrayLike, fft_type: FftType | str | int, fft_lengths: Sequence[int])
     """The discrete Fourier transform over the last axes; inverses are divided by n.
 
     Args:
-      x: array; real numbers become complex except for RFFT, integers and 16-bit floats float32
-        first.
+      x: array. Integers and 16-bit floats become float32; real numbers then become complex,
+        except for RFFT.
       fft_type: an `FftType`, or its name or number: FFT, IFFT, RFFT, IRFFT.
       fft_lengths: the lengths of the last axes of the signal: the lengths of `x`, except for
         IRFFT, whose last length n has n // 2 + 1 frequencies.
-    Returns: array of x's shape, complex; of RFFT, the last axis has n // 2 + 1 frequencies; of
-      IRFFT, it has n, and is real.
+    Returns: complex array of x's shape. The last axis of RFFT has n // 2 + 1 frequencies. IRFFT
+      returns a real array, whose last axis has n elements.
     Raises: ShapeError: a length does not fit its axis, or is 0; complex numbers for RFFT.
       ValueError: an unknown type.
     Example:

@@ -1,4 +1,4 @@
-"""concatenate and stack join arrays; split and unstack take them apart. Nothing is promoted."""
+"""concatenate and stack join arrays; split and unstack split them. Nothing is promoted."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
 
 @located
 def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
-    """Takes an array apart along an axis.
+    """Splits an array along an axis.
 
     Args:
       operand: array, any dtype.
@@ -93,7 +93,7 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
 
     Args:
       x: array with at least one axis.
-      axis: that which is taken apart; negative ones count from the end.
+      axis: the axis to split; negative ones count from the end.
     Returns: a tuple, as long as the axis.
     Raises: ValueError: the axis is out of range.
     Source: JAX documentation, `jax.lax.unstack`.

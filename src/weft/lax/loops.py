@@ -472,7 +472,7 @@ def loop_bound(name: str, x: Any) -> Any:
 
 
 def steps_between(begin: float, end: float) -> int:
-    """The number of steps of 1 from a bound to another."""
+    """The number of steps of size 1 from one bound to the other."""
     if not math.isfinite(begin) or not math.isfinite(end):
         if begin < end:
             raise ValueError(f"fori_loop: from {begin} to {end} the steps never end")

@@ -68,7 +68,7 @@ def padtype_to_pads(
       padding: 'VALID': none. 'SAME': so much that there is an output for every stride, an odd one
         after; 'SAME_LOWER': an odd one before. Upper or lower case.
     Returns: a pair for each axis.
-    Raises: ValueError: another name, or lengths differ.
+    Raises: ValueError: an unknown name, or lengths differ.
     Source: the TensorFlow guide on padding.
     Example:
       >>> from weft import lax

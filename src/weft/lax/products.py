@@ -161,7 +161,7 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
       rhs: array [batch…, k, n] of the same batch axes (they are not broadcast).
       precision: as in `dot_general`.
     Returns: array [batch…, m, n].
-    Raises: TypeError: lengths differ. ValueError: fewer than two axes, or ranks differ.
+    Raises: TypeError: the lengths differ. ValueError: fewer than two axes, or ranks differ.
     Source: StableHLO `dot_general`.
     Example:
       >>> import numpy as np
@@ -194,8 +194,8 @@ def scaled_dot(
 
     Args:
       lhs, rhs: arrays of real dtypes; it is meant for floats of 8 and 4 bits.
-      lhs_scale, rhs_scale: arrays of as many axes. Each length divides the operand's, and each
-        element scales a run of as many elements as the quotient. `None` is 1.
+      lhs_scale, rhs_scale: arrays of the same rank. Each length divides the operand's length n; an
+        element scales a run of n / length elements. `None` is 1.
       dimension_numbers: as of `dot_general`; by default the product of matrices [m, k] and [k, n],
         or of stacks of them.
       preferred_element_type: the dtype of the result, bfloat16 by default; sums are of float32, or

@@ -35,6 +35,14 @@ class RaggedDotDimensionNumbers(NamedTuple):
       dot_dimension_numbers: as in `dot_general`; the axis of groups is counted.
       lhs_ragged_dimensions: the axis of `lhs` that is divided into groups.
       rhs_group_dimensions: the axis of `rhs` with the groups, if it has one.
+    Example:
+      >>> numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
+      >>> x, w = np.ones((4, 2)), np.stack([np.ones((2, 3)), 10 * np.ones((2, 3))])
+      >>> lax.ragged_dot_general(x, w, np.array([1, 3]), numbers)
+      Array([[ 2.,  2.,  2.],
+             [20., 20., 20.],
+             [20., 20., 20.],
+             [20., 20., 20.]], dtype=float32)
     """
 
     dot_dimension_numbers: DotDimensionNumbers

@@ -126,7 +126,7 @@ def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
       operand: array of bool or integer dtype.
       axes: the axes.
     Returns: array without those axes; of no elements, all bits set.
-    Raises: TypeError: another dtype. ValueError: an axis is out of range or repeated.
+    Raises: TypeError: an unsupported dtype. ValueError: an axis is out of range or repeated.
     Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
@@ -145,7 +145,7 @@ def reduce_or(operand: ArrayLike, axes: Sequence[int]) -> Array:
       operand: array of bool or integer dtype.
       axes: the axes.
     Returns: array without those axes; of no elements, no bits set.
-    Raises: TypeError: another dtype. ValueError: an axis is out of range or repeated.
+    Raises: TypeError: an unsupported dtype. ValueError: an axis is out of range or repeated.
     Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
@@ -164,7 +164,7 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
       operand: array of bool or integer dtype.
       axes: the axes.
     Returns: array without those axes; of no elements, no bits set.
-    Raises: TypeError: another dtype. ValueError: an axis is out of range or repeated.
+    Raises: TypeError: an unsupported dtype. ValueError: an axis is out of range or repeated.
     Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np

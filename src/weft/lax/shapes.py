@@ -106,8 +106,8 @@ def broadcast_in_dim(
     Args:
       operand: array, any dtype.
       shape: of the result.
-      broadcast_dimensions: for each axis of the operand its place in `shape`, increasing. An axis
-        has the length there, or is one long and repeated.
+      broadcast_dimensions: the place of each axis of the operand in `shape`, increasing. An axis
+        of length one is repeated; others have the length in `shape`.
     Returns: array [*shape].
     Raises: ValueError: the operand doesn't fit.
     Source: StableHLO `broadcast_in_dim`.

@@ -122,7 +122,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
 
 
 def _without(x: Any, axis: int, keepdims: bool) -> Any:
-    """An array without an axis of length one, unless it is to be kept."""
+    """An array without an axis of length one, unless `keepdims` is True."""
     if keepdims:
         return x
     return structural.reshape(x, shape=(*x.shape[:axis], *x.shape[axis + 1 :]))

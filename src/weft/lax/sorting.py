@@ -24,8 +24,8 @@ def sort(
 ) -> Array | tuple[Array, ...]:
     """Sorts along an axis; several arrays together, by the first `num_keys` of them.
 
-    Numbers rise; -0 and 0 are equal; NaNs are equal and come last; complex numbers are ordered by
-    real part, then imaginary part.
+    The order is ascending; -0 and 0 are equal; NaNs are equal and come last; complex numbers are
+    ordered by real part, then imaginary part.
 
     Args:
       operand: array of any dtype, or a sequence of arrays of one shape.
@@ -124,7 +124,7 @@ def approx_max_k(
       k: how many.
       reduction_dimension: the axis.
       recall_target: the share of the largest that must be found, between 0 and 1.
-      reduction_input_size_override: hints at the size of a larger whole; changes nothing here.
+      reduction_input_size_override: the size of a larger input; has no effect.
       aggregate_to_topk: return just `k` elements; without it an approximate form may return more.
     Returns: (values, indices), as from `top_k`.
     Raises: TypeError: the dtype is not floating-point. ValueError: an option is out of range.

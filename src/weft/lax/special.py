@@ -30,7 +30,7 @@ def erf(x: ArrayLike) -> Array:
     Args:
       x: array of a float dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.erf(0.0).item()
@@ -46,7 +46,7 @@ def erfc(x: ArrayLike) -> Array:
     Args:
       x: array of a float dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.erfc(0.0).item()
@@ -62,7 +62,7 @@ def erf_inv(x: ArrayLike) -> Array:
     Args:
       x: array of a float dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.erf_inv(0.0).item()
@@ -78,7 +78,7 @@ def lgamma(x: ArrayLike) -> Array:
     Args:
       x: array of a float dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.lgamma(2.0).item()
@@ -94,7 +94,7 @@ def digamma(x: ArrayLike) -> Array:
     Args:
       x: array of a float dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> f'{lax.digamma(1.0).item():.4f}'
@@ -110,7 +110,7 @@ def bessel_i0e(x: ArrayLike) -> Array:
     Args:
       x: array of a float dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.bessel_i0e(0.0).item()
@@ -126,7 +126,7 @@ def bessel_i1e(x: ArrayLike) -> Array:
     Args:
       x: array of a float dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.bessel_i1e(0.0).item()
@@ -143,7 +143,7 @@ def igamma(a: ArrayLike, x: ArrayLike) -> Array:
       a, x: arrays of one dtype, a float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> f'{lax.igamma(1.0, 1.0).item():.4f}'
@@ -160,7 +160,7 @@ def igammac(a: ArrayLike, x: ArrayLike) -> Array:
       a, x: arrays of one dtype, a float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> f'{lax.igammac(1.0, 1.0).item():.4f}'
@@ -177,7 +177,7 @@ def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
       a, x: arrays of one dtype, a float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> f'{lax.igamma_grad_a(1.0, 2.0).item():.4f}'
@@ -194,7 +194,7 @@ def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
       a, x: arrays of one dtype, a float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.random_gamma_grad(1.0, 2.0).item() > 0
@@ -213,7 +213,7 @@ def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
       m, x: arrays of one dtype, a float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> f'{lax.polygamma(1.0, 1.0).item():.4f}'
@@ -230,7 +230,7 @@ def zeta(x: ArrayLike, q: ArrayLike) -> Array:
       x, q: arrays of one dtype, a float dtype;
         of one shape, or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> f'{lax.zeta(2.0, 1.0).item():.4f}'
@@ -246,7 +246,7 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     Args:
       a, b, x: arrays of one float dtype and of one shape, or scalars; x from 0 to 1.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> f"{lax.betainc(1.0, 1.0, 0.25).item():.4f}"

@@ -35,7 +35,7 @@ def tanh(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.tanh(0.0).item()
@@ -53,7 +53,7 @@ def sinh(x: ArrayLike) -> Array:
     Args:
       x: array of a float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.sinh(0.0).item()
@@ -69,7 +69,7 @@ def cosh(x: ArrayLike) -> Array:
     Args:
       x: array of a float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.cosh(0.0).item()
@@ -85,7 +85,7 @@ def asinh(x: ArrayLike) -> Array:
     Args:
       x: array of a float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.asinh(0.0).item()
@@ -101,7 +101,7 @@ def acosh(x: ArrayLike) -> Array:
     Args:
       x: array of a float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.acosh(1.0).item()
@@ -117,7 +117,7 @@ def atanh(x: ArrayLike) -> Array:
     Args:
       x: array of a float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.atanh(0.0).item()
@@ -134,7 +134,7 @@ def sin(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.sin(0.0).item()
@@ -153,7 +153,7 @@ def cos(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.cos(0.0).item()
@@ -172,7 +172,7 @@ def tan(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
       x: array of a float or complex dtype.
       accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
+    Raises: TypeError: an unsupported dtype. NotImplementedError: `accuracy` is set.
     Example:
       >>> from weft import lax
       >>> lax.tan(0.0).item()
@@ -190,7 +190,7 @@ def asin(x: ArrayLike) -> Array:
     Args:
       x: array of a float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.asin(0.0).item()
@@ -206,7 +206,7 @@ def acos(x: ArrayLike) -> Array:
     Args:
       x: array of a float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.acos(1.0).item()
@@ -222,7 +222,7 @@ def atan(x: ArrayLike) -> Array:
     Args:
       x: array of a float or complex dtype.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
       >>> lax.atan(0.0).item()
@@ -238,7 +238,7 @@ def atan2(x: ArrayLike, y: ArrayLike) -> Array:
     Args:
       x, y: arrays of one dtype, a float or complex one, and of one shape; or one of them a scalar.
     Returns: array of the operands' shape and dtype.
-    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
       >>> lax.atan2(0.0, 1.0).item()

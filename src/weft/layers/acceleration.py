@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..core.array import Tracer
 from ..errors import ShapeError
 from ..fastmath import Backend, nested_map, numpy as jnp, tree_leaves
 from ..transforms.devices.device_put import device_put, device_put_replicated
 from ..transforms.devices.devices import devices, local_devices
 from ..user_lines import noted
-from . import base, option_checks
+from . import base
 from .base import Layer, LayerError
 from .layer_errors import described
 from .weight_trees import is_state_marker, is_weights_marker
@@ -231,7 +231,7 @@ def jit_forward(
         devices if each has one number; otherwise they are the whole batch's.
     Returns: a function of (x, weights, state, rng) that returns (outputs, new state).
     Raises:
-      TypeError, ValueError: an option has another form, or there are fewer devices.
+      TypeError, ValueError: an option is invalid, or there are fewer devices.
       ShapeError (when called): the devices don't divide the batch.
     Example:
       >>> from weft import layers as tl
@@ -270,7 +270,7 @@ def mean_or_pmean(n_devices: int, x: Any, axis: int | None = None) -> Any:
       x: array whose first axis is the axis of the devices.
       axis: 0 for the mean over the devices, None for the mean of all elements.
     Returns: an array that isn't distributed: of the shape of x without axis 0, or a scalar.
-    Raises: ValueError: another axis, or a negative number of devices.
+    Raises: ValueError: an invalid axis, or a negative number of devices.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp
@@ -331,7 +331,7 @@ def for_n_devices(x: Any, n_devices: int) -> Any:
       n_devices: how many.
     Returns: for one device, x. For more, the same nested arrays with a further first axis of length
       `n_devices`; on the backend `jax` each of the first devices has one of the copies.
-    Raises: TypeError, ValueError: `n_devices` isn't a number of devices that there are.
+    Raises: TypeError, ValueError: `n_devices` is not a number of available devices.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp
@@ -422,7 +422,7 @@ def _batch_size(x: Any) -> int:
 
 
 def _padded(x: Any, padding: int) -> Any:
-    """An array with zeros behind its first axis."""
+    """An array padded with zeros at the end of its first axis."""
     return jnp.pad(x, ((0, padding),) + ((0, 0),) * (len(x.shape) - 1))
 
 

@@ -7,10 +7,9 @@ float dtypes are kept, except that `Glu` halves the last axis.
 
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
-from . import option_checks
 from .assert_shape import assert_shape
 from .base import Fn, Layer
 

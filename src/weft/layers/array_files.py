@@ -64,7 +64,7 @@ def np_to_file(list_of_nparrays: Any, file_path: Any, compresslevel: int) -> Non
 
     Args:
       list_of_nparrays: the arrays, of any backend.
-      file_path: path of the file; an old one is replaced when the new one is whole.
+      file_path: path of the file; an old one is replaced once the new one is complete.
       compresslevel: 0 to 9, as for gzip.
     Raises: ValueError: an array has a dtype that NumPy's format does not have, such as objects.
     Example:
@@ -84,7 +84,7 @@ def np_from_file(file_path: Any, compresslevel: int) -> list[np.ndarray[Any, Any
 
     Args:
       file_path: path of the file.
-      compresslevel: not used: gzip says itself how it is compressed.
+      compresslevel: not used; the file states its compression.
     Raises: FileNotFoundError; ValueError: the file is damaged, or holds Python objects.
     Example:
       >>> from weft import layers as tl

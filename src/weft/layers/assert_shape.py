@@ -46,7 +46,7 @@ class AssertShape(Layer):
       visible_layer: whether the layer shows when a network is printed.
 
     Raises: AssertionError: the specification has other characters. ValueError, when it runs: the
-      shapes are others.
+      shapes do not fit.
 
     Example:
       >>> from weft import layers as tl
@@ -183,8 +183,8 @@ def assert_shape(specification: str) -> Callable[[Any], Any]:
 
     Args:
       specification: shapes of inputs and outputs, as '...a->...b'; see `AssertShape`.
-    Returns: the decorator. A class has its `forward` checked, and is otherwise as it was; the layer
-      that a function returns comes between two layers that check.
+    Returns: the decorator. It returns a class with a checked `forward`, or a function whose layer
+      stands between two layers that check.
     Example:
       >>> from weft import layers as tl
       >>> @tl.assert_shape("ab->a")

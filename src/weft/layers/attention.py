@@ -20,6 +20,7 @@ from typing import Any
 from .. import fastmath
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
+from ..option_checks import checked_mode, checked_rate, divided, whole_number
 from ..user_lines import noted
 from . import combinators as cb
 from .assert_shape import assert_shape
@@ -27,7 +28,6 @@ from .attention_weights import attend, causal_mask, merge_heads, split_heads
 from .base import Fn, Layer
 from .convolution import CausalDepthwiseConv
 from .dense import Dense
-from .option_checks import checked_mode, checked_rate, divided, whole_number
 from .positional_encoding import PositionalEncoding
 from .recipes import takes_mode
 from .research.sparse_dense import FactoredDense, LocallyConvDense
@@ -58,12 +58,12 @@ def Attention(d_feature: int, n_heads: int = 1, dropout: float = 0.0, mode: str 
 
     Args:
       d_feature: features of a vector, in and out.
-      n_heads: how many parts of the features attend apart; divides d_feature.
+      n_heads: the number of attention heads; divides d_feature.
       dropout: rate at which weights of attention are set to zero, in mode "train".
       mode: "train", "eval", "predict" or "viz".
     Returns: a layer of two inputs, floats [batch, length, d_feature] and the mask [batch, 1, 1,
       length], nonzero where a vector counts, and two outputs of the same shapes.
-    Raises: ValueError: d_feature is no multiple of n_heads; a bad rate or mode.
+    Raises: ValueError: d_feature is not a multiple of n_heads; a bad rate or mode.
     Example:
       >>> layer = Attention(8, n_heads=2, mode="eval")
       >>> x, mask = np.ones((1, 3, 8)), np.ones((1, 1, 1, 3), bool)
@@ -97,11 +97,11 @@ def AttentionQKV(
     Args:
       d_feature: features of a vector that goes out, and of all heads together.
       n_heads, dropout, mode: as for `Attention`.
-      cache_KV_in_predict: in mode "predict", compute keys and values at the first call only: what
-        an encoder gives is the same for every token that is decoded.
-      q_sparsity: what makes the queries: None, a `Dense` layer; "noop", nothing; or the number of
-        modules of a `FactoredDense` and `LocallyConvDense` layer.
-      result_sparsity: what mixes the heads, alike.
+      cache_KV_in_predict: in mode "predict", compute keys and values at the first call only:
+        the output of an encoder is the same for every token that is decoded.
+      q_sparsity: the layer that makes the queries: None, a `Dense` layer; "noop", nothing; or the
+        number of modules of a `FactoredDense` and `LocallyConvDense` layer.
+      result_sparsity: the layer that mixes the heads; the values are those of `q_sparsity`.
     Returns: a layer of four inputs, [batch, queries, any], [batch, keys, any], [batch, keys, any]
       and the mask [batch, 1, 1 or queries, keys], and two outputs, floats [batch, queries,
       d_feature] and the mask.
@@ -324,16 +324,16 @@ def CausalAttention(
 ) -> Layer:
     """Self-attention in which no position sees a later one, for language models.
 
-    Mode "predict" takes the sequence in pieces, of one token or more. Keys and values of all
-    tokens so far are the state; the outputs are, piece by piece, equal to "eval" for the whole.
+    Mode "predict" takes the sequence in pieces, of one token or more. The state has the
+    keys and values of all tokens so far. The outputs are equal to those of "eval".
 
     Args:
       d_feature, n_heads, dropout, mode: as for `Attention`.
       max_inference_length: the longest sequence in mode "predict".
       use_dconv: a causal depthwise convolution follows each of the layers of queries, keys and
-        values. It keeps no history, so that mode "predict" is refused.
+        values. It keeps no history, so mode "predict" is refused.
     Returns: a layer from floats [batch, length, d_feature] to the same shape.
-    Raises: ValueError: d_feature is no multiple of n_heads; a bad rate, length or mode.
+    Raises: ValueError: d_feature is not a multiple of n_heads; a bad rate, length or mode.
     Example:
       >>> layer = CausalAttention(4, n_heads=2, mode="predict", max_inference_length=5)
       >>> token = np.ones((1, 1, 4))

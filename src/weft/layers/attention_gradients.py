@@ -52,7 +52,7 @@ def forward_and_or_backward_of(layer: Any) -> Callable[..., tuple[Any, Any, Any,
     """A function as `EfficientAttentionBase.forward_and_or_backward`, for any layer.
 
     Args:
-      layer: the layer; its derivative is taken of the whole.
+      layer: the layer; it is differentiated as one function.
     Returns: a function of (inputs, weights, state, rng, output_grad=None, compute_output=True,
       update_state=True), which returns (output, new_state, inputs_grad, weights_grad) with None for
       results that are not requested.

@@ -82,7 +82,7 @@ class Layer(Made):
       name: the name of the layer when it is printed; by default, the name of its class.
       sublayers_to_print: the layers that are printed inside; by default, all sublayers.
 
-    Raises: ValueError: `n_in` or `n_out` is no number of tensors.
+    Raises: ValueError: `n_in` or `n_out` is not a number of tensors.
 
     Inputs and outputs are parts of a *data stack*: a layer takes `n_in` items off its top, and puts
     `n_out` there (see `Serial`).
@@ -210,7 +210,7 @@ class Layer(Made):
         """The layer's own gradients, if `has_backward` is true.
 
         Args:
-          inputs: what `forward` was given.
+          inputs: the inputs of `forward`.
           output: its result.
           grad: the gradient with respect to the output, with the same nesting.
           weights: the layer's weights.
@@ -306,8 +306,8 @@ class Layer(Made):
 
         Args:
           input_signature: a `ShapeDtype` or a tuple of them, by `n_in`.
-          unsafe: whether to leave the layer with traced weights and state, which the caller is to
-            replace, rather than with those that it had.
+          unsafe: whether to leave the layer with traced weights and state, which the caller
+            replaces, instead of restoring the old ones.
         Returns: (weights, state), with a `ShapeDtype` for each array, and the marks of shared
           layers.
         """
@@ -319,12 +319,12 @@ class Layer(Made):
         """Gives the layer weights and state from a checkpoint, without running code from it.
 
         Args:
-          file_name: path of the file, written by `save_to_file` or by Trax.
+          file_name: path of a file of `save_to_file` or Trax, or of a checkpoint of a training
+            loop: "run/model", or "run/model.pkl.gz" as it is called in Trax.
           weights_only: whether the state is made anew rather than read.
           input_signature: signature of the inputs; by default, the one in the file.
         Returns: (weights, state).
-        Raises: FileNotFoundError; ValueError: the file is damaged, holds something other than plain
-          arrays and containers, or belongs to another layer.
+        Raises: FileNotFoundError; ValueError: it is damaged, refused or of another layer.
         """
         return checkpoints.load(self, file_name, weights_only, input_signature)
 
@@ -499,7 +499,7 @@ class PureLayer(Layer):
       n_out: number of outputs.
       name: name for printing.
 
-    Raises: TypeError: `forward_fn` is no function.
+    Raises: TypeError: `forward_fn` is not a function.
 
     Example:
       >>> PureLayer(lambda xs: xs[0] + xs[1], n_in=2, name="Sum")((1, 2))
@@ -587,8 +587,8 @@ def unshard(tensors: Any, n_shards: int | None = None) -> Any:
     """Joins nested arrays that were divided among devices, to NumPy arrays.
 
     Args:
-      tensors: what `shard` gives.
-      n_shards: in how many parts each array was cut; by default `N_WEIGHTS_SHARDS`.
+      tensors: the result of `shard`.
+      n_shards: the number of parts of each array; by default `N_WEIGHTS_SHARDS`.
     Returns: the same nesting, without the first axis.
     Example:
       >>> from weft import layers as tl

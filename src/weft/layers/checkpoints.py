@@ -1,6 +1,7 @@
 """Checkpoints of layers: gzipped pickles of a dictionary with flat lists of arrays.
 
-`pickled_arrays.py` reads the pickles without running code from them.
+`pickled_arrays.py` reads the pickles without running code from them. Checkpoints of training loops,
+which are directories, are read too.
 """
 
 import os
@@ -10,8 +11,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ..checkpoints import read_metadata, restore
 from ..fastmath import nested_map
-from ..shapes import signature
+from ..shapes import ShapeDtype, signature
 from ..user_lines import noted
 from .array_files import content, np_from_file, replaced
 from .pickled_arrays import RefusedPickle, read
@@ -22,7 +24,7 @@ COMPRESSION = 2  # more takes much longer, and weights hardly shrink
 
 def save(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> None:
     """Writes the weights and the state of a layer: see `Layer.save_to_file`."""
-    weights, state = flatten_weights_and_state(layer.weights, layer.state)
+    weights, state = flatten_weights_and_state(*_ordered((layer.weights, layer.state)))
     content: dict[str, Any] = {"flat_weights": [_on_host(w, path) for w in weights]}
     if not weights_only:
         content["flat_state"] = [_on_host(s, path) for s in state]
@@ -54,7 +56,8 @@ def _plain(sig: Any) -> Any:
 def load(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> tuple[Any, Any]:
     """Gives a layer weights and state from a file: see `Layer.init_from_file`."""
     name = os.fspath(path)
-    dictionary = _dictionary(name)
+    folder = _folder(name)
+    dictionary = _dictionary(name) if folder is None else _of_loop(folder)
     sig = dictionary.get("input_signature") if input_signature is None else input_signature
     if sig is None:
         raise noted(
@@ -75,7 +78,7 @@ def load(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> tup
         )
     if weights_only:
         layer.init(sig)
-    signatures = layer.weights_and_state_signature(sig)
+    signatures = _ordered(layer.weights_and_state_signature(sig))
     arrays = weights, dictionary.get("flat_state")
     _check(name, layer, arrays, signatures, weights_only)
     weights, state = unflatten_weights_and_state(*arrays, signatures, weights_only)
@@ -83,6 +86,53 @@ def load(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> tup
         layer.state = state
     layer.weights = weights
     return layer.weights, layer.state
+
+
+def _ordered(tree: Any) -> Any:
+    """The tree with its dicts in the order of their keys, as compiled functions return them: a
+    layer has them in another one before it is trained."""
+    if isinstance(tree, dict):
+        return {key: _ordered(tree[key]) for key in sorted(tree)}
+    if type(tree) in (tuple, list):
+        return type(tree)(map(_ordered, tree))
+    return tree
+
+
+def _folder(name: str) -> str | None:
+    """The checkpoint of a training loop that a path names, which is a directory: Trax's loop would
+    have written it to a file with ".pkl.gz" after its name."""
+    given, name = name, name if os.path.exists(name) else name.removesuffix(".pkl.gz")
+    if not os.path.exists(name) and not os.path.exists(given):
+        raise noted(
+            FileNotFoundError(
+                f"init_from_file: there is no file {given!r}\n"
+                "  fix: a file of this machine; nothing is downloaded"
+            )
+        )
+    return name if os.path.isdir(name) else None
+
+
+def _of_loop(folder: str) -> dict[str, Any]:
+    """The model in a checkpoint of a training loop, as a file of a layer has it."""
+    if not os.path.exists(os.path.join(folder, "tree.json")):
+        is_run = os.path.exists(os.path.join(folder, "model", "tree.json"))
+        fix = f"{os.path.join(folder, 'model')}" if is_run else "another path"
+        raise noted(ValueError(f"init_from_file: {folder} is no checkpoint\n  fix: {fix}"))
+    tree, metadata = restore(folder), read_metadata(folder)
+    if not isinstance(tree, dict) or not {"weights", "state"} <= tree.keys():
+        raise noted(
+            ValueError(
+                f"init_from_file: {folder} is no checkpoint of a training loop\n"
+                "  fix: checkpoints.restore(…) gives what is in it"
+            )
+        )
+    weights, state = flatten_weights_and_state(*_ordered((tree["weights"], tree["state"])))
+    inputs = metadata.get("inputs")
+    found: dict[str, Any] = {"flat_weights": weights, "flat_state": state}
+    if isinstance(inputs, list) and inputs:
+        sigs = tuple(ShapeDtype(shape, np.dtype(dtype)) for shape, dtype in inputs)
+        found["input_signature"] = sigs[0] if len(sigs) == 1 else sigs
+    return found
 
 
 def _dictionary(name: str) -> dict[str, Any]:
@@ -111,15 +161,17 @@ def _weights_file(name: str) -> str:
 
 
 def _check(name: str, layer: Any, given: Any, signatures: Any, weights_only: bool) -> None:
-    """Raises an error unless the arrays in the file are as many and as large as the layer's."""
+    """Raises an error unless the file has arrays of the same number and shapes as the layer."""
     expected = flatten_weights_and_state(*signatures)
     both = zip(("weights", "state"), given, expected, strict=True)
     for what, have, want in list(both)[: 1 if weights_only else 2]:
+        # a model in mode "predict" has another state
+        fix = "\n  fix: init_from_file(…, weights_only=True)" if what == "state" else ""
         if len(have) != len(want):
             raise noted(
                 ValueError(
                     f"init_from_file: {name} has {len(have)} arrays of {what}, and the layer has "
-                    f"{len(want)}: {layer!r}"
+                    f"{len(want)}: {layer.name}{fix}"
                 )
             )
         for at, (array, sig) in enumerate(zip(have, want, strict=True)):
@@ -127,6 +179,7 @@ def _check(name: str, layer: Any, given: Any, signatures: Any, weights_only: boo
                 raise noted(
                     ValueError(
                         f"init_from_file: array {at} of {what} in {name} has shape "
-                        f"{np.shape(array)}, and the layer's has {tuple(sig.shape)}: {layer!r}"
+                        f"{np.shape(array)}, and the layer's has {tuple(sig.shape)}: {layer.name}"
+                        f"{fix}"
                     )
                 )

@@ -7,11 +7,11 @@ axes to one for the layer inside.
 from collections.abc import Callable
 from typing import Any
 
+from .. import option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..shapes import ShapeDtype
 from ..user_lines import noted
-from . import option_checks
 from .base import Layer, PureLayer
 from .layer_errors import drawn
 from .scan import Scan

@@ -9,10 +9,10 @@ import copy
 import random as python_random
 from typing import Any
 
+from .. import option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp, tree_leaves
 from ..user_lines import noted
-from . import option_checks
 from .base import Fn, Layer, PureLayer
 from .cache import Cache
 from .chunk import BatchLeadingAxes, Chunk
@@ -58,7 +58,7 @@ class Concatenate(Layer):
       n_items: the number of tensors, at least 1.
       axis: the axis; the tensors are of one length along the others.
 
-    Raises: ValueError, TypeError: an option is no such number.
+    Raises: ValueError, TypeError: an option is invalid.
 
     Example:
       >>> from weft import layers as tl
@@ -91,7 +91,7 @@ class Split(Layer):
       n_items: the number of parts, at least 1, which divides the length of the axis.
       axis: the axis.
 
-    Raises: ValueError, TypeError: an option is no such number.
+    Raises: ValueError, TypeError: an option is invalid.
 
     Example:
       >>> from weft import layers as tl
@@ -275,8 +275,8 @@ def Branch(*layers: Any, name: str = "Branch") -> Layer:
     Args:
       *layers: layers, or lists of them that work in series; None passes one input on.
       name: name for printing.
-    Returns: a layer that takes as many inputs as the one that takes most, and gives all outputs. A
-      single layer is returned unchanged.
+    Returns: a layer with all outputs; its number of inputs is the largest of the layers'. A single
+      layer is returned unchanged.
     Raises: ValueError: no layers, or an object that is not a layer.
     Example:
       >>> from weft import layers as tl
@@ -377,7 +377,7 @@ def Bidirectional(forward_layer: Any, axis: int = 1, merge_layer: Any = None) ->
       axis: the axis of time.
       merge_layer: a layer 2 -> 1; by default `Concatenate()`.
     Returns: the layer.
-    Raises: TypeError, ValueError: an option is no layer, or one of other numbers of tensors.
+    Raises: TypeError, ValueError: an option is not a layer, or its numbers of tensors do not fit.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Bidirectional(tl.GRU(3))

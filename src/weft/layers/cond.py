@@ -19,8 +19,10 @@ class Cond(Layer):
       false: the layer if it isn't; by default, the input is left unchanged.
       name: name for printing.
 
-    Raises: ValueError: `cond` gives not exactly one output, or the two layers don't take and give
-      as many tensors. Only the chosen one runs, and only its state changes.
+    Raises: ValueError: `cond` does not return exactly one output, or the two layers differ in their
+      numbers of inputs or outputs.
+
+    Only the chosen layer runs, and only its state changes.
 
     Example:
       >>> from weft import layers as tl

@@ -5,11 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..user_lines import noted
-from . import option_checks
 from .base import Layer
 from .initializers import (
     GlorotNormalInitializer,
@@ -159,7 +158,7 @@ def window(
 ) -> Window:
     """A `Window` of the options, which are checked.
 
-    Raises: TypeError, ValueError: an option has another form; the user's line is on it.
+    Raises: TypeError, ValueError: an option is invalid; the user's line is on it.
     """
     specs = _specs(layer, dimension_numbers)
     count = len(specs[1]) - 2
@@ -235,20 +234,20 @@ class Conv(Convolving):
 
     From an array of the input's spec to one of the output's, whose spatial lengths are
     ⌊(d - size) / stride⌋ + 1 with padding 'VALID', and ⌈d / stride⌉ with 'SAME'. With the spec
-    NHWC, arrays with more than one batch axis are taken too. Weights: (w, b), or w without a bias.
+    NHWC, arrays may have more than one batch axis. Weights: (w, b), or w without a bias.
 
     Args:
       filters: the number of output features.
       kernel_size: the window's lengths.
       strides: how far each window is from the next one; by default 1.
-      padding: 'VALID' for none, 'SAME' for as many zeros on both sides as keep the lengths with
-        strides of 1, or a pair (low, high) for each spatial axis.
+      padding: 'VALID' for none, 'SAME' for zeros on both sides that keep the lengths with strides
+        of 1, or a pair (low, high) for each spatial axis.
       dimension_numbers: the axes of input, kernel and output, a letter each.
       kernel_initializer: an initializer for w; by default `GlorotNormalInitializer`.
       bias_initializer: an initializer for b.
       use_bias: whether there is a bias.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError (when called): the array has another number of axes, or is smaller than the
         window.
     Example:
@@ -308,7 +307,7 @@ class CausalConv(Conv):
       kernel_width: how many steps each output sees, its own included.
       kernel_initializer, bias_initializer, use_bias: as for `Conv`.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError (when called): the array does not have three axes.
     Example:
       >>> from weft import layers as tl
@@ -340,7 +339,7 @@ class CausalConv(Conv):
         )
 
     def forward(self, x: Any) -> Any:
-        """The convolution of `x`, behind as many zeros as give it its length again."""
+        """The convolution of `x`, padded with zeros in front so that its length stays."""
         self._window.check(x)
         return super().forward(_delayed(x, self._window.size[0] - 1))
 
@@ -395,7 +394,7 @@ class CausalDepthwiseConv(Layer):
       kernel_initializer: an initializer for w.
       use_bfloat16: whether w is bfloat16.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError (when called): the array does not have three axes.
     Example:
       >>> from weft import layers as tl

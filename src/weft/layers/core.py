@@ -6,10 +6,9 @@ others come from the files named after them.
 
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
-from . import option_checks
 from .assert_shape import assert_shape
 from .base import Fn, Layer, PureLayer
 from .dense import Dense

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..user_lines import noted
-from . import option_checks
 from .convolution import Convolving, Padding, window
 from .initializers import Initializer, RandomNormalInitializer
 
@@ -38,7 +37,7 @@ class ConvTranspose(Convolving):
       bias_initializer: an initializer for b.
       kernel_initializer: the same as `kernel_initialzer`.
     Raises:
-      TypeError, ValueError: an option has another form, or the kernel's initializer is given twice.
+      TypeError, ValueError: an option is invalid, or the kernel's initializer is given twice.
       ShapeError (when called): the array has another number of axes.
     Example:
       >>> from weft import layers as tl, shapes

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
-from . import option_checks
+from ..option_checks import INITIALIZER_SIGNATURE
 from .assert_shape import assert_shape
 from .base import Layer
 from .initializers import GlorotUniformInitializer, RandomNormalInitializer
-from .option_checks import INITIALIZER_SIGNATURE
 
 _KERNEL_INITIALIZER = GlorotUniformInitializer()
 _BIAS_INITIALIZER = RandomNormalInitializer(1e-6)

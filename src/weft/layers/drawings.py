@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from . import option_checks
+from .. import option_checks
 from .base import Layer, PureLayer
 from .combinators import Parallel, Serial
 from .summaries import shown, signature_line, summary_rows

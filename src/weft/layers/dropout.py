@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
-from . import option_checks
 from .assert_shape import assert_shape
 from .base import Layer
 
@@ -16,13 +15,13 @@ class Dropout(Layer):
     """In training, sets elements to zero at random, and scales the others by 1 / (1 - rate).
 
     Args:
-      rate: the probability of an element to be dropped.
+      rate: the probability that an element is dropped.
       shared_axes: axes along which all elements are dropped, or none.
       mode: in 'train' elements are dropped; in others, the input is returned.
 
     Raises: ValueError, TypeError: an option is out of its range.
 
-    The state is the rate, a scalar; if it is a dict with the layer's name, the rate is found there.
+    The state is the rate, a scalar, or a dict with the rate under the layer's name.
 
     Example:
       >>> from weft import layers as tl

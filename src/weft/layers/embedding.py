@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as onp
 
+from .. import option_checks
 from ..fastmath import numpy as jnp
-from . import option_checks
+from ..option_checks import INITIALIZER_SIGNATURE
 from .assert_shape import assert_shape
 from .base import Layer
 from .dense import _unset
 from .initializers import ScaledInitializer
 from .layer_calls import known_values
-from .option_checks import INITIALIZER_SIGNATURE
 
 _EMBEDDING = ScaledInitializer(
     out_dim=-1, in_dim=-2, scale=1.0, mode="fan_out", distribution="uniform"

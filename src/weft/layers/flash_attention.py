@@ -8,9 +8,9 @@ from typing import Any
 
 from .. import fastmath, nn
 from ..fastmath import numpy as jnp
+from ..option_checks import flag
 from .attention_weights import attend
 from .base import Layer
-from .option_checks import flag
 
 __all__ = ["FlashAttention"]
 
@@ -18,9 +18,9 @@ __all__ = ["FlashAttention"]
 class FlashAttention(Layer):
     """Attention within heads: maps (queries, keys, values) to softmax(q kᵀ / √d) v.
 
-    It takes the place of `DotProductAttention`. Scores are computed block by block, with a softmax
-    that goes along, and again in the backward pass: never are all pairs of a query and a key in
-    memory. From 2²⁰ pairs on, that is; fewer are computed at once, which is faster.
+    It replaces `DotProductAttention`. Scores are computed block by block, with a running softmax,
+    and again in the backward pass, so the pairs of a query and a key are never all in memory. Fewer
+    than 2²⁰ pairs are computed at once, which is faster.
 
     Args:
       causal: whether a query sees no later key.

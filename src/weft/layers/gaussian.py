@@ -3,11 +3,10 @@
 import math
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..user_lines import noted
-from . import option_checks
 from .softmax import log_softmax
 
 

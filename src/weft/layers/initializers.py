@@ -15,11 +15,10 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..user_lines import noted
-from . import option_checks
 
 __all__ = [
     "AtariConvInit",
@@ -172,14 +171,14 @@ def ScaledInitializer(
       out_dim: the axis of the outputs' features.
       in_dim: the axis of the inputs' features.
       scale: a positive factor.
-      mode: the fan by which is divided, 'fan_in', 'fan_out', or 'fan_avg', their mean.
+      mode: the fan in the denominator: 'fan_in', 'fan_out', or 'fan_avg', their mean.
       distribution: 'normal', with variance gain; 'uniform' on ±√(3 · gain), which has the same
         variance; or 'truncated_normal', a normal distribution cut off at ±2 of its standard
         deviations, with variance gain.
     Returns: a function of (shape, rng, nonreceptive_dims=None). The last one names axes that are
       not part of the window; since windows don't count, it changes nothing.
     Raises:
-      ValueError: the scale isn't positive, or the mode or distribution is another one.
+      ValueError: the scale is not positive, or the mode or distribution is unknown.
     Example:
       >>> from weft import fastmath, layers as tl
       >>> init = tl.ScaledInitializer(-1, -2, 1.0, "fan_in", "uniform")
@@ -351,9 +350,8 @@ def _kaiming_scale(name: str, param: float) -> float:
 def OrthogonalInitializer(stddev: float = 1.0) -> Initializer:
     """An initializer of matrices whose rows or columns, whichever are fewer, are orthonormal.
 
-    The array is taken as a matrix with the last axis as its columns. The matrix is a uniformly
-    distributed one of its kind: the Q of a QR decomposition of normal numbers, with R's diagonal
-    positive.
+    The array is taken as a matrix with the last axis as its columns. The matrices are uniformly
+    distributed: each is the Q of a QR decomposition of normal numbers, with R's diagonal positive.
 
     Args:
       stddev: a factor.

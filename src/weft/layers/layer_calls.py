@@ -106,7 +106,7 @@ def forward_abstract(layer: Any, input_signature: Any) -> tuple[Any, Any]:
 
 
 def applied(layer: Any, inputs: Any, weights: Any, state: Any, rng: Any) -> tuple[Any, Any]:
-    """(outputs, new state) of what `forward` computes; the layer is as it was then."""
+    """(outputs, new state) of `forward`; the layer itself does not change."""
     before, key = [held(inner) for inner in tree(layer)], layer._rng
     layer.weights, layer.state, layer._rng = weights, state, rng
     try:
@@ -253,7 +253,7 @@ def number_of_arguments(name: str, f: Callable[..., Any]) -> int:
 
 
 def check_inputs(name: str, n_in: int, inputs: Any) -> None:
-    """Raises an error unless a layer is given as many inputs as it takes."""
+    """Raises an error if the number of inputs is not the number that the layer takes."""
     if not isinstance(inputs, list | tuple):
         raise TypeError(
             f"{name}: expected a tuple or list of {n_in} tensors; got a single "

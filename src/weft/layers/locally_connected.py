@@ -2,15 +2,14 @@
 
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
+from ..option_checks import INITIALIZER_SIGNATURE
 from ..shapes import ShapeDtype
 from ..user_lines import noted
-from . import option_checks
 from .base import Layer
 from .initializers import GlorotUniformInitializer, RandomNormalInitializer
-from .option_checks import INITIALIZER_SIGNATURE
 
 _KERNEL_INITIALIZER = GlorotUniformInitializer()
 _BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
@@ -28,12 +27,12 @@ class LocallyConnected1d(Layer):
       use_bias: whether a bias is added.
       padding: 'VALID', 'SAME' (zeros beyond the ends) or 'WRAP' (the sequence is a ring).
 
-    Raises: AssertionError: `kernel_size` is even. ValueError: another padding.
+    Raises: AssertionError: `kernel_size` is even. ValueError: an invalid padding.
 
     Inputs [..., L, D] give outputs [..., L, filters], or [..., L - kernel_size + 1, filters] with
     'VALID'. Weights are (w, b), or w without bias: w is [L, kernel_size, D, filters], a matrix for
-    each input place and tap, b is [places, filters]. The order of the taps with 'VALID' is the
-    reverse of that with the others, as in Trax. `L` can't change after `init`.
+    each input place and tap, b is [places, filters]. With 'VALID' the taps are in the
+    reverse order, as in Trax. `L` can't change after `init`.
 
     Example:
       >>> from weft import layers as tl

@@ -7,10 +7,9 @@ BinaryCrossEntropySum take numbers from 0 to 1. `metrics.py` says what weights m
 
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
-from . import option_checks
 from .base import Fn, Layer
 from .combinators import Serial
 from .core import log_softmax, one_hot
@@ -89,8 +88,8 @@ def WeightedCategoryCrossEntropy(
 def CrossEntropyLoss() -> Layer:
     """A layer that computes the weighted mean cross entropy of log-probabilities and targets.
 
-    Deprecated in Trax: `WeightedCategoryCrossEntropy` has the `LogSoftmax` that must come before
-    this layer inside.
+    Deprecated in Trax: `WeightedCategoryCrossEntropy` includes the `LogSoftmax` that this layer
+    needs before it.
 
     Returns: a layer from (log-probabilities [..., N], target categories [...], weights, which
       broadcast to the targets) to a scalar.

@@ -13,9 +13,9 @@ metric of the whole batch.
 
 from typing import Any
 
+from .. import option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
-from . import option_checks
 from .base import Fn, Layer
 from .combinators import Serial
 from .core import one_hot

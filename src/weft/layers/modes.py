@@ -12,9 +12,8 @@ import difflib
 import random as python_random
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..user_lines import noted
-from . import option_checks
 from .base import Layer
 from .layer_calls import tree
 from .recipes import Recipe
@@ -26,10 +25,10 @@ __all__ = ["in_mode", "share_weights"]
 def in_mode(layer: Layer, mode: str, input_signature: Any = None) -> Layer:
     """A layer in another mode, with the same weights.
 
-    The twin is a layer of its own. It holds the very arrays that `layer` has now, and
-    `share_weights` hands it those that training has made since. Layers that have no mode, or get
-    theirs handed on by a function, are made again with the new one. A function of yours that builds
-    other layers for another mode, or gives a part another mode, is decorated with `takes_mode`.
+    The twin is a separate layer. It holds the arrays that `layer` has now, and
+    `share_weights` gives it newer ones after further training. `in_mode` makes each layer with a
+    mode again, with the new mode. Decorate a function with `takes_mode` if it builds other layers
+    for another mode, or gives a part another mode.
 
     Args:
       layer: the layer.
@@ -38,7 +37,7 @@ def in_mode(layer: Layer, mode: str, input_signature: Any = None) -> Layer:
         "predict"; by default, the one that `layer` was initialized for.
     Returns: the twin; `layer` itself if it is in the mode, or has none. It is initialized if
       `layer` is. In mode "predict" it is at the beginning of a sequence.
-    Raises: ValueError: another mode; the layer does not have it; its inputs are not known.
+    Raises: ValueError: an unknown mode; the layer does not have it; its inputs are not known.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Serial(tl.Dense(3), tl.Dropout(0.5))
@@ -107,7 +106,7 @@ def share_weights(layer: Layer, twin: Layer) -> None:
 
     Args:
       layer: the layer.
-      twin: what `in_mode` made of it, or a layer made in another way that has its weights in the
+      twin: a layer from `in_mode(layer, …)`, or any layer with weights of the same shapes in the
         same order.
     Raises: ValueError: the twin has other weights.
     Example:
@@ -156,7 +155,7 @@ def renested(weights: Any, like: Any) -> Any:
       like: weights of the same layer in another mode, in which it has further layers around some of
         its own; or their shapes and dtypes.
     Returns: the arrays of `weights`, nested as `like`.
-    Raises: ValueError: they are not as many.
+    Raises: ValueError: the numbers differ.
     Example:
       >>> renested((1, 2), ((0,), 0))
       ((1,), 2)

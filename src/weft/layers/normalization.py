@@ -4,13 +4,13 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from .. import option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
+from ..option_checks import MODES, checked_mode
 from ..user_lines import levels_to_user
-from . import option_checks
 from .base import Layer
 from .layer_calls import known_values
-from .option_checks import MODES, checked_mode
 
 __all__ = ["BatchNorm", "FilterResponseNorm", "LayerNorm"]
 
@@ -21,9 +21,9 @@ _MAX_INITIAL_SHARE = 0.1  # of the first running statistics, in evaluation
 class BatchNorm(Layer):
     """Normalizes each feature over the batch: γ · (x - mean) / √(variance + ε) + β.
 
-    In mode 'train' mean and variance are computed over `axis` of the batch; with them the running
-    ones of the state are updated: momentum · old + (1 - momentum) · new. In the other modes the
-    running ones are used, and the state stays. The variance is the population variance, computed as
+    In mode 'train' mean and variance are computed over `axis` of the batch, and the running ones in
+    the state are updated: momentum · old + (1 - momentum) · new. The other modes use the running
+    ones, and the state does not change. The variance is the population variance, computed as
     mean(x²) - mean(x)², in float32 for 16-bit floats.
 
     The running mean begins at 0 and the running variance at 1, of which momentumⁿ is left after n
@@ -37,16 +37,16 @@ class BatchNorm(Layer):
     (running mean, running variance, number of batches), the first two with length 1 along `axis`.
 
     Args:
-      axis: the axes over which is averaged, an int or several. The default is for images
+      axis: the axis or axes of the mean. The default is for images
         [batch, height, width, features].
-      epsilon: ε, which keeps away from division by zero.
+      epsilon: ε, which prevents division by zero.
       center: whether there is a β.
       scale: whether there is a γ.
       momentum: how much of the running statistics stays at each batch, from 0 to 1; the same in all
         modes.
       mode: 'train', 'eval', 'predict' or 'viz'.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError: the array has no such axis, or (when called) the result's dtype isn't the input's,
         as for bfloat16 inputs with float32 weights, and for integers.
     Example:
@@ -170,9 +170,9 @@ class LayerNorm(Layer):
     Args:
       center: whether the mean is subtracted and the bias is added. Without it, this is the
         root-mean-square norm (and the bias, which the weights have, isn't used).
-      epsilon: ε, which keeps away from division by zero.
+      epsilon: ε, which prevents division by zero.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError: the array has no axes.
     Example:
       >>> from weft import layers as tl, shapes
@@ -226,7 +226,7 @@ class FilterResponseNorm(Layer):
       init_epsilon: ε.
       init_learnt_epsilon: the first value of the trained part.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError: the array has fewer than two axes.
     Example:
       >>> from weft import layers as tl

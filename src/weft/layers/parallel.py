@@ -16,7 +16,7 @@ class Parallel(Combinator):
         one input unchanged; a list of layers is a `Serial` of them.
       name: name for printing.
 
-    Raises: ValueError: there are fewer than two, or one is no layer or takes no input.
+    Raises: ValueError: there are fewer than two, or one is not a layer or takes no input.
 
     With F: 1 -> 1, G: 3 -> 1 and H: 2 -> 2, `Parallel(F, G, H)` takes a, b, c, d, e, f and gives
     F(a), G(b, c, d), and the two outputs of H(e, f).

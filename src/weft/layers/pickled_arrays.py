@@ -34,7 +34,7 @@ class Mark:
 
 
 class Empty:
-    """An object that is to be filled by its state: an array, a dtype or a signature."""
+    """An object that its state will fill: an array, a dtype or a signature."""
 
     def __init__(self, kind: str, dtype: Any = None) -> None:
         self.kind, self.value, self.dtype = kind, None, dtype
@@ -152,7 +152,7 @@ class _Machine:
         STATES[target.kind](target, state)
 
     def new(self) -> None:
-        """Pushes an object of a class, which `build` is to fill."""
+        """Pushes an object of a class; `build` fills it."""
         arguments, kind = self.pop(), self.pop()
         if not isinstance(kind, Name) or KIND_OF_FUNCTION.get(kind) != SIGNATURE or arguments != ():
             raise RefusedPickle(f"the pickle makes an object of {kind!r}")

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
-from . import option_checks
 from .base import Fn, Layer
 
 __all__ = ["AvgPool", "MaxPool", "SumPool"]
@@ -18,18 +17,18 @@ def MaxPool(
     strides: Sequence[int] | None = None,
     padding: str = "VALID",
 ) -> Layer:
-    """A layer that gives the largest element of each window.
+    """A layer that computes the largest element of each window.
 
     Windows lie over all axes but the first and the last one.
 
     Args:
       pool_size: the window's lengths, n - 2 of them for arrays of n axes.
-      strides: how far each window is from the next one, as many numbers; by default 1.
+      strides: the distances between windows, n - 2 numbers; by default 1.
       padding: 'VALID' leaves out windows that would stick out; 'SAME' cuts them at the border.
-    Returns: a layer from an array [batch, d₁, …, d₍ₙ₋₂₎, features] to one of as many axes, whose
+    Returns: a layer from an array [batch, d₁, …, d₍ₙ₋₂₎, features] to one of the same rank, whose
       spatial lengths are ⌊(d - size) / stride⌋ + 1 with 'VALID', and ⌈d / stride⌉ with 'SAME'.
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       ShapeError (when called): the array has another number of axes, or is smaller than the
         window.
     Example:
@@ -67,7 +66,7 @@ def AvgPool(
     strides: Sequence[int] | None = None,
     padding: str = "VALID",
 ) -> Layer:
-    """A layer that gives the mean of each window; of one that sticks out, of the elements inside.
+    """A layer that computes the mean of each window, of the elements inside the array only.
 
     Args: as `MaxPool`.
     Returns: a layer of the shapes of `MaxPool`; floats, for integers too.

@@ -9,10 +9,10 @@ import numpy as onp
 from .. import fastmath
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
+from ..option_checks import checked_mode, checked_rate, number, whole_number
 from .assert_shape import assert_shape
 from .base import Layer
 from .initializers import GlorotUniformInitializer
-from .option_checks import checked_mode, checked_rate, number, whole_number
 
 WAVELENGTHS = 10000.0  # the longest over the shortest
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as onp
 
+from .. import option_checks
 from ..dtypes import bfloat16
 from ..fastmath import nested_map, numpy as jnp
-from . import option_checks
 from .attention_gradients import is_inexact
 from .base import Layer
 from .serial import Wrapper, checked_layer
@@ -20,13 +20,13 @@ class InPrecision(Wrapper):
     """Computes a layer in a floating-point dtype of 16 bits; the weights stay in float32.
 
     Weights and inputs of floats are cast to the dtype, and outputs back to float32, so that a loss
-    behind the layer is computed in float32. Gradients of the weights are float32.
+    after the layer is computed in float32. Gradients of the weights are float32.
 
     Args:
       layer: a layer.
       dtype: "bfloat16", "float16" or "float32".
 
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
 
     Example:
       >>> from weft import layers as tl

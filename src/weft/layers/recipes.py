@@ -39,7 +39,7 @@ class Recipe(NamedTuple):
         """Makes another layer.
 
         Args:
-          mode: its mode; None for what it was.
+          mode: its mode; None for the mode that it had.
           replaced: the function that each argument is passed through.
         """
         signature = inspect.signature(self.make)

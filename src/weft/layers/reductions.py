@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..fastmath import numpy as jnp
-from . import option_checks
 from .base import Fn, Layer
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..fastmath import numpy as jnp
 from ..shapes import signature
 from ..user_lines import noted
-from . import base, option_checks
+from . import base
 from .attention_gradients import forward_and_or_backward_of, is_gradient, vjp_of_inexact
 from .base import Layer
 from .layer_calls import applied
@@ -69,7 +69,7 @@ class ReversibleLayer(Layer):
         """The inputs that gave an output.
 
         Args:
-          output: what `forward` returned, packaged by `n_out`.
+          output: the result of `forward`, packaged by `n_out`.
           weights: the layer's weights.
           state: the state before the forward pass.
           new_state: the state after it.
@@ -93,7 +93,7 @@ class ReversibleLayer(Layer):
         """The inputs that gave an output, and the gradients with respect to them and the weights.
 
         Args:
-          output: what `forward` returned.
+          output: the result of `forward`.
           grad: the gradient with respect to the output, packaged like it.
           weights: the layer's weights.
           state: the state before the forward pass.
@@ -231,7 +231,7 @@ class ReversibleReshape(ReversibleLayer):
 
     Args:
       shape1: the leading lengths of each input.
-      shape2: the shape of each output, with as many elements.
+      shape2: the shape of each output, with the same number of elements.
       n_in: number of inputs, and of outputs.
 
     Raises: ValueError: the two have different numbers of elements.
@@ -383,7 +383,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
     """Adds the output of layers for a context to an accumulator; it can be subtracted again.
 
     The stack `[accumulator, *context]` becomes `[accumulator + f(context), *context]`: half of a
-    reversible residual block, whose other half has the two swapped.
+    reversible residual block, in whose other half the two are swapped.
 
     Args:
       *residual_layers: the layers of f.

@@ -14,6 +14,7 @@ from typing import Any
 from .. import fastmath
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
+from ..option_checks import checked_mode, checked_rate, function, lengths, whole_number
 from ..user_lines import noted
 from . import combinators as cb
 from .activation_fns import Sigmoid, Tanh
@@ -27,7 +28,6 @@ from .initializers import (
     RandomNormalInitializer,
     RandomUniformInitializer,
 )
-from .option_checks import checked_mode, checked_rate, function, lengths, whole_number
 from .recipes import takes_mode
 
 __all__ = [
@@ -60,8 +60,8 @@ class LSTMCell(Layer):
 
     Args:
       n_units: features of c, and of h.
-      forget_bias: added to all of b where it begins.
-      kernel_initializer, bias_initializer: what w and b begin with.
+      forget_bias: added to the initial value of b.
+      kernel_initializer, bias_initializer: functions that make w and b.
     Inputs: floats [batch, d] and [batch, 2 n_units].
     Outputs: [batch, n_units] and [batch, 2 n_units].
     Weights: w [d + n_units, 4 n_units], b [4 n_units].
@@ -136,7 +136,7 @@ def LSTM(
       n_units: features of the outputs.
       mode: in "predict" the state is kept from call to call.
       return_state: also give the last state, [batch, 2 n_units]; the outputs are two.
-      initial_state: the state to begin with is the second input; else it is zeros.
+      initial_state: the second input is the initial state; otherwise the state begins as zeros.
     Returns: a layer from floats [batch, length, d] to [batch, length, n_units].
     Example:
       >>> from weft import layers as tl
@@ -162,8 +162,8 @@ class GRUCell(Layer):
 
     Args:
       n_units: features of h.
-      forget_bias: added to all of b1 where it begins.
-      kernel_initializer, bias_initializer: what w1, w2 and b1, b2 begin with.
+      forget_bias: added to the initial value of b1.
+      kernel_initializer, bias_initializer: functions that make w1, w2 and b1, b2.
     Inputs: floats [batch, d] and [batch, n_units].
     Outputs: [batch, n_units], twice.
     Weights: w1 [d + n_units, 2 n_units], b1, w2 [d + n_units, n_units], b2.
@@ -278,7 +278,7 @@ def GeneralGRUCell(
       gate_nonlinearity: makes the layer σ.
       candidate_nonlinearity: makes the layer for c.
       dropout_rate_c: rate of dropout on c.
-      sigmoid_bias: a constant added to what σ gets, so that a state is kept at first.
+      sigmoid_bias: a constant added to the input of σ, so that the state is kept at first.
       mode: dropout is active in "train" only.
     Returns: a layer from a state to one of the same shape.
     Example:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..shapes import ShapeDtype
 from ..user_lines import noted
-from . import option_checks
 from .layer_calls import held, put_back, tree
 from .layer_errors import drawn
 from .serial import Wrapper, as_tuple, checked_layer, packed, state_pair

@@ -4,9 +4,8 @@ import inspect
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..user_lines import noted
-from . import option_checks
 from .base import Layer
 from .layer_calls import checked_items
 from .layer_errors import arity, drawn
@@ -266,7 +265,7 @@ class Serial(Combinator):
         return outputs + stack[layer.n_in :]
 
     def _stack(self, xs: Any) -> tuple[Any, ...]:
-        """The inputs as a stack, at least as deep as the layers need it."""
+        """The inputs as a stack of at least the depth that the layers need."""
         is_stack = isinstance(xs, list | tuple)
         if not is_stack and self._n_in != 1:
             raise TypeError(

@@ -4,15 +4,14 @@ from typing import Any
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..fastmath import numpy as jnp
-from . import option_checks
 from .base import Fn, Layer
 from .reductions import checked_axes
 
 
 def LogSoftmax(axis: int = -1) -> Layer:
-    """A layer that makes log-probabilities of activations along an axis.
+    """A layer that computes log-probabilities from activations along an axis.
 
     Args:
       axis: the axis along which probabilities add up to 1.
@@ -42,7 +41,7 @@ def Softmax(axis: int = -1) -> Layer:
 
 
 def log_softmax(x: Any, axis: int = -1) -> Any:
-    """Log-probabilities, of activations: x - log Σ exp(x) along an axis.
+    """Log-probabilities from activations: x - log Σ exp(x) along an axis.
 
     Args:
       x: array of activations.

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..fastmath import Backend, tree_leaves, use_backend
 from ..transforms.tracing import make_jaxpr
-from . import option_checks
 from .base import Layer
 from .flops import flops
 from .layer_calls import kept
@@ -58,8 +57,8 @@ def summary(layer: Layer, input_signature: Any, file: TextIO | None = None) -> N
     """Prints a table of a layer and its sublayers.
 
     The columns are the layer, indented by depth; the shapes of its outputs; the numbers and the
-    bytes of its weights; and the floating-point operations of its forward pass. The first line is
-    the whole.
+    bytes of its weights; and the floating-point operations of its forward pass. The first line
+    is the layer itself.
 
     Args:
       layer: a layer, initialized or not; its weights and state are unchanged.

@@ -8,8 +8,8 @@ for them in the state of a model.
 from collections.abc import Callable
 from typing import Any
 
+from .. import option_checks
 from ..fastmath import numpy as jnp
-from . import option_checks
 from .base import Layer
 
 

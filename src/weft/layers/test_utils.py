@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..fastmath import numpy as jnp
 from ..shapes import signature
-from . import option_checks
 from .base import Layer
 from .serial import as_tuple
 
@@ -75,7 +74,7 @@ def test_eval_equals_predict(
     init_tokens: int = 3,
     message: str = "",
 ) -> None:
-    """Checks that mode 'predict', step by step, gives what mode 'eval' gives at once.
+    """Checks that mode 'predict', step by step, gives the outputs of mode 'eval' at once.
 
     Args:
       inp: inputs of the model: an array, or a tuple of them.

@@ -61,7 +61,7 @@ def unflatten_weights_and_state(
       flat_weights: the arrays of the weights, in the order of `flatten_weights_and_state`; further
         ones are ignored.
       flat_state: the arrays of the state; not used with `weights_only`.
-      weights_and_state_signature: what `layer.weights_and_state_signature` gives.
+      weights_and_state_signature: the result of `layer.weights_and_state_signature`.
       weights_only: whether the state is left out.
     Returns: (weights, state), nested as in the signature; state is None with `weights_only`.
     Raises: ValueError: there are fewer arrays than the signature has.

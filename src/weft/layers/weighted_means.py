@@ -43,11 +43,16 @@ def weights_per_device(weights: Any) -> Any:
 
 
 def check_categories(name: str, model_output: Any, targets: Any) -> None:
-    shape = tuple(model_output.shape)
-    if not shape or tuple(targets.shape) != shape[:-1]:
+    shape, given = tuple(model_output.shape), tuple(targets.shape)
+    if not shape or given != shape[:-1]:
+        fix = ""
+        if given == (*shape[:-1], 1):
+            fix = "\n  fix: targets[..., 0]"
+        elif given == shape:
+            fix = "\n  fix: the numbers of categories, such as argmax(targets, axis=-1)"
         raise ShapeError(
             f"{name}: expected targets of the model outputs' shape without the last axis, the "
-            f"categories; got outputs of shape {shape} and targets of shape {tuple(targets.shape)}"
+            f"categories; got outputs of shape {shape} and targets of shape {given}{fix}"
         )
 
 

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..fastmath import numpy as jnp
-from . import option_checks
+from ..option_checks import INITIALIZER_SIGNATURE
 from .base import Layer
 from .dense import _unset
-from .option_checks import INITIALIZER_SIGNATURE
 
 
 class Weights(Layer):

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from .. import layers as tl
-from ..layers import option_checks
+from .. import layers as tl, option_checks
 from ..layers.activation_fns import Relu
 from ..layers.base import Layer
-from ..layers.option_checks import checked_mode
+from ..option_checks import checked_mode
 
 __all__ = ["MLP"]
 
@@ -21,13 +20,13 @@ def MLP(
     """A multilayer perceptron: dense layers with an activation between them.
 
     Args:
-      layer_widths: the number of units of each `Dense` layer; the last one's are the outputs.
+      layer_widths: the number of units of each `Dense` layer; the last is the number of outputs.
       activation_fn: makes an activation layer.
-      out_activation: whether the last `Dense` layer too is followed by an activation.
-      flatten: whether all axes of the input but the batch become one first.
+      out_activation: whether an activation follows the last `Dense` layer too.
+      flatten: whether all axes of the input except the batch are joined first.
       mode: "train", "eval" or "predict", which are the same here.
     Returns: a layer from floats [batch, ...] to floats [batch, layer_widths[-1]].
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> model = MLP((4, 3))
       >>> _ = model.init(np.ones((2, 5, 5), np.float32))

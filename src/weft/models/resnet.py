@@ -5,11 +5,10 @@ They consist of ConvBlock and IdentityBlock, and of WideResnetBlock and WideResn
 
 from collections.abc import Callable, Sequence
 
-from .. import layers as tl
-from ..layers import option_checks
+from .. import layers as tl, option_checks
 from ..layers.activation_fns import Relu
 from ..layers.base import Layer
-from ..layers.option_checks import checked_mode
+from ..option_checks import checked_mode
 
 __all__ = [
     "ConvBlock",
@@ -42,7 +41,7 @@ def ConvBlock(
       mode: "train", "eval" or "predict".
     Returns: a layer from floats [batch, h, w, c] to [batch, h / strides[0], w / strides[1],
       filters[2]], rounded up.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> from weft import models
       >>> block = models.resnet.ConvBlock(3, (4, 4, 8), (2, 2), tl.BatchNorm, tl.Relu)
@@ -70,7 +69,7 @@ def IdentityBlock(
       kernel_size, filters, norm, non_linearity, mode: as for `ConvBlock`; filters[2] is the number
         of channels of the input.
     Returns: a layer from floats [batch, h, w, filters[2]] to the same shape.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> from weft import models
       >>> block = models.resnet.IdentityBlock(3, (4, 4, 8), tl.BatchNorm, tl.Relu)
@@ -100,9 +99,9 @@ def Resnet50(
       norm: makes a normalization, called as `norm(mode=mode)`.
       non_linearity: makes an activation layer.
     Returns: a layer from images [batch, 224, 224, channels] to logits [batch, n_output_classes].
-      At its end it takes means of 7 x 7 places: images under 193 pixels are refused, and from 225
-      on the number of weights of the last layer grows.
-    Raises: TypeError, ValueError: an option has another form.
+      It ends with means of 7 x 7 places: images under 193 pixels are refused, and from 225 pixels
+      on the last layer has more weights.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> import math
       >>> from weft import fastmath, shapes
@@ -141,7 +140,7 @@ def WideResnetBlock(
       mode: "train", "eval" or "predict".
     Returns: a layer from floats [batch, h, w, c] to [batch, h / strides[0], w / strides[1],
       channels], rounded up.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> from weft import models
       >>> block = models.resnet.WideResnetBlock(8, strides=(2, 2))
@@ -174,7 +173,7 @@ def WideResnetGroup(
       channels, strides, bn_momentum, mode: as for `WideResnetBlock`; the steps are those of the
         first block.
     Returns: a layer of the shapes of `WideResnetBlock`.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> from weft import models
       >>> group = models.resnet.WideResnetGroup(2, 8, strides=(2, 2))
@@ -208,10 +207,10 @@ def WideResnet(
       n_output_classes: the number of classes.
       bn_momentum: how much of the running statistics of `BatchNorm` stays at each batch.
       mode: "train", "eval" or "predict".
-    Returns: a layer from images [batch, 32, 32, channels] to logits [batch, n_output_classes]. At
-      its end it takes means of 8 x 8 places: images under 29 pixels are refused, and from 33 on
-      the number of weights of the last layer grows.
-    Raises: TypeError, ValueError: an option has another form.
+    Returns: a layer from images [batch, 32, 32, channels] to logits [batch, n_output_classes]. It
+      ends with means of 8 x 8 places: images under 29 pixels are refused, and from 33 pixels on
+      the last layer has more weights.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> images = np.ones((4, 32, 32, 3), np.float32)
       >>> model = WideResnet(n_blocks=1)

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from .. import layers as tl
+from .. import layers as tl, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
-from ..layers import option_checks
 from ..layers.base import Layer
-from ..layers.option_checks import checked_mode, checked_rate, whole_number
+from ..option_checks import checked_mode, checked_rate, whole_number
 
 __all__ = ["GRULM", "RNNLM", "LSTMSeq2SeqAttn"]
 
@@ -22,7 +21,7 @@ def RNNLM(
     dropout: float = 0.1,
     mode: str = "train",
 ) -> Layer:
-    """A language model of recurrent cells, of which each step runs one after the other.
+    """A language model of recurrent cells, which run one after the other in each step.
 
     In modes "train" and "eval" the tokens are the targets, which the model shifts to the right. In
     mode "predict" nothing is shifted, and the cells' state is kept from call to call.
@@ -38,7 +37,7 @@ def RNNLM(
       dropout: rate at which features of the tokens become zero in mode "train".
       mode: "train", "eval" or "predict".
     Returns: a layer from tokens [batch, length] to logits [batch, length, vocab_size].
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> model = RNNLM(9, d_model=4, mode="eval")
       >>> tokens = np.array([[5, 2, 7]])
@@ -82,7 +81,7 @@ def GRULM(
       n_layers: the number of layers.
       mode: "train", "eval" or "predict", as for `RNNLM`.
     Returns: a layer from tokens [batch, length] to logits [batch, length, vocab_size].
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> model = GRULM(9, d_model=4, mode="eval")
       >>> tokens = np.array([[5, 2, 7]])
@@ -115,8 +114,8 @@ def LSTMSeq2SeqAttn(
 ) -> Layer:
     """An encoder and a decoder of `LSTM` layers, from sequences to sequences, with attention.
 
-    A first layer reads the target tokens; its vectors attend to the encoder's, and the decoder goes
-    on from both. In modes "train" and "eval" the targets are shifted to the right; in mode
+    A first layer reads the target tokens; its vectors attend to the encoder's, and the decoder
+    continues from both. In modes "train" and "eval" the targets are shifted to the right; in mode
     "predict" they come in pieces, and the encoder's keys and values are those of the first call.
 
     Args:
@@ -124,13 +123,13 @@ def LSTMSeq2SeqAttn(
       target_vocab_size: the number of target tokens.
       d_model: features of a vector, and units of a layer.
       n_encoder_layers: the number of layers of the encoder.
-      n_decoder_layers: the number of layers of the decoder behind the attention.
+      n_decoder_layers: the number of layers of the decoder after the attention.
       n_attention_heads: the number of heads; divides d_model.
       attention_dropout: rate at which weights of attention become zero in mode "train".
       mode: "train", "eval" or "predict".
     Returns: a layer from (source tokens [batch, length], target tokens [batch, target length]) to
       (log-probabilities [batch, target length, target_vocab_size], the same target tokens).
-    Raises: TypeError, ValueError: an option has another form, or d_model is no multiple of
+    Raises: TypeError, ValueError: an option is invalid, or d_model is not a multiple of
       n_attention_heads.
     Example:
       >>> model = LSTMSeq2SeqAttn(9, 9, d_model=4, mode="eval")

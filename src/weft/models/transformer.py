@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from .. import layers as tl
-from ..layers import option_checks
+from .. import layers as tl, option_checks
 from ..layers.activation_fns import Relu
 from ..layers.base import Layer
-from ..layers.option_checks import checked_mode, checked_rate, divided
 from ..layers.recipes import takes_mode
+from ..option_checks import checked_mode, checked_rate, divided
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerEncoder", "TransformerLM"]
 
@@ -46,15 +45,15 @@ def TransformerEncoder(
       d_model: features of a vector.
       d_ff: units of the hidden layer of each block.
       n_layers: the number of blocks.
-      n_heads: how many parts of the features attend apart; divides d_model.
+      n_heads: the number of attention heads; divides d_model.
       max_len: the longest sequence.
       dropout: rate at which features, and weights of attention, become zero in mode "train".
       dropout_shared_axes: axes of vectors [batch, length, d_model] along which features are dropped
         together.
-      mode: "train" or "eval"; "predict" is as "eval".
+      mode: "train" or "eval"; "predict" is the same as "eval".
       ff_activation: makes the activation layer of each block.
     Returns: a layer from tokens [batch, length] to logits [batch, n_classes].
-    Raises: TypeError, ValueError: an option has another form, or d_model is no multiple of n_heads.
+    Raises: TypeError, ValueError: an option is invalid, or d_model is not a multiple of n_heads.
     Example:
       >>> model = TransformerEncoder(9, 3, d_model=4, d_ff=8, n_layers=1, n_heads=2, mode="eval")
       >>> tokens = np.array([[5, 2, 0], [1, 8, 8]])
@@ -103,6 +102,12 @@ def TransformerDecoder(
     Returns: a layer from tokens [batch, length], or floats [batch, length, any], to floats [batch,
       length, d_model].
     Raises: TypeError, ValueError: as for `TransformerEncoder`.
+    Example:
+      >>> model = TransformerDecoder(32, d_model=8, d_ff=16, n_layers=1, n_heads=2, mode="eval")
+      >>> tokens = np.ones((2, 5), np.int32)
+      >>> _ = model.init(tokens)
+      >>> model(tokens).shape
+      (2, 5, 8)
     Source: Vaswani et al. (2017), arXiv:1706.03762; Trax documentation,
       `models.TransformerDecoder`.
     """
@@ -188,11 +193,11 @@ def Transformer(
 
     Mode "predict" takes the targets in pieces, and runs the encoder at the first call only; in
     the others they are shifted to the right. Since layers that run once are wrapped in `Cache`,
-    weights are nested otherwise in "predict"; their flat lists are the same.
+    weights are nested differently in "predict"; their flat lists are the same.
 
     Args:
       input_vocab_size: the number of source tokens, padding included.
-      output_vocab_size: the number of target tokens; None where both are the same, which then share
+      output_vocab_size: the number of target tokens; None if both are the same; they then share
         their vectors.
       d_model, d_ff, n_heads, max_len, dropout, dropout_shared_axes, ff_activation: as for
         `TransformerEncoder`.

@@ -78,17 +78,17 @@ def dot_product_attention(
 ) -> Any:
     """softmax(query keyᵀ scale + bias) value, for each head.
 
-    Sums are of float32 (float64 for float64) also where the operands are narrower. For 2²⁰ pairs of
-    a query and a key and more, the pairs are never all in memory: what is needed grows with the
-    lengths, in derivatives too.
+    Sums are of float32 (float64 for float64) even where the operands are narrower. From 2²⁰
+    pairs of a query and a key on, the scores are computed block by block: memory grows with the
+    lengths, not with their product, in derivatives too.
 
     Args:
       query: floats [batch, queries, heads, features]; the batch axis may be missing, from all
         operands.
       key, value: [batch, keys, key heads, features], of the same dtype. `heads` is a multiple of
-        `key heads`: queries of as many heads, one after the other, share a key head.
+        `key heads`: `heads / key heads` consecutive query heads share a key head.
       bias: added to the scores; broadcasts to [batch, heads, queries, keys].
-      mask: booleans that broadcast alike: which keys count for a query.
+      mask: booleans, True where a key counts for a query; broadcasts as `bias` does.
       scale: the factor of the products; 1 / sqrt(features) by default.
       is_causal: no key after the query counts; both are numbered from 0.
       query_seq_lengths, key_value_seq_lengths: integers [batch]: how many queries and keys count.

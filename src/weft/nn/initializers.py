@@ -73,7 +73,14 @@ Distribution: TypeAlias = Literal["truncated_normal", "normal", "uniform"]
 
 
 class Initializer(Protocol):
-    """The type of initializers."""
+    """The type of initializers.
+
+    Example:
+      >>> from weft.nn import initializers
+      >>> make: initializers.Initializer = initializers.he_normal()
+      >>> make(random.PRNGKey(0), (4, 3), np.float32).shape
+      (4, 3)
+    """
 
     def __call__(
         self,
@@ -321,7 +328,7 @@ def variance_scaling(
       batch_axis: axes of independent weights.
       dtype: a float or complex dtype, of values for which the initializer's call names none.
     Returns: function `init(key, shape, dtype)`.
-    Raises: ValueError: a negative scale, another mode or distribution; too few axes.
+    Raises: ValueError: a negative scale, an unknown mode or distribution; too few axes.
     Example:
       >>> from weft.nn import initializers
       >>> init = initializers.variance_scaling(1.0, "fan_in", "uniform")
@@ -479,7 +486,7 @@ def delta_orthogonal(
       dtype: a float or complex dtype, of values for which the initializer's call names none.
     Returns: function `init(key, shape, dtype)`, for shapes [one to three lengths of the window,
       inputs, outputs] with no more inputs than outputs.
-    Raises: ValueError: another shape.
+    Raises: ValueError: the shape does not fit.
     Example:
       >>> from weft.nn import initializers
       >>> k = initializers.delta_orthogonal()(random.PRNGKey(0), (3, 2, 2))

@@ -75,10 +75,10 @@ def standardize(
       axis: the axis or axes of the mean and the variance; `None` is all of them.
       mean, variance: arrays that broadcast with `x`, if they are known.
       epsilon: a number added to the variance, or an array of them.
-      where: booleans that broadcast to `x`: which elements the mean and the variance are of.
+      where: booleans that broadcast to `x`: the elements that count for the mean and variance.
       algorithm: "fast" or "stable". The variance is the mean of squared distances from the mean,
-        which loses no digits where the mean is large. They differ for a `mean` that isn't that of
-        `x`: "fast" is the mean of squares less the square of `mean` then.
+        which loses no digits where the mean is large. They differ if `mean` is not the
+        mean of `x`: "fast" then is the mean of squares minus the square of `mean`.
     Returns: array of the shape that all of them broadcast to.
     Raises: ValueError: an axis is out of range, or another algorithm. TypeError: `x` is complex.
     Example:

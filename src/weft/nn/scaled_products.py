@@ -55,7 +55,7 @@ def get_scaled_dot_general_config(
       mode: "mxfp8": float8_e4m3fn, 32 elements a block, whose scales are powers of two; "nvfp4":
         float4_e2m1fn, 16 a block, with scales of float8_e4m3fn.
       global_scale: a float32 of one element for all scales, of "nvfp4" only; 1 by default.
-    Raises: ValueError: another mode, or a global scale of mxfp8.
+    Raises: ValueError: an unknown mode, or a global scale of mxfp8.
     Example:
       >>> from weft import nn
       >>> nn.get_scaled_dot_general_config("mxfp8").block_size
@@ -156,8 +156,8 @@ def scaled_dot_general(
 ) -> Array:
     """`lax.dot_general` of operands that are rounded block by block to narrow dtypes.
 
-    Derivatives with respect to the operands are products of what is rounded alike: the cotangent,
-    and the other operand.
+    Derivatives with respect to the operands are products of the cotangent and the other operand,
+    which are rounded in the same way.
 
     Args:
       lhs, rhs: arrays of float32, bfloat16 or float16.

@@ -28,7 +28,7 @@ def _integer_pair(name: str, x1: Any, x2: Any) -> Any:
 
 
 def _magnitudes(name: str, *xs: Any) -> Any:
-    """Absolute values as unsigned integers, which can hold that of the smallest integer too."""
+    """Absolute values as unsigned integers: |-128| is 128, which int8 cannot hold."""
     shape = structural.broadcast_shape(name, [x.aval for x in xs])
     dtype = xs[0].dtype
     if dtypes.is_signed(dtype):

@@ -108,14 +108,30 @@ class ScalarType(type):
         return isinstance(x, cls.dtype.type)
 
 
+_WITHOUT_X64 = {
+    "int64": "int32",
+    "uint64": "uint32",
+    "float64": "float32",
+    "complex128": "complex64",
+}
+
+
 def scalar_type(name: str) -> Any:
     """The scalar type of a dtype."""
     dtype = np.dtype(getattr(dtypes, name))
-    return ScalarType(
-        name,
-        (),
-        {"dtype": dtype, "__doc__": f"The dtype {dtype}; a call converts to a scalar of it."},
+    narrow = _WITHOUT_X64.get(dtype.name)
+    shown = {"b": "True", "c": "1.+0.j"}.get(dtype.kind) or (
+        "1." if name in ("float16", "float32", "float64") else "1"
     )
+    lines = [
+        f"The dtype {dtype}; a call converts to a scalar of it.",
+        *(["", f"While `enable_x64` is off, arrays have {narrow} in its place."] if narrow else []),
+        "",
+        "Example:",
+        f"  >>> np.{name}(1)",
+        f"  Array({shown}, dtype={narrow or dtype.name})",
+    ]
+    return ScalarType(name, (), {"dtype": dtype, "__doc__": "\n".join(lines)})
 
 
 # fmt: off
@@ -173,7 +189,7 @@ def issubsctype(arg1: Any, arg2: Any) -> bool:
 
 
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
-    """True if a dtype is of a kind as the array API standard names them.
+    """True if a dtype is of a kind, by the names of the array API standard.
 
     Args:
       kind: 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',

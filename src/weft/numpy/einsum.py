@@ -94,7 +94,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
 
 
 def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """Subscripts as letters from lists of numbers after each operand."""
+    """Subscripts as letters from lists of labels after each operand."""
     pairs = list(operands)
     output = pairs.pop() if len(pairs) % 2 else None
     arrays, lists = pairs[0::2], pairs[1::2]
@@ -106,10 +106,17 @@ def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
                 f"{name}(a, [0, 1], b, [1, 2], [0, 2])"
             )
     rows = [
-        [n if n is Ellipsis else whole_number(name, n, "a label") for n in labels]
+        [n if n is Ellipsis else whole_number(name, n, "a label") if _is_number(n) else n
+         for n in labels]
         for labels in [*lists, () if output is None else output]
-    ]
-    distinct = sorted({n for axis_labels in rows for n in axis_labels if n is not Ellipsis})
+    ]  # fmt: skip
+    try:
+        distinct = sorted({n for axis_labels in rows for n in axis_labels if n is not Ellipsis})
+    except TypeError:
+        raise TypeError(
+            f"{name}: labels must be hashable, and of one type that can be sorted, such as int or "
+            f"str; got {rows}\n  fix: {name}(a, [0, 1], b, [1, 2], [0, 2])"
+        ) from None
     letters = dict(zip(distinct, _letters(), strict=False))
     terms = [
         "".join(["..." if n is Ellipsis else letters[n] for n in axis_labels])
@@ -117,6 +124,11 @@ def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     ]
     text = ",".join(terms[:-1])
     return (text if output is None else f"{text}->{terms[-1]}"), arrays
+
+
+def _is_number(label: object) -> bool:
+    """True for a label that is an int, or stands for one."""
+    return hasattr(label, "__index__") or hasattr(label, "aval")
 
 
 def _letters() -> Iterator[str]:
@@ -268,7 +280,7 @@ def einsum(
       subscripts: letters for the axes of each operand, separated by commas, and after '->' the
         letters of the result; letters that are not in the result are summed over. '...' stands for
         further axes. Without '->' the result has the letters that occur once, in alphabetical
-        order. Instead of text, each operand may be followed by a list of numbers.
+        order. Instead of text, each operand may be followed by a list of ints, or of strings.
       operands: arrays; they are promoted to one dtype. For booleans, products are "and" and sums
         "or".
       out: not supported.

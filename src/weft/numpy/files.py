@@ -58,6 +58,11 @@ def savez(file: File, *args: Any, **kwds: Any) -> None:
       file: a path, or a file open for writing bytes.
       args: arrays, which are named arr_0, arr_1, ….
       kwds: arrays by name.
+    Example:
+      >>> np.savez("both.npz", x=np.arange(3), y=np.ones(2))
+      >>> with np.load("both.npz") as file:
+      ...     print(file["x"], file["y"])
+      [0 1 2] [1. 1.]
     """
     named: Any = {k: _storable(value("savez", v, k)) for k, v in kwds.items()}
     np.savez(  # type: ignore[misc]
@@ -74,6 +79,10 @@ def load(file: File, *args: Any, **kwargs: Any) -> Any:
       args, kwargs: as in `numpy.load`; files with pickled objects are refused.
     Returns: array; for an .npz file NumPy's mapping from names to NumPy arrays.
     Raises: ValueError: the file has another format, or contains pickled objects.
+    Example:
+      >>> np.save("squares.npy", np.arange(4) ** 2)
+      >>> np.load("squares.npy")
+      Array([0, 1, 4, 9], dtype=int32)
     """
     if kwargs.pop("allow_pickle", False) or (len(args) > 1 and args[1]):
         raise ValueError(

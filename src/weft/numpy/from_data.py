@@ -91,6 +91,11 @@ def fromfile(
     """An array of one axis with the contents of a binary or text file; see `numpy.fromfile`.
 
     Returns: array [count].
+    Example:
+      >>> import numpy
+      >>> numpy.arange(3, dtype="float32").tofile("numbers.bin")
+      >>> np.fromfile("numbers.bin", "float32")
+      Array([0., 1., 2.], dtype=float32)
     """
     return array(np.fromfile(file, _read_dtype(dtype), count, sep, offset))
 

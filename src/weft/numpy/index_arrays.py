@@ -50,7 +50,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
       shape: the shape of the indexed array; it may be traced.
       order: "C" for row-major, or "F" for column-major indices.
     Returns: an integer array for each axis.
-    Raises: ValueError: another order.
+    Raises: ValueError: an invalid order.
     Example:
       >>> [i.tolist() for i in np.unravel_index(np.array([5, 11]), (3, 4))]
       [[1, 2], [1, 3]]

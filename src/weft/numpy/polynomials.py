@@ -302,7 +302,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
       seq_of_zeros: array [n] of roots, or a matrix [n, n] whose eigenvalues are the roots.
     Returns: coefficients [n + 1], the highest power first, whose coefficient is 1; the scalar 1 if
       there are no roots. They are real for a real matrix.
-    Raises: ShapeError: another shape.
+    Raises: ShapeError: the shape does not fit.
     Example:
       >>> np.poly(np.array([1.0, 2.0]))
       Array([ 1., -3.,  2.], dtype=float32)
@@ -347,7 +347,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
       strip_zeros: remove leading zeros, so that the length of the result depends on them; not for
         traced arrays. Otherwise there are n - 1 results, padded with NaN.
     Returns: complex array; roots that are 0 come last.
-    Raises: ShapeError: another shape.
+    Raises: ShapeError: the shape does not fit.
     Example:
       >>> np.sort(np.roots(np.array([1.0, -3.0, 2.0])).real)
       Array([1., 2.], dtype=float32)

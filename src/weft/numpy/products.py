@@ -301,7 +301,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: array [batch…, m, k].
       x2: array [batch…, k].
     Returns: array [batch…, m].
-    Raises: ShapeError: no matrices or vectors, or lengths that differ.
+    Raises: ShapeError: no matrices or vectors, or lengths differ.
     Example:
       >>> np.matvec(np.ones((2, 3)), np.arange(3))
       Array([3., 3.], dtype=float32)
@@ -325,7 +325,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: array [batch…, k].
       x2: array [batch…, k, n].
     Returns: array [batch…, n].
-    Raises: ShapeError: no matrices or vectors, or lengths that differ.
+    Raises: ShapeError: no matrices or vectors, or lengths differ.
     Example:
       >>> np.vecmat(np.arange(3), np.ones((3, 2)))
       Array([3., 3.], dtype=float32)

@@ -77,11 +77,11 @@ class ufunc(metaclass=_Kind):
         """The function of the elements of arrays that broadcast together.
 
         Args:
-          args: arrays, as many as `nin`.
+          args: `nin` arrays.
           out, options: NumPy's (`where`, `casting`, `order`, `dtype`, `subok`, `signature`),
             at their defaults only.
         Returns: an array, or `nout` of them in a tuple.
-        Raises: TypeError: another number of arguments. NotImplementedError: an option is not
+        Raises: TypeError: a wrong number of arguments. NotImplementedError: an option is not
           at its default.
         """
         check_options(str(self.__name__), out, options)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from .. import option_checks
 from ..fastmath import numpy as jnp
-from ..layers import option_checks
 from .base import FormulaOptimizer, Numbers, in_float32, moved, zeros_of_state
 
 __all__ = ["Adafactor"]

@@ -1,9 +1,9 @@
-"""Adam: the moving average of gradients, divided by the root of that of their squares."""
+"""Adam: the moving average of gradients, divided by the root of the average of their squares."""
 
 from typing import Any
 
+from .. import option_checks
 from ..fastmath import numpy as jnp
-from ..layers import option_checks
 from .base import FormulaOptimizer, Numbers, moved, zeros_of_state
 
 __all__ = ["Adam"]

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as onp
 
+from .. import option_checks
 from ..dtypes import is_float
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
-from ..layers import option_checks
 from ..tree_util import (
     PyTreeDef,
     keystr,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..layers import option_checks
+from .. import option_checks
 from .base import FormulaOptimizer, Numbers, moved, zeros_of_state
 
 __all__ = ["Momentum"]

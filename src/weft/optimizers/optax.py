@@ -27,13 +27,13 @@ def from_optax(tx: Any, clip_grad_norm: float | None = None) -> Optimizer:
     meanings:
 
     - If the state of the transformation has one hyperparameter "learning_rate", as with
-      `optax.inject_hyperparams(optax.adam)(learning_rate=1e-3)`, that is set to it. Without a
+      `optax.inject_hyperparams(optax.adam)(learning_rate=1e-3)`, it becomes this one. Without a
       schedule in the loop it keeps its value.
     - Otherwise the result is multiplied by it. It is 1 by default, so `optax.adam(1e-3)` and
       `optax.adam(schedule)` do what they do in optax. With a schedule in the loop, give the
       transformation the learning rate 1: `optax.adam(1.0)`.
 
-    The second meaning holds too if the state has several learning rates, or a schedule for it.
+    The second meaning also applies if the state has several learning rates, or a schedule for it.
 
     Args:
       tx: the transformation: `init(params)` returns its state, and `update(updates, state, params)`
@@ -112,7 +112,7 @@ class _Transformed(Optimizer):
         return tree_map(moved, weights, updates), state
 
     def tree_init(self, weight_tree: Any) -> tuple[Any, OptParams]:
-        """Makes the state; its learning rate, if it has one, becomes that of `opt_params`."""
+        """Makes the state; its learning rate, if it has one, goes to `opt_params`."""
         self._checked_leaves(weight_tree)
         state = self.init(weight_tree)
         rates = _rates(state)

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..dtypes import float0
 from ..errors import ShapeError
 from ..fastmath import nested_map, numpy as jnp, tree_leaves
-from ..layers import option_checks
 from ..layers.acceleration import checked_device_count, on_cpu
 from ..layers.attention_gradients import is_gradient, is_inexact, vjp_of_inexact
 from ..layers.base import Layer
@@ -48,12 +47,12 @@ ENDS = ("Dense", "LogSoftmax", "_CrossEntropy", "_WeightedMean")
 class ReversibleSerialTrainer:
     """Trains `Serial(all blocks, loss_layer)` a layer at a time, in memory for one layer.
 
-    Each standard part, each reversible layer and the loss have an optimizer of their own, so
+    Each standard part, each reversible layer and the loss have their own optimizer, so
     clipping and the norms of gradients are by layer. The blocks must not share weights.
 
     Args:
       blocks: pairs (standard layers, reversible layers), in order, initialized.
-      loss_layer: a layer from what the blocks leave on the stack to a scalar, initialized.
+      loss_layer: a layer from the stack after the blocks to a scalar, initialized.
       optimizer_fn: a function without arguments that makes an optimizer, such as the class.
       n_devices: number of devices of this process, which divide each batch; by default, all.
       memoize_jit: False compiles a layer's functions anew at every step.
@@ -61,7 +60,7 @@ class ReversibleSerialTrainer:
         soon as nothing uses them.
       adasum: must be False: the gradients of a layer are computed over all devices at once.
 
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
 
     Example:
       >>> from weft import layers as tl, optimizers
@@ -155,7 +154,7 @@ class ReversibleSerialTrainer:
         """Trains on a batch: changes the weights and the state of each layer, and its slots.
 
         Args:
-          batch: the inputs of the first block, and what later layers take from the stack.
+          batch: the inputs of the first block, and further inputs of later layers.
           rng: random key. The keys of a step are made of it and of `step`.
           step: number of the step, which optimizers use.
           learning_rate: replaces the optimizers' learning rate, in this step and later ones.
@@ -280,7 +279,7 @@ class _Part:
         return self.optimizer.slots
 
     def compile(self) -> None:
-        """Forgets what was compiled."""
+        """Drops the compiled programs."""
         self.forward = fastmath.jit(self.layer.pure_fn)
         self.backward = fastmath.jit(self._reversed if self.is_reversible else self._pulled_back)
         self.value_and_backward = fastmath.jit(self._loss_and_grads)
@@ -355,7 +354,7 @@ class _Part:
 
 
 def _cotangent(ct: Any, output: Any) -> Any:
-    """The cotangent of an output; that of integers has no elements of its own."""
+    """The cotangent of an output; for integers it has the dtype float0."""
     if not is_inexact(output):
         return onp.zeros(output.shape, float0)
     return jnp.zeros_like(output) if ct is None else ct
@@ -372,7 +371,7 @@ def extract_reversible_blocks(
     """Cuts layers into blocks of standard and reversible layers, and a loss.
 
     Args:
-      layers: layers of a model with its loss; `Serial` layers in it are taken apart.
+      layers: layers of a model with its loss; `Serial` layers are replaced by their sublayers.
       loss_chunk_size: the number of rows (batch · length) for which the last layers of the loss are
         computed at a time, so that logits over a large vocabulary need less memory; 0 for all. The
         loss ends in `Dense`, `LogSoftmax` and the cross-entropy then, after a `Select`.

@@ -4,8 +4,8 @@ import enum
 from functools import reduce
 from typing import Any
 
+from .. import option_checks
 from ..fastmath import numpy as jnp
-from ..layers import option_checks
 from ..user_lines import noted
 from .base import FormulaOptimizer, Numbers, in_float32, zeros_of_state
 
@@ -19,6 +19,13 @@ class MomentumType(enum.IntEnum):
       EMA: m ← (1 − momentum) · p + momentum · m; the step is m.
       HEAVY_BALL: m ← p + momentum · m; the step is m.
       NESTEROV: m ← p + momentum · m; the step is p + momentum · m.
+    Example:
+      >>> from weft import optimizers
+      >>> nesterov = optimizers.SM3(0.1, momentum_type=optimizers.MomentumType.NESTEROV)
+      >>> slots, opt_params = nesterov.tree_init((np.ones(2),))
+      >>> weights, *_ = nesterov.tree_update(0, (np.ones(2),), (np.ones(2),), slots, opt_params)
+      >>> weights[0].round(3)
+      Array([0.81, 0.81], dtype=float32)
     """
 
     EMA = 1

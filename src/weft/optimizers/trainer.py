@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp, tree_leaves
-from ..layers import option_checks
 from ..layers.acceleration import Accelerate, checked_device_count
 from ..layers.base import Layer
 from ..sharding import Mesh, NamedSharding, PartitionSpec
@@ -36,7 +35,7 @@ __all__ = [
 ]
 
 GROWTH_INTERVAL = 2000
-"""After so many steps with finite gradients the scale of the loss is doubled."""
+"""The number of steps with finite gradients after which the scale of the loss is doubled."""
 
 
 class LossScale(NamedTuple):
@@ -59,18 +58,18 @@ class Trainer:
       optimizer: an optimizer, whose `tree_init` was called with the weights; otherwise it is called
         here.
       n_devices: number of devices of this process; by default, all.
-      adasum: whether the gradients of the devices are merged by Adasum, which keeps what they agree
-        on and adds what is orthogonal, before they are averaged. The devices must be a power of 2.
+      adasum: whether the gradients of the devices are merged by Adasum, which averages parallel
+        parts and adds orthogonal ones, before they are averaged. The devices must be a power of 2.
       accumulation_steps: the number of parts in which a batch is computed, one after the other. The
         gradients are averaged over them, so a large batch takes the memory of one part.
       loss_scale: None; a factor of the loss while gradients are computed, which keeps small ones
         in the range of float16; or "dynamic", which starts with 2¹⁵, is halved when gradients
-        overflow, whose step is left out, and doubled after 2,000 steps without overflow.
+        overflow (that step is skipped), and doubled after 2,000 steps without overflow.
 
-    A step whose loss or gradients are NaN or infinite leaves weights, state and slots as they are.
+    A step whose loss or gradients are NaN or infinite does not change weights, state or slots.
 
     Raises:
-      TypeError, ValueError: an option has another form, or there are fewer devices.
+      TypeError, ValueError: an option is invalid, or there are fewer devices.
       ShapeError (in a step): the loss is not a scalar, or the devices do not divide the batch.
 
     Example:
@@ -202,8 +201,8 @@ class Trainer:
             self._opt_params["learning_rate"] = learning_rate
         batch = self.placed(batch)
         if self._donates and self._is_shared:  # others have these arrays too: they must stay
-            own = (self._weights, self._state, self._slots)
-            self._weights, self._state, self._slots = tree_map(jnp.copy, own)
+            arrays = (self._weights, self._state, self._slots)
+            self._weights, self._state, self._slots = tree_map(jnp.copy, arrays)
             self._is_shared = False
         self._weights, self._state, self._slots, guard, stats = self._step(
             self._weights,
@@ -291,8 +290,8 @@ class Trainer:
         else:
             scale = self._next_scale(scale, is_finite)
         new, old = (new_weights, new_state, new_slots), (weights, state, slots)
-        made = tree_map(functools.partial(jnp.where, is_kept), new, old)
-        return *made, (has_stopped, scale), {**metrics, "loss": loss}
+        results = tree_map(functools.partial(jnp.where, is_kept), new, old)
+        return *results, (has_stopped, scale), {**metrics, "loss": loss}
 
     def _gradients(
         self, weights: Any, state: Any, batch: Any, rng: Any, factor: Any
@@ -365,7 +364,7 @@ def _checked_scale(loss_scale: float | str | None) -> LossScale | None:
 
 
 def _scalar(loss: Any) -> Any:
-    """The loss, if it is one number; behind it may stand what it leaves of the batch."""
+    """The loss, if it is one number; parts of the batch that it does not use may follow it."""
     if isinstance(loss, tuple) and loss:
         loss = loss[0]
     if not hasattr(loss, "shape") or tuple(loss.shape):
@@ -401,8 +400,8 @@ def _adasum(gradients: Any, n: int) -> Any:
         axes = tuple(range(1, mine.ndim))
         dot = jnp.sum(mine * other, axis=axes, keepdims=True)
         squares = [jnp.sum(g * g, axis=axes, keepdims=True) for g in (mine, other)]
-        own, theirs = [1 - dot / (2 * square + 1e-30) for square in squares]
-        return own * mine + theirs * other
+        my_factor, other_factor = [1 - dot / (2 * square + 1e-30) for square in squares]
+        return my_factor * mine + other_factor * other
 
     distance = 1
     while distance < n:

@@ -211,7 +211,14 @@ ceil: Primitive = unary(
 
 
 class RoundingMethod(enum.IntEnum):
-    """The direction in which `round` takes a number half-way between two whole ones."""
+    """The direction in which `round` takes a number half-way between two whole ones.
+
+    Example:
+      >>> lax.round(np.array([0.5, 1.5, 2.5]), lax.RoundingMethod.AWAY_FROM_ZERO)
+      Array([1., 2., 3.], dtype=float32)
+      >>> lax.round(np.array([0.5, 1.5, 2.5]), lax.RoundingMethod.TO_NEAREST_EVEN)
+      Array([0., 2., 2.], dtype=float32)
+    """
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1

@@ -48,7 +48,7 @@ def _power_series(m: Algebra, order: int, x: Number) -> Number:
 
 
 def _bessel_formula(order: int, above_8: tuple[float, ...], scaled: bool) -> Formula:
-    """I0 or I1, or that times exp(-|x|)."""
+    """I0 or I1, or its product with exp(-|x|)."""
 
     def formula(m: Algebra, x: Number) -> Number:
         size = m.abs(x)

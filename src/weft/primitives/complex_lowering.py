@@ -52,8 +52,8 @@ def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
       in_parts: the function where the imaginary part isn't negative, nor the real one, unless the
         symmetry is `conjugate`.
       symmetry: `conjugate`: f(conj z) = conj f(z), and no more; `odd` or `even`: that too;
-        `kept`: `in_parts` takes signs unchanged. That is for functions with sines and cosines:
-        of one argument the processor computes both at once, and a cosine of |y| is made one of y.
+        `kept`: `in_parts` takes signs unchanged. Use it for functions with sines and cosines: XLA
+        computes both of one argument together, and replaces a cosine of |y| by one of y.
     """
 
     def rule(block: Block, x: Operand, out: Aval) -> Operand:

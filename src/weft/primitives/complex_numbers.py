@@ -1,5 +1,8 @@
-"""Parts of complex numbers. Cotangents are paired with tangents without conjugation: the transpose
-of `real` is ct + 0i, of `imag` 0 - i ct, of `conj` itself."""
+"""Complex numbers and their parts: complex_, real, imag, conj.
+
+A cotangent is paired with a tangent without conjugation. So the transpose of `real` is ct + 0i, the
+transpose of `imag` is 0 - i ct, and `conj` is its own transpose.
+"""
 
 import functools
 

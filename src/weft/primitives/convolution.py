@@ -40,6 +40,9 @@ class ConvDimensionNumbers(NamedTuple):
       lhs_spec: (batch, feature, spatial…): the places of these axes in the lhs.
       rhs_spec: (out feature, in feature, spatial…), in the rhs (the kernel).
       out_spec: (batch, feature, spatial…), in the output.
+    Example:
+      >>> lax.conv_dimension_numbers((8, 32, 32, 3), (5, 5, 3, 16), ("NHWC", "HWIO", "NHWC"))
+      ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
 
     lhs_spec: Sequence[int]
@@ -276,7 +279,7 @@ def _(block: Block, lhs: Operand, rhs: Operand, out: Aval, **params: Any) -> Ope
 
 
 def layout_text(numbers: ConvDimensionNumbers) -> str:
-    """`[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
+    """The layouts as text, such as `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
 
     def names(spec: Sequence[int], first: str, second: str) -> str:
         places = dict(zip(spec, [first, second, *map(str, range(len(spec) - 2))], strict=True))

@@ -134,7 +134,7 @@ def applies(algorithm: object, dtype: DType) -> TypeGuard[Algorithm]:
 
 
 def definition(algorithm: Algorithm) -> DotAlgorithm:
-    """The algorithm of a preset; an algorithm is itself one."""
+    """The algorithm of a preset; an algorithm is returned unchanged."""
     result: DotAlgorithm = algorithm if isinstance(algorithm, DotAlgorithm) else algorithm.value
     return result
 
@@ -154,8 +154,8 @@ def product_types(algorithm: Algorithm, dtype: DType) -> ProductTypes:
 
 
 def operand_type(algorithm: Algorithm, precision_type: Any, products: int, dtype: DType) -> DType:
-    """The dtype of an operand that is to be rounded to `wanted`; what XLA splits into parts, or
-    rounds itself, it takes as float32."""
+    """The dtype in which XLA takes an operand: the narrow one to which it is rounded, or float32 if
+    XLA rounds it itself or splits it into parts."""
     if precision_type is None:
         if not dtype.name.startswith("float8"):
             raise ShapeError(

@@ -188,6 +188,13 @@ def unary(
       out_dtype: dtype -> the output's dtype, where it differs.
       evaluate_in: dtype -> its own `evaluate`. 4-bit integers and 8-bit floats without one are
         computed in a wider dtype.
+    Example:
+      >>> import numpy
+      >>> from weft.extend import unary
+      >>> root = unary("cube_root", "x^(1/3).", evaluate=numpy.cbrt, stablehlo="cbrt",
+      ...              jvp=lambda dx, out, x: dx / (3 * out * out), accepts="float")
+      >>> jit(grad(root))(8.0)
+      Array(0.08333334, dtype=float32, weak_type=True)
     """
     primitive = Primitive(name, doc, host=host, evaluate=evaluate)
     primitive.elementwise = True
@@ -242,6 +249,13 @@ def nary(
       transpose: for each operand that it is linear in, (ct, x, y, …) -> its cotangent, before
         broadcast axes are summed; `None` for an operand in which it is not linear.
       accepts, out_dtype, evaluate_in: as in `unary`.
+    Example:
+      >>> import numpy
+      >>> from weft.extend import nary
+      >>> times = nary("times", "x y.", evaluate=numpy.multiply, stablehlo="multiply",
+      ...              jvp=(lambda dx, out, x, y: dx * y, lambda dy, out, x, y: x * dy))
+      >>> grad(times, argnums=1)(2.0, 3.0)
+      Array(2., dtype=float32, weak_type=True)
     """
     primitive = Primitive(name, doc, host=host, evaluate=evaluate)
     primitive.elementwise = True
@@ -285,7 +299,15 @@ transcendental_of_several = functools.partial(nary, host="transcendental")
 def comparison(
     name: str, doc: str, *, evaluate: Kernel, direction: str, accepts: str = "any"
 ) -> Primitive:
-    """An elementwise comparison: returns booleans; zero derivative."""
+    """An elementwise comparison: returns booleans; zero derivative.
+
+    Example:
+      >>> import numpy
+      >>> from weft.extend import comparison
+      >>> below = comparison("below", "x < y.", evaluate=numpy.less, direction="LT")
+      >>> below(np.array([1.0, 5.0]), np.array([2.0, 3.0]))
+      Array([ True, False], dtype=bool)
+    """
 
     def lower_rule(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
         return block.compare(direction, x, y, out)

@@ -61,7 +61,7 @@ def _ndtr(m: Algebra, x: Number) -> Number:
 
 
 def _log_ndtr(m: Algebra, x: Number) -> Number:
-    """One logarithm: of 1 - tail right of 0, of the tail left of 0."""
+    """With one logarithm: log(1 - tail) right of 0, log(tail) left of 0."""
     scaled = 0.5 * erfcx_positive(m, m.abs(x) * math.sqrt(0.5))
     tail = with_exp_of_square(m, scaled, x, -0.5)
     rest, lost = log_of_rest(m, tail)

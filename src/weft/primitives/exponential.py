@@ -63,7 +63,7 @@ _EXP2_FLOAT64 = (
 
 def _exp2_formula(m: Algebra, x: Number) -> Number:
     """By the whole part's bits and a polynomial of the rest; exp(x log 2) would lose 33 units in
-    the last place near the ends. One beyond the exponents of numbers there is infinity, or 0."""
+    the last place near the ends. An exponent out of range gives infinity or 0."""
     low, high, coefficients = (-127, 128, _EXP2) if m.eps > 1e-10 else (-1023, 1024, _EXP2_FLOAT64)
     x = m.maximum(m.minimum(x, high), low)
     integer_part = m.floor(x)

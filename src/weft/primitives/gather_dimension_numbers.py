@@ -26,6 +26,14 @@ class GatherDimensionNumbers(NamedTuple):
       start_index_map: the axis of the operand for each element of an index.
       operand_batching_dims, start_indices_batching_dims: axes of the operand, and of the indices,
         that are iterated together.
+    Example:
+      >>> rows = lax.GatherDimensionNumbers(
+      ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)
+      ... )
+      >>> x = np.arange(6).reshape(3, 2)
+      >>> lax.gather(x, np.array([[2], [0]]), rows, slice_sizes=(1, 2))
+      Array([[4, 5],
+             [0, 1]], dtype=int32)
     """
 
     offset_dims: tuple[int, ...]
@@ -44,6 +52,12 @@ class ScatterDimensionNumbers(NamedTuple):
       scatter_dims_to_operand_dims: the axis of the operand for each element of an index.
       operand_batching_dims, scatter_indices_batching_dims: axes of the operand, and of the
         indices, that are iterated together.
+    Example:
+      >>> elements = lax.ScatterDimensionNumbers(
+      ...     update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+      ... )
+      >>> lax.scatter_add(np.zeros(3), np.array([[1], [1]]), np.array([10.0, 5.0]), elements)
+      Array([ 0., 15.,  0.], dtype=float32)
     """
 
     update_window_dims: tuple[int, ...]
@@ -62,6 +76,13 @@ class GatherScatterMode(enum.Enum):
 
     CLIP moves them inside. FILL_OR_DROP reads a fill value and writes nothing. PROMISE_IN_BOUNDS
     assumes that there are none; the result is unspecified if there are.
+
+    Example:
+      >>> x = np.array([10, 20, 30])
+      >>> x.at[5].get(mode="fill", fill_value=-1), x.at[5].get(mode="clip")
+      (Array(-1, dtype=int32), Array(30, dtype=int32))
+      >>> lax.GatherScatterMode.from_any("clip")
+      <GatherScatterMode.CLIP: 1>
     """
 
     CLIP = enum.auto()

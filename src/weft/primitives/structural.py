@@ -235,7 +235,7 @@ def _(x: Aval, *, axes: tuple[int, ...]) -> Kernel:
         result = sum_by_product(x, axes)
         if result is not None:
             return result
-        # NumPy keeps the dtype, and each argument costs it 40 ns
+        # without `dtype`: NumPy keeps it anyway, and each argument costs time
         return functools.partial(np.add.reduce, axis=every)
     return functools.partial(np.add.reduce, axis=every, dtype=x.dtype)
 

@@ -1,8 +1,8 @@
 """Formulas of atan, atan2, asin and acos for compiled programs.
 
 All use one ratio of polynomials for the difference between t and its arctangent, t from 0 to 1. It
-was computed for weft with 50 digits, and its relative error is 2e-10 (short) or 2e-18 (long). XLA's
-own calls a function of the C library for each element."""
+was computed for weft with 50 digits, and its relative error is 2e-10 (short) or 2e-18 (long). XLA
+itself calls a function of the C library for each element."""
 
 import math
 

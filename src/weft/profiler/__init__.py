@@ -1,4 +1,4 @@
-"""Traces of what runs, and profiles of memory."""
+"""Traces of running programs, and profiles of memory."""
 
 from ..lazy import exports
 

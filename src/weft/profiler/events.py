@@ -22,11 +22,11 @@ R = TypeVar("R")
 
 
 class TraceAnnotation:
-    """A context manager: an event of that name in the trace, as long as its block takes.
+    """A context manager that records its block as an event in the trace.
 
     Args:
-      name: what the trace shows.
-      **kwargs: values (numbers, strings) that the trace shows beside.
+      name: the name in the trace.
+      **kwargs: further values (numbers, strings) in the trace.
     Raises: TypeError: the name isn't a string.
     Example:
       >>> from weft import profiler
@@ -75,8 +75,8 @@ class StepTraceAnnotation(TraceAnnotation):
     """A context manager: a step of training in the trace. Viewers give times per step.
 
     Args:
-      name: what the trace shows.
-      **kwargs: values beside it: `step_num=i` is the step's number.
+      name: the name in the trace.
+      **kwargs: further values: `step_num=i` is the step's number.
     Example:
       >>> from weft import profiler
       >>> for i in range(2):

@@ -1,6 +1,6 @@
 """trace, start_trace and stop_trace: traces of Python and XLA, for TensorBoard and Perfetto.
 
-ProfileOptions sets what is recorded, ProfileData reads a trace; start_server and stop_server let
+ProfileOptions selects the events, ProfileData reads a trace; start_server and stop_server let
 another program ask for one; register_subprocess is for processes that this one starts.
 """
 
@@ -46,6 +46,11 @@ class ProfileOptions:
       repository_path, session_id: names for the files.
       raise_error_on_start_failure: an error if the profiler can't start.
       advanced_configuration: options of a device's own profiler, by name.
+    Example:
+      >>> from weft import profiler
+      >>> options = profiler.ProfileOptions(python_tracer_level=0)
+      >>> with profiler.trace("profile", profiler_options=options):
+      ...     _ = np.ones(3) + 1
     """
 
     host_tracer_level: int = 2
@@ -67,14 +72,14 @@ def start_trace(
     create_perfetto_trace: bool = False,
     profiler_options: ProfileOptions | None = None,
 ) -> None:
-    """Starts to record what Python and XLA do, until `stop_trace`.
+    """Records the events of Python and XLA until `stop_trace`.
 
     Args:
       log_dir: the folder for the files; each trace makes its own folder in it:
         `plugins/profile/<time>`, with a `.xplane.pb` (TensorBoard, XProf) and a `.trace.json.gz`.
       create_perfetto_link: must be False: nothing waits for a browser here.
       create_perfetto_trace: also write `perfetto_trace.json.gz`, for https://ui.perfetto.dev.
-      profiler_options: what to record.
+      profiler_options: the `ProfileOptions`.
     Raises: RuntimeError: a trace is being recorded already. TypeError, ValueError: a bad argument.
     Example:
       >>> from weft import profiler
@@ -106,6 +111,14 @@ def stop_trace() -> None:
     """Stops recording, and writes the files.
 
     Raises: RuntimeError: no trace is being recorded.
+    Example:
+      >>> import pathlib
+      >>> from weft import profiler
+      >>> profiler.start_trace("sums")
+      >>> _ = np.ones(3) + 1
+      >>> profiler.stop_trace()
+      >>> len(list(pathlib.Path("sums").rglob("*.xplane.pb")))
+      1
     Source: JAX documentation, `jax.profiler.stop_trace`.
     """
     folder = profiling.stop()
@@ -132,7 +145,7 @@ def trace(
     create_perfetto_trace: bool = False,
     profiler_options: ProfileOptions | None = None,
 ) -> Iterator[None]:
-    """A context manager that records what happens in its block.
+    """A context manager that records a trace of its block.
 
     Args: as in `start_trace`.
     Raises: RuntimeError: a trace is being recorded already.
@@ -159,6 +172,10 @@ def start_server(port: int, requires_backend: bool = True) -> Any:
         recorded.
     Returns: the server, which runs until `stop_server`.
     Raises: RuntimeError: there is a server already. TypeError: the port isn't an int.
+    Example:
+      >>> from weft import profiler
+      >>> server = profiler.start_server(0)
+      >>> profiler.stop_server()
     Source: JAX documentation, `jax.profiler.start_server`.
     """
     if not isinstance(port, int) or isinstance(port, bool):
@@ -173,6 +190,10 @@ def stop_server() -> None:
     """Stops the server.
 
     Raises: RuntimeError: there is none.
+    Example:
+      >>> from weft import profiler
+      >>> server = profiler.start_server(0)
+      >>> profiler.stop_server()
     Source: JAX documentation, `jax.profiler.stop_server`.
     """
     profiling.stop_server()
@@ -187,6 +208,14 @@ def register_subprocess(pid: int, port: int) -> Callable[[], None]:
       port: the port of its profiler server.
     Returns: function that ends it.
     Raises: RuntimeError: the server can't be reached.
+    Example::
+
+        worker = subprocess.Popen([sys.executable, "worker.py"])  # starts a server on port 9012
+        end = weft.profiler.register_subprocess(worker.pid, 9012)
+        with weft.profiler.trace("profile"):        # has the events of both processes
+            train()
+        end()
+
     Source: JAX documentation, `jax.profiler.register_subprocess`.
     """
     return profiling.register_subprocess(pid, port)
@@ -197,6 +226,15 @@ class ProfileData:
 
     Args:
       serialized: the content of an `.xplane.pb` file.
+    Example:
+      >>> import pathlib
+      >>> from weft import profiler
+      >>> with profiler.trace("recorded"):
+      ...     _ = np.ones(3) + 1
+      >>> file = next(pathlib.Path("recorded").rglob("*.xplane.pb"))
+      >>> data = profiler.ProfileData.from_file(str(file))
+      >>> "/host:CPU" in [plane.name for plane in data.planes]
+      True
     Source: JAX documentation, `jax.profiler.ProfileData`.
     """
 

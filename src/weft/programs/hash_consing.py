@@ -67,8 +67,6 @@ _programs = ProgramTable()
 def hash_consed(jaxpr: Jaxpr) -> Jaxpr:
     """The first program that was equal to this one in all but the names of its variables.
 
-    It costs 1 µs an equation.
-
     Args:
       jaxpr: without constants.
     """
@@ -78,7 +76,7 @@ def hash_consed(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def consed_with(owner: ProgramOwner, jaxpr: Jaxpr) -> Jaxpr:
-    """The first program that was equal to this one, of those that live as long as the owner."""
+    """The first program equal to this one, among the programs that live as long as the owner."""
     return owner.programs.find(jaxpr, True)
 
 
@@ -138,7 +136,7 @@ latest_rules_inside = derived(latest_rules)  # of programs that equations refer 
 
 
 def is_eager(trace: Trace) -> bool:
-    """True if operations under a trace are computed in the end, none of them written down."""
+    """True if a trace computes its operations in the end, and records none of them."""
     while not isinstance(trace, StageTrace):
         if trace.outside is None:
             return True

@@ -226,7 +226,7 @@ def carry_fixpoint(
     """The mask of a loop body's inputs, in which a carry is set if it is ever set.
 
     Args:
-      mask: for all inputs; the carry are `count` of them from number `begin` on.
+      mask: for all inputs; the carry is the `count` inputs from number `begin` on.
       out_mask_of: the outputs' mask for such a mask; the carry comes first.
     """
     mask = tuple(mask)

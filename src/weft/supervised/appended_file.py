@@ -42,7 +42,7 @@ class AppendedFile:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
             self._fd = os.open(path, flags, 0o666)
         except OSError as error:
-            raise _told(error, path) from None
+            raise _explained(error, path) from None
         if of_lines:
             self.truncate(self._end_of_lines())
 
@@ -56,7 +56,7 @@ class AppendedFile:
 
         Args:
           record: the bytes.
-        Raises: OSError: the disk is full. The file is as it was before.
+        Raises: OSError: the disk is full. The file stays as it was.
         """
         before = self.size
         try:
@@ -64,10 +64,10 @@ class AppendedFile:
         except OSError as error:
             with contextlib.suppress(OSError):  # the first error is the one to tell
                 os.ftruncate(self._fd, before)
-            raise _told(error, self.path) from None
+            raise _explained(error, self.path) from None
 
     def truncate(self, size: int) -> None:
-        """Cuts off what is behind the first `size` bytes."""
+        """Cuts the file off after the first `size` bytes."""
         if size < self.size:
             os.ftruncate(self._fd, size)
 
@@ -95,7 +95,7 @@ def _write_all(fd: int, record: bytes) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _told(error: OSError, path: str) -> OSError:
+def _explained(error: OSError, path: str) -> OSError:
     """The error for a file that cannot be written: of the same class, with a fix."""
     message = (
         f"RunLog: {path} can't be written: {error.strerror}; what was in it before is whole\n"

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..fastmath import numpy as jnp
-from ..layers import option_checks
 from ..layers.base import Layer
 from ..layers.core import log_softmax
 from ..shapes import ShapeDtype
@@ -35,12 +34,12 @@ def beam_search(
     pad_id: int | None = None,
     fill_id: int = 0,
 ) -> list[tuple[onp.ndarray, onp.ndarray]]:
-    """The likeliest sequences that a model gives, as far as a search with `n_beams` prefixes finds.
+    """Searches for the likeliest sequences of a model with `n_beams` prefixes.
 
     A sequence of n new tokens has the score log p / ((5 + n) / 6) ** length_penalty. At each step
-    the `n_beams` likeliest prefixes of each row go on, and the best sequences that have ended are
-    kept. A row is done when no prefix can get a better score than `n_beams` sequences that have
-    ended, or after `max_length` tokens, when the prefixes count as sequences too.
+    the `n_beams` likeliest prefixes of each row continue, and the best finished sequences are
+    kept. A row is finished when no prefix can get a better score than `n_beams` finished
+    sequences, or after `max_length` tokens; then the prefixes count as sequences too.
 
     Args:
       model, inputs, batch_size, start_id, accelerate, pad_id: as for
@@ -50,10 +49,10 @@ def beam_search(
       max_length: the most new tokens of a sequence.
       length_penalty: 0 for log p itself, which favours short sequences; greater numbers favour
         longer ones.
-      fill_id: the token that is put behind the end of a sequence.
+      fill_id: the token that fills a sequence after its end.
     Returns: a list of pairs, the best first: integers [batch_size, length], without the prompts,
-      and scores, float32 [batch_size]. A score is -inf where there are fewer sequences.
-    Raises: TypeError, ValueError: an option has another form. FloatingPointError: logits are NaN.
+      and scores, float32 [batch_size]. Missing sequences have the score -inf.
+    Raises: TypeError, ValueError: an option is invalid. FloatingPointError: logits are NaN.
     Example:
       >>> from weft import models
       >>> from weft.shapes import ShapeDtype
@@ -167,8 +166,8 @@ def _as_pairs(
 class _Search:
     """Beams of prefixes of a batch of rows, which grow by a token at each step.
 
-    The model is mapped over rows, so that each has a state of its own, which is a matter of the
-    first axis of all arrays, however a layer's state is laid out.
+    The model is mapped over rows, so the state of a row is one element of the first axis of each
+    array, however a layer's state is laid out.
     """
 
     def __init__(
@@ -219,8 +218,8 @@ class _Search:
             is_prompted = n < self._prompts.lengths - least
             if is_prompted.any():
                 prompted[is_prompted] = self._prompts.tokens[is_prompted, least + n]
-            found, is_nan, beams = self._step(self._weights, beams, source, prompted, self._eos)
-            under_way.append((found, is_nan))
+            results, is_nan, beams = self._step(self._weights, beams, source, prompted, self._eos)
+            under_way.append((results, is_nan))
             if n:  # the next step computes while the candidates are used
                 yield _read(*under_way.popleft())
         yield _read(*under_way.popleft())

@@ -1,16 +1,17 @@
 """The compiled parts of a loop: a model with a loss in a trainer, or with metrics in an Evaluator.
 
-with_ends puts a loss or metrics behind a model; trainer_of and reversible_trainer_of make trainers;
+with_ends puts a loss or metrics after a model; trainer_of and reversible_trainer_of make trainers;
 signature_of gives the signatures of a task's batches.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as onp
 
+from .. import option_checks
 from ..errors import ShapeError
-from ..layers import option_checks
 from ..layers.base import Layer
 from ..layers.combinators import Branch
 from ..layers.precision import InPrecision
@@ -20,27 +21,26 @@ from ..optimizers.trainer import ReversibleSerialTrainer, Trainer, extract_rever
 from ..random import fold_in
 from ..shapes import signature
 from ..transforms.jit.function import jit
-from ..user_lines import noted
-from .tasks import EndOfData, EvalTask, TrainTask, as_tuple_of_arrays
+from ..user_lines import levels_to_user, noted
+from .tasks import EndOfData, EvalTask, TrainTask
 
 __all__ = ["Evaluator", "reversible_trainer_of", "signature_of", "trainer_of", "with_ends"]
 
 
 def signature_of(task: TrainTask | EvalTask) -> tuple[Any, ...]:
     """The signatures of the arrays of a task's batches."""
-    batch = as_tuple_of_arrays(type(task).__name__, task.sample_batch)
-    return tuple(map(signature, batch))
+    return tuple(map(signature, task.sample_batch))
 
 
 def with_ends(model: Layer, ends: Sequence[Layer], batch: tuple[Any, ...], key: Any) -> Layer:
-    """The model with a loss or metrics behind it.
+    """The model followed by a loss or metrics.
 
     Args:
       model: the model, initialized.
       ends: the loss, or the metrics, which are initialized here.
-      batch: the signatures of a batch: inputs of the model, and what the ends take besides.
+      batch: the signatures of a batch: inputs of the model, and further inputs of the ends.
       key: random key.
-    Raises: ValueError: the ends take more than there is.
+    Raises: ValueError: the ends take more inputs than the batch has.
     """
     outputs = as_tuple(model.output_signature(inputs_from_stack(batch, model.n_in)))
     stack = outputs + batch[model.n_in :]
@@ -71,8 +71,30 @@ def trainer_of(
         model = InPrecision(model, precision)
         options["loss_scale"] = "dynamic" if precision == "float16" else None
     whole = with_ends(model, [task.loss_layer], signature_of(task), key)
+    _warn_of_categories(model, task)
     optimizer.tree_init(whole.weights)
     return Trainer(whole, optimizer, n_devices, **options)
+
+
+def _warn_of_categories(model: Layer, task: TrainTask) -> None:
+    """Warns of targets in the sample batch that are no category of the model's outputs."""
+    batch, n_in = task.sample_batch, model.n_in
+    outputs = as_tuple(model.output_signature(inputs_from_stack(signature_of(task), n_in)))
+    # a model of two inputs gives (scores, targets); another one leaves the targets in the batch
+    first = n_in - 1 if len(outputs) == 2 else n_in
+    scores, targets = outputs[0].shape, onp.asarray(batch[first]) if first < len(batch) else None
+    if targets is None or targets.dtype.kind not in "iu" or targets.shape != scores[:-1]:
+        return
+    wrong = (targets < 0) | (targets >= scores[-1])
+    if len(batch) > first + 1 and batch[first + 1].shape == targets.shape:
+        wrong &= onp.asarray(batch[first + 1]) != 0
+    if wrong.any():
+        warnings.warn(
+            f"Loop: targets of the first batch have the category {targets[wrong][0]}, and the "
+            f"model's outputs have {scores[-1]}, from 0: such targets count as none\n"
+            f"  fix: a model with more categories; weights of 0 where there is no target",
+            stacklevel=levels_to_user(),
+        )
 
 
 def reversible_trainer_of(
@@ -103,7 +125,7 @@ class Evaluator:
 
     Args:
       task: the task.
-      model_with_metrics: what `with_ends` makes.
+      model_with_metrics: the result of `with_ends`.
       place: a function that puts a batch on the devices.
     """
 

@@ -15,12 +15,12 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 24, 10, 26
 TICKS = 5
 COLOURS = 4
 WIDE = 100.0
-"""The vertical axis is logarithmic if the greatest number is so many times the least."""
+"""The ratio of the greatest number to the least from which the vertical axis is logarithmic."""
 
 MOST = 1e300  # so that differences are finite
 
 MARKED = 40
-"""Points are marked by circles where a series has no more than so many."""
+"""The most points that a series may have to be drawn with circles."""
 
 Points = Sequence[tuple[int, float]]
 
@@ -90,7 +90,7 @@ def curve(series: Mapping[str, Points], n_points: int = 500) -> str:
 
 
 def thinned(points: Points, n_points: int) -> Points:
-    """Points of which a curve with as many looks the same: in each part the least and the greatest.
+    """Fewer points for a curve that looks the same: the least and the greatest of each part.
 
     Args:
       points: pairs (step, value) in the order of the steps.
@@ -104,12 +104,12 @@ def thinned(points: Points, n_points: int) -> Points:
     if len(points) <= n_points:
         return points
     n_parts = max(1, n_points // 2)
-    kept = {0, len(points) - 1}
+    indices = {0, len(points) - 1}
     for part in range(n_parts):
         inside = range(part * len(points) // n_parts, (part + 1) * len(points) // n_parts)
-        kept.add(min(inside, key=lambda i: points[i][1]))
-        kept.add(max(inside, key=lambda i: points[i][1]))
-    return [points[i] for i in sorted(kept)]
+        indices.add(min(inside, key=lambda i: points[i][1]))
+        indices.add(max(inside, key=lambda i: points[i][1]))
+    return [points[i] for i in sorted(indices)]
 
 
 def number_text(value: float) -> str:

@@ -21,8 +21,9 @@ from ..user_lines import noted
 __all__ = ["PIECE", "Decoder", "Packed", "decoder_of", "logits_of"]
 
 PIECE = 64
-"""Longer prompts are read so many tokens at a time; what is left, one token at a time. More lengths
-would be more programs, and compiling one takes as long as hundreds of steps."""
+"""The number of tokens of a longer prompt that are read at a time; the others are read one by one.
+Other lengths would need more programs, and compiling one takes as long as hundreds of
+steps."""
 
 _decoders: weakref.WeakKeyDictionary[Layer, dict[str, "Decoder"]] = weakref.WeakKeyDictionary()
 
@@ -71,9 +72,9 @@ class Decoder:
         """(weights, state) for the beginning of sequences, packed.
 
         Args:
-          name: the function that wants it, for its errors.
-          model: the model, with the weights to use. It stays as it is. What its state has besides
-            the history of a sequence is used as well, such as the running mean of `BatchNorm`.
+          name: the calling function, for errors.
+          model: the model, with the weights to use. It does not change. State that is not the
+            history of a sequence, such as the running mean of `BatchNorm`, is used too.
           signature: of the inputs.
           key: random key, for layers with a random first state.
         """
@@ -146,14 +147,14 @@ class _Start:
         return renested(weights, self._nested)
 
     def state(self, model: Layer, key: Any) -> Any:
-        """A new first state, with what does not depend on the sequence taken from the model."""
+        """A new first state; the parts that do not depend on the sequence come from the model."""
         state = self._init(key)
         flat = fastmath.tree_flatten(state)
         with kept(self._twin):
             self._twin.state = fastmath.tree_unflatten([*range(len(flat))], state)[0]
-            for theirs, own in layer_pairs(model, self._twin):
-                places = fastmath.tree_leaves(own._state)
-                arrays = fastmath.tree_leaves(theirs._state)
+            for layer, twin_layer in layer_pairs(model, self._twin):
+                places = fastmath.tree_leaves(twin_layer._state)
+                arrays = fastmath.tree_leaves(layer._state)
                 if self._constant.issuperset(places) and len(places) == len(arrays):
                     for place, array in zip(places, arrays, strict=True):
                         if onp.shape(array) == onp.shape(flat[place]):
@@ -186,7 +187,7 @@ def decoder_of(name: str, model: Any, mode: str) -> Decoder:
     """The decoder of a model, which is kept with its programs as long as the model is there.
 
     Args:
-      name: the function that wants it, for its errors.
+      name: the calling function, for errors.
       model: a model, in any mode.
       mode: "predict" or "eval".
     Returns: the decoder.

@@ -1,9 +1,9 @@
 """Decoding: autoregressive_sample draws sequences of tokens from a model, and
 autoregressive_sample_stream draws them token by token. beam_search comes from `beam_search.py`.
 
-A model may be in any mode: what decodes is its twin in mode "predict", or "eval" with
-`eval_mode=True`, with the weights that the model has at the call. Each call begins new sequences,
-and the model is as it was afterwards. The compiled step is kept as long as the model.
+The model may be in any mode. A copy of it in mode "predict", or "eval" with `eval_mode=True`,
+decodes with the weights that the model has at the call. Each call begins new sequences, and does
+not change the model. The compiled step lives as long as the model.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as onp
 
-from ..layers import option_checks
+from .. import option_checks
 from ..layers.base import Layer
 from .beam_search import beam_search as beam_search
 from .requests import Request
@@ -35,18 +35,18 @@ def autoregressive_sample_stream(
     top_p: float | None = None,
     pad_id: int | None = None,
 ) -> Iterator[onp.ndarray]:
-    """Draws sequences of tokens from a model, and yields the next token of each, without end.
+    """Draws sequences of tokens from a model, and yields the next token of each, endlessly.
 
-    The next step is under way when a token is yielded.
+    The next step already runs when a token is yielded.
 
     Args:
       model: a language model, from tokens [batch, length] to logits [batch, length, vocabulary]; or
         a model of two inputs, source tokens and tokens, whose first output is such logits.
-      inputs: for a language model, the prompts, which the sequences go on from; for a model of two
+      inputs: for a language model, the prompts, which the sequences continue; for a model of two
         inputs, the source tokens. Integers [batch_size, length], or a list of sequences of several
         lengths. Each row is treated as it would be alone.
       batch_size: number of sequences.
-      temperature: tokens are drawn of softmax(logits / temperature); 0 takes the most likely one.
+      temperature: tokens are drawn from softmax(logits / temperature); 0 takes the most likely one.
       start_id: the token in front of each sequence, or an array of them, [batch_size, 1].
       accelerate: whether the steps are compiled.
       eval_mode: whether the model runs in mode "eval" on the whole sequence at each step. The time
@@ -54,14 +54,15 @@ def autoregressive_sample_stream(
       eval_min_length: in this mode, the least length that sequences are padded to; the lengths are
         powers of two.
       rng: random key, or an array of a key for each row; by default, `PRNGKey(0)`. The tokens of a
-        row depend on its key alone.
-      top_k: only the so many most likely tokens are drawn.
-      top_p: only the most likely tokens that together have this probability are drawn.
+        row depend only on its key.
+      top_k: the number of most likely tokens from which one is drawn.
+      top_p: only the most likely tokens, whose probabilities add up to this, are drawn.
       pad_id: the token that stands for padding at the beginning or the end of rows of `inputs`; by
         default, all tokens count.
     Returns: an iterator of integers [batch_size].
-    Raises: TypeError, ValueError: an option has another form, or `inputs` other rows than
-      batch_size. FloatingPointError (later): logits are NaN, as for positions beyond `max_len`.
+    Raises: TypeError, ValueError: an option is invalid, or the number of rows of
+      `inputs` is not batch_size. FloatingPointError (later): logits are NaN, as for positions
+      beyond `max_len`.
     Example:
       >>> from weft import models
       >>> from weft.shapes import ShapeDtype
@@ -107,8 +108,8 @@ def autoregressive_sample(
       max_length: the most tokens that are drawn for a sequence.
       accelerate, eval_mode, eval_min_length, rng, top_k, top_p, pad_id: as for
         `autoregressive_sample_stream`.
-      fill_id: the token that is put behind the end of a sequence; by default, sequences that end
-        earlier than others go on as if they had not.
+      fill_id: the token that fills a sequence after its end; by default, sequences that end
+        earlier continue to draw tokens.
     Returns: integers [batch_size, length], without the prompts; `length` is `max_length`, or less
       if all sequences have ended.
     Raises: as `autoregressive_sample_stream`.
@@ -139,12 +140,12 @@ def _until_all_ended(
     columns: Iterable[onp.ndarray], batch_size: int, eos_id: int, fill_id: int | None
 ) -> onp.ndarray:
     """The columns up to the one in which the last row ends."""
-    has_ended, kept = onp.zeros(batch_size, bool), []
+    has_ended, result = onp.zeros(batch_size, bool), []
     for column in columns:
-        kept.append(column if fill_id is None else onp.where(has_ended, fill_id, column))
+        result.append(column if fill_id is None else onp.where(has_ended, fill_id, column))
         has_ended |= column == eos_id
         if has_ended.all():
             break
-    if not kept:
+    if not result:
         return onp.zeros((batch_size, 0), onp.int32)
-    return onp.stack(kept, axis=1).astype(onp.int32)
+    return onp.stack(result, axis=1).astype(onp.int32)

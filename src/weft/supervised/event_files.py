@@ -1,7 +1,7 @@
 """SummaryWriter writes event files for TensorBoard: scalars, images, histograms and texts.
 
 The package tensorboardX makes the records; each is appended to the file at once, so that a run that
-is killed leaves whole records. is_available tells if the package is installed.
+is killed leaves whole records. is_available is True if the package is installed.
 """
 
 import importlib.util
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as onp
 
-from ..data.optional import optional
-from ..layers import option_checks
+from .. import option_checks
+from ..option_checks import optional
 from ..user_lines import noted
 from .appended_file import AppendedFile
 from .step_values import scalar_of
@@ -108,8 +108,8 @@ class SummaryWriter:
         pixels = pixels_of(tag, image)
         if self._is_enabled:
             optional("PIL", "SummaryWriter.image", "pillow")
-            made = self._loaded().summary.image(tag, pixels, dataformats="HWC")
-            self._add_as(tag, made, step)
+            summary = self._loaded().summary.image(tag, pixels, dataformats="HWC")
+            self._add_as(tag, summary, step)
 
     def images(self, tag: str, images: Any, step: int | None = None) -> None:
         """Writes images side by side in one, in rows that make it about as high as wide.
@@ -142,8 +142,8 @@ class SummaryWriter:
         numbers = onp.asarray(values, "float64").ravel()
         numbers = numbers[onp.isfinite(numbers)]
         if self._is_enabled and numbers.size:
-            made = self._loaded().summary.histogram(tag, numbers, bins)
-            self._add_as(tag, made, step)
+            summary = self._loaded().summary.histogram(tag, numbers, bins)
+            self._add_as(tag, summary, step)
 
     def text(self, tag: str, text: str, step: int | None = None) -> None:
         """Writes a text, which TensorBoard shows as Markdown.
@@ -157,7 +157,7 @@ class SummaryWriter:
             self._add(self._loaded().summary.text(tag, str(text)), step)
 
     def flush(self) -> None:
-        """Does nothing: what was written is in the file at once. Trax's programs call it."""
+        """Does nothing: records go to the file at once. Trax's programs call it."""
 
     def close(self) -> None:
         """Closes the file; a further record begins another file."""
@@ -197,7 +197,7 @@ class SummaryWriter:
         self._file.append(b"".join([length, checksums[0], data, checksums[1]]))
 
     def _name(self) -> str:
-        """A new name, behind those of earlier files in the order in which they are read."""
+        """A new name, which sorts after the names of earlier files."""
         begun = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
         is_there = os.path.isdir(self._directory)
         count = len(os.listdir(self._directory)) if is_there else 0
@@ -223,7 +223,7 @@ def pixels_of(tag: str, image: Any) -> Any:
     return onp.repeat(array, 3, 2) if array.shape[-1] == 1 else array
 
 
-def _wrong_shape(method: str, tag: str, wanted: str, array: Any) -> ValueError:
+def _wrong_shape(method: str, tag: str, expected: str, array: Any) -> ValueError:
     return noted(
-        ValueError(f"{method}: {tag!r} must be an array {wanted}; got {array.dtype}{array.shape}")
+        ValueError(f"{method}: {tag!r} must be an array {expected}; got {array.dtype}{array.shape}")
     )

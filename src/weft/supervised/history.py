@@ -67,8 +67,10 @@ class History:
         """
         return {
             "_values": {
-                mode: {metric: [list(point) for point in points] for metric, points in own.items()}
-                for mode, own in self._values.items()
+                mode: {
+                    metric: [list(point) for point in points] for metric, points in series.items()
+                }
+                for mode, series in self._values.items()
             }
         }
 
@@ -79,7 +81,7 @@ class History:
         Args:
           json_object: that dict, as it was or read from JSON.
         Returns: a new `History`.
-        Raises: ValueError: it has another form.
+        Raises: ValueError: it is malformed.
         Example:
           >>> history = History.from_dict({"_values": {"eval": {"accuracy": [[10, 0.5]]}}})
           >>> history.get("eval", "accuracy")

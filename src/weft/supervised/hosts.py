@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as onp
 
+from .. import option_checks
 from ..experimental.multihost_utils import broadcast_one_to_all
-from ..layers import option_checks
 from ..layers.acceleration import checked_device_count
 from ..random import PRNGKey
 from ..transforms.devices.devices import local_devices, process_count, process_index
@@ -20,7 +20,7 @@ def init_host_and_devices(
 ) -> tuple[bool, int, int, Any]:
     """Seeds the generators of random numbers, and counts hosts and devices.
 
-    Python's `random` and NumPy's global generator are seeded, TensorFlow's too if it is loaded.
+    It seeds Python's `random`, NumPy's global generator, and TensorFlow if it is loaded.
 
     Args:
       n_devices: number of devices of this process; None for all.

@@ -1,7 +1,7 @@
-"""LoopCheckpoints saves everything that a training loop goes on from, and restores it.
+"""LoopCheckpoints saves the complete state of a training loop, and restores it.
 
-Weights and the optimizers' state are matched in order and by shape, so a model that begins like the
-one that was saved takes its first weights, and either trainer goes on from the other's checkpoint.
+Weights and the optimizers' state are matched in order and by shape. So a model that begins like the
+saved one takes its first weights, and either trainer resumes from the other's checkpoint.
 """
 
 import os
@@ -58,7 +58,7 @@ class LoopCheckpoints:
             "report_is_due": report_is_due,
             "data": [_position(task) for task in loop.tasks],
             "eval_data": [_position(task) for task in loop.eval_tasks],
-            "inputs": str(loop._batch_signature),
+            "inputs": _described(loop._batch_signature[: loop.model.n_in]),
         }
         self._files.save(loop.step, tree, metadata, name=_file_name(name))
 
@@ -68,14 +68,14 @@ class LoopCheckpoints:
             self._files.wait()
 
     def load(self, directory: str, name: str) -> bool:
-        """Gives the loop what a checkpoint has.
+        """Restores the loop from a checkpoint.
 
         Args:
           directory: the folder of the checkpoint.
           name: its name.
         Returns: False if there is no such checkpoint.
         Raises: CheckpointError: it is damaged, or no loop saved it.
-          CheckpointMismatchError: it is of another model or optimizer.
+          CheckpointMismatchError: it belongs to another model or optimizer.
         """
         self.wait()
         if _file_name(name) not in Checkpoints(directory).names():
@@ -86,15 +86,15 @@ class LoopCheckpoints:
             raise noted(
                 CheckpointMismatchError(
                     f"Loop: {path} is no checkpoint of a training loop\n"
-                    "  fix: another output_dir; weights.restore(…) reads other checkpoints"
+                    "  fix: another output_dir; checkpoints.restore(…) reads other checkpoints"
                 )
             )
         tree = restore(path)
         model = loop.model
         model.weights = self._matched("weights", path, tree["weights"], model.weights)
-        own, treedef = tree_flatten(model.state)
+        leaves, treedef = tree_flatten(model.state)
         saved = tree_leaves(tree["state"])
-        if [x.shape for x in own] == [x.shape for x in saved]:
+        if [x.shape for x in leaves] == [x.shape for x in saved]:
             model.state = treedef.unflatten(saved)
         else:
             loop._log.message(f"The state in {path} is of another model: its weights are restored")
@@ -121,19 +121,19 @@ class LoopCheckpoints:
             if trainer.loss_scale is not None and state["loss_scale"]:
                 trainer.loss_scale = LossScale(*state["loss_scale"])
 
-    def _matched(self, what: str, path: str, saved: Any, own: Any) -> Any:
-        """A tree like `own`, whose arrays are the saved ones of the same shape, in order."""
-        rest, made = tree_leaves(saved), []
-        n_saved = len(rest)
-        leaves, treedef = tree_flatten(own)
+    def _matched(self, what: str, path: str, saved: Any, current: Any) -> Any:
+        """A tree like `current`, whose arrays are the saved ones of the same shape, in order."""
+        unused, results = tree_leaves(saved), []
+        n_saved = len(unused)
+        leaves, treedef = tree_flatten(current)
         for leaf in leaves:
-            fits = bool(rest) and onp.shape(rest[0]) == onp.shape(leaf)
-            made.append(_as(rest.pop(0), leaf) if fits else leaf)
-        if rest:
+            fits = bool(unused) and onp.shape(unused[0]) == onp.shape(leaf)
+            results.append(_as(unused.pop(0), leaf) if fits else leaf)
+        if unused:
             raise noted(
                 CheckpointMismatchError(
-                    f"Loop: {path} is of another model or optimizer: {len(rest)} arrays of {what} "
-                    f"have no place, the first of shape {onp.shape(rest[0])}\n"
+                    f"Loop: {path} is of another model or optimizer: {len(unused)} arrays of "
+                    f"{what} have no place, the first of shape {onp.shape(unused[0])}\n"
                     f"  the loop has {_shapes(leaves)}\n"
                     "  fix: the model that was saved, or another output_dir"
                 )
@@ -142,7 +142,7 @@ class LoopCheckpoints:
             self._loop._log.message(
                 f"{path} has {n_saved} arrays of {what}, of {len(leaves)}: the others stay"
             )
-        return treedef.unflatten(made)
+        return treedef.unflatten(results)
 
 
 def _task_state(trainer: Any) -> dict[str, Any]:
@@ -170,6 +170,11 @@ def _position(task: Any) -> dict[str, Any]:
     return position
 
 
+def _described(signatures: Any) -> list[list[Any]]:
+    """The shapes and dtypes of a model's inputs as JSON has them, for `Layer.init_from_file`."""
+    return [[list(sig.shape), onp.dtype(sig.dtype).name] for sig in signatures]
+
+
 def _arrays(history: History) -> dict[str, dict[str, Any]]:
     """A history as arrays [n, 2] of steps and values, by mode and metric."""
     return {
@@ -191,9 +196,13 @@ def _history(arrays: dict[str, dict[str, Any]]) -> History:
     return history
 
 
-def _as(saved: Any, own: Any) -> Any:
+def _as(saved: Any, current: Any) -> Any:
     """A saved array in the dtype of the loop's."""
-    return saved.astype(own.dtype) if hasattr(own, "dtype") and own.dtype != saved.dtype else saved
+    return (
+        saved.astype(current.dtype)
+        if hasattr(current, "dtype") and current.dtype != saved.dtype
+        else saved
+    )
 
 
 def _shapes(leaves: Any) -> str:

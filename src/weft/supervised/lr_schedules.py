@@ -15,7 +15,7 @@ from typing import Any
 import numpy as onp
 
 from ..fastmath import numpy as jnp
-from ..layers.option_checks import number, whole_number
+from ..option_checks import number, whole_number
 from ..user_lines import noted
 
 __all__ = [
@@ -111,7 +111,7 @@ def warmup_and_cosine(
       steps_per_cycle: number of steps from `max_value` to `min_value`.
       min_value: the value at the end of a cycle, at least 0.
       n_cycles: number of cycles, each of which begins at `max_value`. After the last one the
-        value is `min_value`. None: cycles without end.
+        value is `min_value`. None: endless cycles.
     Returns: a function of the step.
     Raises: TypeError, ValueError: an argument is not a number, or out of range.
     Example:
@@ -174,8 +174,8 @@ def exponential_decay(value: float, decay_factor: float, steps_per_decay: int) -
 
     Args:
       value: the value at step 0, at least 0.
-      decay_factor: the factor of `steps_per_decay` steps, greater than 0 and at most 1.
-      steps_per_decay: that number of steps.
+      decay_factor: the factor, greater than 0 and at most 1.
+      steps_per_decay: the number of steps in which the value is multiplied by the factor once.
     Returns: a function of the step.
     Raises: TypeError, ValueError: an argument is not a number, or out of range.
     Example:
@@ -296,7 +296,7 @@ def multifactor(
     per_decay = number(name, "steps_per_decay", steps_per_decay, above=0)
     per_cycle = number(name, "steps_per_cycle", steps_per_cycle, above=0)
     least = _rate(name, "minimum", minimum)
-    known: dict[str, Callable[[Any, Any], Any]] = {
+    formulas: dict[str, Callable[[Any, Any], Any]] = {
         "constant": lambda np, step: value,
         "two_constants": lambda np, step: np.where(step < second_step, value, second),
         "linear_warmup": lambda np, step: np.minimum(1.0, step / warm) if warm else 1.0,
@@ -308,18 +308,18 @@ def multifactor(
         "cosine_decay": lambda np, step: _half_cosine(np.maximum(step - warm, 0), per_cycle),
     }
     for factor in names:
-        if factor not in known:
-            near = difflib.get_close_matches(factor, known, 1)
+        if factor not in formulas:
+            near = difflib.get_close_matches(factor, formulas, 1)
             raise noted(
                 ValueError(
-                    f"{name}: factors must be among {', '.join(known)}; got {factor!r}"
+                    f"{name}: factors must be among {', '.join(formulas)}; got {factor!r}"
                     + (f"\n  fix: did you mean {near[0]!r}?" if near else "")
                 )
             )
 
     def rate(step: Any) -> Any:
         np = _functions_of(step)
-        return np.maximum(math.prod(known[factor](np, step) for factor in names), least)
+        return np.maximum(math.prod(formulas[factor](np, step) for factor in names), least)
 
     return _Named(f"{name}({factors!r})", rate)
 

@@ -1,7 +1,7 @@
 """MetricFiles writes the numbers of a run as lines of JSON and CSV; read_metrics reads them.
 
 Lines are only appended, each by one call of the system, so that a run that is killed leaves whole
-lines. Metrics is what is read.
+lines. Metrics holds the numbers that were read.
 """
 
 import csv
@@ -23,17 +23,17 @@ HEADER = "step,mode,task,metric,value\n"
 MAX_DIGITS = 18  # of a step
 
 CLOCK_METRICS = ("training/steps per second",)
-"""Numbers that another run of the same program would not repeat: they are in the clock's file."""
+"""Numbers that differ in another run of the same program; they go to the file of the clock."""
 
 
 class MetricFiles:
     """Three files of a run, to which lines are appended.
 
     `metrics.jsonl` has a line for each report: `{"step": 100, "mode": "train", "scalars":
-    {"metrics/L2Loss": 0.5}}`. Texts, and the run's description, have lines of their own.
+    {"metrics/L2Loss": 0.5}}`. Texts, and the run's description, have separate lines.
     `metrics.csv` has a line for each number, with the columns step, mode, task, metric, value.
-    Both have only what the run computed, so that two runs of the same program write the same bytes.
-    `clock.jsonl` has what the clock said at each line: seconds since 1970, steps per second.
+    Both contain computed numbers only, so two runs of the same program write the same bytes.
+    `clock.jsonl` has the times: seconds since 1970, steps per second.
 
     A number that is not finite is the text "nan", "inf" or "-inf" in JSON, which has no such
     numbers.
@@ -107,7 +107,7 @@ class MetricFiles:
         self._file(CLOCK).append(_line_of(row))
 
     def cut(self, step: int) -> None:
-        """Takes away what was written after a step, for a run that resumes there.
+        """Removes the lines after a step, for a run that resumes there.
 
         Args:
           step: the step of the checkpoint. Lines up to it stay.
@@ -222,11 +222,11 @@ class Metrics(NamedTuple):
 
 
 def read_metrics(directory: str | os.PathLike[str]) -> Metrics:
-    """Reads what `MetricFiles` wrote; the run may be going on, or was killed.
+    """Reads the files of `MetricFiles`, also while the run writes them.
 
     Args:
       directory: the run's folder.
-    Returns: the lines, sorted by what they hold.
+    Returns: the numbers, texts and times of the lines.
     Raises: FileNotFoundError: the folder has no `metrics.jsonl`.
     Example:
       >>> files = MetricFiles("other run")

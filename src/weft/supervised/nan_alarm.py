@@ -1,6 +1,6 @@
 """NanAlarm finds out that a loss is not finite; find_nonfinite names the layer and the operation.
 
-StepInputs are the arguments of a step, and a Nonfinite is what is found.
+StepInputs are the arguments of a step; a Nonfinite describes the operation.
 """
 
 import itertools
@@ -29,7 +29,13 @@ ARGUMENTS = ("weights", "state", "batch", "rng")
 
 
 class StepInputs(NamedTuple):
-    """The arguments of a training step, from before its update."""
+    """The arguments of a training step, from before its update.
+
+    Example:
+      >>> inputs = StepInputs(weights=(), state=(), batch=np.ones((8, 2)), rng=None)
+      >>> inputs.batch.shape
+      (8, 2)
+    """
 
     weights: Any
     state: Any
@@ -47,6 +53,9 @@ class Nonfinite(NamedTuple):
       backward: True in the backward pass.
       operation: the name of the operation; empty if the number came in with the step.
       message: the lines of a message, with the arrays and a fix.
+    Example:
+      >>> Nonfinite("Serial > [0] Log", "train.py:12", False, "log", "log gave -inf").layer
+      'Serial > [0] Log'
     """
 
     layer: str
@@ -63,7 +72,7 @@ class NanAlarm:
       model_with_loss: the layer whose `pure_fn` computes the loss, for `check` to look inside; None
         if there is none.
       values: numbers of the steps that are collected elsewhere, by name; by default the alarm
-        collects what `update` is given.
+        collects the arguments of `update`.
 
     `update` takes less than a microsecond and waits for nothing. `check` waits for the device.
 
@@ -129,9 +138,9 @@ class NanAlarm:
                 "nan_alarm.find_nonfinite names the layer, for the weights before that step"
             )
         else:
-            given = inputs(bad) if callable(inputs) else inputs
-            found = find_nonfinite(self._model, *given)
-            lines.append(found.message if found else _NOT_AGAIN)
+            arguments = inputs(bad) if callable(inputs) else inputs
+            nonfinite = find_nonfinite(self._model, *arguments)
+            lines.append(nonfinite.message if nonfinite else _NOT_AGAIN)
         raise noted(FloatingPointError("\n".join(lines)))
 
 
@@ -149,12 +158,12 @@ def find_nonfinite(
 
     The step is run operation by operation, which takes many times the time and memory of a
     training step: first the loss, and if that is finite, its gradient. An infinity that does not
-    reach the result, such as one in a mask, is none.
+    reach the result, such as one in a mask, does not count.
 
     Args:
       model_with_loss: the layer whose `pure_fn` computes the loss.
       weights, state, batch, rng: the arguments of the step.
-    Returns: the operation with its layer, or where the number came in; None if all is finite.
+    Returns: the operation with its layer, or the input with the number; None if all is finite.
     Raises: TypeError: `model_with_loss` is not a layer.
     Example:
       >>> import numpy

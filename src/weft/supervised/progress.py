@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from ..layers import option_checks
+from .. import option_checks
 
 __all__ = ["Progress"]
 
@@ -21,7 +21,7 @@ WRITTEN_EVERY = 30.0
 """Seconds between two lines where there is no terminal."""
 
 MARKS = 40
-"""The speed is the average over so many drawings: ten seconds on a terminal."""
+"""The number of drawings over which the speed is averaged: ten seconds on a terminal."""
 
 ERASE = "\r\x1b[K"
 
@@ -30,12 +30,12 @@ class Progress:
     """Shows how far a run is, in one line.
 
     Args:
-      stream: where it is written; by default, `sys.stderr`, so that what a program prints to
-        `sys.stdout` can be read by other programs.
+      stream: where it is written; by default, `sys.stderr`, so that
+        other programs can read `sys.stdout`.
       every: the seconds between two drawings; by default 0.25 on a terminal, and 30 elsewhere.
       clock: a function that returns seconds.
 
-    Raises: TypeError, ValueError: `every` is no number greater than 0.
+    Raises: TypeError, ValueError: `every` is not a number greater than 0.
 
     `update` costs a tenth of a microsecond when nothing is due. It never waits for a device: the
     loss shown is the newest one that is already computed.
@@ -75,7 +75,7 @@ class Progress:
 
         Args:
           step: the number of steps that were made.
-          n_steps: the number of steps to be made from here; None if nobody knows.
+          n_steps: the number of steps from here to the end; None if unknown.
         """
         if self._stream is None:
             return
@@ -84,7 +84,7 @@ class Progress:
         self._due = self._clock() + (0.0 if self._is_terminal else self._every)
 
     def update(self, step: int, loss: Any = None, learning_rate: Any = None) -> None:
-        """Draws the line if it is time to.
+        """Draws the line, unless the last drawing was a moment ago.
 
         Args:
           step: the number of steps that were made.

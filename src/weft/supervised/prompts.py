@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as onp
 
+from .. import option_checks
 from ..errors import ShapeError
-from ..layers import option_checks
 from ..user_lines import noted
 
 __all__ = ["Prompts", "start_tokens"]
@@ -29,8 +29,8 @@ class Prompts(NamedTuple):
           batch_size: how many sequences.
           pad_id: the token that stands for padding, which is taken off at both ends; None if each
             token counts.
-        Returns: the sequences, with zeros behind them.
-        Raises: TypeError, ShapeError, ValueError: they are other than that.
+        Returns: the sequences, padded with zeros.
+        Raises: TypeError, ShapeError, ValueError: they are invalid.
         Example:
           >>> prompts = Prompts.read("f", [[5, 6], [7]], 2)
           >>> prompts.tokens.tolist(), prompts.lengths.tolist()
@@ -52,8 +52,8 @@ class Prompts(NamedTuple):
             rows = [_without_padding(row, pad) for row in rows]
         lengths = onp.array([len(row) for row in rows], onp.int32)
         tokens = onp.zeros((n, lengths.max(initial=0)), onp.int32)
-        for row, given in zip(tokens, rows, strict=True):
-            row[: len(given)] = given
+        for row, sequence in zip(tokens, rows, strict=True):
+            row[: len(sequence)] = sequence
         return cls(tokens, lengths)
 
     def behind(self, start: onp.ndarray) -> "Prompts":
@@ -68,7 +68,7 @@ def start_tokens(name: str, start_id: Any, batch_size: int) -> onp.ndarray:
       name: the function, for its errors.
       start_id: a token, or integers [batch_size, 1].
       batch_size: how many sequences.
-    Raises: TypeError, ShapeError: `start_id` is other than that.
+    Raises: TypeError, ShapeError: `start_id` is invalid.
     Example:
       >>> start_tokens("f", 3, 2).tolist()
       [[3], [3]]

@@ -1,7 +1,7 @@
-"""Request: sequences that are to be drawn from a model, as columns of tokens.
+"""Request: draws sequences from a model, as columns of tokens.
 
-step_of_pieces and step_of_prefixes make the function that is compiled, and read_tokens reads what
-it gives.
+step_of_pieces and step_of_prefixes make the function that is compiled, and read_tokens reads its
+results.
 """
 
 import collections
@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..fastmath import numpy as jnp
 from ..lax.selection import optimization_barrier
-from ..layers import option_checks
 from ..layers.base import Layer
 from ..layers.serial import as_tuple
 from ..shapes import ShapeDtype
@@ -30,14 +29,14 @@ Step = Callable[..., Any]
 
 
 class Request:
-    """Sequences that are to be drawn from a model.
+    """A request for sequences drawn from a model.
 
     Args:
       name: the function that asks for them, for its errors.
       model, inputs, batch_size, start_id, accelerate, eval_mode, eval_min_length, rng, pad_id: as
         for `decoding.autoregressive_sample_stream`.
       sampling: how tokens are chosen.
-    Raises: TypeError, ValueError: an argument is other than that.
+    Raises: TypeError, ValueError: an argument is invalid.
     """
 
     def __init__(
@@ -176,7 +175,7 @@ class Request:
 
     @property
     def _is_opaque(self) -> bool:
-        """True for a model that overrides what calling it means: it is called as it is."""
+        """True for a model that overrides `__call__`: it is called, not traced by its parts."""
         return not self._compiles and type(self._model).__call__ is not Layer.__call__
 
     def _inputs(self, tokens: Any) -> Any:
@@ -190,7 +189,7 @@ class Request:
         return self._source, self._keys, self._model_key, options
 
     def _function(self, make: Callable[..., Step]) -> Step:
-        """The step, compiled if it is to be."""
+        """The step function, compiled if the options ask for it."""
         how = self._sampling.is_greedy, self._sampling.leaves_out
         if self._is_opaque:
             model = self._model
@@ -222,9 +221,9 @@ def step_of_pieces(logits: Step, is_greedy: bool, leaves_out: bool) -> Step:
 def _renewed(
     logits: Step, weights: Any, state: Packed, inputs: Any, key: Any
 ) -> tuple[Any, Packed]:
-    """`logits`, with a state of which all arrays are results of the program.
+    """`logits`, with a state whose arrays are all results of the program.
 
-    `jit` hands arguments that are results on as they are; what is donated is gone then.
+    `jit` passes an argument that is also a result on unchanged; if it was donated, it is gone.
     """
     scores, new = logits(weights, state, inputs, key)
     old = {id(x) for x in state.flat}

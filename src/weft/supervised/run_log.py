@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as onp
 
-from ..data.optional import optional
-from ..layers import option_checks
+from .. import option_checks
+from ..option_checks import optional
 from ..runtime import versions
 from ..transforms.devices.devices import local_devices
 from .event_files import PACKAGE, SummaryWriter, is_available
@@ -50,7 +50,7 @@ def metric_line(step: int, mode: str, name: str, value: float, width: int = 0) -
       mode: "train" or "eval".
       name: the metric.
       value: its value.
-      width: the length of the longest name, to whose end all names are aligned.
+      width: the length of the longest name; names are aligned to the right.
     Example:
       >>> metric_line(100, "eval", "L2Loss", 0.125, width=8)
       'Step    100: eval    L2Loss |  0.12500000'
@@ -62,20 +62,18 @@ def metric_line(step: int, mode: str, name: str, value: float, width: int = 0) -
 class RunLog:
     """Prints and writes what a training loop reports.
 
-    On stdout there are Trax's lines. On stderr there is a line that shows the speed, the loss and
-    the time left (`progress.Progress`). In the folder there are `metrics.jsonl`, `metrics.csv` and
+    Lines in Trax's format go to stdout. A line on stderr shows the speed, the loss and the
+    remaining time (`progress.Progress`). The folder has `metrics.jsonl`, `metrics.csv` and
     `clock.jsonl` (`metric_files.MetricFiles`), and event files for TensorBoard in `train` and
-    `eval`. All lines that are printed also go to the logger "weft.supervised", and so do the
-    metrics that are not printed.
+    `eval`. All lines, and the metrics that are not printed, go to the logger "weft.supervised".
 
     Args:
       directory: the folder of the run; None writes no files.
       stdout: whether lines are printed.
       live: whether the speed is shown; by default, as `stdout`.
-      tensorboard: whether event files are written. By default they are if tensorboardX is
-        installed.
+      tensorboard: whether event files are written; by default, if tensorboardX is installed.
 
-    Raises: TypeError: an option has another form. ImportError: `tensorboard` is True, and
+    Raises: TypeError: an option is invalid. ImportError: `tensorboard` is True, and
       tensorboardX is not installed.
 
     Example:
@@ -119,10 +117,10 @@ class RunLog:
     # A run.
 
     def resume(self, step: int) -> None:
-        """Takes away what an earlier run wrote after a step, from which this one goes on.
+        """Removes the lines that an earlier run wrote after the step from which this one resumes.
 
         A run that was killed and resumed then writes the files that an uninterrupted one would
-        have. Event files stay, and TensorBoard is told to forget the later steps.
+        have. Event files stay, and a mark in them makes TensorBoard forget the later steps.
 
         Args:
           step: the step of the checkpoint; 0 for a run that begins.
@@ -152,7 +150,7 @@ class RunLog:
 
         Args:
           step: the number of steps that were made.
-          n_steps: the number of steps to be made from here; None if nobody knows.
+          n_steps: the number of steps from here to the end; None if unknown.
         """
         if self._progress is not None:
             self._progress.begin(step, n_steps)
@@ -272,17 +270,17 @@ class RunLog:
           state: the state of a model.
           task: the folder of the task's event files, where the run has several.
         """
-        found = layer_summaries(state)
-        scalars = {tag: value for tag, value in found.items() if onp.ndim(value) == 0}
+        values = layer_summaries(state)
+        scalars = {tag: value for tag, value in values.items() if onp.ndim(value) == 0}
         self.scalars(step, mode, scalars, stdout=False, task=task)
-        for tag, value in found.items():
+        for tag, value in values.items():
             if _is_image(value):
                 self.image(step, mode, tag, value, task=task)
             elif tag not in scalars:
                 self.histogram(step, mode, tag, value, task=task)
 
     def flush(self) -> None:
-        """Writes what waits to be written: the lines on stdout. Files have all of it already."""
+        """Flushes stdout. The files are always complete."""
         if self._prints:
             sys.stdout.flush()
 
@@ -310,25 +308,25 @@ def layer_summaries(state: Any) -> dict[str, Any]:
 
     Args:
       state: the state of a model: nested tuples, lists and dicts.
-    Returns: scalars and images by their keys, which begin with `summary_`. Where two layers have
-      one name, that of the second ends in `_2`.
+    Returns: scalars and images by their keys, which begin with `summary_`. If two layers have
+      the same name, the second key ends in `_2`.
     Example:
       >>> model = tl.Serial(tl.SummaryScalar("mean"), tl.Relu(), tl.SummaryScalar("mean"))
       >>> _ = model(np.array([-1.0, 3.0]))
       >>> {key: float(value) for key, value in layer_summaries(model.state).items()}
       {'summary_mean': 1.0, 'summary_mean_2': 1.5}
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
 
     def visit(part: Any) -> None:
         if isinstance(part, dict):
             for key, value in part.items():
                 if isinstance(key, str) and key.startswith("summary_"):
                     name, count = key, 1
-                    while name in found:
+                    while name in values:
                         count += 1
                         name = f"{key}_{count}"
-                    found[name] = value
+                    values[name] = value
                 else:
                     visit(value)
         elif isinstance(part, tuple | list):
@@ -336,7 +334,7 @@ def layer_summaries(state: Any) -> dict[str, Any]:
                 visit(item)
 
     visit(state)
-    return found
+    return values
 
 
 def _is_image(value: Any) -> bool:
@@ -345,7 +343,7 @@ def _is_image(value: Any) -> bool:
 
 
 def _versions() -> dict[str, str]:
-    """The versions of what runs a program, and its devices."""
+    """The versions of weft, its libraries and Python, and the devices."""
     package = __name__.partition(".")[0]
     devices = local_devices()
     return {

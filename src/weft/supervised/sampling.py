@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as onp
 
-from .. import fastmath
+from .. import fastmath, option_checks
 from ..dtypes import issubdtype, prng_key
 from ..fastmath import numpy as jnp
-from ..layers import option_checks
 from ..layers.core import log_softmax
 from ..user_lines import noted
 
@@ -52,14 +51,14 @@ class Sampling(NamedTuple):
 def sampled(logits: Any, keys: Any, options: Sampling, leaves_out: bool) -> Any:
     """Tokens drawn at random: argmax of log p + temperature · G, with G of Gumbel's distribution.
 
-    This is a draw of softmax(logits / temperature). With `top_k`, only the k most likely tokens are
-    in question; with `top_p`, only the most likely ones that make up the probability p together, of
-    those that `top_k` leaves. Tokens as likely as the last of them are in question as well.
+    This draws from softmax(logits / temperature). With `top_k`, only the k most likely tokens can
+    be drawn; with `top_p`, only the most likely of these whose probabilities add up to p. Tokens
+    that are as likely as the last one can be drawn too.
 
     Args:
       logits: floats [batch, vocabulary].
       keys: a random key for each row.
-      options: temperature, top_k and top_p; 0 and 1 leave out none.
+      options: temperature, top_k and top_p; top_k = 0 and top_p = 1 allow all tokens.
       leaves_out: whether there is a top_k or top_p; a constant of the program.
     Returns: integers [batch]; -1 for a row of NaN.
     Example:
@@ -133,8 +132,8 @@ def _in_question(logp: Any, options: Sampling) -> Any:
     ordered = jnp.where(rank <= last, ordered, -jnp.inf)
     p = jnp.exp(log_softmax(ordered, axis=-1))
     before = jnp.cumsum(p, axis=-1) - p  # the probability of all that are more likely
-    kept = (before < top_p) | (top_p >= 1.0)
-    least = jnp.min(jnp.where(kept & (rank <= last), ordered, jnp.inf), axis=-1, keepdims=True)
+    is_likely = (before < top_p) | (top_p >= 1.0)
+    least = jnp.min(jnp.where(is_likely & (rank <= last), ordered, jnp.inf), axis=-1, keepdims=True)
     return scaled >= least
 
 

@@ -4,12 +4,14 @@ Batches draws from the data: it begins again where data can, counts, and knows i
 EndOfData is raised where data end for good.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as onp
 
-from ..layers import option_checks
+from .. import option_checks
+from ..core.array import Array
 from ..layers.base import Layer
 from ..optimizers.base import Optimizer
 from ..user_lines import noted
@@ -55,12 +57,12 @@ class Batches:
             except EndOfData:
                 raise noted(ValueError(f"{owner}: labeled_data has no batches")) from None
             self._waiting.append(sample)
-        self.sample = sample
+        self.sample = as_tuple_of_arrays(owner, sample)
 
     def __next__(self) -> Any:
         batch = self._waiting.pop() if self._waiting else self._drawn()
         self.count += 1
-        return batch
+        return as_tuple_of_arrays(self._owner, batch)
 
     def _drawn(self) -> Any:
         try:
@@ -78,19 +80,19 @@ class Batches:
     def get_state(self) -> dict[str, Any]:
         """The position: the number of batches, and the iterator's own position if it has one."""
         state: dict[str, Any] = {"count": self.count, "epoch": self.epoch}
-        for get, put in POSITIONS:
-            if self.count and hasattr(self._iterator, get) and hasattr(self._iterator, put):
-                state["stream"] = getattr(self._iterator, get)()
+        for getter, setter in POSITIONS:
+            if self.count and hasattr(self._iterator, getter) and hasattr(self._iterator, setter):
+                state["stream"] = getattr(self._iterator, getter)()
                 break
         return state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to a position; without one of the iterator's own, as many batches are left out."""
+        """Goes to a position. An iterator without positions skips the batches before it."""
         count = state["count"]
         if "stream" in state:
-            for get, put in POSITIONS:
-                if hasattr(self._iterator, get) and hasattr(self._iterator, put):
-                    getattr(self._iterator, put)(state["stream"])
+            for getter, setter in POSITIONS:
+                if hasattr(self._iterator, getter) and hasattr(self._iterator, setter):
+                    getattr(self._iterator, setter)(state["stream"])
                     self._waiting.clear()
                     self.count, self.epoch = count, state["epoch"]
                     return
@@ -103,21 +105,21 @@ class TrainTask:
 
     Args:
       labeled_data: an iterator of batches, tuples of arrays [batch, …]: the inputs of the model,
-        then what the loss takes beside its outputs, usually targets and weights. Something that
-        gives an iterator each time, such as a list or a loader, begins a new epoch at its end.
+        then the further inputs of the loss, usually targets and weights. An iterable, such as a
+        list or a loader, begins a new epoch when it ends.
       loss_layer: a layer from the model's outputs and the rest of the batch to a scalar.
       optimizer: an optimizer. With `Loop(use_memory_efficient_trainer=True)`, a function that makes
-        one, such as the class. One of another library is `optimizers.from_optax(tx)`.
+        one, such as the class. For optax, use `optimizers.from_optax(tx)`.
       lr_schedule: a function from the number of a step, from 1, to a learning rate; None keeps the
         optimizer's.
-      n_steps_per_checkpoint: the model is evaluated and saved after step 1 and every so many steps.
-      n_steps_per_permanent_checkpoint: a checkpoint is kept every so many steps; None for none.
+      n_steps_per_checkpoint: the model is evaluated and saved after step 1 and multiples of it.
+      n_steps_per_permanent_checkpoint: steps between two checkpoints that stay; None for none.
       loss_name: name of the loss in reports; by default, the layer's.
-      sample_batch: a batch of the shapes and dtypes of all; by default, the first one.
-      export_prefix: the folder of this task's logs, where a loop has several; by default, its
+      sample_batch: a batch whose shapes and dtypes are those of all batches; by default, the first.
+      export_prefix: the folder of this task's logs, if a loop has several tasks; by default, its
         number.
 
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
 
     Example:
       >>> import numpy
@@ -151,6 +153,7 @@ class TrainTask:
             )
         if lr_schedule is not None:
             option_checks.function("TrainTask", "lr_schedule", lr_schedule, "of the step")
+            _check_takes_a_step(lr_schedule)
         self._loss_layer, self._optimizer, self._lr_schedule = loss_layer, optimizer, lr_schedule
         self._n_steps_per_checkpoint = option_checks.whole_number(
             "TrainTask", "n_steps_per_checkpoint", n_steps_per_checkpoint
@@ -220,8 +223,8 @@ class TrainTask:
         if self._lr_schedule is not None:
             return checked_rate(self._lr_schedule, step)
         optimizer = self._optimizer
-        made = optimizer if isinstance(optimizer, Optimizer) else optimizer()
-        return float(made.opt_params["learning_rate"])
+        instance = optimizer if isinstance(optimizer, Optimizer) else optimizer()
+        return float(instance.opt_params["learning_rate"])
 
 
 class EvalTask:
@@ -229,15 +232,15 @@ class EvalTask:
 
     Args:
       labeled_data: an iterator of batches, as for `TrainTask`.
-      metrics: layers from the model's outputs and the rest of the batch to scalars.
+      metrics: a layer, or several, from the model's outputs and the rest of the batch to scalars.
       metric_names: their names in reports; by default, the layers'.
       n_eval_batches: the number of batches of an evaluation, over which metrics are averaged. Each
-        evaluation reads on where the last one ended.
-      sample_batch: a batch of the shapes and dtypes of all; by default, the first one.
-      export_prefix: the folder of this task's logs, where a loop has several; by default, its
+        evaluation continues where the last one ended.
+      sample_batch: a batch whose shapes and dtypes are those of all batches; by default, the first.
+      export_prefix: the folder of this task's logs, if a loop has several tasks; by default, its
         number.
 
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
 
     Example:
       >>> import numpy
@@ -253,24 +256,28 @@ class EvalTask:
     def __init__(
         self,
         labeled_data: Any,
-        metrics: Sequence[Layer],
-        metric_names: Sequence[str] | None = None,
+        metrics: Layer | Sequence[Layer],
+        metric_names: str | Sequence[str] | None = None,
         n_eval_batches: int = 1,
         sample_batch: Any = None,
         export_prefix: str | None = None,
     ) -> None:
-        metrics = [metrics] if isinstance(metrics, Layer) else list(metrics)
-        for metric in metrics:
+        layers: list[Any] = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
+        for metric in layers:
             if not isinstance(metric, Layer):
-                raise option_checks.wrong_type("EvalTask", "metrics", "layers", metric)
-        names = [m.name for m in metrics] if metric_names is None else list(metric_names)
-        if len(names) != len(metrics):
+                raise option_checks.wrong_type(
+                    "EvalTask", "metrics", "a layer, or a list of layers", metric
+                )
+        if isinstance(metric_names, str):
+            metric_names = [metric_names]
+        names = [m.name for m in layers] if metric_names is None else list(metric_names)
+        if len(names) != len(layers):
             raise noted(
                 ValueError(
-                    f"EvalTask: {len(metrics)} metrics need as many metric_names; got {len(names)}"
+                    f"EvalTask: {len(layers)} metrics need as many metric_names; got {len(names)}"
                 )
             )
-        self._metrics, self._metric_names = metrics, names
+        self._metrics, self._metric_names = layers, names
         self._n_eval_batches = option_checks.whole_number(
             "EvalTask", "n_eval_batches", n_eval_batches
         )
@@ -313,15 +320,63 @@ class EvalTask:
 
 
 def as_tuple_of_arrays(owner: str, batch: Any) -> tuple[Any, ...]:
-    """A batch as a tuple of arrays.
+    """A batch as a tuple of arrays; tensors of other libraries become NumPy's arrays.
 
-    Raises: TypeError: it is something else.
+    Raises: TypeError: it is something else, or has texts, objects or rows of several lengths.
     """
+    if type(batch) is tuple and all(type(x) is onp.ndarray and x.dtype.kind in NUMBERS
+                                    for x in batch):  # fmt: skip
+        return batch
     if not isinstance(batch, tuple | list):
+        fix = "(inputs, targets)"
+        if isinstance(batch, Mapping):
+            fix = f"data.Serial(data.Examples(…, keys={list(batch)}))()"
         raise noted(
             TypeError(
                 f"{owner}: a batch must be a tuple of arrays: inputs, targets, …; got "
-                f"{type(batch).__name__}"
+                f"{type(batch).__name__}\n  fix: {fix}"
             )
         )
-    return tuple(x if hasattr(x, "shape") else onp.asarray(x) for x in batch)
+    return tuple(_as_array(owner, place, x) for place, x in enumerate(batch))
+
+
+NUMBERS = "biufcV"
+"""The kinds of dtypes of numbers; bfloat16 and others that NumPy does not have are of kind V."""
+
+
+def _as_array(owner: str, place: int, x: Any) -> Any:
+    """An array of a batch, as NumPy's or weft's."""
+    if isinstance(x, Array):
+        return x
+    fix = "arrays of numbers; data.Batch(…) pads rows to one length"
+    if isinstance(x, tuple | list) and any(hasattr(row, "shape") for row in x):
+        wrong, fix = f"is a {type(x).__name__} of arrays", "a flat tuple: (inputs, …, targets)"
+    else:
+        try:
+            array = onp.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
+        except (TypeError, ValueError) as error:
+            wrong = f"is no array: {error}"
+        else:
+            if array.dtype.kind in NUMBERS:
+                return array
+            wrong = f"has values of {array.dtype}"
+            if array.dtype.kind in "US":
+                fix = "data.Tokenize(…) makes numbers of texts"
+    raise noted(TypeError(f"{owner}: element {place} of a batch {wrong}\n  fix: {fix}"))
+
+
+def _check_takes_a_step(schedule: Callable[..., Any]) -> None:
+    """Raises an error for a function that cannot be called with a step alone."""
+    try:
+        inspect.signature(schedule).bind(1)
+    except TypeError:
+        name = getattr(schedule, "__name__", repr(schedule))
+        called = f"{name}({', '.join(inspect.signature(schedule).parameters)})"
+        raise noted(
+            TypeError(
+                f"TrainTask: lr_schedule must be a function of the step alone; got {called}\n"
+                f"  fix: its result, {name}(…)"
+            )
+        ) from None
+    except ValueError:  # a function of C has no signature
+        return

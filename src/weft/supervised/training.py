@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as onp
 
+from .. import option_checks
 from ..fastmath import tree_leaves
-from ..layers import option_checks
 from ..layers.base import Layer
 from ..layers.modes import in_mode, share_weights
 from ..layers.serial import inputs_from_stack
 from ..optimizers.trainer import Trainer
 from ..random import fold_in, split
 from ..user_lines import noted
+from .callbacks import LoopEvents, made_callbacks
 from .compiled_tasks import (
     Evaluator,
     reversible_trainer_of,
@@ -34,7 +35,6 @@ from .compiled_tasks import (
 from .history import History
 from .hosts import init_host_and_devices as init_host_and_devices
 from .loop_checkpoints import LoopCheckpoints
-from .loop_events import LoopEvents
 from .nan_alarm import find_nonfinite
 from .run_log import RunLog
 from .step_values import StepValues
@@ -55,9 +55,8 @@ class Loop:
     """Trains a model on one task or several: batches, steps, reports, evaluations, checkpoints.
 
     If `output_dir` has a checkpoint, the loop resumes from it: weights, state, the optimizer's
-    state, random keys, the position in the data, the step and the history are those of the run that
-    saved it, and the steps that follow are those that an uninterrupted run would have made, bit for
-    bit on one kind of machine.
+    state, random keys, the position in the data, the step and the history. Its further steps are
+    equal to the steps of an uninterrupted run, bit for bit on one kind of machine.
 
     Args:
       model: a layer; it is initialized here if it is not yet.
@@ -71,25 +70,25 @@ class Loop:
       checkpoint_low_metric: name of a metric, such as "L2Loss"; the checkpoint in which it was
         lowest is kept as "lowest_L2Loss".
       checkpoint_high_metric: the same for the highest.
-      permanent_checkpoint_at: function from a step to whether to keep a checkpoint for good, as
+      permanent_checkpoint_at: function from a step to whether to keep a checkpoint permanently, as
         "model_<step>"; by default, every `n_steps_per_permanent_checkpoint` steps.
       eval_at: function from a step to whether to report and evaluate; by default, as
         `checkpoint_at` by default.
       which_task: function from a step to the number of the task; by default, they take turns.
       n_devices: number of devices, which divide each batch; by default, all of this process.
       random_seed: seeds Python's `random`, NumPy's global generator and the loop's keys; None for
-        other ones in each run.
+        a new seed in each run.
       loss_chunk_size: with the memory-efficient trainer, see
         `optimizers.extract_reversible_blocks`.
       use_memory_efficient_trainer: whether to train with `optimizers.ReversibleSerialTrainer`.
       adasum: see `optimizers.Trainer`.
-      callbacks: functions that make a `TrainingStepCallback` of the loop, such as its class.
+      callbacks: classes, or functions that make a `TrainingStepCallback` from the loop.
       accumulation_steps: see `optimizers.Trainer`.
       precision: None; "bfloat16" or "float16" computes the model in 16 bits, with weights, loss and
         the optimizer's state in float32. With float16 the loss is scaled.
       log: a `run_log.RunLog`; by default, one that prints and writes to `output_dir`.
 
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
 
     Example:
       >>> import numpy
@@ -169,7 +168,7 @@ class Loop:
         self.load_checkpoint()
         self._log.resume(self._step - self._report_is_due)
         self._log.describe(self._step, self._description())
-        self._callbacks = [make(self) for make in callbacks or ()]
+        self._callbacks = made_callbacks(callbacks or (), self)
 
     # The parts of a loop.
 
@@ -219,7 +218,7 @@ class Loop:
         return self._output_dir
 
     def new_rng(self) -> Any:
-        """A random key that nobody has had yet."""
+        """A random key that was not used before."""
         root, key = split(self._keys[0])
         self._keys = root, *self._keys[1:]
         return key
@@ -309,7 +308,7 @@ class Loop:
             self._report(saves="model" in names)
 
     def _wait(self, most: int) -> None:
-        """Waits until at most so many steps are on their way, and looks at their numbers."""
+        """Waits until at most this number of steps are running, and looks at their numbers."""
         while len(self._in_flight) > most:
             step, batch, stats = self._in_flight.popleft()
             for name in ("loss", "gradients_l2"):
@@ -331,8 +330,10 @@ class Loop:
             trainer.write()
             model = trainer.model_with_loss
             key = fold_in(self._keys[1], step)
-            found = find_nonfinite(model, model.weights, model.state, trainer.placed(batch), key)
-            lines.append(found.message if found else NOT_AGAIN)
+            nonfinite = find_nonfinite(
+                model, model.weights, model.state, trainer.placed(batch), key
+            )
+            lines.append(nonfinite.message if nonfinite else NOT_AGAIN)
         raise noted(FloatingPointError("\n".join(lines)))
 
     @contextlib.contextmanager
@@ -407,7 +408,7 @@ class Loop:
         Args:
           values: numbers by name.
           summary_writer: the task in whose folder they are logged; None for the first one's.
-          value_prefix: what is put in front of the names, such as "metrics/".
+          value_prefix: a prefix of the names, such as "metrics/".
           log_prefix: "train" or "eval".
           stdout: whether they are printed too.
         """
@@ -446,11 +447,11 @@ class Loop:
     # Checkpoints.
 
     def save_checkpoint(self, basename: str) -> None:
-        """Saves everything that training goes on from, and waits until it is on the disk.
+        """Saves the complete state of training, and waits until it is on the disk.
 
         Args:
-          basename: name of the checkpoint in `output_dir`, such as "model". An older one of that
-            name is replaced when the new one is whole.
+          basename: name of the checkpoint in `output_dir`, such as "model". An older one of
+            this name is replaced once the new one is complete.
         """
         self._save(basename)
         self._checkpoints.wait()
@@ -468,7 +469,7 @@ class Loop:
     def load_checkpoint(
         self, directory: str | os.PathLike[str] | None = None, filename: str | None = None
     ) -> None:
-        """Goes to where a checkpoint was saved; if there is none, nothing changes.
+        """Restores the state of training from a checkpoint. Without one, nothing changes.
 
         Args:
           directory: folder of the checkpoint; by default, `output_dir`.
@@ -526,13 +527,13 @@ class Loop:
         self._log = log
 
     def _make_trainers(self, **options: Any) -> None:
-        """Makes what trains the model on each task."""
+        """Makes a trainer for each task."""
         for task in self._tasks:
             arguments = self._model, task, self._precision, self._n_devices, self.new_rng()
             self._trainer_per_task.append(trainer_of(*arguments, **options))
 
     def _make_reversible_trainer(self, chunk: int, free: bool) -> None:
-        """Makes what trains the model a layer at a time."""
+        """Makes the trainer that trains the model a layer at a time."""
         arguments = self._model, self._tasks, chunk, free, self._n_devices, self.new_rng()
         self._trainer_per_task.append(reversible_trainer_of(*arguments))
 
@@ -541,7 +542,8 @@ class Loop:
         if eval_model is None:
             eval_model = in_mode(self._model, "eval")
         elif not isinstance(eval_model, Layer):
-            raise option_checks.wrong_type("Loop", "eval_model", "a layer", eval_model)
+            expected = "a layer, or None (eval_tasks takes an EvalTask)"
+            raise option_checks.wrong_type("Loop", "eval_model", expected, eval_model)
         else:
             self._initialize(eval_model)
         self._eval_model = eval_model

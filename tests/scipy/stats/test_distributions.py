@@ -4,6 +4,7 @@ Where SciPy's own value is a rounded 0 or 1, mpmath's tails stand in another tes
 """
 
 import inspect
+import re
 import warnings
 
 import mpmath
@@ -394,3 +395,18 @@ def test_entropy_of_poisson():
         logs = scipy_stats.poisson.logpmf(k, mu[:, None])
         expected = -onp.nansum(onp.where(logs > -700, onp.exp(logs) * logs, 0), 1)
     onp.testing.assert_allclose(got, onp.where(mu < 0, onp.nan, expected), rtol=1e-9, atol=1e-12)
+
+
+EXAMPLE = re.compile(r""">>> f"{\w+\.(\w+)\((.*)\)\.item\(\):\.4f}"\n\s+'(.*)'""")
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_values_of_examples_are_those_of_scipy(name):
+    """Not by running the examples: each one of a tail compiles a program with loops."""
+    module = getattr(stats, name)
+    texts = [inspect.getdoc(getattr(module, function)) for function in module.__all__]
+    examples = [match for text in texts for match in EXAMPLE.findall(text)]
+    assert len(examples) == len(texts) > 5
+    for function, arguments, value in examples:
+        reference = getattr(getattr(scipy_stats, name), function)
+        assert f"{reference(*map(float, arguments.split(', '))):.4f}" == value, function

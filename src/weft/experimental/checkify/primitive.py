@@ -82,8 +82,8 @@ def check(
 ) -> None:
     """Fails with a message if a condition is false.
 
-    Called with known values it raises. In a function that is traced the failure has to become a
-    value: `checkify` the function before it is compiled.
+    With known values it raises. In a traced function, the failure must become a value: apply
+    `checkify` to the function before you compile it.
 
     Args:
       pred: a boolean scalar.
@@ -91,7 +91,7 @@ def check(
       fmt_args, fmt_kwargs: arrays, and containers of them.
       debug: if True, the check does nothing unless the function is checkified.
     Raises: FailedCheckError: the condition is known, and false. ValueError: a function with a check
-      is compiled. TypeError: the condition is no boolean scalar, or a value no array.
+      is compiled. TypeError: the condition is not a boolean scalar, or a value is not an array.
     Example:
       >>> import weft, weft.numpy as np
       >>> from weft.experimental import checkify
@@ -145,12 +145,12 @@ def debug_check(pred: ArrayLike, msg: str, *fmt_args: Any, **fmt_kwargs: Any) ->
 
 @located
 def check_error(error: Error) -> None:
-    """Fails if an error is one: what `checkify` takes apart, put together again.
+    """Fails if an error value holds an error. It undoes `checkify`.
 
     Args:
       error: the error value that a checkified function returned.
     Raises: JaxRuntimeError: the error is known. ValueError: a function with this call is compiled
-      without `checkify` around it. TypeError: no `Error`.
+      without `checkify` around it. TypeError: not an `Error`.
     Example:
       >>> import weft
       >>> from weft.experimental import checkify

@@ -1,4 +1,4 @@
-"""checkify: a function whose checks are a result of it."""
+"""checkify: makes a function return its checks as a result."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,20 +18,20 @@ __all__ = ["checkify"]
 def checkify(
     f: TreeFunction, errors: Iterable[ErrorCategory] = user_checks
 ) -> Callable[..., tuple[Error, Any]]:
-    """A function that returns the first check of `f` that failed, besides its result.
+    """A function that returns the first failed check of `f` with its result.
 
     Compiled programs cannot raise errors. So the checks in `f`, and the requested checks of
     each operation, become a value: `err.throw()` raises where it is known. The new function can be
-    transformed as any other, and `f` may consist of `jit`, `vmap`, `grad` and control flow.
+    transformed like any other, and `f` may use `jit`, `vmap`, `grad` and control flow.
 
     Args:
       f: of arrays and containers of them.
       errors: the checks to make: a union of `user_checks` (the calls of `check`), `nan_checks` (an
         operation gives NaN), `div_checks` (a divisor is zero) and `index_checks` (an index is out
         of bounds); `float_checks` are the checks of NaN and division, `automatic_checks` all but
-        the user's. Checks of other kinds are left out.
+        the user's. Other checks are not made.
     Returns: a function of the same arguments that returns a pair (`Error`, result of `f`).
-    Raises: TypeError: `errors` are no kinds of checks; or there is a check inside `shard_map`,
+    Raises: TypeError: `errors` is not a set of checks; or there is a check inside `shard_map`,
       `pmap` or a solver.
     Example:
       >>> import weft, weft.numpy as np

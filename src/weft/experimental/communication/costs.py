@@ -45,10 +45,10 @@ def bytes_sent(kind: str, size: float, devices: int) -> float:
 
     Args:
       kind: "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute" or
-        "collective-broadcast". A "ragged-all-to-all" decides when it runs; this is the most.
+        "collective-broadcast". For "ragged-all-to-all" this is the maximum.
       size: bytes of the whole array on a device: before a reduce-scatter, after an all-gather.
-      devices: how many take part together.
-    Raises: ValueError: another `kind`.
+      devices: the number of devices that take part together.
+    Raises: ValueError: an unknown `kind`.
     Example:
       >>> bytes_sent("all-reduce", 1000, 4), bytes_sent("all-gather", 1000, 4)
       (1500.0, 750.0)
@@ -85,9 +85,14 @@ def element_bytes(dtype: str) -> float:
 
 @dataclass(frozen=True)
 class Collective:
-    """An exchange between devices, as `collectives` finds and `predicted` expects it.
+    """An exchange between devices, from `collectives` or `predicted`.
 
-    `str()` of one is a line of text.
+    `str()` returns a line of text.
+
+    Example:
+      >>> exchange = Collective("all-reduce", (("f32", (1024, 8)),), groups=((0, 1, 2, 3),))
+      >>> print(exchange)
+      all-reduce of f32[1024,8] among 4 devices: 49.2 kB sent
     """
 
     kind: str
@@ -153,7 +158,12 @@ class Collective:
 
 @dataclass(frozen=True)
 class Link:
-    """The speed of a link: bytes a second, and seconds before the first byte arrives."""
+    """The speed of a link: bytes a second, and seconds before the first byte arrives.
+
+    Example:
+      >>> Link(bandwidth=50e9, latency=5e-6)
+      Link(bandwidth=50000000000.0, latency=5e-06)
+    """
 
     bandwidth: float
     latency: float
@@ -163,8 +173,12 @@ class Link:
 class Network:
     """An assumption about the hardware: the devices of each host, and their links.
 
-    The default is what NVIDIA states of its DGX H100: eight devices a host, NVLink with 450 GB/s in
+    The default is NVIDIA's DGX H100: eight devices a host, NVLink with 450 GB/s in
     each direction within a host, and 400 Gb/s a device between hosts. The latencies are guesses.
+
+    Example:
+      >>> Network().devices_per_host, Network().within.bandwidth
+      (8, 450000000000.0)
     """
 
     devices_per_host: int = 8
@@ -173,14 +187,13 @@ class Network:
 
 
 def seconds(collective: Collective, network: Network = Network()) -> float:
-    """An estimate of the time that a collective takes, all its times together.
+    """An estimate of the total time of a collective.
 
-    Rounds times latency, and bytes by bandwidth, of the slowest link that it uses: no overlap with
-    computing, no contention, no hierarchy of algorithms. So it is a figure to compare layouts by,
-    and no promise.
+    It is rounds · latency + bytes / bandwidth of the slowest link: without overlap, contention or
+    hierarchical algorithms. Use it to compare layouts, not to predict times.
 
     Args:
-      collective: of `collectives` or `predicted`.
+      collective: an element of the result of `collectives` or `predicted`.
       network: assumptions about the hardware.
     Example:
       >>> gradient = Collective("all-reduce", (("f32", (250_000_000,)),), (tuple(range(16)),))
@@ -203,10 +216,10 @@ def size_text(size: float) -> str:
 
 
 def table(collectives: Iterable[Collective], network: Network | None = None) -> str:
-    """A text with a line for each kind of collective and axes of the mesh, and their sum.
+    """A table with a line for each kind of collective and axes of the mesh, and their sum.
 
     Args:
-      collectives: of `collectives` or `predicted`.
+      collectives: the result of `collectives` or `predicted`.
       network: adds a column with their time on it.
     Example:
       >>> sum_of = lambda n: Collective("all-reduce", (("f32", (n,)),), ((0, 1),), axes=("x",))

@@ -100,7 +100,7 @@ def _rows(array: np.ndarray) -> Groups:
 
 
 def groups_along(mesh: Mapping[Hashable, int], axes: Sequence[Hashable]) -> Groups:
-    """The groups of devices that differ in their place along some axes of a mesh only.
+    """The groups of devices whose places differ only along some axes of a mesh.
 
     Args:
       mesh: the length of each axis by name, as `Mesh.shape`.

@@ -25,8 +25,12 @@ class Parameter:
     """The shape of a parameter and how it is divided.
 
     Attributes:
-      contracted: over how many of its first axes the model's product with it sums; 0 if it is
-        added, or multiplied element by element.
+      contracted: the number of its first axes that its product sums over; 0 if it is added, or
+        multiplied element by element.
+    Example:
+      >>> from weft.sharding import PartitionSpec as P
+      >>> Parameter((512, 2048), P(None, "model"), contracted=1).shape
+      (512, 2048)
     """
 
     shape: tuple[int, ...]
@@ -121,14 +125,14 @@ def predicted(
 ) -> list[Collective]:
     """The collectives of one training step, without compiling anything.
 
-    What is summed where follows from how the parameters are divided:
+    The division of the parameters decides what is summed:
 
     - A product that sums over a divided axis of its weights gives a part of the sum on each device:
       an all-reduce of the result, in the forward pass. Where another axis of the weights is
       divided, each device has a part of the gradient of the product's input: an all-reduce in the
       backward pass.
     - A table of embeddings that is divided along the vocabulary has each row on one device only: an
-      all-reduce of what is looked up, and of the softmax's maximum, its sum, and the score of the
+      all-reduce of the embeddings, and of the softmax's maximum, its sum, and the score of the
       token that comes next.
     - The gradient of every parameter is summed along the axes that divide the batch, and the loss
       is; the gradient of the table of embeddings twice, since XLA sums those of its two uses one by
@@ -141,7 +145,7 @@ def predicted(
       batch: sequences in a step, on all devices together.
       dtype: of parameters and activations, by HLO's name: "f32", "bf16".
       batch_axes: the axes of the mesh along which the batch is divided.
-    Raises: ValueError: something can't be divided evenly, or an axis is missing.
+    Raises: ValueError: an axis is missing, or a length can't be divided evenly.
     Example:
       >>> step = predicted(GPT2_SMALL, {"data": 2, "model": 4}, batch=16)
       >>> round(sum(c.sent for c in step if c.axes == ("data",)) / 1e6)

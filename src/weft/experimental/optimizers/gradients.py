@@ -23,7 +23,7 @@ def l2_norm(tree: PyTree) -> Array:
     Args:
       tree: arrays and numbers in containers.
     Returns: float array of no axes; 16-bit floats are added up in float32, and so is the result.
-    Raises: TypeError: a leaf is no array.
+    Raises: TypeError: a leaf is not an array.
     Example:
       >>> from weft.experimental import optimizers
       >>> float(optimizers.l2_norm({"a": 3.0, "b": [np.array([0.0, 4.0])]}))
@@ -41,14 +41,14 @@ def _squares(x: Any) -> Any:
 
 @located
 def clip_grads(grad_tree: PyTree, max_norm: ArrayLike) -> PyTree:
-    """A gradient, made shorter if it is longer than a limit.
+    """Scales a gradient down if its norm exceeds a limit.
 
     Args:
       grad_tree: arrays and numbers in containers.
       max_norm: the limit of their `l2_norm`; 0 or more.
     Returns: a tree of the same structure, shapes and dtypes: the same values if their norm is not
       above the limit, otherwise all of them times `max_norm / norm`. A NaN makes all of them NaN.
-    Raises: ValueError: `max_norm` is negative, infinite or NaN. TypeError: a leaf is no array.
+    Raises: ValueError: `max_norm` is negative, infinite or NaN. TypeError: a leaf is not an array.
     Example:
       >>> from weft.experimental import optimizers
       >>> optimizers.clip_grads([np.array([3.0, 4.0])], 1.0)

@@ -33,7 +33,7 @@ def constant(step_size: ArrayLike) -> Schedule:
     Args:
       step_size: a number, 0 or more.
     Returns: function of the number of the step.
-    Raises: ValueError: `step_size` is negative, infinite or NaN. TypeError: it is no number.
+    Raises: ValueError: `step_size` is negative, infinite or NaN. TypeError: it is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> optimizers.constant(0.5)(10)
@@ -55,7 +55,7 @@ def exponential_decay(
       decay_steps: the number of steps in which it changes by one factor; above 0.
       decay_rate: the factor, above 0.
     Returns: function of the number of the step.
-    Raises: ValueError: a number is out of its range. TypeError: one is no number.
+    Raises: ValueError: a number is out of its range. TypeError: one is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> float(optimizers.exponential_decay(1.0, 10, 0.25)(5))
@@ -81,7 +81,7 @@ def inverse_time_decay(
       decay_rate: 0 or more.
       staircase: rounds `i / decay_steps` down, so that step sizes change every `decay_steps`.
     Returns: function of the number of the step.
-    Raises: ValueError: a number is out of its range. TypeError: one is no number.
+    Raises: ValueError: a number is out of its range. TypeError: one is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> float(optimizers.inverse_time_decay(1.0, 10, 3.0)(10))
@@ -111,11 +111,11 @@ def polynomial_decay(
 
     Args:
       step_size: the step size of step 0; a number, 0 or more.
-      decay_steps: the step from which on the final step size holds; above 0.
+      decay_steps: the first step with the final step size; above 0.
       final_step_size: 0 or more.
       power: 1 is a straight line; above 0.
     Returns: function of the number of the step.
-    Raises: ValueError: a number is out of its range. TypeError: one is no number.
+    Raises: ValueError: a number is out of its range. TypeError: one is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> schedule = optimizers.polynomial_decay(1.0, 10, 0.5)
@@ -143,7 +143,7 @@ def piecewise_constant(
     """Step sizes that change after given steps.
 
     Args:
-      boundaries: array [n], increasing: the last step of each step size but the last one.
+      boundaries: array [n], increasing: the last step of each step size except the last.
       values: array [n + 1] of step sizes, each 0 or more.
     Returns: function of the number of the step.
     Raises: ValueError: the lengths don't fit, boundaries don't increase, a step size is negative,
@@ -174,7 +174,7 @@ def piecewise_constant(
 
 @located
 def make_schedule(scalar_or_schedule: ArrayLike | Schedule) -> Schedule:
-    """A schedule: itself, or the constant one of a number.
+    """A schedule from a schedule or a number.
 
     Args:
       scalar_or_schedule: a step size, 0 or more, or a function of the number of the step.

@@ -36,9 +36,16 @@ __all__ = [
 
 
 class OptimizerState(NamedTuple):
-    """The state of an optimizer, a pytree: what it keeps for each of the parameters.
+    """The state of an optimizer: a pytree with the state of each parameter.
 
     Made by an optimizer's `init_fun`, or by `pack_optimizer_state`.
+
+    Example:
+      >>> from weft.experimental import optimizers
+      >>> init, update, get_params = optimizers.momentum(0.1, 0.9)
+      >>> state = init({"w": np.ones(2)})
+      >>> type(state).__name__, get_params(state)
+      ('OptimizerState', {'w': Array([1., 1.], dtype=float32)})
     """
 
     packed_state: tuple[tuple[Any, ...], ...]
@@ -124,15 +131,16 @@ def packed(treedef: PyTreeDef, states: list[PyTree]) -> OptimizerState:
 def optimizer(
     opt_maker: Callable[..., tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]],
 ) -> Callable[..., Optimizer]:
-    """Makes an optimizer of one array one of trees of arrays. A decorator.
+    """A decorator that turns an optimizer of one array into an optimizer of trees of arrays.
 
     Args:
       opt_maker: returns three functions: `init(x)`, the first state for an array; `update(i, g,
         state)`, the state after step `i` with gradient `g`; `get_params(state)`, the array. States
         are trees of arrays, each update's of the structure of the one before.
     Returns: function of the same arguments, which returns an `Optimizer`.
-    Raises: TypeError: a parameter is no array, or the state isn't one of `init`. ValueError: the
-      gradient's tree or a shape in it differs from the parameters'; a state changes its structure.
+    Raises: TypeError: a parameter is not an array, or the state does not come from `init`.
+      ValueError: the gradient's tree or a shape in it differs from the parameters'; a state changes
+      its structure.
     Example:
       >>> from weft.experimental import optimizers
       >>> @optimizers.optimizer
@@ -208,10 +216,10 @@ def over_trees(
 
 @located
 def unpack_optimizer_state(opt_state: OptimizerState) -> PyTree:
-    """The state of an optimizer as a tree like the parameters, of plain containers: to be saved.
+    """The state of an optimizer as a tree like the parameters, of plain containers, to save it.
 
     Args:
-      opt_state: what an optimizer's `init_fun` or `update_fun` returned.
+      opt_state: the result of an optimizer's `init_fun` or `update_fun`.
     Returns: a tree of the structure of the parameters, each leaf of which is a `JoinPoint` with the
       state of that parameter.
     Raises: TypeError: not the state of an optimizer.
@@ -228,12 +236,12 @@ def unpack_optimizer_state(opt_state: OptimizerState) -> PyTree:
 
 @located
 def pack_optimizer_state(marked_pytree: PyTree) -> OptimizerState:
-    """The state of an optimizer from what `unpack_optimizer_state` returned.
+    """The state of an optimizer from the result of `unpack_optimizer_state`.
 
     Args:
       marked_pytree: a tree whose leaves are instances of `JoinPoint`.
     Returns: OptimizerState.
-    Raises: TypeError: a leaf is no `JoinPoint`.
+    Raises: TypeError: a leaf is not an `JoinPoint`.
     Example:
       >>> from weft.experimental import optimizers
       >>> opt_init, _, get_params = optimizers.momentum(0.1, 0.9)

@@ -90,7 +90,7 @@ def momentum(step_size: ArrayLike | Schedule, mass: ArrayLike) -> Rule:
       step_size: a number, 0 or more, or a function of the number of the step.
       mass: from 0 to 1: the decay rate of the velocity v, which is 0 at first.
     Returns: Optimizer.
-    Raises: ValueError: a number is out of its range. TypeError: an argument is no number.
+    Raises: ValueError: a number is out of its range. TypeError: an argument is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> opt_init, opt_update, get_params = optimizers.momentum(0.25, mass=0.5)
@@ -117,7 +117,7 @@ def nesterov(step_size: ArrayLike | Schedule, mass: ArrayLike) -> Rule:
       step_size: a number, 0 or more, or a function of the number of the step.
       mass: from 0 to 1: the decay rate of the velocity v, which is 0 at first.
     Returns: Optimizer.
-    Raises: ValueError: a number is out of its range. TypeError: an argument is no number.
+    Raises: ValueError: a number is out of its range. TypeError: an argument is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> opt_init, opt_update, get_params = optimizers.nesterov(0.25, mass=0.5)
@@ -144,7 +144,7 @@ def adagrad(step_size: ArrayLike | Schedule, momentum: ArrayLike = 0.9) -> Rule:
       step_size: a number, 0 or more, or a function of the number of the step.
       momentum: 0 or more, below 1; 0 is plain Adagrad.
     Returns: Optimizer. If all gradients are 0, the array does not change.
-    Raises: ValueError: a number is out of its range. TypeError: an argument is no number.
+    Raises: ValueError: a number is out of its range. TypeError: an argument is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> opt_init, opt_update, get_params = optimizers.adagrad(0.25, momentum=0.0)
@@ -172,7 +172,7 @@ def rmsprop(step_size: ArrayLike | Schedule, gamma: ArrayLike = 0.9, eps: ArrayL
       gamma: from 0 to 1: the decay rate of the mean of squares s, which is 0 at first.
       eps: above 0.
     Returns: Optimizer.
-    Raises: ValueError: a number is out of its range. TypeError: an argument is no number.
+    Raises: ValueError: a number is out of its range. TypeError: an argument is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> opt_init, opt_update, get_params = optimizers.rmsprop(0.25, gamma=0.75)
@@ -207,7 +207,7 @@ def rmsprop_momentum(
       eps: above 0.
       momentum: from 0 to 1: the decay rate of the velocity v, which is 0 at first.
     Returns: Optimizer.
-    Raises: ValueError: a number is out of its range. TypeError: an argument is no number.
+    Raises: ValueError: a number is out of its range. TypeError: an argument is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> opt_init, opt_update, get_params = optimizers.rmsprop_momentum(0.25, gamma=0.75)
@@ -243,8 +243,8 @@ def adam(
       b1: 0 or more, below 1: the decay rate of the mean of gradients m, which is 0 at first.
       b2: 0 or more, below 1: the decay rate of the mean of squares v, which is 0 at first.
       eps: above 0.
-    Returns: Optimizer. The number of the step has to count from 0.
-    Raises: ValueError: a number is out of its range. TypeError: an argument is no number.
+    Returns: Optimizer. The number of the step must count from 0.
+    Raises: ValueError: a number is out of its range. TypeError: an argument is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> opt_init, opt_update, get_params = optimizers.adam(0.25)
@@ -282,8 +282,8 @@ def adamax(
       b1: 0 or more, below 1: the decay rate of the mean of gradients m, which is 0 at first.
       b2: 0 or more, below 1: the decay rate of the greatest size u, which is 0 at first.
       eps: above 0; not in the paper.
-    Returns: Optimizer. The number of the step has to count from 0.
-    Raises: ValueError: a number is out of its range. TypeError: an argument is no number.
+    Returns: Optimizer. The number of the step must count from 0.
+    Raises: ValueError: a number is out of its range. TypeError: an argument is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> opt_init, opt_update, get_params = optimizers.adamax(0.25)
@@ -309,14 +309,14 @@ def sm3(step_size: ArrayLike | Schedule, momentum: ArrayLike = 0.9) -> Rule:
     """SM3, Adagrad with memory for the slices of an array instead of its elements, with momentum.
 
     Each index of each axis has a number, 0 at first. s is g² plus the least of the numbers of an
-    element's indices; m ← (1 - momentum) · g / √s + momentum · m; x ← x - step_size(i) · m; and an
-    index has the greatest s of its elements then.
+    element's indices; m ← (1 - momentum) · g / √s + momentum · m; x ← x - step_size(i) · m; then
+    each index gets the greatest s of its elements.
 
     Args:
       step_size: a number, 0 or more, or a function of the number of the step.
       momentum: 0 or more, below 1.
     Returns: Optimizer. Where s is 0, the gradient counts as 0.
-    Raises: ValueError: a number is out of its range. TypeError: an argument is no number.
+    Raises: ValueError: a number is out of its range. TypeError: an argument is not a number.
     Example:
       >>> from weft.experimental import optimizers
       >>> opt_init, opt_update, get_params = optimizers.sm3(0.25, momentum=0.0)

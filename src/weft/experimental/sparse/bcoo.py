@@ -44,16 +44,17 @@ def operator(method: F) -> F:
 
 @register_pytree_with_keys_class
 class BCOO(Coordinates):
-    """A sparse array in coordinate format, with axes of a batch before and dense axes behind.
+    """A sparse array in coordinate format, with axes of a batch before and dense axes after.
 
     `data` [batch…, nse, dense…] are its elements, `indices` [batch…, nse, n_sparse] their places.
-    Elements at one place add up; an index beyond the shape marks padding, whose data don't count.
+    Elements at the same place add up; an index beyond the shape marks padding, whose data is
+    ignored.
     It is a pytree, and passes through `jit`, `vmap` (which maps the first axis of a batch), `jvp`
     and `vjp`; derivatives in its elements: `sparse.grad`.
 
     Operators and methods are the same as for arrays where the result is sparse: `@`, `*`, `/` and
-    `+` with sparse and dense operands, `x[i, a:b]`, `sum`, `transpose`, `reshape`. Where the result
-    would have elements everywhere, they raise `TypeError`.
+    `+` with sparse and dense operands, `x[i, a:b]`, `sum`, `transpose`, `reshape`. They raise
+    `TypeError` if the result would be dense.
 
     Example:
       >>> import weft.numpy as np
@@ -298,7 +299,7 @@ class BCOO(Coordinates):
 
 
 def matmul(lhs: Any, rhs: Any) -> Any:
-    """lhs @ rhs as NumPy's matmul has it: matrices and vectors, and stacks of as many matrices."""
+    """lhs @ rhs, like NumPy's matmul: of matrices, vectors, and stacks of equally many matrices."""
     lhs, rhs = (x if isinstance(x, SparseArray) else np.asarray(x) for x in (lhs, rhs))
     batch = tuple(range(max(lhs.ndim, rhs.ndim) - 2))
     if not lhs.ndim or not rhs.ndim or (batch and lhs.ndim != rhs.ndim):

@@ -126,7 +126,7 @@ def bcoo_sum_duplicates(mat: M, nse: int | None = None, remove_zeros: bool = Tru
 
     Args:
       mat: the matrix.
-      nse: how many elements are to be stored; as many as needed if None, which is unknown while
+      nse: the number of stored elements; by default as many as needed, which is unknown while
         the indices are traced (under `jit`). More are filled up with padding; fewer lose elements.
       remove_zeros: whether elements that are zero are left out.
     Returns: the same matrix, with sorted and unique indices.

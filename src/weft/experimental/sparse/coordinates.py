@@ -17,15 +17,44 @@ __all__ = ["SparseArray", "SparseEfficiencyError", "SparseEfficiencyWarning"]
 
 
 class SparseEfficiencyError(ValueError):
-    """A layout would take more memory than the present one."""
+    """A layout would take more memory than the present one.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> matrix = sparse.BCOO.fromdense(np.eye(4))
+      >>> try:
+      ...     sparse.bcoo_update_layout(matrix, n_dense=1)
+      ... except sparse.SparseEfficiencyError:
+      ...     print(sparse.bcoo_update_layout(matrix, n_dense=1, on_inefficient=None))
+      BCOO(float32[4, 4], nse=4, n_dense=1)
+    """
 
 
 class SparseEfficiencyWarning(UserWarning):
-    """A layout takes more memory than the one before."""
+    """A layout takes more memory than the one before.
+
+    Example:
+      >>> import warnings
+      >>> from weft.experimental import sparse
+      >>> matrix = sparse.BCOO.fromdense(np.eye(4))
+      >>> with warnings.catch_warnings(record=True) as caught:
+      ...     warnings.simplefilter("always")
+      ...     sparse.bcoo_update_layout(matrix, n_dense=1, on_inefficient="warn")
+      BCOO(float32[4, 4], nse=4, n_dense=1)
+      >>> caught[0].category.__name__
+      'SparseEfficiencyWarning'
+    """
 
 
 class SparseArray:
-    """Base of the sparse formats: a shape, and elements stored as `data`."""
+    """Base of the sparse formats: a shape, and elements stored as `data`.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> matrix = sparse.BCOO.fromdense(np.eye(3))
+      >>> isinstance(matrix, sparse.SparseArray), matrix.shape, matrix.nse
+      (True, (3, 3), 3)
+    """
 
     __slots__ = ("data",)
     data: Array

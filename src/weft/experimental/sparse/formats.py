@@ -16,7 +16,7 @@ __all__ = ["BCSR", "COO", "CSC", "CSR"]
 
 
 class OtherFormat(SparseArray):
-    """A sparse array that is stored otherwise than BCOO; abstract."""
+    """A sparse array in a format other than BCOO; abstract."""
 
     __slots__ = ("inner",)
     __array_priority__ = 200
@@ -61,7 +61,7 @@ class OtherFormat(SparseArray):
 
     @property
     def n_batch(self) -> int:
-        """The number of leading axes that the arrays have too."""
+        """The number of batch axes, the leading axes of all arrays."""
         return self._places.ndim - 1
 
     @property
@@ -196,7 +196,7 @@ def check_reversal(axes: Sequence[int] | None) -> None:
 
 @register_pytree_node_class
 class BCSR(OtherFormat):
-    """Sparse rows, with axes of a batch before and dense axes behind.
+    """Sparse rows, with axes of a batch before and dense axes after.
 
     `data` [batch…, nse, dense…], `indices` [batch…, nse] are the columns, and `indptr`
     [batch…, rows + 1] says where each row begins. Elements from the last of these on are padding.

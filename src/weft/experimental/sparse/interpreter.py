@@ -28,7 +28,18 @@ Matrix = Coordinates | Value
 
 
 class SparseTracer(Tracer):
-    """Stands for a sparse matrix, and behaves like an array of its shape."""
+    """Stands for a sparse matrix, and behaves like an array of its shape.
+
+    Example:
+      >>> from weft.experimental import sparse
+      >>> @sparse.sparsify
+      ... def f(x):
+      ...     print(type(x).__name__, x.shape)
+      ...     return 2 * x
+      >>> f(sparse.BCOO.fromdense(np.eye(3)))
+      SparseTracer (3, 3)
+      BCOO(float32[3, 3], nse=3)
+    """
 
     __slots__ = ("matrix",)
 

@@ -48,7 +48,7 @@ def bcoo_transpose(mat: M, *, permutation: Sequence[int]) -> M:
       mat: the matrix.
       permutation: for each new axis the old one; the axes of the batch, the sparse and the dense
         ones stay among themselves.
-    Returns: a matrix with as many elements.
+    Returns: a matrix with the same number of elements.
     Raises: ShapeError: `permutation` doesn't name each axis once, or mixes kinds of axes.
     Example:
       >>> from weft.experimental import sparse
@@ -87,7 +87,7 @@ def bcoo_reduce_sum(mat: M, *, axes: Sequence[int]) -> M:
     Args:
       mat: the matrix.
       axes: the axes to sum over.
-    Returns: a matrix of the other axes, with as many elements or fewer.
+    Returns: a matrix of the other axes, with the same number of elements or fewer.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -126,7 +126,7 @@ def bcoo_reshape(mat: M, *, new_sizes: Sequence[int]) -> M:
       mat: the matrix.
       new_sizes: the lengths of the new axes; one may be -1. Axes of the batch and dense axes must
         stay among themselves.
-    Returns: a matrix with as many elements.
+    Returns: a matrix with the same number of elements.
     Raises: ShapeError: the number of elements differs, or kinds of axes would mix.
     Example:
       >>> from weft.experimental import sparse
@@ -299,7 +299,7 @@ def bcoo_slice(
       mat: the matrix.
       start_indices, limit_indices: an int for each axis, 0 <= start <= limit <= length.
       strides: positive ints; 1 by default.
-    Returns: a matrix with as many elements, or fewer places.
+    Returns: a matrix with the same number of elements, or fewer places.
     Raises: ShapeError: the numbers don't fit the matrix.
     Example:
       >>> from weft.experimental import sparse
@@ -416,7 +416,7 @@ def bcoo_concatenate(operands: Sequence[M], *, dimension: int) -> M:
       operands: matrices whose other axes agree, all in one layout.
       dimension: the axis.
     Returns: a matrix with the elements of all.
-    Raises: ShapeError: there is none, or they don't fit each other.
+    Raises: ShapeError: there are no operands, or they do not fit each other.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))

@@ -387,8 +387,8 @@ def bcoo_dot_general_sampled(
 
     Args:
       A, B: arrays.
-      indices: whole numbers [batch…, n, k]: n places in the axes behind those of the batch, which
-        lead the result of the product.
+      indices: whole numbers [batch…, n, k]: n places in the axes of the product after its batch
+        axes.
       dimension_numbers: as for `lax.dot_general`.
     Returns: array [batch…, n, rest…], with the axes of the product that aren't indexed.
     Example:

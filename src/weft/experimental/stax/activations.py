@@ -35,7 +35,7 @@ def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
       fun: takes an array, and returns one of the same shape.
       fun_kwargs: passed to it in every call.
     Returns: (init_fun, apply_fun); there are no parameters.
-    Raises: TypeError: `fun` is no function.
+    Raises: TypeError: `fun` is not a function.
     Example:
       >>> from weft.experimental import stax
       >>> _, apply_fun = stax.elementwise(np.clip, min=0.0, max=1.0)

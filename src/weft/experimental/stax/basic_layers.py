@@ -151,7 +151,7 @@ def Dropout(rate: ArrayLike, mode: str = "train") -> Layer:
       mode: "train"; "test" gives the inputs back.
     Returns: (init_fun, apply_fun); there are no parameters. In training, `apply_fun` needs a key:
       `apply_fun(params, inputs, rng=key)`.
-    Raises: ValueError: `rate` isn't above 0 and at most 1; another mode; no key in training.
+    Raises: ValueError: `rate` isn't above 0 and at most 1; an unknown mode; no key in training.
     Example:
       >>> from weft.experimental import stax
       >>> _, apply_fun = stax.Dropout(0.5)

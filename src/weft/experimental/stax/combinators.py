@@ -50,7 +50,7 @@ def serial(*layers: Layer) -> Layer:
       layers: pairs (init_fun, apply_fun).
     Returns: (init_fun, apply_fun); the parameters are a list of the layers' parameters. A key for
       `apply_fun` is split among them, and other keywords go to each.
-    Raises: TypeError: an argument is no layer. ValueError: shapes, or the number of parameters,
+    Raises: TypeError: an argument is not a layer. ValueError: shapes, or the number of parameters,
       don't fit.
     Example:
       >>> from weft.experimental import stax
@@ -91,8 +91,8 @@ def parallel(*layers: Layer) -> Layer:
     Returns: (init_fun, apply_fun), which take a list of shapes and a list of inputs, and return a
       tuple of shapes and a list of outputs. `FanOut` comes before, `FanInSum` or `FanInConcat`
       after. The parameters are a tuple of the layers' parameters. A key is split among them.
-    Raises: TypeError: an argument is no layer. ValueError: as many shapes, inputs or parameters as
-      layers were expected.
+    Raises: TypeError: an argument is not a layer. ValueError: the number of shapes, inputs or
+      parameters is not the number of layers.
     Example:
       >>> from weft.experimental import stax
       >>> wide = stax.serial(
@@ -130,7 +130,7 @@ def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
       make_layer: from the input's shape (a list of shapes if it has several) to a layer. It is
         called by `init_fun`, where lengths may be -1, and by `apply_fun`, where they are known.
     Returns: (init_fun, apply_fun), with the parameters of that layer.
-    Raises: TypeError: `make_layer` is no function, or returns no layer.
+    Raises: TypeError: `make_layer` is not a function, or does not return a layer.
     Example:
       >>> from weft.experimental import stax
       >>> same_width = stax.shape_dependent(lambda shape: stax.Dense(shape[-1]))

@@ -102,7 +102,7 @@ def MaxPool(
       window_shape: the window's length along each spatial axis.
       strides: how far it moves along each; 1 by default.
       padding: 'VALID', 'SAME', 'SAME_LOWER', or a pair (before, after) for each spatial axis, or
-        for each axis of the inputs. What is added is never the greatest.
+        for each axis of the inputs. Padding is never the greatest element.
       spec: the layout of the inputs, such as 'NCHW'; by default N is first and C last.
     Returns: (init_fun, apply_fun); there are no parameters.
     Raises: ValueError: shapes or the layout don't fit.

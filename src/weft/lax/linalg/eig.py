@@ -19,6 +19,9 @@ __all__ = ["EigImplementation", "eig"]
 class EigImplementation(enum.Enum):
     """The library that computes eigenvalues of general matrices on a GPU; a CPU has only LAPACK.
 
+    Example:
+      >>> list(lax.linalg.EigImplementation.__members__)
+      ['CUSOLVER', 'MAGMA', 'LAPACK']
     Source: JAX documentation, `jax.lax.linalg.EigImplementation`.
     """
 

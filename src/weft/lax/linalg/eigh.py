@@ -18,6 +18,9 @@ class EighImplementation(enum.Enum):
     QR reduces the matrices to three diagonals first, JACOBI rotates pairs of rows and columns until
     the matrix is diagonal, QDWH divides the spectrum in two repeatedly.
 
+    Example:
+      >>> list(lax.linalg.EighImplementation.__members__)
+      ['QR', 'JACOBI', 'QDWH']
     Source: JAX documentation, `jax.lax.linalg.EighImplementation`.
     """
 

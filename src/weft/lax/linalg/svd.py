@@ -21,6 +21,10 @@ class SvdAlgorithm(enum.Enum):
     DIVIDE_AND_CONQUER, the fastest, and QR are LAPACK's `gesdd` and `gesvd`; JACOBI and POLAR are
     for accelerators, and DEFAULT is the best one of the platform.
 
+    Example:
+      >>> a = np.array([[3.0, 0.0], [0.0, 4.0]])
+      >>> lax.linalg.svd(a, algorithm=lax.linalg.SvdAlgorithm.QR, compute_uv=False)
+      Array([4., 3.], dtype=float32)
     Source: JAX documentation, `jax.lax.linalg.SvdAlgorithm`.
     """
 

@@ -92,7 +92,7 @@ def look_adjacent(x: Any, n_chunks_before: int, n_chunks_after: int) -> Any:
     Args:
       x: array [n_chunks, chunk_len, ...].
       n_chunks_before: number of earlier chunks to put in front of each.
-      n_chunks_after: number of later chunks to put behind it.
+      n_chunks_after: number of later chunks to put after it.
     Returns: array [n_chunks, (1 + n_chunks_before + n_chunks_after) * chunk_len, ...].
     Example:
       >>> from weft import layers as tl
@@ -348,7 +348,7 @@ def apply_broadcasted_dropout(vecs: Any, dropout_rate: float, rng: Any) -> Any:
 
     Args:
       vecs: array [..., depth].
-      dropout_rate: probability of a feature to become zero, below 1; 0 or less for none.
+      dropout_rate: probability that a feature becomes zero, below 1; 0 or less for none.
       rng: random key.
     Returns: array of the same shape.
     Raises: ValueError: `rng` is None and the rate is positive.

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from ... import fastmath
+from ... import fastmath, option_checks
 from ...fastmath import nested_map, nested_stack, numpy as jnp
 from ...shapes import ShapeDtype
 from ...user_lines import noted
-from .. import option_checks
 from ..attention_gradients import is_inexact
 from ..base import Layer
 from ..serial import as_tuple, packed
@@ -99,7 +98,7 @@ class EfficientAttentionBase(Layer):
         raise NotImplementedError(f"{self._name}: its class is to define forward_unbatched")
 
     def _incremental_forward_unbatched(self, *inputs: Any, **arguments: Any) -> tuple[Any, Any]:
-        """The same for the `q_len` positions from `q_start` on of a memory."""
+        """The same for `q_len` positions of a memory, from `q_start` on."""
         raise NotImplementedError(
             f"{self._name}: its class is to define _incremental_forward_unbatched"
         )

@@ -9,10 +9,10 @@ from typing import Any
 
 from ... import fastmath
 from ...fastmath import numpy as jnp
+from ...option_checks import INITIALIZER_SIGNATURE, checked_mode, divided, function, number
 from ..base import Layer
 from ..embedding import one_hot
 from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
-from ..option_checks import INITIALIZER_SIGNATURE, checked_mode, divided, function, number
 from ..softmax import log_softmax
 from .sparse_feed_forward import chosen, straight_through
 

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as onp
 
-from ... import fastmath
+from ... import fastmath, option_checks
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
+from ...option_checks import checked_mode, checked_rate, divided
 from ...user_lines import noted
-from .. import option_checks
 from ..attention import ConfigurableAttention
 from ..attention_weights import wide_dtype, widened
 from ..base import Layer
 from ..dense import Dense
-from ..option_checks import checked_mode, checked_rate, divided
 
 # Positions whose scores are computed at once. The gradient of 2 heads of 32 features takes as long
 # with 32 or 128, and a third to twice as long again with 16 or 256 (benchmarks/long_sequences.py).
@@ -41,7 +40,7 @@ class FavorAttention(Layer):
       scale_by_norm: whether random directions have lengths of normal vectors; else √d.
       normalize_data: whether vectors are divided by d^¼, as a softmax of q · k / √d has it.
       epsilon: a number added to random features.
-      mode: "train", "eval", "predict" or "viz"; without a difference.
+      mode: "train", "eval", "predict" or "viz"; has no effect.
 
     Inputs: queries, keys, values, floats [batch * n_heads, length, d], and a mask of batch * length
       numbers in any shape, 0 where a key is hidden. If all keys are hidden, all have the same
@@ -228,7 +227,7 @@ def Favor(
 
     Args:
       d_feature: features of a vector, in and out.
-      n_heads: how many parts of the features attend separately; divides d_feature.
+      n_heads: the number of attention heads; divides d_feature.
       dropout: has no effect, since there are no weights of attention to drop.
       n_random_features, numerical_stabilizer, use_approximate_softmax, scale_by_norm,
         normalize_data, epsilon, mode: as for `FavorAttention`; but scale_by_norm is false.
@@ -334,7 +333,7 @@ def causal_sums(queries: Any, keys: Any, values: Any, before: Any) -> tuple[Any,
     Args:
       queries, keys: floats [batch, length, features].
       values: [batch, length, d].
-      before: the sums [batch, features, d] of what came before.
+      before: the sums [batch, features, d] over earlier positions.
     Returns: the sums after the last position, and before_i = before + Σ_{j<=i} keys_j values_jᵀ
       times queries_i, [batch, length, d].
     """
@@ -376,7 +375,7 @@ def CausalFavor(
 
     Args:
       d_feature: features of a vector, in and out.
-      n_heads: how many parts of the features attend apart; divides d_feature.
+      n_heads: the number of attention heads; divides d_feature.
       dropout: without effect, since there are no weights of attention to drop.
       numerical_stabilizer, mode: as for `CausalFavorAttention`.
     Returns: a layer from floats [batch, length, d_feature] to the same shape, with four `Dense`

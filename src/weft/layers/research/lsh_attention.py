@@ -6,11 +6,10 @@ Source: Kitaev, Kaiser, Levskaya (2020), Reformer: The Efficient Transformer.
 import functools
 from typing import Any
 
-from ... import fastmath
+from ... import fastmath, option_checks
 from ...fastmath import numpy as jnp
 from ...shapes import ShapeDtype
 from ...user_lines import noted
-from .. import option_checks
 from .chunked_attention import (
     MASK_PENALTY,
     apply_broadcasted_dropout,

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ... import fastmath
+from ... import fastmath, option_checks
 from ...fastmath import numpy as jnp
-from .. import initializers, option_checks
+from ...option_checks import checked_mode
+from .. import initializers
 from ..base import Layer
-from ..option_checks import checked_mode
 from .chunked_attention import hash_vecs
 
 

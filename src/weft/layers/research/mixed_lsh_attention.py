@@ -6,10 +6,9 @@ Defines PureLSHSelfAttentionWrapper and MixedLSHSelfAttention.
 from collections.abc import Callable
 from typing import Any
 
-from ... import fastmath
+from ... import fastmath, option_checks
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
-from .. import option_checks
 from ..attention import DotProductAttention, DotProductCausalAttention, MergeHeads, SplitIntoHeads
 from ..attention_gradients import forward_and_or_backward_of, vjp_of_inexact
 from ..base import Fn, Layer

@@ -22,7 +22,7 @@ class ReversibleReshapePermute(ReversibleLayer):
 
     Inputs and outputs: [..., d], of any dtype.
 
-    Raises: LayerError: d is no power of two.
+    Raises: LayerError: d is not a power of two.
 
     Example:
       >>> ReversibleReshapePermute()(np.arange(8))
@@ -66,7 +66,7 @@ def _transposed(x: Any, shape: tuple[int, int]) -> Any:
 
 @assert_shape("...->...")
 class ReversibleRandomPermute(ReversibleLayer):
-    """Permutes features at random, in the same way in all layers with as many features.
+    """Permutes features at random, in the same way in all layers with the same number of features.
 
     The permutation is Python's `random.Random(42).shuffle` of the indices.
 

@@ -14,10 +14,10 @@ import numpy as onp
 from ... import fastmath
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
+from ...option_checks import checked_mode, checked_rate, choice, flag, lengths, number, whole_number
 from ...user_lines import noted
 from ..base import Layer
 from ..initializers import OrthogonalInitializer, RandomNormalInitializer, RandomUniformInitializer
-from ..option_checks import checked_mode, checked_rate, choice, flag, lengths, number, whole_number
 from ..positional_encoding import dropped, frequencies, shape_of_sequence, within
 from .threefry import counters, threefry, threefry_2x32_prange, threefry_2x32_prf
 
@@ -145,7 +145,7 @@ class SinCosPositionalEncoding(Layer):
       dropout: rate at which encodings aren't added, in mode "train".
       dropout_broadcast_dims: the axes of [1, length, d] along which they are dropped together. With
         (-2,), a feature is dropped at all positions.
-      start_from_zero_one_in: one in so many sequences begins at position 0.
+      start_from_zero_one_in: n; one sequence in n begins at position 0.
       mode: "train", "eval", "predict" or "viz".
     Inputs: floats [batch, length, d], d even.
     Outputs: the same shape.
@@ -216,8 +216,8 @@ class FixedBasePositionalEncoding(Layer):
     Args:
       bases: the bases.
       n_digits: how many digits a position has; divides the d of the input.
-      start_from_zero_one_in: one in so many sequences begins at position 0, in mode "train".
-      base_dropout_one_in: one in so many sequences gets no encoding, in mode "train".
+      start_from_zero_one_in: n; one sequence in n begins at position 0, in mode "train".
+      base_dropout_one_in: n; one sequence in n gets no encoding, in mode "train".
       mode: "train", "eval", "predict" or "viz".
       initializer: initializes the vectors.
     Inputs: floats [batch, length, d].

@@ -12,6 +12,7 @@ import numpy as onp
 
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
+from ...option_checks import checked_mode, checked_rate, divided, whole_number
 from ...user_lines import noted
 from .. import combinators as cb
 from ..assert_shape import assert_shape
@@ -19,7 +20,6 @@ from ..attention_weights import merge_heads, split_heads, weighted_means
 from ..base import Fn, Layer
 from ..dense import Dense
 from ..initializers import RandomNormalInitializer
-from ..option_checks import checked_mode, checked_rate, divided, whole_number
 from ..weights import Weights
 
 __all__ = [
@@ -326,7 +326,8 @@ def DotProductAttention(
 def PositionalEmbeddings(d_feature: int, separate_cls: bool, total_kv_pooling: int | None) -> Layer:
     """A layer that gives embeddings of all distances between queries and keys.
 
-    With as many queries as keys, distances run from -(keys - 1) to 0, since later keys are hidden;
+    With equal numbers of queries and keys, distances run from -(keys - 1) to 0, since later keys
+    are hidden;
     otherwise they cover all pairs. The unit is a token of the model's input, or a query if there
     are more queries than keys.
 

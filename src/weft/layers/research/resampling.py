@@ -7,12 +7,12 @@ from typing import Any
 
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
+from ...option_checks import checked_mode, whole_number
 from .. import combinators as cb
 from ..base import Fn, Layer
 from ..dense import Dense
 from ..dropout import Dropout
 from ..normalization import LayerNorm
-from ..option_checks import checked_mode, whole_number
 from ..pooling import AvgPool
 from .rel_attention import RelativeAttentionLMLayer
 
@@ -36,7 +36,7 @@ def AveragePooling(
 
     Args:
       shorten_factor: vectors in a group. Vectors after the last full group are dropped.
-      d_model, dropout, mode: for the sake of the signature, which all resampling layers share.
+      d_model, dropout, mode: not used; all resampling layers share a signature.
     Returns: a layer from floats [batch, length, d] to [batch, length / shorten_factor, d].
     Example:
       >>> from weft import layers as tl
@@ -119,7 +119,7 @@ def NaiveUpsampling(
 
     Args:
       shorten_factor: the number of repetitions.
-      d_model, dropout, mode: for the sake of the signature, which all resampling layers share.
+      d_model, dropout, mode: not used; all resampling layers share a signature.
     Returns: a layer from [batch, length, d] to [batch, length * shorten_factor, d].
     Example:
       >>> from weft import layers as tl
@@ -141,7 +141,7 @@ def NoUpsampling(
 
     Args:
       shorten_factor: the factor of lengths.
-      d_model, dropout, mode: for the sake of the signature, which all resampling layers share.
+      d_model, dropout, mode: not used; all resampling layers share a signature.
     Returns: a layer from [batch, length, d] to zeros [batch, length * shorten_factor, d].
     Example:
       >>> from weft import layers as tl

@@ -4,9 +4,9 @@ from typing import Any
 
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
+from ...option_checks import checked_mode
 from ...user_lines import noted
 from ..base import Fn, Layer
-from ..option_checks import checked_mode
 from ..positional_encoding import frequencies
 from ..recipes import takes_mode
 

@@ -4,12 +4,11 @@ import functools
 import math
 from typing import Any
 
-from ... import fastmath
+from ... import fastmath, option_checks
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
+from ...option_checks import checked_mode, checked_rate
 from ...user_lines import noted
-from .. import option_checks
-from ..option_checks import checked_mode, checked_rate
 from .chunked_attention import (
     MASK_PENALTY,
     apply_broadcasted_dropout,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...fastmath import numpy as jnp
+from ...option_checks import choice, divided, flag
 from .. import combinators as cb
 from ..assert_shape import assert_shape
 from ..attention import (
@@ -17,7 +18,6 @@ from ..attention import (
     SplitIntoHeads,
 )
 from ..base import Fn, Layer
-from ..option_checks import choice, divided, flag
 from .sparse_dense import (
     FactoredDense,
     LocallyConnectedDense,
@@ -66,7 +66,7 @@ def ModularCausalAttention(
 
     Args:
       d_feature: features of a vector, in and out.
-      n_heads: how many parts of the features attend apart; divides d_feature.
+      n_heads: the number of attention heads; divides d_feature.
       sparsity: how many modules the features have; divides d_feature. By default, n_heads.
       dropout: rate at which weights of attention are set to zero, in mode "train".
       max_inference_length: the longest sequence in mode "predict".
@@ -254,7 +254,7 @@ def MultiplicativeConvCausalAttention(
       dropout: rate at which weights of attention are set to zero, in mode "train".
       force_no_dropout: whether dropout is 0 in any case.
       share_qk: whether keys are the queries.
-      output_layer_type: what follows the heads: "none", nothing; "mult", a `FactoredDense` layer;
+      output_layer_type: the layer after the heads: "none"; "mult", a `FactoredDense` layer;
         "conv", a `LocallyConvDense` layer; "multconv", one after the other.
       v_concat_type: the input of the values: "none", y; "original", y and the vectors,
         concatenated; "fixed", the same module by module.

@@ -11,6 +11,7 @@ from typing import Any
 from ... import fastmath
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
+from ...option_checks import checked_mode, choice, divided, flag, number, whole_number
 from ...user_lines import noted
 from .. import combinators as cb
 from ..assert_shape import assert_shape
@@ -19,7 +20,6 @@ from ..convolution import Conv
 from ..core import LocallyConnected1d
 from ..dense import Dense
 from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
-from ..option_checks import checked_mode, choice, divided, flag, number, whole_number
 from ..recipes import takes_mode
 from ..serial import checked_layer
 from ..weights import RandomUniform, Weights
@@ -85,7 +85,7 @@ def FactoredDense(
       use_bfloat16: the weights are bfloat16.
     Returns: a layer from floats [..., d_in] to [..., d_out], with weights gate [n_modules, d_in],
       projection [d_in, d_out / n_modules] and bias [d_out].
-    Raises: ValueError: d_out is no multiple of n_modules.
+    Raises: ValueError: d_out is not a multiple of n_modules.
     Example:
       >>> layer = FactoredDense(2, d_in=8, d_out=6)
       >>> _ = layer.init(np.ones((5, 8)))
@@ -239,7 +239,7 @@ def LocallyConnectedDense(
     matrix for each of the kernel_size parts of the input around its place.
 
     Args:
-      n_modules: how many parts there are; divides the features of the input. With one part the
+      n_modules: how many parts there are; divides the features of the input. With one part, the
         layer is `Dense`.
       n_units: features of a part of the output.
       kernel_size: how many parts of the input a part of the output depends on; odd.
@@ -347,7 +347,7 @@ def MultiplicativeModularSparseDense(sparsity: int, d_feature: int) -> Layer:
       sparsity: how many modules there are; divides d_feature.
       d_feature: features of input and output.
     Returns: a layer from floats [..., d_feature] to the same shape.
-    Raises: ValueError: d_feature is no multiple of sparsity.
+    Raises: ValueError: d_feature is not a multiple of sparsity.
     Example:
       >>> layer = MultiplicativeModularSparseDense(2, 8)
       >>> _ = layer.init(np.ones((5, 8)))
@@ -376,7 +376,7 @@ def RandomLayer(layer_a: Layer, layer_b: Layer, prob_a: float) -> Layer:
     """A layer that applies one of two layers, drawn at random in each call.
 
     Args:
-      layer_a, layer_b: the layers, of as many inputs and outputs; both have their weights.
+      layer_a, layer_b: the layers, with equal numbers of inputs and of outputs.
       prob_a: the probability of the first one.
     Returns: the layer.
     Raises: ValueError: an argument is not a layer, the layers differ in their inputs or outputs, or

@@ -9,12 +9,7 @@ from typing import Any
 
 from ... import fastmath
 from ...fastmath import numpy as jnp
-from .. import combinators as cb
-from ..base import Layer
-from ..dropout import Dropout
-from ..embedding import one_hot
-from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
-from ..option_checks import (
+from ...option_checks import (
     INITIALIZER_SIGNATURE,
     checked_mode,
     checked_rate,
@@ -24,6 +19,11 @@ from ..option_checks import (
     number,
     whole_number,
 )
+from .. import combinators as cb
+from ..base import Layer
+from ..dropout import Dropout
+from ..embedding import one_hot
+from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
 from ..recipes import takes_mode
 from ..softmax import log_softmax
 
@@ -91,7 +91,7 @@ class RecallQuantMaskInReverse(Layer):
     """Adds below its input the value that a `RememberInReverse` layer kept: 1 -> 2.
 
     Args:
-      remember_layer: that layer; before a call of this one, it has the state of the call.
+      remember_layer: that layer; its state must be set before this layer is called.
       elements: how many numbers are kept for each example.
     Inputs: [batch, ...].
     Outputs: the same, and int32 [batch, elements]: -1, or in the backward pass of a reversible
@@ -324,7 +324,7 @@ def SparseFF(
       multiply_by_controller_output: whether units are multiplied by their probabilities.
       kernel_scaling: the second matrix begins √n_elements_in_block times as large.
     Returns: a layer from floats [..., d] to the same shape.
-    Raises: ValueError, TypeError: an option is out of its range; d_ff is no multiple of
+    Raises: ValueError, TypeError: an option is out of its range; d_ff is not a multiple of
       n_elements_in_block.
     Example:
       >>> layer = SparseFF(32, n_elements_in_block=8, d_lowrank=4, mode="eval")

@@ -5,7 +5,7 @@ from typing import Any
 
 from ... import layers as tl
 from ...layers.base import Layer
-from ...layers.option_checks import checked_mode, checked_rate, divided
+from ...option_checks import checked_mode, checked_rate, divided
 from ..research.configurable_transformer import ApplyAttentionLayer, FeedForwardWithOptions
 
 __all__ = ["DecoderBlock", "EncoderBlock", "EncoderDecoderBlock"]
@@ -50,7 +50,16 @@ def DecoderBlock(
       use_bfloat16: whether weights of the feed-forward half are bfloat16.
       mode: "train", "eval" or "predict".
     Returns: a list of layers from two streams, each floats [batch, length, d_model], to two.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
+    Example:
+      >>> block = DecoderBlock(
+      ...     8, 32, 4, 4, 2, tl.SelfAttention, 0.1, tl.Relu, 0.1, 0, 0, 0, 0, mode="eval"
+      ... )
+      >>> model = tl.ReversibleSerial(block)
+      >>> x = np.ones((1, 4, 8))
+      >>> _ = model.init((x, x))
+      >>> [y.shape for y in model((x, x))]
+      [(1, 4, 8), (1, 4, 8)]
     Source: Kitaev, Kaiser, Levskaya (2020), arXiv:2001.04451; Trax's module `models.reformer`.
     """
     halves = []
@@ -110,10 +119,15 @@ def EncoderBlock(
       center_layernorm: whether normalizations subtract the mean and add a bias.
       use_bfloat16: whether weights of the feed-forward half are bfloat16.
       use_two_swaps_per_block: whether the streams swap after the feed-forward half too.
-      mode: "train" or "eval"; "predict" is as "eval", since an encoder sees its sequence whole.
+      mode: "train" or "eval"; "predict" is the same as "eval", because an encoder sees the whole
+        sequence.
     Returns: a list of layers from two streams, each floats [batch, length, d_model], and a mask, a
       bool array [batch, length], False at padding, to the same.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
+    Example:
+      >>> block = EncoderBlock(8, 32, 2, tl.SelfAttention, 0.1, tl.Relu, 0.1, mode="eval")
+      >>> len(block), type(block[0]).__name__
+      (4, 'ReversibleHalfResidual')
     Source: Kitaev, Kaiser, Levskaya (2020), arXiv:2001.04451; Trax's module `models.reformer`.
     """
     depth = divided("EncoderBlock", "d_model", d_model, "n_heads", n_heads)
@@ -171,7 +185,11 @@ def EncoderDecoderBlock(
     Returns: a list of layers from two streams, each floats [batch, length, d_model], what an
       encoder made, floats [batch, other length, any], and its mask, a bool array
       [batch, other length], False at padding, to the same.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
+    Example:
+      >>> block = EncoderDecoderBlock(8, 32, 2, 0.1, tl.Relu, 0.1, "eval")
+      >>> len(block), type(block[0]).__name__
+      (6, 'ReversibleHalfResidual')
     Source: Kitaev, Kaiser, Levskaya (2020), arXiv:2001.04451; Trax's module `models.reformer`.
     """
     name = "EncoderDecoderBlock"

@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ... import layers as tl
+from ... import layers as tl, option_checks
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
-from ...layers import option_checks
 from ...layers.activation_fns import FastGelu
 from ...layers.base import Layer
-from ...layers.option_checks import checked_rate, divided
 from ...layers.recipes import takes_mode
+from ...option_checks import checked_rate, divided
 from ...user_lines import noted
 from ..research.configurable_transformer import PositionalEncoder
 from .blocks import DecoderBlock
@@ -67,8 +66,8 @@ def ReformerLM(
       n_layers: the number of blocks.
       n_heads: the number of heads.
       dropout: rate of all dropout, in mode "train".
-      max_len: the longest sequence. `SelfAttention` without chunks remembers as many positions in
-        mode "predict"; other attention, as many as its own options say.
+      max_len: the longest sequence. `SelfAttention` without chunks remembers this number of
+        positions in mode "predict"; for other attention, see its options.
       attention_type: makes the layers of attention: `SelfAttention`, `LSHSelfAttention`,
         `CausalAttention`, or a `functools.partial` of one; or a list of them, which the blocks take
         in turn, whose length divides n_layers.
@@ -83,7 +82,7 @@ def ReformerLM(
       attention_chunk_size: as for `ApplyAttentionLayer`.
       mode: "train", "eval" or "predict".
     Returns: a layer from tokens [batch, length] to logits [batch, length, vocab_size].
-    Raises: TypeError, ValueError: an option has another form, or they don't fit together.
+    Raises: TypeError, ValueError: an option is invalid, or they don't fit together.
     Example:
       >>> model = ReformerLM(9, d_model=4, d_ff=8, d_attention_key=2, d_attention_value=2,
       ...                    n_layers=1, n_heads=2, mode="eval")
@@ -153,13 +152,13 @@ def ReformerShortenLM(
     attention_chunk_size: int = 0,
     mode: str = "train",
 ) -> Layer:
-    """A language model whose reversible blocks see a shorter sequence: one vector for some tokens.
+    """A language model whose reversible blocks see a shorter sequence: a vector per token group.
 
-    The features of `shorten_factor` tokens become one vector; the output of the blocks is cut
-    again in vectors for tokens, which a convolution and an `SRU` join with the embeddings. All of
-    it is causal. The tokens are the targets, which the model shifts to the right; there is no mode
-    "predict", because a vector holds several tokens. One of the two streams continues after the
-    blocks. It is not the one to which the last feed-forward layer adds, so that layer is not
+    The features of `shorten_factor` tokens become one vector. The output of the blocks is split
+    into vectors for tokens again, which a convolution and an `SRU` join with the embeddings. The
+    model is causal. The tokens are the targets, which the model shifts to the right; there is no
+    mode "predict", because a vector holds several tokens. One of the two streams continues after
+    the blocks. It is not the one to which the last feed-forward layer adds, so that layer is not
     trained.
 
     Args:
@@ -176,7 +175,7 @@ def ReformerShortenLM(
       mode: "train" or "eval".
     Returns: a layer from tokens [batch, length] to logits [batch, length, vocab_size].
     Raises:
-      TypeError, ValueError: an option has another form.
+      TypeError, ValueError: an option is invalid.
       LayerError (when called): shorten_factor doesn't divide the length.
     Example:
       >>> model = ReformerShortenLM(9, 2, d_embedding=4, d_model=4, d_ff=8, d_attention_key=2,
@@ -287,8 +286,8 @@ def _remembering(attention_type: Callable[..., Layer], max_len: int) -> Callable
 def _shortened(
     layer: Layer, factor: int, d_embedding: int, d_model: int, dropout: float, mode: str
 ) -> list[Layer]:
-    """Layers from vectors of tokens to such, between which a reversible layer has one vector for
-    `factor` of them. The output at a token depends on no later token."""
+    """Layers that join every `factor` vectors of tokens to one, run a reversible layer on these,
+    and restore the length. The output at a token does not depend on later tokens."""
 
     def shorten(x: Any) -> Any:
         batch, length, depth = x.shape

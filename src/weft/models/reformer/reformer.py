@@ -3,12 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import layers as tl
-from ...layers import option_checks
+from ... import layers as tl, option_checks
 from ...layers.activation_fns import Relu
 from ...layers.base import Layer
-from ...layers.option_checks import checked_rate
 from ...layers.recipes import takes_mode
+from ...option_checks import checked_rate
 from ..research.configurable_transformer import EmbeddingAndPositionalEncodings
 from .blocks import DecoderBlock, EncoderBlock, EncoderDecoderBlock
 from .language_models import ReformerLM, ReformerShortenLM
@@ -48,11 +47,11 @@ def Reformer(
 
     Mode "predict" takes the targets in pieces, and runs the encoder at the first call only; in
     the others they are shifted to the right. Since layers that run once are wrapped in `Cache`,
-    weights are nested otherwise in "predict"; their flat lists are the same.
+    weights are nested differently in "predict"; their flat lists are the same.
 
     Args:
       input_vocab_size: the number of source tokens, padding included.
-      output_vocab_size: the number of target tokens; None where both are the same, which then share
+      output_vocab_size: the number of target tokens; None if both are the same; they then share
         their vectors.
       d_model: features of a vector, in each of the two streams.
       d_ff: units of the hidden layer of each block.
@@ -67,7 +66,7 @@ def Reformer(
         `PositionalEncoder`.
     Returns: a layer from (source tokens [batch, length], target tokens [batch, target length]) to
       (logits [batch, target length, output_vocab_size], the same target tokens).
-    Raises: TypeError, ValueError: an option has another form, or d_model is no multiple of n_heads.
+    Raises: TypeError, ValueError: an option is invalid, or d_model is not a multiple of n_heads.
     Example:
       >>> model = Reformer(9, d_model=4, d_ff=8, n_encoder_layers=1, n_decoder_layers=1,
       ...                  n_heads=2, mode="eval")

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as onp
 
-from ... import fastmath, layers as tl
+from ... import fastmath, layers as tl, option_checks
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
-from ...layers import option_checks
 from ...layers.base import Layer
-from ...layers.option_checks import checked_mode, checked_rate, divided, whole_number
 from ...layers.recipes import takes_mode
+from ...option_checks import checked_mode, checked_rate, divided, whole_number
 from ...shapes import ShapeDtype
 from ...user_lines import noted
 from .bert_weights import bert_arrays
@@ -63,20 +62,20 @@ def BERT(
       vocab_size: the number of tokens, padding included.
       max_len: the longest sequence.
       type_vocab_size: the number of segments.
-      n_heads: how many parts of the features attend apart; divides d_model.
+      n_heads: the number of attention heads; divides d_model.
       d_ff: units of the hidden layer of each block.
       n_layers: the number of blocks.
       head: function without arguments that makes a layer for both outputs, such as
         `lambda: BERTClassifierHead(2)`.
       init_checkpoint: a file of weights to begin with, see `load_bert_weights`; for mode "train".
         Nothing is downloaded.
-      mode: "train" or "eval"; "predict" is as "eval".
+      mode: "train" or "eval"; "predict" is the same as "eval".
       dropout: rate at which features of embeddings and of each half block, and weights of
         attention, become zero in mode "train".
     Returns: a layer from (tokens [batch, length], segments [batch, length], anything) to (floats
-      [batch, d_model] of the first position, floats [batch, length, d_model]), or to what the head
-      makes of them.
-    Raises: TypeError, ValueError: an option has another form, or d_model is no multiple of n_heads.
+      [batch, d_model] of the first position, floats [batch, length, d_model]), or to the outputs of
+      the head.
+    Raises: TypeError, ValueError: an option is invalid, or d_model is not a multiple of n_heads.
     Example:
       >>> model = BERT(d_model=4, vocab_size=9, max_len=8, n_heads=2, d_ff=8, n_layers=1)
       >>> inputs = np.array([[5, 2, 0]]), np.array([[0, 1, 0]]), np.array([7])
@@ -188,6 +187,13 @@ class PretrainedBERT(tl.Serial):
       init_checkpoint: the file, see `load_bert_weights`; None for random weights. `init` reads it.
 
     Raises: ValueError (by `init`): the file has weights of other sizes.
+    Example::
+
+        from weft.models.research import bert
+
+        layers = bert.BERT(mode="train").sublayers
+        body = bert.PretrainedBERT(*layers, init_checkpoint="bert-base-uncased/model.safetensors")
+        classifier = tl.Serial(body, bert.BERTClassifierHead(2))
 
     Source: Trax's module `models.research.bert`, which downloads files by name.
     """
@@ -210,13 +216,13 @@ class PretrainedBERT(tl.Serial):
         # The first weights of a block are the kernels of queries, [n_heads, d_model, d_head].
         n_heads = shapes[5][0] if len(shapes) > 7 else 1
         arrays = bert_arrays("PretrainedBERT", path, n_heads)
-        found = [array.shape for array in arrays]
-        if found != shapes:
-            differ = [f"{a} for {b}" for a, b in zip(found, shapes, strict=False) if a != b]
+        file_shapes = [array.shape for array in arrays]
+        if file_shapes != shapes:
+            differ = [f"{a} for {b}" for a, b in zip(file_shapes, shapes, strict=False) if a != b]
             raise noted(
                 ValueError(
-                    f"PretrainedBERT: {os.fspath(path)} has {len(found)} arrays, and the model "
-                    f"{len(shapes)}; it has {differ[0] if differ else 'other blocks'}\n"
+                    f"PretrainedBERT: {os.fspath(path)} has {len(file_shapes)} arrays, and the "
+                    f"model {len(shapes)}; it has {differ[0] if differ else 'other blocks'}\n"
                     "  fix: BERT with d_model, vocab_size, max_len, d_ff and n_layers of the file"
                 )
             )
@@ -226,18 +232,26 @@ class PretrainedBERT(tl.Serial):
 def load_bert_weights(path: str | os.PathLike[str], n_heads: int = 12) -> Any:
     """The weights of a `BERT` without a head, from a file.
 
-    The sizes of the model are those of the file: `d_model`, `vocab_size`, `max_len`,
-    `type_vocab_size`, `d_ff` and `n_layers` of `BERT` are to be the same.
+    The options `d_model`, `vocab_size`, `max_len`, `type_vocab_size`, `d_ff` and `n_layers` of
+    `BERT` must have the sizes of the file.
 
     Args:
       path: a `.safetensors` file with the names of Hugging Face's `BertModel`, or the prefix of a
         TensorFlow checkpoint (`bert_model.ckpt`) with the names of the original release. The first
         needs the package safetensors, the second tensorflow.
-      n_heads: the number of heads, which files do not tell; 12 for "base", 16 for "large".
+      n_heads: the number of heads, which the file does not contain; 12 for "base", 16 for "large".
     Returns: nested arrays of float32, to be assigned to `weights` of the model; of a model with a
       head, to those of its first sublayer.
     Raises: FileNotFoundError; ImportError: a package is missing; ValueError: an array is missing,
       or has another shape.
+    Example::
+
+        from weft.models.research import bert
+
+        model = bert.BERT(mode="eval")
+        model.init(signature)
+        model.weights = bert.load_bert_weights("bert-base-uncased/model.safetensors")
+
     Source: Devlin, Chang, Lee, Toutanova (2018), arXiv:1810.04805, and its checkpoints.
     """
     name = "load_bert_weights"
@@ -296,7 +310,7 @@ def BERTRegressionHead() -> Layer:
 
 
 def BERTMLMHead(vocab_size: int = 30522) -> Layer:
-    """A head for tokens that are to be found, from the vectors of all positions.
+    """A head that predicts masked tokens from the vectors of all positions.
 
     Args:
       vocab_size: the number of tokens.

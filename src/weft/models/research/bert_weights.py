@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as onp
 
-from ...data.optional import optional
-from ...layers import option_checks
+from ... import option_checks
+from ...option_checks import optional
 from ...user_lines import noted
 
 __all__ = ["bert_arrays"]
@@ -38,11 +38,11 @@ def bert_arrays(name: str, path: Path, n_heads: int) -> list[onp.ndarray]:
         if array is None or not (
             fits and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
         ):
-            wanted = ", ".join("any" if n is None else str(n) for n in shape)
+            expected = ", ".join("any" if n is None else str(n) for n in shape)
             got = "nothing" if array is None else f"shape {array.shape}"
             raise noted(
                 ValueError(
-                    f"{name}: expected bert/{key} of shape ({wanted}) in {os.fspath(path)}; got "
+                    f"{name}: expected bert/{key} of shape ({expected}) in {os.fspath(path)}; got "
                     f"{got}\n  fix: a file of a BERT, of either layout"
                 )
             )
@@ -124,5 +124,5 @@ def _original(key: str, array: onp.ndarray) -> tuple[str, onp.ndarray]:
 
 def _n_layers(arrays: Mapping[str, Any]) -> int:
     """The number of blocks of which a file has arrays."""
-    found = [re.match(r"encoder/layer_(\d+)/", key) for key in arrays]
-    return max([int(match[1]) + 1 for match in found if match], default=0)
+    matches = [re.match(r"encoder/layer_(\d+)/", key) for key in arrays]
+    return max([int(match[1]) + 1 for match in matches if match], default=0)

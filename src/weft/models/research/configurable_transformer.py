@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import layers as tl
-from ...layers import option_checks
+from ... import layers as tl, option_checks
 from ...layers.base import Layer
 from ...layers.recipes import takes_mode
 from ...user_lines import noted
@@ -55,8 +54,8 @@ def FeedForwardWithOptions(
       ff_activation: makes the activation layer.
       ff_dropout: rate for hidden units, before the activation; None for `dropout`.
       ff_chunk_size: how many positions are computed at once; 0 for all.
-      ff_use_sru: how many `SRU` layers run beside it, or (how many, their units); what they give is
-        added. 0 for none; 32 units by default.
+      ff_use_sru: the number of `SRU` layers that run beside it, or (number, units); their outputs
+        are added. 0 for none; 32 units by default.
       ff_sparsity: 0 for a dense half. Of type "1inN", the number N of units in a block, of which
         one is used (the rank of the controller is d_ff / N), or (N, rank), or (N, rank,
         temperature, quant_prob) as for `SparseFF`, also as a string "64 32". Of the other types,
@@ -67,7 +66,13 @@ def FeedForwardWithOptions(
       ff_sparsity_type: how it is sparse: "1inN" for `SparseFF`, "Block" for `BlockSparseFF`,
         "Switch" for `SwitchSparseFF`.
     Returns: a list of layers, to be put in a residual.
-    Raises: TypeError, ValueError: an option has another form, or they don't fit together.
+    Raises: TypeError, ValueError: an option is invalid, or they don't fit together.
+    Example:
+      >>> layers = FeedForwardWithOptions(8, 32, 0.1, None, tl.Relu, 0.1, 0, 0, 0, True, "eval")
+      >>> part = tl.Serial(layers)
+      >>> _ = part.init(np.ones((2, 5, 8)))
+      >>> part(np.ones((2, 5, 8))).shape
+      (2, 5, 8)
     Source: Trax's module `models.research.configurable_transformer`.
     """
     name = "FeedForwardWithOptions"
@@ -175,8 +180,14 @@ def ApplyAttentionLayer(
         effect in mode "predict".
       mode: "train", "eval" or "predict".
     Returns: the layer.
-    Raises: TypeError, ValueError: an option has another form, the layer has another number of
+    Raises: TypeError, ValueError: an option is invalid, the layer has another number of
       inputs, or it keeps hash buckets of the whole batch, which cannot be split into chunks.
+    Example:
+      >>> attention = tl.CausalAttention
+      >>> layer = ApplyAttentionLayer(attention, 8, 2, 4, 4, True, False, 0.0, 0.0, 0, "eval")
+      >>> _ = layer.init(np.ones((2, 5, 8)))
+      >>> layer(np.ones((2, 5, 8))).shape
+      (2, 5, 8)
     Source: Trax's module `models.research.configurable_transformer`.
     """
     name = "ApplyAttentionLayer"
@@ -241,7 +252,12 @@ def PositionalEncoder(
       pos_max_offset_to_add: the bound of random first positions, exclusive (None).
       use_bfloat16: whether the table is bfloat16 (None).
     Returns: a layer from floats [batch, length, d] to the same shape.
-    Raises: TypeError, ValueError: an option has another form.
+    Raises: TypeError, ValueError: an option is invalid.
+    Example:
+      >>> layer = PositionalEncoder("eval", dropout=0.0, max_len=16)
+      >>> _ = layer.init(np.ones((2, 5, 8)))
+      >>> layer(np.ones((2, 5, 8))).shape
+      (2, 5, 8)
     Source: Trax's module `models.research.configurable_transformer`.
     """
     name = "PositionalEncoder"
@@ -294,7 +310,13 @@ def EmbeddingAndPositionalEncodings(
         as for `PositionalEncoder`.
       use_bfloat16: whether the tables are bfloat16.
     Returns: (layers of the encoder, layers of the decoder, number of target tokens).
-    Raises: TypeError, ValueError: an option has another form, or there is no vocabulary.
+    Raises: TypeError, ValueError: an option is invalid, or there is no vocabulary.
+    Example:
+      >>> source, target, size = EmbeddingAndPositionalEncodings(50, 8, "eval", 0.0, None, 16)
+      >>> encoder = tl.Serial(source)
+      >>> _ = encoder.init(np.ones((2, 5), np.int32))
+      >>> encoder(np.ones((2, 5), np.int32)).shape, size
+      ((2, 5, 8), 50)
     Source: Trax's module `models.research.configurable_transformer`.
     """
     name = "EmbeddingAndPositionalEncodings"

@@ -134,7 +134,7 @@ def transform(
 
 
 def _together(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
-    """A transform of distinct axes, which are moved to the end."""
+    """A transform of distinct axes: they move to the end for it, and back."""
     for axis, n in zip(axes, lengths, strict=True):
         is_half = kind is FftType.IRFFT and axis == axes[-1]
         x = fitted(x, axis, n // 2 + 1 if is_half else n)

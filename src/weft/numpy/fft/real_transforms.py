@@ -172,7 +172,7 @@ def rfftn(
     Args:
       a: real array; integers become float32.
       s: the lengths of the signal along the axes, as n of `rfft`; -1 is the length of the axis.
-      axes: the axes; by default all of them, or the last axes, as many as `s` has lengths. A
+      axes: the axes; by default all of them, or the last `len(s)` axes. A
         repeated axis is transformed repeatedly.
       norm: 'backward' divides the inverse transform by the number of elements, 'forward' divides
         this transform, and 'ortho' divides both by its square root.
@@ -206,7 +206,7 @@ def irfftn(
         even n, are ignored.
       s: the lengths of the signal along the axes, as n of `irfft` for the last one; -1 is the
         default.
-      axes: the axes; by default all of them, or the last axes, as many as `s` has lengths. A
+      axes: the axes; by default all of them, or the last `len(s)` axes. A
         repeated axis is transformed repeatedly.
       norm: 'backward' divides this transform by the number of elements, 'forward' divides the other
         transform, and 'ortho' divides both by its square root.

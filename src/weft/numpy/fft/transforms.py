@@ -107,7 +107,7 @@ def fftn(
     Args:
       a: array; real numbers become complex.
       s: the lengths of the signal along the axes, as n of `fft`; -1 is the length of the axis.
-      axes: the axes; by default all of them, or the last axes, as many as `s` has lengths. A
+      axes: the axes; by default all of them, or the last `len(s)` axes. A
         repeated axis is transformed repeatedly.
       norm: 'backward' divides the inverse transform by the number of elements, 'forward' divides
         this transform, and 'ortho' divides both by its square root.
@@ -139,7 +139,7 @@ def ifftn(
     Args:
       a: array; real numbers become complex.
       s: the lengths of the signal along the axes, as n of `ifft`; -1 is the length of the axis.
-      axes: the axes; by default all of them, or the last axes, as many as `s` has lengths. A
+      axes: the axes; by default all of them, or the last `len(s)` axes. A
         repeated axis is transformed repeatedly.
       norm: 'backward' divides this transform by the number of elements, 'forward' divides the other
         transform, and 'ortho' divides both by its square root.

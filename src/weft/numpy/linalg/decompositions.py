@@ -75,7 +75,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
       mode: 'reduced': Q [m, k] and R [k, n]; 'complete': [m, m] and [m, n]; 'r': only R [k, n];
         'raw': the results of LAPACK's geqrf: h, transposed, [n, m], and tau [k].
     Returns: QRResult(Q, R); R for 'r'; (h, tau) for 'raw'.
-    Raises: ShapeError: fewer than two axes. ValueError: another mode.
+    Raises: ShapeError: fewer than two axes. ValueError: an unknown mode.
     Example:
       >>> q, r = np.linalg.qr(np.array([[0.0, 2.0], [1.0, 3.0]]))
       >>> bool(np.allclose(q @ r, np.array([[0.0, 2.0], [1.0, 3.0]])))

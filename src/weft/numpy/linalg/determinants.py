@@ -215,7 +215,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
       method: 'lu' (the default) or 'qr'; both use the LU decomposition.
     Returns: SlogdetResult(sign, of the dtype of `a`; logabsdet, of the dtype of its real part); 0
       and -inf for singular matrices.
-    Raises: ShapeError: the matrices are not square. ValueError: another method.
+    Raises: ShapeError: the matrices are not square. ValueError: an unknown method.
     Example:
       >>> np.linalg.slogdet(np.array([[0.0, 1.0], [1.0, 0.0]]))
       SlogdetResult(sign=Array(-1., dtype=float32), logabsdet=Array(0., dtype=float32))

@@ -45,7 +45,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
       UPLO: the triangle to read, 'L' or 'U', if the input is not symmetrized.
       symmetrize_input: decompose (a + aᴴ) / 2.
     Returns: EighResult(eigenvalues [batch…, n], real and ascending; eigenvectors in columns).
-    Raises: ShapeError: the matrices are not square. ValueError: another UPLO.
+    Raises: ShapeError: the matrices are not square. ValueError: an unknown UPLO.
     Example:
       >>> np.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
       Array([1., 2.], dtype=float32)

@@ -158,7 +158,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
       arrays: at least two, [m, n] each; the first and the last may be vectors.
       precision: the precision of products on accelerators; see `lax.Precision`.
     Returns: array of two axes; the axis of a vector is left out.
-    Raises: ShapeError: lengths differ. ValueError: fewer than two arrays.
+    Raises: ShapeError: the lengths differ. ValueError: fewer than two arrays.
     Example:
       >>> np.linalg.multi_dot([np.ones((2, 3)), np.ones((3, 4)), np.ones(4)])
       Array([12., 12.], dtype=float32)

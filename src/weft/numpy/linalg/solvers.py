@@ -309,7 +309,7 @@ def lstsq(
       numpy_resid: return residuals only if m > n and the rank is n, as NumPy does; not for traced
         arrays, because the shape depends on the rank.
     Returns: (x [n] or [n, k]; sums of |b - a x|², [1] or [k]; rank; singular values of `a`).
-    Raises: ShapeError: other numbers of axes, or lengths that differ.
+    Raises: ShapeError: different numbers of axes, or lengths differ.
     Example:
       >>> x, _, rank, _ = np.linalg.lstsq(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([3.0, 4.0]))
       >>> x, int(rank)

@@ -1,7 +1,7 @@
 """lu and lu_pivots_to_permutation: triangular factors of any matrix, with partial pivoting.
 
-LAPACK's or cuSOLVER's getrf, else `portable/lu.py`. `permuted_rows` and `solve_by_lu` are what
-other decompositions need of it."""
+LAPACK's or cuSOLVER's getrf, else `portable/lu.py`. Other decompositions use
+`permuted_rows` and `solve_by_lu`."""
 
 import math
 from typing import Any

@@ -221,7 +221,7 @@ def _standard_rotation(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any]:
 
 
 def _length(x: Any, y: Any) -> Any:
-    """The length of (x, y), whose squares might vanish; one for zero."""
+    """The length of (x, y), even where their squares underflow; 1 if both are zero."""
     most = max_(abs_(x), abs_(y))
     most = select(most == 0, 1, most)
     x, y = x / most, y / most

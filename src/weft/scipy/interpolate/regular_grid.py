@@ -45,7 +45,7 @@ class RegularGridInterpolator:
 
     Args:
       points: for each of n axes of the grid, its coordinates [m], rising or falling.
-      values: array of the grid's shape, perhaps with more axes behind.
+      values: array of the grid's shape, perhaps with more axes after it.
       method: 'linear' or 'nearest'.
       bounds_error: True raises an error for points outside of the grid; in compiled programs, where
         nothing can be raised, it is an error itself.
@@ -118,7 +118,7 @@ class RegularGridInterpolator:
           xi: array [..., n] of points, or a tuple of n arrays that broadcast, one for each axis.
             Numbers in one axis are points one after the other: the result of [n] is [1].
           method: another method than the constructor's.
-        Returns: array of the points' shape, with the axes of values behind the grid.
+        Returns: array of the points' shape, followed by the axes of `values` after the grid's.
         Raises: ShapeError: points have another number of coordinates. ValueError: an unknown
           method; a point is outside, with `bounds_error`.
         """

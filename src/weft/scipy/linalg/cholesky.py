@@ -68,7 +68,7 @@ def cho_solve(
       c_and_lower: (the factor, whether it is the lower one).
       b: array [n] or [batch…, n, k].
     Returns: array of b's shape.
-    Raises: ShapeError: lengths that differ.
+    Raises: ShapeError: the lengths differ.
     Example:
       >>> from weft.scipy.linalg import cho_factor
       >>> factor = cho_factor(np.array([[4.0, 2.0], [2.0, 5.0]]))

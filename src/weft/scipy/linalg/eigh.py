@@ -133,7 +133,7 @@ def eigh_tridiagonal(
         traced.
       tol, key, check_finite, lapack_driver: do nothing.
     Returns: (w, rising; v, in columns), or w.
-    Raises: ShapeError: lengths that don't fit. ValueError: another selection.
+    Raises: ShapeError: the lengths don't fit. ValueError: an unknown selection.
     Example:
       >>> eigh_tridiagonal(np.array([2.0, 2.0]), np.array([1.0]), eigvals_only=True)
       Array([1., 3.], dtype=float32)

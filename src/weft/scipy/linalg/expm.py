@@ -197,7 +197,7 @@ def expm_frechet(
       method: None, 'SPS' or 'blockEnlarge', SciPy's two algorithms; has no effect.
       compute_expm: return exp(A) too.
     Returns: (exp(A), derivative), or the derivative.
-    Raises: ShapeError: not square, or shapes that differ. ValueError: another method.
+    Raises: ShapeError: the matrix is not square, or shapes differ. ValueError: an unknown method.
     Example:
       >>> expm_frechet(np.zeros((1, 1)), np.ones((1, 1)), compute_expm=False)
       Array([[1.]], dtype=float32)

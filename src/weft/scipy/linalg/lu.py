@@ -94,7 +94,7 @@ def lu_solve(
       b: array [n] or [batch…, n, k].
       trans: 0: a x = b; 1: aᵀ x = b; 2: aᴴ x = b.
     Returns: array of b's shape.
-    Raises: ShapeError: lengths that differ. ValueError: another `trans`.
+    Raises: ShapeError: the lengths differ. ValueError: an unknown `trans`.
     Example:
       >>> from weft.scipy.linalg import lu_factor
       >>> factors = lu_factor(np.array([[1.0, 2.0], [4.0, 4.0]]))

@@ -92,7 +92,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
       A: array [batch…, n, n].
       blocksize: must be 1: the algorithm is not blocked.
     Returns: complex array of the shape of A; NaN where there is no root.
-    Raises: ShapeError: not square. ValueError: another blocksize.
+    Raises: ShapeError: not square. ValueError: an invalid blocksize.
     Example:
       >>> sqrtm(np.array([[4.0, 0.0], [0.0, 9.0]])).real
       Array([[2., 0.],

@@ -34,7 +34,7 @@ def qr(
         LAPACK's (qr, tau), and R.
       pivoting: permute the columns so that R's diagonal decreases; returns the order P too.
     Returns: a tuple of these.
-    Raises: ShapeError: less than two axes. ValueError: another mode, or 'raw' with pivoting.
+    Raises: ShapeError: less than two axes. ValueError: an unknown mode, or 'raw' with pivoting.
     Example:
       >>> q, r = qr(np.array([[0.0, 2.0], [1.0, 3.0]]))
       >>> bool(np.allclose(q @ r, np.array([[0.0, 2.0], [1.0, 3.0]])))
@@ -82,7 +82,7 @@ def qr_multiply(
       pivoting: as in `qr`.
       conjugate: use the conjugate of Q.
     Returns: (c Q or Q c, R [k, n]), and P with `pivoting`.
-    Raises: ShapeError: lengths that don't meet. ValueError: another mode.
+    Raises: ShapeError: the lengths do not match. ValueError: an unknown mode.
     Example:
       >>> cq, r = qr_multiply(np.eye(2), np.ones(2))
       >>> cq.shape, r.shape

@@ -26,7 +26,7 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
       output: 'real': of real matrices T is real, with blocks [2, 2] on its diagonal for pairs of
         complex eigenvalues; 'complex': T is triangular in any case, and complex.
     Returns: (T, Z).
-    Raises: ShapeError: not square. ValueError: another output.
+    Raises: ShapeError: not square. ValueError: an invalid output.
     Example:
       >>> T, Z = schur(np.array([[2.0, 1.0], [0.0, 3.0]]))
       >>> bool(np.allclose(Z @ T @ Z.T, np.array([[2.0, 1.0], [0.0, 3.0]]), atol=1e-6))
@@ -52,7 +52,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
       T, Z: arrays [n, n], as `schur` returns them.
       check_finite: has no effect.
     Returns: (T, Z), complex.
-    Raises: ShapeError: other shapes.
+    Raises: ShapeError: the shapes do not fit.
     Example:
       >>> T, Z = rsf2csf(*schur(np.array([[0.0, 1.0], [-1.0, 0.0]])))
       >>> np.round(abs(T[1, 0]), 5)

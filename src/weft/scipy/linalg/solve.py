@@ -63,7 +63,7 @@ def solve(
         'tridiagonal', 'upper triangular', 'lower triangular', or SciPy's longer names of them.
       transposed: solve aᵀ x = b.
     Returns: array of b's shape; inf or NaN where a matrix is singular.
-    Raises: ShapeError: not square, or lengths that differ. ValueError: another form.
+    Raises: ShapeError: the matrix is not square, or lengths differ. ValueError: another form.
     Example:
       >>> solve(np.array([[4.0, 2.0], [2.0, 5.0]]), np.array([8.0, 8.0]), assume_a='pos')
       Array([1.5, 1. ], dtype=float32)
@@ -153,7 +153,7 @@ def solve_banded(
       ab: array [batch…, l + u + 1, n]: element [u + i - j, j] is a[i, j].
       b: array [n] or [batch…, n, k].
     Returns: array of b's shape.
-    Raises: ShapeError: other lengths.
+    Raises: ShapeError: the lengths do not fit.
     Example:
       >>> solve_banded((0, 1), np.array([[0.0, 1.0], [2.0, 4.0]]), np.array([4.0, 8.0]))
       Array([1., 2.], dtype=float32)
@@ -193,7 +193,7 @@ def solveh_banded(
       b: array [n] or [batch…, n, k].
       lower: `ab` contains the diagonals below the main one.
     Returns: array of b's shape; NaN where a matrix isn't positive definite.
-    Raises: ShapeError: other lengths.
+    Raises: ShapeError: the lengths do not fit.
     Example:
       >>> solveh_banded(np.array([[0.0, 1.0], [2.0, 2.0]]), np.array([3.0, 3.0]))
       Array([1., 1.], dtype=float32)

@@ -110,7 +110,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
 @located
 def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
-    """Matrices that are constant along the diagonals that rise.
+    """Hankel matrices: constant along each antidiagonal.
 
     Args:
       c: the first columns, [batch…, m].
@@ -130,7 +130,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
 @located
 def circulant(c: ArrayLike) -> Array:
-    """Matrices each of whose columns is the one before, turned by one place.
+    """Circulant matrices: each column is the one before, rotated by one element.
 
     Args:
       c: the first columns, [batch…, n].
@@ -156,7 +156,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
       n: the length of the vectors.
       mode: 'full', 'valid' or 'same', as in `numpy.convolve`.
     Returns: array [batch…, rows, n], as many rows as the convolution has elements.
-    Raises: ValueError: another mode, or n isn't positive.
+    Raises: ValueError: an unknown mode, or n isn't positive.
     Example:
       >>> convolution_matrix(np.array([1, 2]), 3)
       Array([[1, 0, 0],
@@ -225,7 +225,7 @@ def companion(a: ArrayLike) -> Array:
     Args:
       a: coefficients [n], the highest power first, n > 1; the first must not be zero.
     Returns: array [n - 1, n - 1] of floats.
-    Raises: ShapeError: another shape.
+    Raises: ShapeError: the shape does not fit.
     Example:
       >>> companion(np.array([1.0, -3.0, 2.0]))
       Array([[ 3., -2.],
@@ -246,7 +246,7 @@ def fiedler(a: ArrayLike) -> Array:
     Args:
       a: array [n].
     Returns: array [n, n], |a[i] - a[j]|.
-    Raises: ShapeError: another shape.
+    Raises: ShapeError: the shape does not fit.
     Example:
       >>> fiedler(np.array([1, 4]))
       Array([[0, 3],
@@ -264,7 +264,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     Args:
       a: coefficients [n], the highest power first; the first must not be zero.
     Returns: array [n - 1, n - 1] of floats, whose eigenvalues are the roots; [0] for n < 2.
-    Raises: ShapeError: another shape.
+    Raises: ShapeError: the shape does not fit.
     Example:
       >>> fiedler_companion(np.array([1.0, -3.0, 2.0]))
       Array([[ 3., -2.],
@@ -301,7 +301,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
       f: fecundities, the first rows, [batch…, n].
       s: survival coefficients, below the diagonal, [batch…, n - 1].
     Returns: array [batch…, n, n].
-    Raises: ShapeError: other lengths.
+    Raises: ShapeError: the lengths do not fit.
     Example:
       >>> leslie(np.array([0.1, 2.0]), np.array([0.5]))
       Array([[0.1, 2. ],
@@ -385,7 +385,7 @@ def pascal(n: int, kind: str | None = None) -> Array:
       n: the size.
       kind: 'symmetric', the default, 'lower' or 'upper'.
     Returns: array [n, n] of floats.
-    Raises: ValueError: another kind.
+    Raises: ValueError: an unknown kind.
     Example:
       >>> pascal(3)
       Array([[1., 1., 1.],
@@ -429,7 +429,7 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
       n: the size, a power of two.
       dtype: of the result.
     Returns: array [n, n].
-    Raises: ValueError: n is no power of two.
+    Raises: ValueError: n is not a power of two.
     Example:
       >>> hadamard(2)
       Array([[ 1,  1],
@@ -476,7 +476,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
       scale: None, 'sqrtn' (over √n) or 'n' (over n).
       dtype: the default complex dtype if left out.
     Returns: array [n, n].
-    Raises: ValueError: another scale.
+    Raises: ValueError: an invalid scale.
     Example:
       >>> np.round(dft(2).real)
       Array([[ 1.,  1.],

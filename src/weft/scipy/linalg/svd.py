@@ -28,7 +28,7 @@ def svd(
       compute_uv: return U and Vh too.
       lapack_driver: 'gesdd' or 'gesvd', LAPACK's two algorithms.
     Returns: (U, s, Vh), or s.
-    Raises: ShapeError: less than two axes. ValueError: another driver.
+    Raises: ShapeError: less than two axes. ValueError: an unknown driver.
     Example:
       >>> svd(np.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
       Array([4., 3.], dtype=float32)
@@ -62,7 +62,7 @@ def polar(
       method, eps, max_iterations: 'qdwh' or 'svd', and options of the iteration; have no effect:
         the result is always computed from the singular value decomposition.
     Returns: (u [batch…, m, n], p, Hermitian).
-    Raises: ShapeError: less than two axes. ValueError: another side or method.
+    Raises: ShapeError: less than two axes. ValueError: an unknown side or method.
     Example:
       >>> u, p = polar(np.array([[0.0, -2.0], [2.0, 0.0]]))
       >>> np.round(p, 4)

@@ -43,7 +43,7 @@ def solve_sylvester(
       method: 'schur' (R. Bartels, G. Stewart) or 'eigen', by eigenvectors.
       tol: the result is NaN if an eigenvalue of A and one of B have a sum of at most this size.
     Returns: array [m, n].
-    Raises: ShapeError: other shapes. ValueError: another method.
+    Raises: ShapeError: the shapes do not fit. ValueError: an unknown method.
     Example:
       >>> solve_sylvester(np.array([[1.0]]), np.array([[2.0]]), np.array([[6.0]]))
       Array([[2.]], dtype=float32)

@@ -56,7 +56,7 @@ def solve_triangular(
       lower: the triangle.
       unit_diagonal: take the diagonal as ones, without reading it.
     Returns: array of b's shape; inf or NaN where a diagonal has a zero.
-    Raises: ShapeError: not square, or lengths that differ. ValueError: another `trans`.
+    Raises: ShapeError: the matrix is not square, or lengths differ. ValueError: an unknown `trans`.
     Example:
       >>> solve_triangular(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0]), lower=True)
       Array([1., 2.], dtype=float32)

@@ -145,7 +145,7 @@ def map_coordinates(
       prefilter: False if `input` has the coefficients of splines already; of no meaning below 2.
     Returns: array of the coordinates' shape and the dtype of `input`; integers are rounded, halves
       away from zero.
-    Raises: ValueError: an order or mode that there isn't. ShapeError: other numbers of coordinates,
+    Raises: ValueError: an unknown order or mode. ShapeError: different numbers of coordinates,
       an empty array.
     Example:
       >>> from weft.scipy import ndimage

@@ -36,6 +36,11 @@ class OptimizeResults(NamedTuple):
       hess_inv: BFGS's inverse of the Hessian matrix, nearly; `None` for other methods. For complex
         x it is of the real parts, followed by the imaginary parts.
       nfev, njev, nit: the numbers of values, gradients and iterations.
+    Example:
+      >>> from weft.scipy import optimize
+      >>> result = optimize.minimize(lambda x: np.sum((x - 3.0) ** 2), np.zeros(2), method="BFGS")
+      >>> result.x.round(3), bool(result.success)
+      (Array([3., 3.], dtype=float32), True)
     """
 
     x: Array
@@ -86,8 +91,8 @@ def minimize(
         it keeps, ftol, the relative change of the value below which it stops, maxfun, maxgrad,
         and maxls, the most evaluations of a line search.
     Returns: `OptimizeResults`.
-    Raises: TypeError: args is no tuple, x0 no vector of numbers, or fun's value no real scalar.
-      ValueError: an unknown method or option, or an option of no meaning.
+    Raises: TypeError: args is not a tuple, x0 is not a vector of numbers, or fun's value is not a
+      real scalar. ValueError: an unknown method or option, or an option that the method ignores.
     Example:
       >>> from weft.scipy.optimize import minimize
       >>> result = minimize(lambda x: np.sum((x - 3.0) ** 2), np.zeros(2), method="BFGS")
@@ -136,7 +141,7 @@ def start_of(x0: Any) -> Array:
 
 
 def check_value(function: Callable[[Any], Any], x: Array) -> None:
-    """Refuses a function whose value is no real scalar of the dtype of x."""
+    """Refuses a function whose value is not a real scalar of the dtype of x."""
     value = eval_shape(function, x)
     if getattr(value, "shape", None) != () or not dtypes.is_float(value.dtype):
         raise ShapeError(f"minimize: fun must return a real scalar; got {value}")

@@ -290,7 +290,7 @@ def convolve2d(
       fillvalue: a number.
       precision: as in `convolve`.
     Returns: array of two axes.
-    Raises: ShapeError: other numbers of axes. ValueError: an unknown mode or boundary.
+    Raises: ShapeError: different numbers of axes. ValueError: an unknown mode or boundary.
     Example:
       >>> from weft.scipy import signal
       >>> signal.convolve2d(np.eye(2), np.ones((1, 2)), mode="same", boundary="wrap")

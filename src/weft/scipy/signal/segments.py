@@ -48,7 +48,7 @@ def chosen_segments(
 
     Args:
       n: the length of the signal, which bounds the length of a segment; `None` if unknown.
-    Raises: ValueError: lengths that don't fit each other.
+    Raises: ValueError: the lengths don't fit each other.
     """
     lengths = {"nperseg": nperseg, "noverlap": noverlap, "nfft": nfft}
     checked = {k: None if v is None else whole_number(name, v, k) for k, v in lengths.items()}

@@ -195,7 +195,7 @@ def csd(
       average: 'mean' or 'median' over segments.
     Returns: (frequencies [f], array with f frequencies in place of time; complex, or real
       where y is `None`).
-    Raises: ValueError: an unknown option, or lengths that don't fit each other.
+    Raises: ValueError: an unknown option, or lengths don't fit each other.
     Example:
       >>> from weft.scipy import signal
       >>> f, p = signal.csd(np.ones(8), np.arange(8.0), nperseg=4, detrend=False)
@@ -266,7 +266,7 @@ def stft(
       scaling: 'spectrum', amplitudes; 'psd', roots of densities.
     Returns: (frequencies [f], times [t] of the middles of segments, complex array with f
       frequencies in place of time, and t segments as its last axis).
-    Raises: ValueError: an unknown option, or lengths that don't fit each other.
+    Raises: ValueError: an unknown option, or lengths don't fit each other.
     Example:
       >>> from weft.scipy import signal
       >>> f, t, z = signal.stft(np.ones(8), nperseg=4)
@@ -328,7 +328,7 @@ def istft(
       time_axis, freq_axis: the axes of segments, and of frequencies.
     Returns: (times [n], the signal, with time in place of segments; real if onesided). Samples
       that no window reaches are not divided by its weight.
-    Raises: ValueError: an unknown option, or lengths that don't fit each other.
+    Raises: ValueError: an unknown option, or lengths don't fit each other.
     Example:
       >>> from weft.scipy import signal
       >>> f, t, z = signal.stft(np.array([1.0, 2.0, 3.0, 4.0]), nperseg=2)

@@ -54,8 +54,8 @@ def cg(
       maxiter: the maximum number of steps; 10 times the number of unknowns by default.
       M: a preconditioner: a matrix or a function that is nearly the inverse of A, and symmetric.
     Returns: (x like b, None). Differentiable in b and in A's parameters, in both modes.
-    Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter,
-      tol or atol.
+    Raises: TypeError: A or M is neither a matrix nor a function, or trees differ. ValueError:
+      maxiter, tol or atol.
     Example:
       >>> from weft.scipy.sparse.linalg import cg
       >>> x, _ = cg(np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([6.0, 7.0]))
@@ -82,8 +82,8 @@ def bicgstab(
 
     Args: as in `cg`; A and M need no symmetry.
     Returns: (x like b, None). Differentiable in b and in A's parameters, in both modes.
-    Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter,
-      tol or atol.
+    Raises: TypeError: A or M is neither a matrix nor a function, or trees differ. ValueError:
+      maxiter, tol or atol.
     Example:
       >>> from weft.scipy.sparse.linalg import bicgstab
       >>> x, _ = bicgstab(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([8.0, 7.0]))
@@ -119,8 +119,8 @@ def gmres(
       solve_method: "batched" takes all steps of a cycle; "incremental" ends a cycle when the
         residual is small enough.
     Returns: (x like b, None). Differentiable in b and in A's parameters, in both modes.
-    Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter,
-      tol, atol, restart or solve_method.
+    Raises: TypeError: A or M is neither a matrix nor a function, or trees differ. ValueError:
+      maxiter, tol, atol, restart or solve_method.
     Example:
       >>> from weft.scipy.sparse.linalg import gmres
       >>> x, _ = gmres(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([8.0, 7.0]))

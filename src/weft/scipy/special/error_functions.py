@@ -137,7 +137,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
       series_order: from 1 to 30, and has no effect: the result is accurate to the dtype. Other
         implementations sum this many terms of a series.
     Returns: array of x's shape, of a float dtype.
-    Raises: TypeError: series_order is no int. ValueError: it is out of its range.
+    Raises: TypeError: series_order is not an int. ValueError: it is out of its range.
     Example:
       >>> log_ndtr(-100.0).item()  # doctest: +ELLIPSIS
       -5005.5...
@@ -172,7 +172,7 @@ def wofz(z: ArrayLike) -> Array:
     Args:
       z: array of any shape; real numbers become complex.
     Returns: complex array of z's shape.
-    Raises: TypeError: z is no array.
+    Raises: TypeError: z is not an array.
     Example:
       >>> wofz(0j).item()
       (1+0j)

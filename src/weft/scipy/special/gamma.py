@@ -247,7 +247,7 @@ def loggamma(x: ArrayLike) -> Array:
     Args:
       x: real or complex array of any shape; integers become the default float.
     Returns: array of x's shape; of real x a float one, NaN for negative x.
-    Raises: TypeError: x is no array.
+    Raises: TypeError: x is not an array.
     Example:
       >>> loggamma(3.0).item()  # doctest: +ELLIPSIS
       0.693147...

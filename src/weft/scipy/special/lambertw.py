@@ -51,7 +51,7 @@ def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Array:
         tolerance is met.
     Returns: complex array of the shape to which z and k broadcast. At 0 it is 0 for k = 0, else
       -inf; at infinity it is inf + 2πki.
-    Raises: TypeError: z is no array, or k not of integer dtype. ValueError: tol isn't positive.
+    Raises: TypeError: z is not an array, or k not of integer dtype. ValueError: tol isn't positive.
     Example:
       >>> f'{lambertw(1.0).real.item():.4f}'
       '0.5671'

@@ -78,7 +78,7 @@ class Continuous(Generic[P, Q]):
 
         def point(name: str, formula: Formula, below: float, above: float) -> Callable[P, Array]:
             rule = self.at_points(formula, below, above, name in closed)
-            return public(module, name, at, rule, described(name, module, texts, loops), loops)
+            return public(module, name, at, rule, described(name, module, texts), loops)
 
         self.logpdf: Callable[P, Array] = public(
             module, "logpdf", at, self.densities(logpdf, True), described("logpdf", module, texts)
@@ -95,7 +95,7 @@ class Continuous(Generic[P, Q]):
 
     def quantile(self, name: str, solved: bool) -> Callable[Q, Array]:
         """`ppf` or `isf`."""
-        rule, doc = self.at_probabilities(name), described(name, self.module, self.texts, solved)
+        rule, doc = self.at_probabilities(name), described(name, self.module, self.texts)
         return public(self.module, name, self.of, rule, doc, solved)
 
     def parameters(self, arguments: Any, standard: bool) -> tuple[list[Any], Any, Any, Any]:

@@ -28,7 +28,7 @@ def _log_density(x: Any, alpha: Any) -> Any:
 
 
 def _near(dtype: Any) -> float:
-    """The tolerance for the sum, which must be 1: in float64 SciPy's."""
+    """The tolerance for the sum, which must be 1; in float64 the same as in SciPy."""
     return 1e-9 if dtype == dtypes.float64 else 1e-6
 
 

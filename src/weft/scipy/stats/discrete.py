@@ -61,12 +61,12 @@ class Discrete(Generic[P, Q]):
         mass = pmf or (lambda k, *shapes: np.exp(logpmf(k, *shapes)))
 
         def at_numbers(name: str, rule: Callable[..., Any], slow: bool) -> Callable[P, Array]:
-            return public(module, name, at, rule, described(name, module, texts, slow), slow)
+            return public(module, name, at, rule, described(name, module, texts), slow)
 
         def at_probabilities(name: str, of_upper: bool) -> Callable[Q, Array]:
             rule = self.quantiles(of_upper)
             slow = quantile is None
-            return public(module, name, of, rule, described(name, module, texts, slow), slow)
+            return public(module, name, of, rule, described(name, module, texts), slow)
 
         infinite = math.inf
         self.pmf = at_numbers("pmf", self.masses(mass, 0.0), False)

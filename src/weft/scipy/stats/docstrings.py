@@ -10,31 +10,30 @@ HEADS = {
     "pmf": "The probability of a number under {about}.",
     "logpmf": "Log of the probability of a number under {about}.",
     "cdf": "The probability of at most x, the lower tail of {about}.",
-    "logcdf": "Log of `cdf`, exact where that is too small for the dtype.",
+    "logcdf": "Log of `cdf`, accurate even where `cdf` underflows.",
     "sf": "The probability of more than x, the upper tail of {about}.",
-    "logsf": "Log of `sf`, exact where that is too small for the dtype.",
-    "ppf": "The quantile of a lower tail: the inverse of `cdf`, of {about}.",
-    "isf": "The quantile of an upper tail: the inverse of `sf`, of {about}.",
+    "logsf": "Log of `sf`, accurate even where `sf` underflows.",
+    "ppf": "The quantile of a lower tail of {about}: the inverse of `cdf`.",
+    "isf": "The quantile of an upper tail of {about}: the inverse of `sf`.",
     "entropy": "The entropy of {about}, in nats.",
 }
 RETURNS = {
     "pdf": "0 outside the support",
     "logpdf": "-inf outside the support",
-    "pmf": "0 for what isn't a whole number of the support",
-    "logpmf": "-inf for what isn't a whole number of the support",
+    "pmf": "0 for any other number than an integer of the support",
+    "logpmf": "-inf for any other number than an integer of the support",
     "ppf": "the ends of the support for 0 and 1, NaN outside [0, 1]",
     "isf": "the ends of the support for 1 and 0, NaN outside [0, 1]",
 }
 
 
-def described(name: str, module: str, texts: Mapping[str, str], loops: bool = False) -> str:
+def described(name: str, module: str, texts: Mapping[str, str]) -> str:
     """The docstring of a function.
 
     Args:
       texts: by key: `about`, the distribution with its article; `parameters`, lines on its
         parameters; `at` and `of`, arguments of an example at a point and a probability; and by
         the functions' names the results of the examples, to four digits.
-      loops: whether a call compiles a program with loops.
     """
     distribution = module.rpartition(".")[2]
     moving = [p for p in texts["parameters"].splitlines() if p]
@@ -46,31 +45,29 @@ def described(name: str, module: str, texts: Mapping[str, str], loops: bool = Fa
         letter = "k" if "pmf" in texts else "x"
         first, parameters = [f"{letter}: real array of any shape: points."], texts["at"]
     discrete = "pmf" in texts
-    ends = ["loc: is added to the distribution's numbers."]
+    ends = ["loc: shifts the distribution."]
     if not discrete:
-        ends = ["loc, scale: the distribution is moved by `loc` and stretched by `scale` > 0."]
+        ends = ["loc, scale: shift and stretch the distribution; `scale` is positive."]
     special = f"; {RETURNS[name]}" if name in RETURNS else ""
     head = HEADS[name].format(about=texts["about"])
     if discrete:
         head = head.replace("at most x", "at most k").replace("more than x", "more than k")
-        head = head.replace("the inverse of `cdf`", "the first number where `cdf` reaches it")
-        head = head.replace("the inverse of `sf`", "the first number where `sf` is no more")
+        head = head.replace("the inverse of `cdf`", "the first number where `cdf` is at least q")
+        head = head.replace("the inverse of `sf`", "the first number where `sf` is at most q")
     example = [
         "Example:",
         f"  >>> from weft.scipy.stats import {distribution}",
         f'  >>> f"{{{distribution}.{name}({parameters}).item():.4f}}"',
         f"  {texts.get(name, '')!r}",
     ]
-    if loops and name in ("sf", "logcdf", "logsf", "isf"):  # one more program to compile for each
-        example = [f"Example: as in `{'ppf' if name == 'isf' else 'cdf'}`."]
     lines = [
         head,
         "",
         "Args:",
         *(f"  {line}" for line in (*first, *moving, *ends)),
         "Returns: array of the arguments' common shape and float dtype" + special + ".",
-        "  NaN for parameters that aren't allowed, or NaN.",
-        "Raises: TypeError: an argument is complex, or no array. ValueError: shapes don't fit.",
+        "  NaN for parameters that are not allowed or are NaN.",
+        "Raises: TypeError: an argument is complex or not an array. ValueError: shapes do not fit.",
         *example,
         f"Source: SciPy documentation, `scipy.stats.{distribution}`.",
     ]

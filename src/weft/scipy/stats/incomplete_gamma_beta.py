@@ -1,8 +1,8 @@
 """Logarithms of the incomplete gamma and beta functions: tails of distributions, however small.
 
 Each is the logarithm of a factor times a series or a continued fraction, in the region where it
-converges quickly, which is about that of the smaller tail. The other tail is the complement. So one
-loop gives cdf, sf and both logarithms, and nothing underflows before the logarithm is taken.
+converges quickly, roughly where the tail is small. The other tail is the complement. So one loop
+gives cdf, sf and both logarithms, and nothing underflows before the logarithm is taken.
 Derivatives with respect to parameters are those of the series, term by term.
 """
 
@@ -89,7 +89,7 @@ def _log_series(a: Array, x: Array) -> Array:
 
 @by_parts
 def _log_fraction(a: Array, x: Array) -> Array:
-    """log h, of Γ(a, x) = x**a exp(-x) h. Source: DLMF 8.9.2, by Lentz's method."""
+    """log h, where Γ(a, x) = x**a exp(-x) h. Source: DLMF 8.9.2, by Lentz's method."""
     eps = float(dtypes.finfo(x.dtype).eps)
     first = x + 1 - a
 

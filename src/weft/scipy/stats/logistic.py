@@ -39,7 +39,7 @@ def _cdf(y: Array) -> Array:
 
 @_cdf.defjvp
 def _(primals: Any, tangents: Any) -> Any:
-    """The density, accurate also where the cdf is rounded to 1."""
+    """The density, accurate even where the cdf is rounded to 1."""
     (y,), (dy,) = primals, tangents
     small = np.exp(-np.abs(y))
     return _cdf(y), dy * small / (1 + small) ** 2

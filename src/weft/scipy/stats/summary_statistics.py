@@ -23,6 +23,10 @@ class ModeResult(NamedTuple):
     Attributes:
       mode: the most frequent element, the smallest one of several.
       count: the number of times it occurs.
+    Example:
+      >>> from weft.scipy import stats
+      >>> stats.mode(np.array([1, 5, 5, 2]))
+      ModeResult(mode=Array(5, dtype=int32), count=Array(2, dtype=int32))
     """
 
     mode: Array
@@ -30,7 +34,7 @@ class ModeResult(NamedTuple):
 
 
 def check_policy(name: str, policy: Any) -> bool:
-    """True if NaNs are to be left out."""
+    """True if NaNs are ignored."""
     if policy == "raise":
         raise ValueError(
             f"{name}: nan_policy 'raise' needs the elements, which a traced array does not have\n"
@@ -42,7 +46,7 @@ def check_policy(name: str, policy: Any) -> bool:
 
 
 def last_axis(name: str, a: Any, axis: Any) -> tuple[Any, int | None]:
-    """(a real array with the axis last, where that was); all elements for `None`."""
+    """A real array with the axis moved to the end, and the axis; all elements for `None`."""
     x = value(name, a, "a")
     if dtypes.is_complex(x.dtype):
         raise ShapeError(f"{name}: a must be real; got {x.aval}")
@@ -127,7 +131,7 @@ def mode(
     Args:
       a: real array of any shape.
       axis: the axis to reduce; `None` is all of them.
-      nan_policy: "propagate" takes NaN for an element as any other; "omit" leaves it out.
+      nan_policy: "propagate" counts NaN like any other element; "omit" ignores it.
       keepdims: keep the reduced axes with length one.
     Returns: `ModeResult`, a pair (mode, count): arrays of a's dtype and of the default integer.
       For no elements NaN and 0.
@@ -163,7 +167,7 @@ def mode(
 
 
 def kept(x: Any, a: Any, at: int | None, keepdims: bool) -> Any:
-    """A result, with the reduced axes if they are to be kept."""
+    """A result, with the reduced axes if `keepdims` is True."""
     if not keepdims:
         return x
     return x.reshape((1,) * np.ndim(a)) if at is None else np.expand_dims(x, at)

@@ -21,7 +21,7 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
       check_finite: changes nothing: elements can't be looked at in compiled programs.
     Returns: (int32 array [n] of rows of the code book, the first one of several that are as near;
       array [n] of distances).
-    Raises: ShapeError: other numbers of axes, or columns; no codes.
+    Raises: ShapeError: different numbers of axes, or columns; no codes.
     Example:
       >>> from weft.scipy.cluster.vq import vq
       >>> codes, distances = vq(np.array([1.0, 5.0]), np.array([4.0, 0.0]))

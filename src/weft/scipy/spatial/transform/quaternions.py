@@ -72,7 +72,7 @@ def canonical(q: Any) -> Any:
 
 @composite
 def from_vector(v: Any) -> Any:
-    """Quaternions from rotation vectors: along the axis, as long as the angle."""
+    """Quaternions from rotation vectors: along the axis, with the angle as length."""
     square = square_length(v)
     tiny = square < SERIES_MAX_SQUARE
     angle = sqrt(where(tiny, 1, square))
@@ -83,7 +83,7 @@ def from_vector(v: Any) -> Any:
 
 @composite
 def to_vector(q: Any) -> Any:
-    """Rotation vectors: along the axis, as long as the angle, which is from 0 to π."""
+    """Rotation vectors: along the axis; their length is the angle, from 0 to π."""
     q = canonical(q)
     u, w = q[..., :3], q[..., 3:]
     square = square_length(u)

@@ -109,7 +109,7 @@ class Rotation:
     @classmethod
     @located
     def from_rotvec(cls, rotvec: ArrayLike, degrees: bool = False) -> "Rotation":
-        """Rotations from rotation vectors [..., 3]: along the axis, as long as the angle."""
+        """Rotations from rotation vectors [..., 3]: along the axis, with the angle as length."""
         vector = numbers("Rotation.from_rotvec", "rotvec", rotvec, (3,))
         return cls(q.from_vector(in_radians(vector, degrees)))
 
@@ -183,7 +183,7 @@ class Rotation:
 
     @located
     def as_rotvec(self, degrees: bool = False) -> Array:
-        """Rotation vectors [..., 3]: along the axis, as long as the angle."""
+        """Rotation vectors [..., 3]: along the axis, with the angle as length."""
         return in_degrees(q.to_vector(self.quat), degrees)
 
     @located
@@ -222,7 +222,7 @@ class Rotation:
 
         Args:
           weights: one for each rotation, not negative; all are 1 by default.
-        Raises: ShapeError: another number of weights. ValueError: a negative one, outside of `jit`.
+        Raises: ShapeError: a wrong number of weights. ValueError: a negative one, outside of `jit`.
         """
         quat = self.quat.reshape(-1, 4)
         if weights is None:

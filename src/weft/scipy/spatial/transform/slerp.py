@@ -26,7 +26,7 @@ class Slerp:
     Args:
       times: array [n], rising, n at least 2.
       rotations: n rotations.
-    Raises: ShapeError: other numbers of times, or times that don't rise.
+    Raises: ShapeError: different numbers of times, or times that do not increase.
     Example:
       >>> from weft.scipy.spatial.transform import Rotation, Slerp
       >>> turns = Rotation.from_euler("z", np.array([[0.0], [90.0]]), degrees=True)

@@ -1,16 +1,19 @@
-"""Checks of the options of layers' constructors: numbers, flags, choices, modes, dropout rates.
+"""Checks of the options of layers, optimizers, data and training: numbers, flags, choices, modes.
 
 Each function takes the layer's name, the option's name and its value, and returns the checked
-value. Its errors name all three and the user's line.
+value. Its errors name all three and the user's line. `optional` imports a package that an option or
+a feature needs and weft itself does not: no other function of layers, data and training imports
+one.
 """
 
+import importlib
 import math
 from collections.abc import Collection
 from typing import Any
 
 import numpy as onp
 
-from ..user_lines import noted
+from .user_lines import noted
 
 INITIALIZER_SIGNATURE = "of (shape, rng)"
 
@@ -121,3 +124,26 @@ def divided(layer: str, option: str, value: Any, parts_option: str, parts: Any) 
             )
         )
     return int(value // parts)
+
+
+def optional(package: str, feature: str, extra: str) -> Any:
+    """A package that a feature needs.
+
+    Args:
+      package: the name that is imported.
+      feature: the feature, for the error: `Tokenize: 'sentencepiece'`.
+      extra: the name that pip installs.
+    Returns: the module.
+    Raises: ImportError: the package is not installed.
+    Example:
+      >>> optional("math", "Example", "math").pi
+      3.141592653589793
+    """
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package.partition(".")[0]:  # it is there, and lacks a package of its own
+            raise
+        raise noted(
+            ImportError(f"{feature} needs the package {package}\n  fix: pip install {extra}")
+        ) from None

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from weft.data.optional import optional
+from weft.option_checks import optional
 
 
 def test_a_package_that_is_there():
@@ -17,7 +17,7 @@ def test_a_package_that_is_missing():
         optional("no_such_package", "Windows: 'x'", "such-a-package")
     text = "Windows: 'x' needs the package no_such_package\n  fix: pip install such-a-package"
     assert str(raised.value) == text
-    assert "test_optional.py" in raised.value.__notes__[0]
+    assert "test_option_checks.py" in raised.value.__notes__[0]
 
 
 def test_a_package_that_lacks_one_of_its_own(tmp_path, monkeypatch):
