@@ -248,7 +248,7 @@ class SingleDeviceSharding(Sharding):
       SingleDeviceSharding(CpuDevice(id=0))
     """
 
-    def __init__(self, device: object, *, memory_kind: str | None = None) -> None:
+    def __init__(self, device: object, memory_kind: str | None = None) -> None:
         check_memory("SingleDeviceSharding", memory_kind)
         self.device = device
 
@@ -285,7 +285,7 @@ class NamedSharding(Sharding):
       (4, 2)
     """
 
-    def __init__(self, mesh: Mesh, spec: PartitionSpec, *, memory_kind: str | None = None) -> None:
+    def __init__(self, mesh: Mesh, spec: PartitionSpec, memory_kind: str | None = None) -> None:
         check_memory("NamedSharding", memory_kind)
         if not isinstance(mesh, Mesh) or not isinstance(spec, PartitionSpec):
             raise TypeError(

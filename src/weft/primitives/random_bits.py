@@ -295,9 +295,11 @@ def _(block: Block, key: Operand, out: Aval, **params: Any) -> Operand:
     name = module.made.get(signature)
     if name is None:
         name = module.made[signature] = module.fresh_name("random_bits")
-        module.add_function(
-            name, [key.aval], lambda block, keys: [_write_bits(block, *keys, out, **params)]
-        )
+
+        def write(block: Block, operands: Sequence[Operand]) -> Sequence[Operand]:
+            return [_write_bits(block, operands[0], out, **params)]
+
+        module.add_function(name, [key.aval], write)
     return block.call(name, [key], [out], NOT_INLINED)[0]
 
 
