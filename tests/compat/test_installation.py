@@ -96,13 +96,18 @@ def test_trax_is_weft_too():
         layer.init(jnp.ones((2, 4)))
         print(layer(jnp.ones((2, 4))).shape)
         import weft
-        from trax import data, models, optimizers
+        from trax import data, models, optimizers, shapes
+        from trax.supervised import callbacks, history
         from trax.optimizers.adam import Adam
         from trax.supervised import decoding, lr_schedules, training
         print(optimizers.Adam is Adam is weft.optimizers.Adam, training.Loop.__module__)
         print(callable(data.Serial), callable(models.ReformerLM), callable(decoding.beam_search))
+        import trax
+        print(trax.lr.warmup is lr_schedules.warmup, hasattr(__import__("jax"), "lr"))
         """).stdout
-    assert out.splitlines() == ["(2, 3)", "True weft.supervised.training", "True True True"]
+    assert out.splitlines() == [
+        "(2, 3)", "True weft.supervised.training", "True True True", "True False",
+    ]  # fmt: skip
 
 
 def test_a_module_that_weft_has_not_is_not_found():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import weft
 import weft.compat
 from weft import jax_names
 from weft.compat.names import names_of
@@ -36,6 +37,20 @@ def test_the_kinds_are_true():
     assert kinds["jax.numpy", "zeros"] == ADAPTED  # it takes out_sharding
     assert kinds["jax.core", "gensym"] == REFUSED
     assert kinds["jax.experimental.jax2tf", "*"] == REFUSED
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_small_definitions_that_the_tests_of_libraries_use(version):
+    names = names_of(version)
+    backend = names["jax.lib.xla_bridge"]["get_backend"]
+    before = backend()
+    backend.cache_clear()
+    assert backend() is before is backend()
+    assert names["jax.core"]["get_aval"](weft.ShapeDtypeStruct((2,), "int32")).shape == (2,)
+    assert names["jax.core"]["get_aval"](1.0).weak_type
+    with pytest.raises(TypeError):
+        names["jax.interpreters.xla"]["abstractify"](object())
+    assert names["jax.experimental.multihost_utils"]["reached_preemption_sync_point"](3) is False
 
 
 def test_the_page_shows_the_table():

@@ -141,3 +141,17 @@ def test_windows_of_different_lengths_stay_slices():
     assert pooled(program.body, find_runs(loose_numbers(program.body))) == (program.body, [])
     expected = sum(onp.sum(onp.sin(x[i : 2 * i + 1])) * (1 + i) for i in range(40))
     onp.testing.assert_allclose(weft.jit(function)(x), expected, rtol=1e-5)
+
+
+def test_equations_without_inputs_and_without_results_are_numbered():
+    def function(x):
+        for i in range(3):
+            weft.debug.callback(lambda: None)
+            x = x * i + weft.lax.iota("float32", 3)
+        return x
+
+    jaxpr = weft.make_jaxpr(function)(np.ones(3)).jaxpr
+    sizes = {(len(e.inputs), len(e.outvars)) for e in jaxpr.equations}
+    assert {(0, 1), (0, 0)} <= sizes
+    assert len(loose_numbers(jaxpr)) == len(jaxpr.equations)
+    onp.testing.assert_array_equal(weft.jit(function)(np.ones(3)), function(np.ones(3)))

@@ -78,6 +78,17 @@ SAMPLES = {
         tests/selectors_test.py tests/struct_pytree_dataclass_test.py
         tests/experimental/variables_test.py tests/nn/linear_and_affine_test.py
     """,
+    "orbax-checkpoint": """
+        orbax/checkpoint/checkpoint_args_test.py orbax/checkpoint/checkpoint_utils_test.py
+        orbax/checkpoint/composite_checkpoint_handler_test.py
+        orbax/checkpoint/json_checkpoint_handler_test.py
+        orbax/checkpoint/metadata/sharding_test.py orbax/checkpoint/metadata/tree_test.py
+        orbax/checkpoint/msgpack_utils_test.py
+        orbax/checkpoint/random_key_checkpoint_handler_test.py
+        orbax/checkpoint/single_host_test.py orbax/checkpoint/test_utils_test.py
+        orbax/checkpoint/transform_utils_test.py orbax/checkpoint/utils_test.py
+    """,
+    "treescope": "tests/representation_test.py tests/utils_test.py",
     "diffrax": """
         test/test_term.py test/test_local_interpolation.py test/test_global_interpolation.py
         test/test_misc.py test/test_newton_solver.py
@@ -85,8 +96,30 @@ SAMPLES = {
 }
 """The files of each library's suite that are run."""
 
-ARCHIVES = {"diffrax": "diffrax==0.4.1"}
+ONE_IN = {
+    "dm-haiku": 2, "flax": 4, "numpyro": 2, "distrax": 4, "diffrax": 2,
+}  # fmt: skip
+"""One in so many tests of these files is run; of other libraries all are."""
+
+ARCHIVES = {
+    "diffrax": "diffrax==0.4.1",
+    "treescope": "treescope==0.1.2",
+}
 """The releases that have the tests of libraries whose own archives have none."""
+
+PROGRAMS = {
+    "equinox": "the 16 programs of `with_equinox`",
+    "lineax": "the programs of `with_science` and `with_solvers`",
+    "optimistix": "the programs of `with_science` and `with_solvers`",
+    "jaxopt": "a program of `with_science`",
+    "orbax-checkpoint": "`serialization.py` saves and restores with it",
+    "tensorflow-probability": "the tests of distrax use it",
+    "neural-tangents": "it needs TensorFlow, and is not run",
+}
+"""What stands in for tests, where no archive has any that can be run."""
+
+WITHOUT_CONFTEST = ("diffrax",)
+"""Libraries whose conftest.py is too old for jax 0.4.30: `outcomes.py` does what it does."""
 
 WANTED = {"optax": 97, "chex": 97, "dm-haiku": 97, "flax": 97}
 OTHERS = 92
@@ -138,16 +171,20 @@ def tests_of(requirement: str, folder: Path) -> tuple[Path, list[str]] | str:
 
 
 def run(
-    command: list[str], source: Path, files: list[str], libraries: Path, log: Path, seconds: int
-) -> dict[str, bool]:
-    """Runs tests, each sample in a process; returns which passed, by id."""
+    command: list[str], library: str, source: Path, files: list[str], libraries: Path, log: Path,
+    seconds: int,
+) -> dict[str, bool]:  # fmt: skip
+    """Runs the sample of a library in a process; returns which tests passed, by id."""
     written = log.with_suffix(".outcomes")
     written.unlink(missing_ok=True)
     command = [*command, "-q", "-p", "no:cacheprovider", "-p", "outcomes", "-W", "ignore"]
+    command += ["--noconftest"] if library in WITHOUT_CONFTEST else []
     command += ["-c", os.devnull, "--rootdir", ".", "--timeout=60"]
     environment = {
         **os.environ,
         "OUTCOMES": str(written),
+        "ONE_IN": str(ONE_IN.get(library, 1)),
+        "X64": "1" if library in WITHOUT_CONFTEST else "",
         "PYTHONPATH": os.pathsep.join([str(libraries), str(HERE)]),
     }
     with log.open("w") as output:
@@ -175,7 +212,7 @@ def with_weft(requirement: str, era: str, folder: Path, known: dict[str, Any] | 
     source, files = found
     log = folder / f"sample_{era}_{library}.log"
     command = [sys.executable, "-m", "weft.compat", "--quiet", "--year", era, "-m", "pytest"]
-    passed = run(command, source, files, folder / era, log, SECONDS)
+    passed = run(command, library, source, files, folder / era, log, SECONDS)
     if not known or not known["passed"]:
         note = "jax was not asked" if known is None else "jax cannot import it: of all"
         return Outcome(requirement, sum(passed.values()), len(passed), note)
@@ -193,7 +230,7 @@ def record(requirement: str, era: str, folder: Path) -> dict[str, Any] | None:
         return None
     log = folder / f"sample_{era}_{library}_jax.log"
     command = [sys.executable, "-m", "pytest"]
-    passed = run(command, *found, folder / era, log, SECONDS_WITH_JAX)
+    passed = run(command, library, *found, folder / era, log, SECONDS_WITH_JAX)
     failed = sorted(name for name, ok in passed.items() if not ok)
     return {"passed": sum(passed.values()), "failed": failed}
 
@@ -205,6 +242,8 @@ def write(era: str, outcomes: list[Outcome]) -> None:
     for o in outcomes:
         share = f"{100 * o.passed / o.total:.1f}" if o.total else ""
         lines.append(f"| {o.library} | {o.passed} | {o.total} | {share} | {o.note} |")
+    counted = {o.library.partition("==")[0] for o in outcomes if o.passed}
+    lines += [f"| {name} | | | | {why} |" for name, why in PROGRAMS.items() if name not in counted]
     section = "\n".join(lines) + "\n"
     page = PAGE.read_text() if PAGE.exists() else HEAD
     pattern = re.compile(rf"^{re.escape(lines[0])}\n.*?(?=^## |\Z)", re.M | re.S)
@@ -218,14 +257,16 @@ def write(era: str, outcomes: list[Outcome]) -> None:
 HEAD = """# Tests of other libraries on weft
 
 `make test-ecosystem` runs a fixed sample of each library's own tests, with weft for its jax, and
-writes these tables. The tests come from the source archives of the releases; those of diffrax come
-from release 0.4.1, whose archive has them. jax 0.10.2 and jax 0.4.30 ran the same tests in the same
+writes these tables. The tests come from the source archives of the releases, files of each library
+that are listed in `tests/ecosystem/samples.py`. Of long files it takes one test in so many, chosen
+by a checksum of the test's name. jax 0.10.2 and jax 0.4.30 ran the same tests in the same
 environment, and a test that fails with jax is not counted.
 
-The archives of equinox, lineax, optimistix, orbax and treescope have no tests. 34 programs that
-follow the documentations of the first three, and of diffrax, stand in for them
-(`tests/ecosystem/programs`, `with_equinox`, `with_science` and `with_solvers`): their values are
-those of jax, to four digits.
+Most of the tests of blackjax that fail compare two orders of operations to the last digit.
+
+The archives of some libraries have no tests. Programs that follow their documentations stand in for
+them (`tests/ecosystem/programs`): their values are those of jax, to four digits. Of diffrax and
+treescope, older releases have tests; each runs with its own release.
 """
 
 
@@ -248,7 +289,8 @@ def main(*words: str) -> int:
         else:
             outcome = with_weft(requirement, era, folder, known.get(requirement))
             sys.stdout.write(f"{requirement}: {outcome.passed} of {outcome.total} {outcome.note}\n")
-            outcomes.append(outcome)
+            if outcome.total or library not in PROGRAMS:
+                outcomes.append(outcome._replace(library=ARCHIVES.get(library, requirement)))
         sys.stdout.flush()
     if outcomes and not libraries:
         write(era, outcomes)

@@ -7,7 +7,7 @@
     weft.compat.install()
 
 Afterwards `import jax` gives weft's modules under JAX's names, and `import trax` those under
-Trax's, also if the packages are installed. Names that weft lacks are refused when they are used.
+Trax's, even if the packages are installed. Names that weft lacks are refused when they are used.
 """
 
 from ..lazy import exports

@@ -12,7 +12,7 @@ def main(arguments: list[str]) -> None:
     """Runs a program or a module after `install`.
 
     Args:
-      arguments: those after `python -m weft.compat`.
+      arguments: the command line after `python -m weft.compat`.
     """
     parser = argparse.ArgumentParser(
         prog="python -m weft.compat",

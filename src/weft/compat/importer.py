@@ -10,7 +10,7 @@ import importlib.machinery
 import importlib.metadata
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 Names = Mapping[str, Mapping[str, Any]]
@@ -18,11 +18,12 @@ Names = Mapping[str, Mapping[str, Any]]
 
 
 ELSEWHERE = {
-    "weft.ffi": "weft.extend.ffi",
-    "weft.example_libraries": "weft.experimental",
-    "weft.api": "weft",
-    "weft._src.checkify": "weft.experimental.checkify",
-    "weft._src": "weft",
+    "jax.ffi": "weft.extend.ffi",
+    "jax.example_libraries": "weft.experimental",
+    "jax.api": "weft",
+    "jax._src.checkify": "weft.experimental.checkify",
+    "jax._src": "weft",
+    "trax.lr": "weft.supervised.lr_schedules",
 }
 """Modules that have another name in weft."""
 
@@ -36,19 +37,21 @@ class ModuleView(ModuleType):
         super().__init__(name, getattr(shown, "__doc__", None))
         self.__path__: list[str] = []
         self._shown, self._tables = shown, names
-        own = dict(names.get(name, {}))
-        self._others = own.pop("__getattr__", None)
-        vars(self).update(own)
+        contents = dict(names.get(name, {}))
+        self._others = contents.pop("__getattr__", None)
+        vars(self).update(contents)
 
     def __getattr__(self, name: str) -> Any:
         value = _ABSENT if name.startswith("__") else getattr(self._shown, name, _ABSENT)
         below = f"{self.__name__}.{name}"
-        if isinstance(value, ModuleType) or below in self._tables:
+        if isinstance(value, ModuleType) or below in self._tables or below in ELSEWHERE:
             return importlib.import_module(below)
         if value is _ABSENT and self._others is not None:
             return self._others(name)
         if value is _ABSENT:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
+        if isinstance(value, FunctionType):
+            vars(self)[name] = value  # the next use finds it at once
         return value
 
     def __dir__(self) -> list[str]:
@@ -103,17 +106,17 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         package, _, below = name.partition(".")
         if package not in self.versions:
             return None
-        own = f"weft.{below}" if below else "weft"
+        weft_name = f"weft.{below}" if below else "weft"
         for prefix, place in ELSEWHERE.items():
-            if own == prefix or own.startswith(f"{prefix}."):
-                own = place + own.removeprefix(prefix)
+            if name == prefix or name.startswith(f"{prefix}."):
+                weft_name = place + name.removeprefix(prefix)
                 break
-        if own.startswith("weft.compat"):
+        if weft_name.startswith("weft.compat"):
             return None
         try:
-            return importlib.import_module(own)
+            return importlib.import_module(weft_name)
         except ModuleNotFoundError as error:
-            if error.name is None or not own.startswith(error.name):
+            if error.name is None or not weft_name.startswith(error.name):
                 raise
             return None
 

@@ -56,6 +56,15 @@ def uninstall() -> None:
     """Undoes `install`: later imports of jax find the installed package, if there is one.
 
     Libraries that were imported meanwhile keep weft's modules. Random numbers are again as before.
+
+    Example:
+      >>> import sys
+      >>> import weft.compat
+      >>> weft.compat.install(quiet=True)
+      >>> import jax
+      >>> weft.compat.uninstall()
+      >>> "jax" in sys.modules
+      False
     """
     for finder in [finder for finder in sys.meta_path if isinstance(finder, Finder)]:
         sys.meta_path.remove(finder)

@@ -4,8 +4,11 @@ weft's arrays are in row-major order on the host, and XLA chooses the order insi
 layout can be stated and read, and only the row-major one can be asked for.
 """
 
-from typing import Any, NamedTuple
+import dataclasses
+from typing import Any
 
+from ..transforms.devices.device_put import device_put as weft_device_put
+from ..tree_util import tree_map
 from ..user_lines import noted
 from .stand_ins import RefusedError
 
@@ -43,7 +46,8 @@ class Layout:
 Layout.AUTO = Layout()
 
 
-class Format(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Format:
     """A layout and a sharding. `None` leaves either open."""
 
     layout: Layout | None = None
@@ -55,8 +59,18 @@ class Format(NamedTuple):
         return self.layout
 
 
+def device_put(x: Any, device: Any = None, *args: Any, **options: Any) -> Any:
+    """`weft.device_put`, which also takes formats: their shardings, with the layouts above."""
+
+    def sharding_of(place: Any) -> Any:
+        return place.sharding if isinstance(place, Format) else place
+
+    places = tree_map(sharding_of, device, is_leaf=lambda place: place is None)
+    return weft_device_put(x, places, *args, **options)
+
+
 def with_layout_constraint(x: Any, layouts: Any) -> Any:
-    """The value, if its layout is to be row-major or XLA's choice; others are refused."""
+    """The value, if its layout is row-major or XLA's choice; others are refused."""
     axes = None if layouts is None else layouts.major_to_minor
     if axes is not None and axes != tuple(range(len(axes))):
         raise noted(

@@ -5,15 +5,16 @@ the reason.
 """
 
 import contextlib
+import functools
 import gc
-import importlib
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy
 
-from .. import dtypes, lax, nn, numpy as weft_numpy, random, sharding
+from .. import dtypes, lax, nn, numpy as weft_numpy, random, sharding, test_util
+from ..api_util import shaped_abstractify
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.interface import typeof
@@ -37,7 +38,18 @@ from ..transforms.symbolic_zeros import SymbolicZero
 from ..tree_util import tree_map
 from ..treedef import REGISTERED
 from ..user_lines import noted
-from . import layouts, monitoring, of_2024, pretty_printer, primitives, registry, shardings, tracing
+from . import (
+    array_serialization,
+    comparisons,
+    layouts,
+    monitoring,
+    of_2024,
+    pretty_printer,
+    primitives,
+    registry,
+    shardings,
+    tracing,
+)  # fmt: skip
 from .stand_ins import Refused, RefusedError, Standing
 
 INTERNAL = "it is an internal part of JAX"
@@ -70,6 +82,11 @@ ACTIVATIONS = """
 """
 
 BRIDGE = "device_count devices local_device_count local_devices process_count process_index"
+
+SERIALIZATION = """
+    GlobalAsyncCheckpointManagerBase get_tensorstore_spec async_serialize async_deserialize
+    run_serialization run_deserialization
+"""
 
 PRINTER = "Doc brk concat group join nest nil text"
 
@@ -125,7 +142,7 @@ def every_name(module: str, reason: str) -> dict[str, Any]:
 def serialization_name(name: str) -> Any:
     """A name of `array_serialization.serialization`: a context of tensorstore, or refused."""
     if name == "TS_CONTEXT":
-        return importlib.import_module("tensorstore").Context()
+        return array_serialization.default_context()
     return every_name("jax.experimental.array_serialization.serialization", INTERNAL)[
         "__getattr__"
     ](name)
@@ -192,6 +209,7 @@ HANDLERS: dict[type, Any] = {numpy.ndarray: typeof}
 ALLOWED_EFFECTS = dict.fromkeys(EFFECT_SETS.split(), EffectTypeSet())
 
 
+@functools.cache
 def client(*args: object) -> Any:
     """XLA's client of the default device."""
     return devices()[0].client
@@ -199,8 +217,8 @@ def client(*args: object) -> Any:
 
 def live_arrays(platform: str | None = None) -> list[Array]:
     """The arrays that exist now, on this platform or on all."""
-    found = [x for x in gc.get_objects() if type(x) is Array]
-    return [x for x in found if platform is None or x.platform() == platform]
+    arrays = [x for x in gc.get_objects() if type(x) is Array]
+    return [x for x in arrays if platform is None or x.platform() == platform]
 
 
 def clear_caches() -> None:
@@ -237,6 +255,7 @@ def batch_at_front(x: Any, dim: int | None, size: int) -> Any:
 
 
 CORE = {
+    "get_aval": shaped_abstractify,  # of a ShapeDtypeStruct too
     "pytype_aval_mappings": HANDLERS,
     "Primitive": primitives.Primitive,
     "AbstractValue": Aval,
@@ -305,6 +324,7 @@ XLA = {
     "canonicalize_dtype_handlers": HANDLERS,
     "pytype_aval_mappings": HANDLERS,
     "canonicalize_dtype": lambda x: x,
+    "abstractify": shaped_abstractify,
     **every_name("jax.interpreters.xla", INTERNAL),
 }
 
@@ -341,6 +361,7 @@ TOP = {
     "Array": Value,
     "P": sharding.PartitionSpec,
     "NamedSharding": sharding.NamedSharding,
+    "device_put": layouts.device_put,
     "make_mesh": shardings.make_mesh,
     "set_mesh": shardings.set_mesh,
     "reshard": shardings.reshard,
@@ -403,6 +424,9 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "jax.experimental": REFS_OF_2025,
     "jax.experimental.array_serialization": {},
     "jax.experimental.array_serialization.serialization": {
+        **{name: getattr(array_serialization, name) for name in SERIALIZATION.split()},
+        "_DEFAULT_DRIVER": array_serialization.DRIVER,
+        "_LimitInFlightBytes": array_serialization.LimitInFlightBytes,
         "__getattr__": serialization_name,
     },
     "jax.experimental.colocated_python": every_name(
@@ -422,6 +446,9 @@ PUBLIC: dict[str, dict[str, Any]] = {
         "DeviceLocalLayout": layouts.Layout,
         "Format": layouts.Format,
         "with_layout_constraint": layouts.with_layout_constraint,
+    },
+    "jax.experimental.multihost_utils": {
+        "reached_preemption_sync_point": lambda step_id: False,  # no service announces preemptions
     },
     "jax.experimental.pallas": every_name("jax.experimental.pallas", "weft runs no kernels"),
     "jax.interpreters": refused("jax.interpreters", "traceback_util", INTERNAL),
@@ -471,6 +498,10 @@ INTERNALS: dict[str, dict[str, Any]] = {
     "jax._src.interpreters.pxla": PXLA | every_name("jax._src.interpreters.pxla", INTERNAL),
     "jax._src.linear_util": LINEAR_UTIL,
     "jax._src.mesh": PXLA | every_name("jax._src.mesh", INTERNAL),
+    "jax._src.public_test_util": {
+        **{name: getattr(test_util, name) for name in test_util.__all__},
+        "check_close": comparisons.check_close,
+    },
     "jax._src.pretty_printer": {name: getattr(pretty_printer, name) for name in PRINTER.split()},
     "jax._src.literals": {"TypedNdArray": TypedNdArray},
     "jax._src.sharding_impls": {

@@ -95,7 +95,7 @@ class Unhashable:
     """A parameter that cannot be hashed, such as a dict, as a part of keys.
 
     Args:
-      value: the parameter, which nobody changes afterwards.
+      value: the parameter, which must not change afterwards.
     """
 
     __slots__ = ("value",)
@@ -268,8 +268,8 @@ def transpose_rule(primitive: core_primitive.Primitive, rule: Function) -> Funct
             items = tuple((name, hashable(value)) for name, value in params.items())
             avals = primitive.out([*map(_with_aval, args)], items)
             ct = [Zero(a.tangent()) if c is None else c for c, a in zip(ct, avals, strict=True)]
-        given = [UndefinedPrimal(a) if is_linear(a) else a for a in args]
-        cts = rule(ct, *given, **params)
+        arguments = [UndefinedPrimal(a) if is_linear(a) else a for a in args]
+        cts = rule(ct, *arguments, **params)
         return [
             None if c is None or isinstance(c, Zero) or not is_linear(a) else as_value(c)
             for c, a in zip(cts, args, strict=True)

@@ -28,8 +28,8 @@ class DefaultRegistry:
         kind = kind_of_type(type(tree))
         if kind is None:
             return None
-        found, data = kind.flatten(tree)
-        children = list(found)
+        flat, data = kind.flatten(tree)
+        children = list(flat)
         return list(zip(kind.keys(tree, data, len(children)), children, strict=True)), data
 
     def is_node(self, tree: Any) -> bool:
@@ -58,9 +58,9 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[list[Any], Any]:
     return _of_node(tree, DEFAULT_REGISTRY.flatten_one_level_with_keys(tree))
 
 
-def _of_node(tree: Any, found: tuple[list[Any], Any] | None) -> tuple[list[Any], Any]:
-    if found is None:
+def _of_node(tree: Any, children_and_data: tuple[list[Any], Any] | None) -> tuple[list[Any], Any]:
+    if children_and_data is None:
         raise noted(
             ValueError(f"flatten_one_level: expected a node of a tree; got a {type(tree).__name__}")
         )
-    return found
+    return children_and_data

@@ -83,17 +83,17 @@ class TypedMesh(WeftMesh):
 
     def __init__(self, devices: object, axis_names: Any, axis_types: Any = None) -> None:
         super().__init__(devices, axis_names)
-        given = axis_types
-        if given is None or isinstance(given, AxisType):
-            given = (given or AxisType.Auto,) * len(self.axis_names)
-        if isinstance(given, Mapping):  # as of 2024: type -> names
-            kinds = {name: kind for kind, names in given.items() for name in _names(names)}
-            given = [kinds.get(name, AxisType.Auto) for name in self.axis_names]
-        if len(given) != len(self.axis_names):
+        types = axis_types
+        if types is None or isinstance(types, AxisType):
+            types = (types or AxisType.Auto,) * len(self.axis_names)
+        if isinstance(types, Mapping):  # as of 2024: type -> names
+            kinds = {name: kind for kind, names in types.items() for name in _names(names)}
+            types = [kinds.get(name, AxisType.Auto) for name in self.axis_names]
+        if len(types) != len(self.axis_names):
             raise ValueError(
-                f"Mesh: expected one type for each of the axes {self.axis_names}; got {given}"
+                f"Mesh: expected one type for each of the axes {self.axis_names}; got {types}"
             )
-        self.axis_types = tuple(given)
+        self.axis_types = tuple(types)
 
     @property
     def axis_sizes(self) -> tuple[int, ...]:
@@ -207,8 +207,8 @@ def make_mesh(
     axis_shapes: Any, axis_names: Any, axis_types: Any = None, *, devices: Any = None
 ) -> TypedMesh:
     """`weft.make_mesh`, for a mesh whose axes have types."""
-    made = weft_make_mesh(axis_shapes, axis_names, devices=devices)
-    return Mesh(made.devices, made.axis_names, axis_types)
+    mesh = weft_make_mesh(axis_shapes, axis_names, devices=devices)
+    return Mesh(mesh.devices, mesh.axis_names, axis_types)
 
 
 class set_mesh:
@@ -249,7 +249,7 @@ class NoMesh(TypedMesh):
 
 
 class Environment:
-    """The mesh of the `with` block around it, as of 2024: `thread_resources.env`."""
+    """The mesh of the surrounding `with` block, as in JAX of 2024: `thread_resources.env`."""
 
     @property
     def physical_mesh(self) -> Any:
@@ -295,7 +295,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 def auto_axes(
     f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None
 ) -> Any:
-    """A function whose results have these shardings; XLA divides what is inside."""
+    """A function whose results have these shardings; XLA divides the values inside."""
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
     function = f

@@ -31,9 +31,9 @@ class Standing(type):
         of: tuple[type, ...],
         but: tuple[type, ...] = (),
     ) -> Any:
-        made = super().__new__(cls, name, bases, contents)
-        made.of, made.but = of, but
-        return made
+        new_class = super().__new__(cls, name, bases, contents)
+        new_class.of, new_class.but = of, but
+        return new_class
 
     def __init__(
         cls, name: str, bases: Any, contents: Any, of: object = (), but: object = ()

@@ -46,7 +46,7 @@ def _of(module: str, names: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _any_other(function: Any) -> Any:
-    """The definition of a name that nobody has written down."""
+    """The definition of a name without an entry of its own."""
     try:
         return function("no_such_name")
     except AttributeError:
@@ -60,8 +60,8 @@ def _kind(value: Any) -> tuple[str, str]:
         return SAME, ""
     scope = getattr(value, "__globals__", {})  # of a wrapper, not of the function inside
     home = scope.get("__name__") or getattr(value, "__module__", None) or type(value).__module__
-    own = home.startswith("weft.") and not home.startswith("weft.compat")
-    return (SAME if own else ADAPTED), ""
+    is_weft_name = home.startswith("weft.") and not home.startswith("weft.compat")
+    return (SAME if is_weft_name else ADAPTED), ""
 
 
 def as_markdown(version: str) -> str:

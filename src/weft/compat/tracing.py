@@ -54,7 +54,7 @@ class UnknownTracer(Tracer):
 
 
 class PartialTrace(Trace):
-    """Computes operations on known values; of those on unknown values it finds the avals."""
+    """Computes operations on known values; for unknown values it only finds the avals."""
 
     outside: Trace
     __slots__ = ("outside",)
@@ -108,7 +108,7 @@ def trace_to_jaxpr_nounits(
 
 
 class TraceTag:
-    """A mark for the tracers of one trace. weft tells tracers by their trace."""
+    """A mark for the tracers of one trace. weft distinguishes tracers by their trace."""
 
 
 class TraceStack:
@@ -124,7 +124,7 @@ thread_local_state = SimpleNamespace(
 
 
 def find_top_trace(values: Sequence[Any]) -> SimpleNamespace:
-    """The innermost trace of values, and an object that tells when the current trace differs."""
+    """The innermost trace of values, and an object that differs if the current trace does."""
     traces = [value._trace for value in values if isinstance(value, Tracer)]
 
     def depth(trace: Any) -> int:

@@ -55,10 +55,10 @@ def loose_numbers(jaxpr: Jaxpr) -> list[int]:
 def starts_of(e: Equation) -> tuple[int, ...] | None:
     """The start indices of a window that a `slice` reads or a `pad` writes; None for others."""
     window = WINDOWS.get(e.primitive)
-    shapes = e.inputs[0].aval.shape, e.outvars[0].aval.shape
-    if window is None or max(map(max, [(*shape, 0) for shape in shapes])) >= 2**31:
+    if window is None:
         return None
-    return window[0](e)
+    shapes = e.inputs[0].aval.shape, e.outvars[0].aval.shape
+    return None if max([n for shape in shapes for n in shape], default=0) >= 2**31 else window[0](e)
 
 
 def starts_of_slice(e: Equation) -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
-"""Graphs, images and rotations: jraph, dm_pix, e3nn."""
+"""Graphs, images, rotations, named axes: jraph, dm_pix, e3nn, penzai."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import e3nn_jax as e3nn
 import jax
 import jax.numpy as jnp
 import jraph
+from penzai import pz
 
 from .registry import numbers, program
 
@@ -77,3 +78,12 @@ def spherical_harmonics() -> Any:
     x = numbers(4, 3)
     harmonics = e3nn.spherical_harmonics("0e + 1o + 2e", x, True)
     return harmonics.array, e3nn.tensor_product(harmonics, harmonics).filter("0e + 1e").array
+
+
+@program
+def named_axes() -> Any:
+    x = pz.nx.wrap(numbers(2, 3, 4)).tag("batch", "row", "feature")
+    w = pz.nx.wrap(numbers(4, seed=1)).tag("feature")
+    centered = x - pz.nx.nmap(jnp.mean)(x.untag("row"))
+    rows = pz.nx.nmap(jnp.dot)(x.untag("feature"), w.untag("feature"))
+    return centered.unwrap("batch", "row", "feature"), rows.unwrap("row", "batch")
