@@ -27,7 +27,7 @@ def as_on_a_gpu(primitive, arrays, params):
     executable = compile_or_load(text, program.result_types, device, {})
     results = executable.execute([buffer_on(args[i], device) for i in program.live])
     (out,) = (
-        Array(None, v.aval, r) for v, r in zip(program.stripped.outvars, results, strict=True)
+        Array(None, v.aval, r) for v, r in zip(program.body.outvars, results, strict=True)
     )
     return np.asarray(out)
 

@@ -154,10 +154,10 @@ class Primitive:
     Example:
       >>> import numpy
       >>> from weft.extend import Primitive
-      >>> twice = Primitive("twice", "2 x.")
-      >>> _ = twice.type(lambda x: x)
-      >>> _ = twice.evaluate(lambda x: numpy.add(x, x))
-      >>> twice(np.array([1.0, 2.0]))
+      >>> doubled = Primitive("doubled_in_the_example", "2 x.")
+      >>> _ = doubled.type(lambda x: x)
+      >>> _ = doubled.evaluate(lambda x: numpy.add(x, x))
+      >>> doubled(np.array([1.0, 2.0]))
       Array([2., 4.], dtype=float32)
     """
 

@@ -259,7 +259,7 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
     results = executable.execute([buffer_on(args[i], device) for i in program.live])
     found = [
         onp.asarray(Array(None, v.aval, r))
-        for v, r in zip(program.stripped.outvars, results, strict=True)
+        for v, r in zip(program.body.outvars, results, strict=True)
     ]
     *found, inverse = found
     q, r, s, u, vh, v, w, low, up, packed, _, t, z, real_t, real_z, *rest = found
