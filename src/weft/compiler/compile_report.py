@@ -1,4 +1,4 @@
-"""CompileReport: the blocks, kernels and seconds of one program, as it was compiled."""
+"""CompileReport: the blocks, kernels and compile time of one program."""
 
 import time
 from collections import Counter
@@ -24,15 +24,16 @@ class RepeatedBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class CompileReport:
-    """A program as it was compiled: `jit(f).lower(…).compile_report()`. Printed, it is a table.
+    """A report on the compilation of a program: `jit(f).lower(…).compile_report()`. It prints as a
+    table.
 
     Attributes:
       name: the name of the function.
-      equations: the number of equations, without dead code, and with calls written out.
-      blocks: the functions that repeated blocks became.
-      numbers: how many literals and start indices became arguments, since only these differed
-        between blocks.
-      kernels: how many kernels a run starts, of those that work on more than a few numbers.
+      equations: the number of equations, without dead code and with calls inlined.
+      blocks: the functions that replace repeated blocks.
+      numbers: the number of literals and start indices that became arguments, because blocks
+        differed only in these.
+      kernels: the number of kernels that a run starts, without kernels on only a few numbers.
       seconds: the time of each stage: "lower" (passes and text), and "compile" or "load".
       is_loaded: True if the executable came from the disk cache.
     """

@@ -1,7 +1,7 @@
 """Compiled programs: executables on the devices that run them, called with arrays.
 
 A program for several devices is written for whole arrays. XLA's partitioner makes the executable
-that each device runs, from the shardings that are stated; it chooses the others.
+that each device runs, from the stated shardings; it chooses the other shardings.
 """
 
 import functools
@@ -46,7 +46,7 @@ from .lowered import OPTIONS, LoweredProgram, PassedInput, Result, program_of
 from .placing import argument_buffer, buffer_on, host_buffer, live_buffer, move, reorder, shard
 
 Shardings = Sequence[Sharding | None]
-"""For each argument or output; `None` where nothing is stated."""
+"""A sharding for each argument or output; `None` where none is stated."""
 
 Fill = Callable[[Sequence[Any], Sequence[Any]], list[RawBuffer]]
 """(the arguments' leaves, their buffers or `None`) -> the buffers to run on."""
@@ -58,15 +58,15 @@ Fill = Callable[[Sequence[Any], Sequence[Any]], list[RawBuffer]]
 class CompiledProgram(ABC):
     """A program with XLA's executable, for arguments of one sharding.
 
-    The lowered program keeps it (`compiled_for`), and it does not refer back: so whatever a program
-    closes over is freed with it at once.
+    The lowered program keeps it (`compiled_for`), and it does not refer back. So everything that a
+    program closes over is freed with it at once.
 
     Attributes:
       types: the types of XLA's results.
-      donated: the numbers of the donated arguments.
+      donated: the positions of the donated arguments.
       only_results: True if all outputs are XLA's results and no callback runs.
       order: the number of the result for each output; `None` if they agree.
-      executable: `None` if there is nothing for XLA to compute.
+      executable: `None` if XLA does not have to compute anything.
     """
 
     __slots__ = (
@@ -83,7 +83,7 @@ class CompiledProgram(ABC):
     )
 
     follows_data = False
-    """True if arguments on other devices have the program run there."""
+    """True if the program runs on the devices of its arguments."""
 
     def __init__(
         self, program: LoweredProgram, executable: Executable | None, types: Sequence[ArrayType]
@@ -102,10 +102,10 @@ class CompiledProgram(ABC):
 
     @abstractmethod
     def fill(self, types: Sequence[ArrayType]) -> tuple[Fill, bool] | None:
-        """For arguments of these types, the function that makes the buffers to run on, and whether
-        these are simply the arguments' own buffers.
+        """For arguments of these types, the function that makes the input buffers, and whether
+        these are the arguments' own buffers.
 
-        `None` if arguments or results have to be moved; then `run` does it.
+        `None` if arguments or results have to be moved; then `run` moves them.
         """
 
     @abstractmethod
@@ -132,7 +132,7 @@ class SingleDeviceProgram(CompiledProgram):
         super().__init__(program, executable, types)
         self.consts = program.consts + program.pool
         self.device, self.named = target.device, target.named
-        # whether this is the device of arrays that may be anywhere
+        # whether this is the device of uncommitted arrays
         self.at_home = target.device is client.process.device
         on_host = target.device.platform == "cpu"
         self.result_bytes = program.result_bytes if on_host else 0
@@ -236,11 +236,11 @@ class MultiDeviceProgram(CompiledProgram):
                     return None
                 host.append((n, i, to))
             elif not same_parts(types[i], to):
-                return None  # it has to be moved first
+                return None  # to be moved before the run
         for number, sharding in zip(self.order or range(len(outs)), outs, strict=True):
             form = self.types[number]
             if sharding is not None and not same_parts(form, layout_of(form.aval, sharding, group)):
-                return None  # it has to be moved afterwards
+                return None  # to be moved after the run
         consts = [live_buffer(c) for c in self.group_consts]
         on_host = {i for _, i, _ in host}  # their buffers are made below
 
@@ -277,8 +277,8 @@ class DeviceTarget(NamedTuple):
 
     Attributes:
       results: the placement of the results.
-      named: True if the caller named the device: all arguments are moved there, and all outputs are
-        there.
+      named: True if the caller named the device. Then all arguments are moved there, and all
+        outputs are there.
     """
 
     device: Device
@@ -311,8 +311,8 @@ class GroupTarget(NamedTuple):
 
     Attributes:
       inputs: the sharding of each argument.
-      requested: the shardings that a user set. Such an argument is moved even if the program only
-        returns it.
+      requested: the shardings that a user set. An argument with one is moved even if the program
+        only returns it.
       outs: the sharding of each output; `None` leaves it to XLA.
     """
 
@@ -399,7 +399,7 @@ ProgramTarget: TypeAlias = DeviceTarget | GroupTarget
 
 
 def constant_shardings(program: LoweredProgram, group: Group) -> list[Sharding]:
-    """The shardings of the constants: their own on this group, else replicated."""
+    """The shardings of the constants: their own if it is on this group, otherwise replicated."""
     return [
         c.sharding if c.type.placement.group is group else replicated(group) for c in program.consts
     ]
@@ -421,7 +421,7 @@ def target_of(
     inputs: Shardings | None = None,
     outs: Shardings | None = None,
 ) -> ProgramTarget:
-    """The devices to run on: those that are named, or that the arguments are committed to.
+    """The devices to run on: the named ones, or the ones to which arguments are committed.
 
     If no argument decides, the constants that the function closes over do.
 
@@ -468,7 +468,7 @@ def compiled_for(program: LoweredProgram, target: ProgramTarget) -> CompiledProg
             compiled = program.compiled.get(target)
             if compiled is None:
                 if not program.result_types and program.body.equations:
-                    target.text(program)  # refuses an effect that XLA cannot express
+                    target.text(program)  # raises an error for an effect that XLA cannot express
                 compiled = remember(program.compiled, target, target.compile(program))
     return compiled
 
@@ -511,11 +511,11 @@ def run_program(
     """The outputs for arrays.
 
     Args:
-      device: where it runs; by default where a function inside was jitted for, or where arguments
-        are committed to.
+      device: where it runs; by default the device for which a function inside was jitted, or the
+        device of committed arguments.
     """
     types = tuple(map(type_of, args))
-    free = device is None and thread.default_device is None  # then the types decide
+    free = device is None and thread.default_device is None  # the types decide then
     if free:
         compiled: CompiledProgram | None = program.by_types.get(types)
         if compiled is not None:
@@ -555,7 +555,7 @@ def on_group(name: str, number: int, x: Array, group: Group, sharding: Sharding)
 
 
 def check_on_group(name: str, number: int, type_: ArrayType, group: Group) -> None:
-    """Refuses an argument that is committed to other devices than the program's."""
+    """Raises an error for an argument that is committed to different devices."""
     placement = type_.placement
     if placement.committed and set(placement.devices) != set(group.devices):
         where = placement.device if placement.group is None else placement.group
@@ -566,7 +566,7 @@ def check_on_group(name: str, number: int, type_: ArrayType, group: Group) -> No
 
 
 def reshard(x: Array, sharding: Sharding) -> Array:
-    """An array of a group with another sharding; the devices send each other parts."""
+    """Changes the sharding of an array within a group; the devices exchange parts."""
     transfers.copying(x.aval, x.sharding, sharding)
     program = _constraining(x.aval, sharding)
     outs = [None if sharding.is_open else sharding]
@@ -583,7 +583,7 @@ def _constraining(a: Aval, sharding: Sharding) -> LoweredProgram:
 
 
 def commit(x: Array, sharding: Sharding) -> Array:
-    """An array put on the devices of a sharding, from anywhere."""
+    """Puts an array on the devices of a sharding, from any device."""
     placement = x.type.placement
     group = group_of(sharding.devices)
     to = layout_of(x.aval, sharding, group)
@@ -593,7 +593,7 @@ def commit(x: Array, sharding: Sharding) -> Array:
 
 
 def constrained(x: Array, sharding: NamedSharding) -> Array:
-    """An array moved as a sharding constraint says: see `primitives/sharding_constraint.py`."""
+    """Applies a sharding constraint to an array: see `primitives/sharding_constraint.py`."""
     if not sharding.is_open:
         return commit(x, sharding)
     on_group_already = x.type.placement.group is group_of(sharding.devices)

@@ -1,4 +1,5 @@
-"""Makes the blocks of an unrolled loop equal: numbers that differ between them become arguments.
+"""Makes the blocks of an unrolled loop equal by turning numbers that differ between them into
+arguments.
 
 The equations of `for i in range(n): x = f(x * (1 + 0.01 * i), xs[i])` repeat, except for a literal
 and the start of a slice. XLA would compile a kernel for each. If these numbers are arguments of the
@@ -20,7 +21,7 @@ from ..primitives.structural import add, broadcast_in_dim
 
 ELEMENTWISE = [add, sub, mul, div, eq, ne, lt, le, gt, ge]
 LITERALS = frozenset([*ELEMENTWISE, broadcast_in_dim, dynamic_slice, dynamic_update_slice])
-"""The primitives whose literals may be arguments: their lowering is the same for both."""
+"""The primitives whose literals may be arguments, because they lower both in the same way."""
 
 INDEX = np.dtype(np.int32)
 
@@ -32,7 +33,8 @@ class Number(NamedTuple):
 
 
 def loose_numbers(jaxpr: Jaxpr) -> list[int]:
-    """A number for each equation, equal for equations that differ in literals and starts alone."""
+    """A number for each equation; equal for equations that differ only in literals and start
+    indices."""
     number_of: dict[Any, int] = {}
     numbers = []
     for e in jaxpr.equations:
@@ -53,7 +55,8 @@ def loose_numbers(jaxpr: Jaxpr) -> list[int]:
 
 
 def starts_of(e: Equation) -> tuple[int, ...] | None:
-    """The start indices of a window that a `slice` reads or a `pad` writes; None for others."""
+    """The start indices of a window that a `slice` reads or a `pad` writes; None for other
+    operations."""
     window = WINDOWS.get(e.primitive)
     if window is None:
         return None
@@ -90,8 +93,8 @@ def dynamic_updates(e: Equation, starts: list[Any]) -> list[Equation]:
 
 
 WINDOWS = {slice_: (starts_of_slice, dynamic_slices), pad: (starts_of_pad, dynamic_updates)}
-"""Primitives with start indices in their parameters: the function that returns these, and one that
-makes equations with run-time start indices."""
+"""For primitives with start indices in their parameters: a function that returns the indices, and
+one that makes equations with run-time start indices."""
 
 
 class Pool:
@@ -117,7 +120,8 @@ def pooled(jaxpr: Jaxpr, runs: Sequence[tuple[int, int, int, int]]) -> tuple[Jax
     Args:
       jaxpr: a program without constants.
       runs: (start, period, length, …) of equations that repeat, by their `loose_numbers`.
-    Returns: the program, and the values of the inputs at its end; itself and [] if none differ.
+    Returns: the program, and the values of its last inputs; the same program and [] if no numbers
+      differ.
     """
     pool = Pool()
     equations = list(jaxpr.equations)
@@ -136,7 +140,8 @@ def pooled(jaxpr: Jaxpr, runs: Sequence[tuple[int, int, int, int]]) -> tuple[Jax
 
 
 def lift(equations: Sequence[Equation], pool: Pool) -> Sequence[Any]:
-    """Equations at one place of several blocks, with the numbers that differ as variables."""
+    """Equations at the same position of several blocks, with variables for the numbers that
+    differ."""
     first = equations[0]
     windows = starts_of(first)
     if windows is None and first.primitive not in LITERALS:

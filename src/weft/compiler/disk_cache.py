@@ -1,6 +1,6 @@
 """The persistent compilation cache: executables in a folder, kept between runs.
 
-An executable is machine code, so entries are read only from a folder that no other user can write.
+An executable is machine code, so entries are read only from a folder that other users cannot write.
 A damaged entry is compiled again. No failure here stops a program.
 
 An entry is a file `<key>.xla`: a header (`_HEADER`), then the compressed executable.
@@ -32,7 +32,7 @@ except ImportError:
         from hashlib import sha256
 
 FORMAT = 1
-"""Part of every key: to be raised when the format of entries or their use changes."""
+"""Part of every key. Increase it when the format of entries or their use changes."""
 
 _MAGIC = b"weft.xla"
 _HEADER = struct.Struct("<8sIQQ32s32s")
@@ -40,22 +40,22 @@ _HEADER = struct.Struct("<8sIQQ32s32s")
 _SUFFIX = ".xla"
 _TEMPORARY = ".new"
 _LOG = "written"
-"""Grows by one byte for each `_BLOCK` bytes written, so that no one need list the folder to know
-that it is time to sweep it."""
+"""A file that grows by one byte for each `_BLOCK` bytes written. Its size shows when to sweep the
+folder, without listing it."""
 _BLOCK = 4096
 _LARGEST = 2**31
 
 
 class _Cache:
-    """The cache of this process. There is one."""
+    """The only cache of this process."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # reentrant: a signal handler may compile too
-        self.directory: str | None = None  # None: as the switches say
+        self.directory: str | None = None  # None: follows the switches
         self.size: int | None = None
         self.hits = 0
         self.misses = 0
-        self.refused: set[str] = set()  # folders that were warned of
+        self.refused: set[str] = set()  # folders with a warning already
         self.machines: dict[Any, bytes] = {}
         self.serial = itertools.count()
 
@@ -93,7 +93,7 @@ def compile_or_load(
     if blob is not None:
         if custom_calls.LAPACK in text:
             custom_calls.register_mentioned(text)
-        with contextlib.suppress(runtime.XlaError):  # refused by XLA, so it counts as damaged
+        with contextlib.suppress(runtime.XlaError):  # XLA rejects it, so it counts as damaged
             executable = runtime.load_executable(blob, outputs, device, options, callbacks)
             with _cache.lock:
                 _cache.hits += 1
@@ -105,7 +105,7 @@ def compile_or_load(
         _write(path, key, blob)
         return runtime.load_executable(blob, outputs, device, options, callbacks)
     executable = runtime.compile_text(text, outputs, device, options)
-    with contextlib.suppress(runtime.XlaError):  # not every platform can serialize
+    with contextlib.suppress(runtime.XlaError):  # some platforms cannot serialize
         _write(path, key, executable.serialize())
     return executable
 
@@ -149,10 +149,10 @@ def _key(text: str, device: runtime.Target, options: Mapping[str, object]) -> st
     if device.is_partitioned:  # code for one device is the same for all of them
         fields.append(repr(device).encode())
     digest = sha256()
-    for field in (*fields, text.encode()):  # with its name: profiles show that
+    for field in (*fields, text.encode()):  # the name is included, because profiles show it
         digest.update(
             len(field).to_bytes(8, "little")
-        )  # so that different lists have different texts
+        )  # so that different lists give different texts
         digest.update(field)
     return str(digest.hexdigest())
 
@@ -186,13 +186,13 @@ def _processor() -> str:
 
 
 def _path() -> str:
-    """The folder's path; empty: the cache is off."""
+    """The folder's path; empty if the cache is off."""
     path = _cache.directory if _cache.directory is not None else thread.cache_dir
     if os.name != "posix" or path == "" or not thread.enable_compilation_cache:
         return ""
     if path is None:
         base = os.environ.get("XDG_CACHE_HOME", "")
-        if not os.path.isabs(base):  # the XDG specification says to ignore it
+        if not os.path.isabs(base):  # the XDG specification ignores relative paths
             base = os.path.join(os.path.expanduser("~"), ".cache")
         if not os.path.isabs(base):
             return ""  # no home
@@ -206,8 +206,8 @@ def _size() -> int:
 
 
 def _open_folder(path: str, create: bool = False) -> int | None:
-    """A descriptor of the folder if no other user can write to it; `None`, with one warning,
-    otherwise."""
+    """A descriptor of the folder if other users cannot write to it; otherwise `None`, with one
+    warning."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         folder = os.open(path, flags)
@@ -254,7 +254,7 @@ def _refuse(path: str, reason: str) -> None:
 
 
 def _read_entry(path: str, key: str) -> bytes | None:
-    """The executable stored under a key; `None` if there is none, or it is damaged."""
+    """The executable stored under a key; `None` if it is missing or damaged."""
     folder = _open_folder(path)
     if folder is None:
         return None
@@ -305,7 +305,7 @@ def _unpacked_entry(data: bytes, key: str) -> bytes | None:
 
 
 def _write(path: str, key: str, blob: bytes) -> None:
-    """Stores an executable. Readers see either the old entry or all of the new one."""
+    """Stores an executable. Readers see either the old entry or the complete new one."""
     data = _packed(blob, key)
     limit = _size()
     if len(data) > limit:

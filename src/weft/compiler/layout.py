@@ -1,4 +1,4 @@
-"""Converts shardings, as users write them, to the types of arrays on several devices, and back."""
+"""Converts between users' shardings and the types of arrays on several devices."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ def layout_of(a: Aval, sharding: Sharding, group: Group | None = None) -> Layout
       group: the devices of the sharding, perhaps in another order.
     Raises: ValueError: the sharding cannot divide such arrays.
     """
-    next(sharding.indices(a.shape))  # refuses what can't be divided
+    next(sharding.indices(a.shape))  # raises an error for arrays that cannot be divided
     group = group or groups.group_of(sharding.devices)
     tiling = sharding_tiling(sharding, a.ndim, group)
     lengths = [n // parts for n, parts in zip(a.shape, tiling.parts, strict=True)]
@@ -81,7 +81,7 @@ def sharding_of(tiling: Tiling, group: Group, meshes: Sequence[Mesh]) -> Shardin
 def _specs(
     mesh: Mesh, parts: Sequence[int], axis: int, used: tuple[object, ...]
 ) -> Iterator[tuple[Any, ...]]:
-    """All specs with which the mesh divides the axes from number `axis` on into these parts."""
+    """All specs by which the mesh divides the axes, from number `axis` on, into these parts."""
     if all(n == 1 for n in parts[axis:]):
         yield ()
         return
@@ -102,7 +102,7 @@ def _products(mesh: Mesh, count: int, used: tuple[object, ...]) -> Iterator[tupl
                 yield (name, *later)
 
 
-_COPIES = ("copies",)  # the axis of a mesh along which nothing is divided
+_COPIES = ("copies",)  # the mesh axis along which arrays are replicated
 
 
 @functools.lru_cache(256)
@@ -138,8 +138,8 @@ def meshes_inside(jaxpr: Jaxpr) -> tuple[Mesh, ...]:
 
 @derived
 def placement_inside(jaxpr: Jaxpr) -> Placement | None:
-    """The devices for which functions called inside were jitted, or those of the meshes named
-    inside. Two different ones are an error."""
+    """The devices for which functions called inside were jitted, or the devices of meshes named
+    inside. Raises an error if there are two different ones."""
     placement: Placement | None = None
     for mesh in meshes_inside(jaxpr):
         placement = one_placement(jaxpr.name, placement, group_placement(mesh.device_tuple))
@@ -154,7 +154,7 @@ def placement_inside(jaxpr: Jaxpr) -> Placement | None:
 
 
 def one_placement(name: str, outer: Placement | None, inner: Placement | None) -> Placement | None:
-    """The placement that either names; two different ones are an error."""
+    """The placement that either one names. Raises an error if they name different ones."""
     if outer is None or inner is None:
         return outer or inner
     joined = outer.join(inner)
@@ -170,7 +170,7 @@ def one_placement(name: str, outer: Placement | None, inner: Placement | None) -
 
 @functools.lru_cache(256)
 def group_placement(devices: tuple[Device, ...]) -> OnGroup:
-    """The placement on all of some devices."""
+    """The placement on a set of devices."""
     group = groups.group_of(devices)
     return OnGroup(replicated(group), group)
 

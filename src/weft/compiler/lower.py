@@ -35,13 +35,13 @@ def lower(
     """The program as StableHLO text, with a public function `main`.
 
     Args:
-      jaxpr: without constants (`Jaxpr.without_consts`).
+      jaxpr: a jaxpr without constants (`Jaxpr.without_consts`).
       name: the name of the module, if any.
       donated: the inputs that may be overwritten.
       axes: the named axes of its replicas, in row-major order: (name, size) pairs.
       meshes: the meshes of a program for several devices.
       argument_attributes, result_attributes: further attributes, as text.
-    Returns: the text, and the module (which keeps alive what the program refers to).
+    Returns: the text, and the module, which keeps alive the objects that the program refers to.
     """
     module = Module(name)
     module.platform, module.axes, module.meshes = platform, tuple(axes), meshes
@@ -92,10 +92,10 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
     if thread.debug_lines and jaxpr.equations and jaxpr.equations[0].source is not None:
         return lower_at_locations(block, jaxpr, names, operands_of)
     apart = separate_transposes(jaxpr)
-    here = (block.module.platform, block.module.axes)  # the text of collectives depends on these
+    here = (block.module.platform, block.module.axes)  # collectives' text depends on these
     constants = block.constant_names
-    numbers = operation_numbers.known(jaxpr)  # if outlining has found them
-    block_templates: dict[int, Template] = {}  # templates that are for this block
+    numbers = operation_numbers.known(jaxpr)  # if outlining finds them
+    block_templates: dict[int, Template] = {}  # templates for this block
     seen: dict[int, int] = {}
     for n, equation in enumerate(jaxpr.equations):
         inputs = equation.inputs
@@ -168,7 +168,7 @@ def lower_at_locations(
         names.update(zip(outvars, [o.name for o in outs], strict=True))
         location = location_text(e)
         for i in range(start, len(block.lines)):
-            if " loc(" not in block.lines[i].rpartition("\n")[2]:  # a named call has its own
+            if " loc(" not in block.lines[i].rpartition("\n")[2]:  # named calls have their own
                 block.lines[i] += location
     return operands_of(jaxpr.outvars)
 
@@ -204,10 +204,9 @@ def names_of_inputs(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> dict
 class Template:
     """The text of an equation's lowering, with slots for names.
 
-    Filling in a template is several times faster than running a rule, and gives the same text, so
-    that a program does not depend on what was lowered before it. Templates are kept on the
-    primitive by signature; a template that refers to constants of a block lasts as long as the
-    block is written.
+    Filling in a template is several times faster than running a rule. It gives the same text, so a
+    program does not depend on earlier lowerings. Templates are kept on the primitive by signature;
+    a template that refers to constants of a block lasts as long as the block is written.
     """
 
     __slots__ = ("fresh", "places", "result", "slots", "template")
@@ -250,7 +249,7 @@ def template_of(
 
     Args:
       start, count: the numbers of lines and names before.
-      inputs, operands: of the equation.
+      inputs, operands: the equation's inputs, and their operands.
       constants: True if names of literals and constants may stay unchanged.
     """
     constant_names = set(block.constant_names)
@@ -259,7 +258,7 @@ def template_of(
     fresh = len(places)
     for i, (v, o) in enumerate(zip(inputs, operands, strict=True), fresh):
         if v.__class__ is Var:
-            # equal operands, or one that is a constant, cannot be told apart in the text
+            # the text does not distinguish equal operands, or an operand and a constant
             if o.name in places or o.name in constant_names:
                 return None
             places[o.name] = i
@@ -341,21 +340,22 @@ def with_token(build: Callable[[Block, Any], Sequence[Operand]]) -> Any:
 
 
 def no_inlining(block: Block) -> str:
-    """The attribute of a call that must not be inlined.
+    """The attribute that prevents inlining of a call.
 
-    Empty where the program is written for one device along some axes of a mesh: the function may
-    map over the other axes, and then XLA does not know in which part of the program it is.
+    Empty where the program is written for one device along some axes of a mesh. There the function
+    may map over the other axes, and XLA would not know which part of the program it is in.
     """
     region = block.module.region
     return "" if region is not None and region.rest else NOT_INLINED
 
 
 def lower_isolated(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
-    """A call that XLA neither merges with the rest of the program nor starts before all arguments
-    are computed.
+    """A call that XLA does not merge with the rest of the program, and does not start before all
+    arguments are computed.
 
-    An optimization barrier would say so, but XLA's CPU pipeline drops barriers before it eliminates
-    common subexpressions. There a function that is not inlined does it (benchmarks/checkpoint.py).
+    On other platforms an optimization barrier is enough. XLA's CPU pipeline drops barriers before
+    it eliminates common subexpressions, so it gets a function that is not inlined
+    (benchmarks/checkpoint.py).
     """
     if block.module.platform == "cpu":
         return lower_call(block, jaxpr, args, no_inlining(block))

@@ -1,4 +1,4 @@
-"""Lowered programs: jaxprs without dead code, with their live inputs, their outputs and their text.
+"""Lowered programs: jaxprs without dead code, and their live inputs, outputs and text.
 
 `compiled.py` compiles them for devices.
 """
@@ -52,7 +52,7 @@ class PassedInput:
         """The output, from a call's arguments and XLA's results."""
         x = args[self.index]
         if x._host is None:
-            live_buffer(x)  # raises if it was deleted
+            live_buffer(x)  # raises an error if it was deleted
         return unshared(x)
 
 
@@ -90,16 +90,16 @@ def outputs_of(jaxpr: Jaxpr, const_of: Mapping[Var, Array]) -> tuple[list[Output
 class LoweredProgram:
     """A jaxpr prepared for XLA: without dead code, with its StableHLO text for each platform.
 
-    Inputs that nothing needs are not passed to XLA (`live` has the numbers of the others). Outputs
-    that are inputs, constants or literals do not come from XLA.
+    XLA gets only the inputs that are needed; `live` has their numbers. Outputs that are inputs,
+    constants or literals do not come from XLA.
 
     A lowered program does not refer to its jaxpr, and compiled programs do not refer to the lowered
-    one: so it is freed, with all that it closes over, when nothing needs it any more.
+    one. So it is freed, with everything that it closes over, when it is no longer needed.
 
     Attributes:
       body: the jaxpr without dead code.
-      outlined: the same for one device, with its repeated blocks as calls, and with the values in
-        `pool` as further inputs.
+      outlined: the same for one device, with repeated blocks as calls, and with the values in
+        `pool` as additional inputs.
       compiled: the compiled programs by target; `by_types`: by the types of the arguments that
         decide where it runs (`compiled.py: run_program`).
       executables: XLA's, by device, or by group and shardings.
@@ -147,7 +147,7 @@ class LoweredProgram:
         self.by_types: dict[Any, Any] = {}
         self.group_constants: dict[Group, list[Array]] = {}
         self.options = dict(options)
-        self.warned = False  # donated arguments that no result can use
+        self.warned = False  # donated arguments whose memory cannot hold a result
         outlines = self.options.pop("weft_outline", True)
         lean, used = without_dead_code(jaxpr)
         if outlines:
@@ -223,18 +223,19 @@ def lowered_with(
     keep_unused: bool,
     options: tuple[tuple[str, object], ...],
 ) -> LoweredProgram:
-    """A lowered jaxpr; lowered once, even if several threads need it at the same time."""
+    """The lowered form of a jaxpr. It is lowered once, even if several threads need it at the same
+    time."""
     return LoweredProgram(jaxpr, donated, keep_unused, dict(options))
 
 
 def program_of(jaxpr: Jaxpr) -> LoweredProgram:
-    """A jaxpr lowered, with nothing donated."""
+    """Lowers a jaxpr without donated arguments."""
     return lowered_with(jaxpr, (), False, ())
 
 
 def flattened(jaxpr: Jaxpr) -> Jaxpr:
-    """A single elementwise operation on arrays of several axes as one on vectors; other programs as
-    they are.
+    """Rewrites a single elementwise operation on arrays of several axes to act on vectors. Other
+    programs are unchanged.
 
     XLA's loop over one axis is faster than one over two axes (benchmarks/company.py).
     """

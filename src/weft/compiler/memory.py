@@ -17,7 +17,8 @@ IN_PLACE = ("dynamic-update-slice", "scatter")
 SHOWN = 10
 
 THREAD_SHARE = 0.6
-"""The memory of a thread for a kernel of several products, as a share of operands and result."""
+"""The memory of one thread for a kernel of several products, as a fraction of the operands and the
+result."""
 
 
 class Buffer(NamedTuple):
@@ -27,7 +28,7 @@ class Buffer(NamedTuple):
       bytes: its size.
       kind: "argument", "constant", "output" or "temporary".
       shape: the type, as XLA writes it: `f32[3,4]`.
-      line: the user's line that made it, or an unknown one.
+      line: the user's line that made it, or `UNKNOWN`.
       name: the argument, or the operation.
     """
 
@@ -55,10 +56,10 @@ class MemoryPlan:
 
     Attributes:
       peak_bytes: all arrays of a run together: arguments, outputs and temporary memory.
-      argument_bytes, output_bytes, temporary_bytes: its parts; `shared_bytes` of the outputs are in
-        the memory of donated arguments.
-      scratch_bytes: memory that a fused kernel of several products allocates for itself, which is
-        not in XLA's plan.
+      argument_bytes, output_bytes, temporary_bytes: its parts. Of the outputs, `shared_bytes` are
+        in the memory of donated arguments.
+      scratch_bytes: memory that a fused kernel of several products allocates itself, outside XLA's
+        plan.
       buffers: the largest buffers that are alive at the peak, the largest first.
       moments: the memory in use over the instructions of the program, in order.
     """
@@ -77,7 +78,7 @@ class MemoryPlan:
         self.buffers: list[Buffer] = sorted(at_peak, key=lambda b: -b.bytes)
 
     def by_line(self) -> list[tuple[Line, int]]:
-        """The bytes at the peak of each line, the most first."""
+        """The bytes of each line at the peak, the largest first."""
         totals: dict[Line, int] = {}
         for buffer in self.buffers:
             if buffer.line is not UNKNOWN:
@@ -101,7 +102,7 @@ class MemoryPlan:
 
 
 class _Value:
-    """The buffers that a value consists of: one, or the values of a tuple's elements."""
+    """The buffers of a value: one buffer, or the buffers of a tuple's elements."""
 
     __slots__ = ("buffers", "elements")
 
@@ -133,7 +134,7 @@ class _Lives:
         self.last.update(dict.fromkeys(self.results, len(computation.instructions)))
 
     def value_of(self, n: int, i: Instruction, operands: Sequence[_Value]) -> _Value:
-        """The value of an instruction, whose buffers are new or are those of its operands."""
+        """The value of an instruction. Its buffers are new, or they are its operands' buffers."""
         if i.opcode == "tuple":
             return _Value(elements=operands)
         if i.opcode == "get-tuple-element" and operands:
@@ -151,7 +152,7 @@ class _Lives:
         if (place := self.in_place(i)) is not None:
             return operands[place]
         if self.fused and i.opcode not in (*PRODUCTS, "parameter", "reduce"):
-            # elementwise operations write over an operand, or are part of the operation that reads
+            # elementwise operations overwrite an operand, or are fused into the reader
             same = [v for v in operands if self.owned(v, i)]
             return same[0] if same else _Value()
         made = []
@@ -169,7 +170,7 @@ class _Lives:
         )
 
     def in_place(self, i: Instruction) -> int | None:
-        """The operand that an update writes to, as XLA's copies before it make possible."""
+        """The operand that an update overwrites, which XLA makes possible by copies before it."""
         if i.opcode in IN_PLACE:
             return 0
         if i.opcode != "fusion" or not i.called:
@@ -190,7 +191,7 @@ class _Lives:
         alive: set[int] = set()
         for n, i in enumerate(self.computation.instructions):
             shares = i.opcode == "fusion" and "kind=kLoop" in i.rest
-            # an elementwise kernel may write over an operand that nothing reads later
+            # an elementwise kernel may overwrite an operand that is not read later
             alive = {b for b in alive if self.last[b] > n or (self.last[b] == n and not shares)}
             alive.update(changes.get(n, ()))
             total = sum(self.made[b][0] for b in alive) + self.extra.get(n, 0)
@@ -224,10 +225,11 @@ def inner_bytes(program: OptimizedProgram, name: str, fused: bool = False) -> in
 
 
 def scratch_of(program: OptimizedProgram) -> Callable[[Instruction], int]:
-    """A function of kernels: the memory that each allocates for itself.
+    """A function from kernels to the memory that each allocates itself.
 
-    On CPUs the library YNNPACK runs several products as one kernel, as in attention. It keeps their
-    results, and for each thread a share of the kernel's operands and result (measured with 2 and 8
+    On CPUs the library YNNPACK runs several products as one kernel, as in attention. It allocates
+    their results, and for each thread a fraction of the kernel's operands and result (measured with
+    2 and 8
     threads: tests/explanation).
     """
     allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Line(NamedTuple):
-    """A line of the user's: the name of the file without its folder, and the number."""
+    """A line of the user's code: the name of the file without its folder, and the line number."""
 
     file: str
     number: int
@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
 UNKNOWN = Line("", 0)
 
-# Instructions that compute nothing: their results are other values, or parts of them.
+# Instructions that do not compute: their results are other values, or parts of them.
 FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "iota"}
 CONTAINERS = {"while", "call", "conditional", "async-start", "async-done"}
 
@@ -35,8 +35,8 @@ class Instruction:
     Attributes:
       shapes: the arrays of its result, as text: `f32[3,4]`.
       sizes: their bytes.
-      called: the computations that it calls: of a fusion, a loop.
-      number: of a parameter, its position.
+      called: the computations that it calls, for example as a fusion or a loop.
+      number: the position of a parameter.
       line: the user's line, or `UNKNOWN`.
       rest: the other attributes, as text.
     """
@@ -66,7 +66,7 @@ class Computation:
 
     @property
     def root(self) -> Instruction:
-        """The instruction whose result is that of the computation."""
+        """The instruction whose result is the computation's result."""
         return self.instructions[-1]
 
 
@@ -97,12 +97,12 @@ class OptimizedProgram:
                     root = instruction
             if current is None and line.startswith("}"):
                 made = [*self.computations.values()][-1]
-                made.instructions.remove(root)  # the root is not always printed last
+                made.instructions.remove(root)  # the root may not be printed last
                 made.instructions.append(root)
         self._fill_in_lines()
 
     def kernels(self) -> Iterator[Instruction]:
-        """The instructions that run as kernels, in loops and branches too."""
+        """The instructions that run as kernels, including those in loops and branches."""
         for computation in self.running():
             sizes = {i.name: i.bytes for i in computation.instructions}
             for i in computation.instructions:
@@ -123,15 +123,16 @@ class OptimizedProgram:
         return [*found.values()]
 
     def inside(self, instruction: Instruction) -> list[Instruction]:
-        """The instructions that a fusion computes together; one, if it is not a fusion."""
+        """The instructions that a fusion computes together, or the instruction itself if it is not
+        a fusion."""
         if instruction.opcode != "fusion" or not instruction.called:
             return [instruction]
         body = self.computations[instruction.called[0]].instructions
         return [i for i in body if i.opcode not in FREE and i.opcode != "broadcast"] or [body[-1]]
 
     def _fill_in_lines(self) -> None:
-        """Gives instructions without a line the line of what they are fused of, else of the value
-        that they compute from, or for."""
+        """Gives a line to instructions without one: the line of an instruction fused into it, or
+        else of an operand or a user."""
         for computation in self.computations.values():
             by_name = {i.name: i for i in computation.instructions}
             for i in computation.instructions:
@@ -149,7 +150,7 @@ class OptimizedProgram:
             for i in computation.instructions:
                 if i.line is UNKNOWN and i.opcode == "copy":
                     i.line = _known_line(i, by_name)
-        for computation in self.running():  # a rule may write a loop, whose body has no line
+        for computation in self.running():  # a rule may write a loop whose body lacks lines
             for i in computation.instructions:
                 for name in i.called if i.opcode in CONTAINERS else ():
                     for inner in self.computations[name].instructions:
@@ -163,7 +164,7 @@ def _known_line(i: Instruction, by_name: dict[str, Instruction]) -> Line:
 
 
 SCALAR = 16
-"""Bytes: kernels on smaller arrays are those of loop counters and the like."""
+"""A size in bytes. Kernels on smaller arrays only update loop counters and similar numbers."""
 
 _TYPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _CALLED = re.compile(
@@ -186,7 +187,7 @@ def bytes_of(dtype: str, dims: str) -> int:
 
 
 def _instruction(line: str, frames: dict[int, Line]) -> Instruction | None:
-    """An instruction, from its line of text; `None` for another line."""
+    """Parses an instruction from a line of text; returns `None` for other lines."""
     name, equals, text = line.strip().removeprefix("ROOT ").partition(" = ")
     if not equals or not name.startswith("%"):
         return None
@@ -214,7 +215,7 @@ def _instruction(line: str, frames: dict[int, Line]) -> Instruction | None:
 
 
 def _closing(text: str, start: int) -> int:
-    """The place of the parenthesis that closes the one at `start`."""
+    """The position of the parenthesis that closes the one at `start`."""
     depth = 0
     for i in range(start, len(text)):
         if text[i] == "(":
@@ -229,7 +230,7 @@ def _closing(text: str, start: int) -> int:
 def _line_of(rest: str, frames: dict[int, Line]) -> Line:
     """The user's line in the metadata of an instruction."""
     if source := _SOURCE.search(rest):
-        # "-" is the text of the program itself
+        # "-" stands for the program's own text
         return UNKNOWN if source[1] == "-" else Line(source[1], int(source[2]))
     frame = _FRAME.search(rest)
     return frames.get(int(frame[1]), UNKNOWN) if frame else UNKNOWN

@@ -1,13 +1,13 @@
 """Finds blocks of equations that repeat, and makes each a function of the program.
 
 Deep networks repeat one block. If the blocks are written out flat, XLA fuses across their borders
-(above all the sums of a residual stream), so that compile time grows with the square of the depth.
-As calls that XLA must not inline, it does not (docs/how_it_works/3_compiler.md, “Outlining”).
+(above all the sums of a residual stream), and compile time grows with the square of the depth.
+Calls that XLA may not inline prevent this (docs/how_it_works/3_compiler.md, “Outlining”).
 
-An unrolled loop repeats short blocks. Several of them make one function, if that helps: where
-numbers differ between them (`constant_pool.py`), or where XLA would compute values again.
+An unrolled loop repeats short blocks. Several of them make one function where numbers differ
+between them (`constant_pool.py`), or where XLA would compute values again.
 
-Blocks are equal if their structure is, so a bad cut costs time, never correctness.
+Blocks are equal if they have the same structure, so a bad cut costs time but never correctness.
 """
 
 from collections import Counter
@@ -28,8 +28,8 @@ from .lower import lower_call, no_inlining, operation_numbers
 
 MIN_BLOCK = 30  # equations
 MIN_REPEATS = 3
-MIN_LAYERS = 10  # repetitions of blocks that XLA compiles well by itself if they are few
-MIN_EQUATIONS = MIN_BLOCK * MIN_REPEATS  # of a program that is searched
+MIN_LAYERS = 10  # XLA compiles up to this many repetitions of a block well by itself
+MIN_EQUATIONS = MIN_BLOCK * MIN_REPEATS  # the length of a program that is searched
 REDUCTIONS = frozenset([reduce_sum, reduce_max, reduce_min, reduce_prod])
 
 
@@ -46,7 +46,7 @@ class Run(NamedTuple):
 
 
 def outlined(jaxpr: Jaxpr, pool: Sequence[Var] = ()) -> Jaxpr:
-    """The same program with its repeated blocks as calls; itself if there are none.
+    """The same program with its repeated blocks as calls; the program itself if no blocks repeat.
 
     Args:
       pool: the inputs for numbers that differ between blocks.
@@ -71,7 +71,7 @@ def outlined(jaxpr: Jaxpr, pool: Sequence[Var] = ()) -> Jaxpr:
 
 
 def outlined_with_pool(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Array]]:
-    """The program with repeated blocks as calls, also of blocks that differ in numbers.
+    """The program with repeated blocks as calls, including blocks that differ in numbers.
 
     Returns: the program, whose last inputs are these numbers, and their values.
     """
@@ -82,10 +82,11 @@ def outlined_with_pool(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Array]]:
 def is_worth_a_call(jaxpr: Jaxpr, run: Run, pool: Sequence[Var]) -> bool:
     """True if a program compiles faster with the blocks as calls, and runs as fast.
 
-    Few blocks are better flat. Short ones are too, since XLA compiles equal kernels once, unless
-    they read numbers of the pool, or XLA would compute values again and again.
+    A few blocks are better flat. Short blocks are also better flat, since XLA compiles equal
+    kernels once. The exceptions are blocks that read numbers from the pool, and blocks for which
+    XLA would compute values repeatedly.
     """
-    # the last block may lack equations whose results are not used
+    # the last block may lack equations with unused results
     are_many = run.length > (MIN_LAYERS - 1) * run.unit
     if run.unit >= MIN_BLOCK:
         return are_many
@@ -97,7 +98,7 @@ def is_worth_a_call(jaxpr: Jaxpr, run: Run, pool: Sequence[Var]) -> bool:
 
 def fuses_again(block: Sequence[Equation]) -> bool:
     """True if a reduction's operand is computed, element by element, from a value with another
-    reader: XLA fuses that value's computation into both, block after block."""
+    reader. XLA fuses the computation of that value into both readers, block after block."""
     reads = Counter(v for e in block for v in {v for v in e.inputs if v.__class__ is Var})
     reduced: set[Any] = set()
     for e in reversed(block):
@@ -141,7 +142,7 @@ class Flow:
         self.maker = np.repeat(np.arange(len(jaxpr.equations)), np.diff(self.results))
         reader = np.repeat(np.arange(len(jaxpr.equations)), np.diff(self.reads))
         self.last_use = np.full(len(out_vars) + len(inputs), -1)
-        self.last_use[self.sources] = reader  # the last reader stays
+        self.last_use[self.sources] = reader  # the last reader remains
         self.last_use[[number[v] for v in jaxpr.outvars if v.__class__ is Var]] = len(
             jaxpr.equations
         )
@@ -167,9 +168,10 @@ def find_runs(sequence: Sequence[int]) -> list[Run]:
 
 
 def likely_periods(numbers: Any) -> list[tuple[int, int]]:
-    """(period, unit): distances at which many equations repeat; short ones several times."""
+    """(period, unit): distances at which many equations repeat. Short periods are several
+    repetitions long."""
     frequency = np.bincount(numbers)[numbers]
-    is_rare = frequency <= len(numbers) // MIN_BLOCK  # such repeat at the distance of the period
+    is_rare = frequency <= len(numbers) // MIN_BLOCK  # these repeat at a distance of the period
     periods: dict[int, int] = {}
     for (places,) in (np.nonzero(is_rare), np.nonzero(~is_rare & (frequency >= MIN_REPEATS))):
         places = places[np.argsort(numbers[places], kind="stable")]
@@ -184,9 +186,10 @@ def likely_periods(numbers: Any) -> list[tuple[int, int]]:
 
 
 def phase(flow: Flow, start: int, period: int, count: int) -> int:
-    """The position within a period to cut at, so that the fewest values cross (in mid-run)."""
+    """The position within a period at which the fewest values cross the cut (in the middle of the
+    run)."""
     middle = start + (count // 2) * period
-    near = max(start, middle - 2 * period)  # older values cross every cut alike
+    near = max(start, middle - 2 * period)  # older values cross every cut equally
     out_slice = slice(flow.results[near], flow.results[middle + period])
     low = np.maximum(flow.maker[out_slice] + 1 - middle, 0)
     high = np.minimum(flow.last_use[out_slice] - middle, period)
@@ -202,9 +205,9 @@ def calls(
     """Calls for the blocks that begin at `starts`; blocks of one structure share a function."""
     kinds: dict[
         Any, int
-    ] = {}  # structure -> a number, so that the long key is hashed once for each block
+    ] = {}  # structure -> number, so that the long key is hashed once for each block
     blocks = []
-    needed: dict[int, Any] = {}  # kind -> which results are used after the block, in any of them
+    needed: dict[int, Any] = {}  # kind -> the results that are used after any of its blocks
     for start in starts:
         end = start + period
         key, inputs = structure(flow, start, end)
@@ -231,7 +234,8 @@ def calls(
 
 
 def structure(flow: Flow, start: int, end: int) -> tuple[Any, list[Var]]:
-    """A key of what a block computes, without names of variables; and its inputs, by first use.
+    """A key that describes a block's computation without names of variables; and its inputs, in
+    order of first use.
 
     The equations' signatures have their operations, types and literals. The key adds where each
     input comes from: a result of the block, counted up, or an outside value, counted down.
@@ -263,6 +267,6 @@ def _(block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr) -> li
 
 
 def block_functions(jaxpr: Jaxpr) -> list[Jaxpr]:
-    """The functions that a program's block calls apply, call by call."""
+    """The functions that a program's block calls apply, in the order of the calls."""
     calls = [e for e in jaxpr.equations if e.primitive.name == block_call.name]
     return [dict(e.params)["jaxpr"] for e in calls]

@@ -1,6 +1,6 @@
 """Puts arrays on devices, moves them between devices, and gathers them on the host.
 
-None of this runs a program. A new sharding takes one (`compiled.py: reshard`).
+These functions never run a program. A new sharding needs one (`compiled.py: reshard`).
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def buffer_on(array: Array, device: Device) -> RawBuffer:
         return buffer
     if home is device:
         return buffer
-    if array._host is not None and not array.aval.ndim:  # a literal that was put on a device before
+    if array._host is not None and not array.aval.ndim:  # a literal that is already on a device
         transfers.sending(array.aval, device)
         return buffers.put(np.asarray(array._host), device, alias=True)
     transfers.copying(array.aval, home, device)
@@ -65,10 +65,10 @@ def argument_buffer(x: object, device: Device) -> RawBuffer:
 
 
 def put_on_accelerator(host: object, device: Device | None) -> Array | None:
-    """A NumPy array copied to an accelerator at once; `None` if the device is not one.
+    """Copies a NumPy array to an accelerator at once; returns `None` for other devices.
 
     Args:
-      device: the device to which the array is then committed; `None` for the default device.
+      device: the device to which the array is committed; `None` for the default device.
     """
     to = device or client.chosen_device() or client.default_device()
     if host.__class__ is not np.ndarray or to.platform == "cpu" or not host.dtype.isbuiltin:
@@ -88,7 +88,7 @@ def move(x: Array, device: Device, committed: bool = True) -> Array:
 
 
 def with_default_device(x: Any) -> Any:
-    """The value, put on the device that the switch `default_device` names if it may be anywhere."""
+    """Puts an uncommitted value on the device that the switch `default_device` names."""
     chosen = client.chosen_device()
     if chosen is None or x.type is not x.aval:
         return x
@@ -96,7 +96,8 @@ def with_default_device(x: Any) -> Any:
 
 
 def duplicate(x: Array) -> Array:
-    """The same array as a new object, which may be deleted or donated without harm to this one."""
+    """The same array as a new object. Deleting or donating the new object does not affect this
+    one."""
     if x._host is not None:  # XLA never writes to NumPy's memory
         return Array(x._host, x.type)
     buffer, placement = live_buffer(x), x.type.placement
@@ -113,7 +114,7 @@ def duplicate(x: Array) -> Array:
 
 
 def put_array(host: np.ndarray[Any, Any], to: Layout, *, alias: bool = False) -> Array:
-    """An array put on devices, each of which gets its part. The copying may continue afterwards.
+    """Puts an array on devices, each of which gets its part. Copying may continue after the call.
 
     Args:
       alias: True if `host` is never written to again.
@@ -122,7 +123,7 @@ def put_array(host: np.ndarray[Any, Any], to: Layout, *, alias: bool = False) ->
 
 
 def sharded_buffer(host: np.ndarray[Any, Any], to: Layout, *, alias: bool) -> RawBuffer:
-    """The buffer of an array put on devices; see `put_array`."""
+    """Puts an array on devices and returns its buffer; see `put_array`."""
     transfers.sending(to.aval, to.group)
     host = readable(host)
     mine = [host[index] for index in to.local_indices]
@@ -133,7 +134,7 @@ LARGE_ARRAY_BYTES = 1 << 16  # bytes
 
 
 def host_buffer(x: object, to: Layout) -> RawBuffer:
-    """The buffer of an argument on the host. The copying may continue afterwards."""
+    """The buffer of an argument on the host. Copying may continue after the call."""
     if x.__class__ is not np.ndarray:
         return sharded_buffer(np.asarray(as_value(x).host()), to, alias=True)
     # The caller may write to a NumPy array. XLA copies its parts, but a small one is copied faster
@@ -145,7 +146,7 @@ def host_buffer(x: object, to: Layout) -> RawBuffer:
 
 
 def shard(x: Array, to: Layout) -> Array:
-    """An array that this process holds entirely, put on devices by way of the host."""
+    """Puts an array that this process holds entirely on devices, by way of the host."""
     if same_parts(x.type, to):
         return x if x.type is to else Array(None, to, live_buffer(x))
     # a literal stays on the host, even if it was once on a device
@@ -155,7 +156,7 @@ def shard(x: Array, to: Layout) -> Array:
 
 
 def reorder(x: Array, group: Group) -> Array:
-    """The same array with its devices in the order of a group; nothing moves."""
+    """The same array with its devices in the order of a group. The data does not move."""
     current_group = x.type.placement.group
     raw = parts.parts_of(live_buffer(x))
     on = {current_group.devices[i]: part for i, part in zip(current_group.local, raw, strict=True)}
@@ -164,13 +165,13 @@ def reorder(x: Array, group: Group) -> Array:
 
 
 def of_parts(raw: Sequence[RawBuffer], to: Layout) -> Array:
-    """An array of the parts on this process's devices, in their order; nothing is copied."""
+    """Makes an array of the parts on this process's devices, in their order, without copying."""
     a = to.aval
     return Array(None, to, parts.joined(raw, a.shape, stored(a.dtype), to.group, to.tiling))
 
 
 def live_buffer(x: Array) -> RawBuffer:
-    """The array's buffer; raises if its memory was freed."""
+    """The array's buffer. Raises an error if its memory was freed."""
     if x._buffer is None or buffers.is_deleted(x._buffer):
         where = x.type.placement
         on = "" if where.group is None else f" on {len(where.devices)} devices"
@@ -243,7 +244,7 @@ def from_processes(x: Array, sharding: NamedSharding, axis: int | None, count: i
 
     Args:
       x: the part: along `axis`, one element for each device of this process; all of it if `None`.
-      sharding: of the whole, over the devices of all processes.
+      sharding: the sharding of the whole array, over the devices of all processes.
     """
     x = shard(x, layout_of(x.aval, local_sharding(sharding)))
     shape = tuple(n * count if i == axis else n for i, n in enumerate(x.aval.shape))

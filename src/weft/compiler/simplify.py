@@ -1,4 +1,4 @@
-"""Dead code elimination, also in the programs inside equations, and common subexpressions."""
+"""Eliminates dead code, also in the programs inside equations, and common subexpressions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from ..core.masks import Mask, active
 def live_equations(
     equations: Sequence[Equation], needed: set[Var], effects: bool = True
 ) -> list[Equation]:
-    """The equations that the needed variables depend on; `needed` grows by the variables that they
-    read.
+    """The equations that the needed variables depend on. The variables that they read are added to
+    `needed`.
 
     Equations with `effects` (callbacks, debug prints) are kept. An equation with programs inside
-    may lose results that nothing needs, and operands that only those need.
+    may lose unused results, and operands that only those results need.
     """
     live = []
     for equation in reversed(equations):
@@ -50,8 +50,8 @@ def live_inputs(jaxpr: Jaxpr, used_outs: Mask) -> Mask:
 
 @derived
 def live_part(jaxpr: Jaxpr, used: Mask, used_outs: Mask) -> Jaxpr:
-    """The program from the inputs in `used` to the used outputs, which need no other inputs; the
-    program itself if nothing can be left out.
+    """The program from the inputs in `used` to the used outputs, which need only these inputs.
+    Returns the program itself if it cannot be reduced.
 
     Args:
       jaxpr: without constants.
@@ -100,7 +100,7 @@ def jaxpr_calls_host(jaxpr: Jaxpr) -> bool:
 
 
 def without_effects(jaxpr: Jaxpr) -> Jaxpr:
-    """The program to run a second time: the same outputs, without effects.
+    """The program for a second run: it has the same outputs and no effects.
 
     Callbacks stay if the outputs need their results.
     """
@@ -121,7 +121,7 @@ def quiet_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def quiet_params(params: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
-    """An equation's parameters with the programs in them without effects."""
+    """An equation's parameters, with effects removed from the programs in them."""
 
     def quiet(value: object) -> Any:
         if isinstance(value, Jaxpr):
@@ -147,7 +147,7 @@ def without_dead_code(jaxpr: Jaxpr) -> tuple[Jaxpr, set[Var]]:
         constvars=[v for v, _ in consts], consts=[c for _, c in consts], equations=equations
     )
     passed = outputs.intersection([*jaxpr.invars, *jaxpr.constvars])
-    if passed:  # being an output does not make an input used
+    if passed:  # an input that is only an output counts as unused
         for e in equations:
             passed.difference_update([v for v in e.inputs if type(v) is Var])
         needed -= passed
@@ -155,7 +155,8 @@ def without_dead_code(jaxpr: Jaxpr) -> tuple[Jaxpr, set[Var]]:
 
 
 def called(e: Equation) -> Jaxpr | None:
-    """The program that an equation only applies, so that its equations may take its place."""
+    """The program of an equation that only applies it, so that the program's equations may replace
+    it."""
     inside = e.primitive.inside
     if inside is None or not inside.inlinable:
         return None
@@ -177,12 +178,13 @@ def calls_of(jaxpr: Jaxpr, counts: Counter[int] | None = None) -> Counter[int]:
 
 
 def without_single_calls(jaxpr: Jaxpr, min_equations: int) -> Jaxpr:
-    """The same program with the equations of functions that are called once in place of the call.
+    """The same program, with calls of functions that are called once replaced by the functions'
+    equations.
 
-    XLA does this too. Functions that are called more often are compiled once as they are.
+    XLA inlines these too. Functions that are called more often are compiled once.
 
     Args:
-      min_equations: a program that would be shorter is returned as it is.
+      min_equations: a program that would be shorter is returned unchanged.
     """
     once = {number for number, count in calls_of(jaxpr).items() if count == 1}
     if not once:
@@ -227,7 +229,8 @@ def copy_equation(
 def without_repetition(jaxpr: Jaxpr) -> Jaxpr:
     """The same program with each repeated equation replaced by its first.
 
-    Equations are equal if their primitive, params and inputs are. Those with effects stay.
+    Equations are equal if their primitives, params and inputs are equal. Equations with effects
+    stay.
     """
     same: dict[Var, Any] = {}
     seen: dict[Any, Equation] = {}

@@ -19,7 +19,7 @@ POINTWISE = (select_n, convert_element_type)
 def separate_transposes(jaxpr: Jaxpr) -> frozenset[Var]:
     """The transposes of matrices with colliding strides that only elementwise operations read.
 
-    A transpose of a product that nothing else reads stays: XLA computes the product of the
+    The transpose of a product without other readers stays: XLA computes the product of the
     transposed operands instead, at no cost.
     """
     transposes = {e.outvars[0]: e for e in jaxpr.equations if is_matrix_transpose(e)}
@@ -53,7 +53,7 @@ def cancelling(
 ) -> Set[Var]:
     """The transpose `x` and the later ones that undo it, which XLA removes together.
 
-    It does so if no other matrix enters the elementwise operations between them.
+    XLA removes them if the elementwise operations between them do not read other matrices.
     """
     between = {x}
     for e in loops:

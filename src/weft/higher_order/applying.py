@@ -54,7 +54,7 @@ class AppliesJaxpr(ProgramInside):
 
 
 class AppliesTransformed(AppliesJaxpr):
-    """A primitive that is transposed, batched and split by doing so with its `jaxpr`."""
+    """A primitive whose rules transpose, batch or split its `jaxpr`."""
 
     apply: Apply
 
@@ -88,8 +88,8 @@ class AppliesFunction(AppliesJaxpr):
         # one program for the function, so that programs around it compare equal
         program = consed_with(rules, jaxpr.without_consts())
         params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
-        # under the current trace: what the function closes over may belong to transformations
-        # inside the one that stages
+        # under the current trace: values in the closure may belong to transformations inside the
+        # one that stages
         return current.trace.bind(primitive, [*jaxpr.consts, *args], params)
 
     def execute(self, args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:

@@ -1,7 +1,7 @@
-"""The call primitive: apply a jaxpr. Its rules transform the jaxpr inside, once each.
+"""The call primitive, which applies a jaxpr. Each rule transforms the jaxpr once.
 
 Everything derived from a call keeps its two options: `named=True` shows the name of the jaxpr in
-XLA's program; `device` is where it runs.
+XLA's program; `device` is the device that runs it.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def call_jaxpr(
 
 
 def wrapped(jaxpr: Jaxpr, options: dict[str, Any], first: Sequence[Value] = ()) -> Jaxpr:
-    """A program that consists of a call of another, whose first inputs are these constants."""
+    """A program that only calls another program, whose first inputs are these constants."""
     program, consts = jaxpr.without_consts(), [*jaxpr.consts, *first]
     inputs, outvars = [*map(Var, program.in_avals)], [*map(Var, program.out_avals)]
     source = location_of(call.name) if locations_wanted() else None
@@ -90,8 +90,8 @@ class CallRules(AppliesTransformed):
     inlinable = True
 
     def live_equation(self, e: Equation, used_outs: Mask) -> Equation:
-        """A call is unchanged if only first-order operations inside are dead: XLA inlines the call
-        and removes them, and equal calls stay one function."""
+        """Leaves a call unchanged if only first-order operations inside are dead. XLA inlines the
+        call and removes them, and equal calls stay one function."""
         live = live_call(e, used_outs)
         if live is e or len(live.inputs) < len(e.inputs):
             return live

@@ -41,8 +41,8 @@ def apply_checkpoint(
     """Applies a jaxpr under checkpoint to values; its constants become arguments.
 
     Args:
-      again: whether it is the second computation, which the compiler must neither merge with the
-        first nor start early.
+      again: whether it is the second computation. The compiler may not merge it with the first or
+        start it early.
     """
     program = jaxpr.without_consts()
     params = {"jaxpr": program, "policy": policy, "prevent_cse": prevent_cse, "again": again}
@@ -51,7 +51,7 @@ def apply_checkpoint(
 
 
 class CheckpointRules(AppliesTransformed):
-    """A program whose residuals are computed anew."""
+    """A program that recomputes its residuals."""
 
     apply = staticmethod(apply_checkpoint)
 
@@ -68,7 +68,7 @@ class CheckpointRules(AppliesTransformed):
         **_: object,
     ) -> list[Operand]:
         # The cotangents are operands too, so a block is recomputed only when the backward pass
-        # reaches it. All blocks at once would need the memory that checkpoint saves.
+        # reaches it. To recompute all blocks at once would use the memory that checkpoint saves.
         return (lower_isolated if again and prevent_cse else lower_call)(block, jaxpr, operands)
 
     def pushforward(

@@ -2,7 +2,7 @@
 
 The branches have the same inputs and outputs. `platform_dependent` has an option, which everything
 derived from it keeps: `platforms`, the platform of each branch, or `None` for all other platforms.
-Lowering then writes only the branch of its platform, and the index is ignored.
+Lowering then writes only the branch for its platform and ignores the index.
 """
 
 import functools
@@ -68,7 +68,7 @@ def apply_cond(
 def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:
     """The branches with the constants of all branches as their first inputs."""
     results = []
-    for n, b in enumerate(branches):  # by number: two branches may be one program
+    for n, b in enumerate(branches):  # by number, because two branches may be the same program
         consts = [
             v if m == n else Var(v.aval)
             for m, other in enumerate(branches)
@@ -79,7 +79,7 @@ def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:
 
 
 class CondRules(ProgramInside):
-    """Several branches, of which an index selects one."""
+    """Several branches; an index selects one."""
 
     def type(
         self, index: Aval, *avals: Aval, branches: tuple[Jaxpr, ...], **options: Any
@@ -318,7 +318,7 @@ def index_now(args: Sequence[Array], platforms: Platforms | None = None) -> int:
 
 
 def union(masks: Iterable[Mask]) -> Mask:
-    """The mask that is true where any of the masks is."""
+    """A mask that is true where any of the masks is true."""
     result, *others = masks
     for mask in others:
         result = either(result, mask)
@@ -333,11 +333,11 @@ class Source(NamedTuple):
 
 
 class Slots:
-    """The residuals of all branches, in slots that branches share where types are equal.
+    """The residuals of all branches, in slots; branches share slots of equal types.
 
     Only one branch runs, so a slot holds a residual of that branch, or zeros. A residual that is an
-    operand gets no slot. Residuals of the same outputs share slots first, so the slots of unused
-    outputs are empty in every branch.
+    operand does not get a slot. Residuals of the same outputs share slots first, so the slots of
+    unused outputs are empty in every branch.
     """
 
     def __init__(self) -> None:
@@ -372,7 +372,7 @@ class Slots:
         return sources
 
     def numbers(self, residuals: Sequence[tuple[Aval, int]]) -> list[int]:
-        """The slot, free or new, for each residual of this type and for these outputs."""
+        """A free or new slot for each residual with this type and these outputs."""
         free = list(range(len(self.avals)))
         numbers: dict[int, int] = {}
         for exact in (True, False):
@@ -437,7 +437,7 @@ def outputs_reached(linear: Jaxpr, out_mask: Mask) -> list[int]:
     """The outputs that depend on each input of a linear branch, as the bits of a number.
 
     Args:
-      out_mask: the outputs of the cond that the branch has.
+      out_mask: a mask of the cond's outputs that the branch returns.
     """
     reached: dict[Var, int] = {}
     numbers = [i for i, t in enumerate(out_mask) if t]
@@ -457,8 +457,8 @@ def outputs_reached(linear: Jaxpr, out_mask: Mask) -> list[int]:
 def all_branches(branches: Sequence[Jaxpr], index: Value, operands: Sequence[Value]) -> list[Value]:
     """The results of the branch that `index` selects, after computing all branches.
 
-    If elements (of a batch, or devices) take different branches, collectives inside a branch need
-    the values of all elements, including those that take another branch.
+    If elements of a batch, or devices, take different branches, collectives inside a branch need
+    the values of all elements, including the elements that take another branch.
     """
     cases = [run(b, operands, current.trace) for b in branches]
     return [select_n(index, *each) for each in zip(*cases, strict=True)]
@@ -467,8 +467,8 @@ def all_branches(branches: Sequence[Jaxpr], index: Value, operands: Sequence[Val
 def linearize_all(
     mask: Mask, avals: Sequence[Aval], branches: Sequence[Jaxpr]
 ) -> Derivative | None:
-    """The derivative if branches contain collectives: each element takes part in the derivative of
-    all branches, see `all_branches`."""
+    """The derivative if branches contain collectives. Each element takes part in the derivative of
+    all branches: see `all_branches`."""
     program = stage(lambda index, *xs: all_branches(branches, index, xs), avals, name="cond")
     forward, linear, out_mask = linearize_jaxpr(program, mask)
     if not any(out_mask):
@@ -508,7 +508,7 @@ def batch_all(
     axis: Axis,
 ) -> list[Value | Shared]:
     """Computes all branches, and selects the result of one branch for each element."""
-    for k, x in enumerate(operands):  # scalars are guarded too; arrays would take much memory
+    for k, x in enumerate(operands):  # also guards scalars; arrays would use too much memory
         if not batched[k] and not x.ndim and may_have_derivative(x):
             operands[k] = broadcast_in_dim(x, shape=(axis.size,), dims=())
             batched[k] = True
@@ -537,8 +537,8 @@ def may_have_derivative(x: Value) -> bool:
 
 
 def guarded_operand(x: Value, index: Value, i: int) -> Value:
-    """A branch's operand, with zero derivative for elements that take another branch: there it may
-    be NaN, and NaN times a zero cotangent is NaN."""
+    """A branch's operand, with zero derivative for elements that take another branch. The
+    derivative there may be NaN, and NaN times a zero cotangent is NaN."""
     if not may_have_derivative(x):
         return x
     taken = broadcast_in_dim(eq(index, as_value(index.dtype.type(i))), shape=x.shape, dims=(0,))

@@ -1,6 +1,6 @@
 """The custom_jvp primitive: a function with a user's forward-mode rule; the equation has both.
 
-Outside jit such a function simply runs; see `bind_custom` of each trace.
+Outside jit such a function just runs; see `bind_custom` of each trace.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from .applying import AppliesFunction, transposed_call
 Tangents = Sequence[Value | None]
 JvpRule = Callable[[Sequence[Value], Tangents], tuple[list[Value], list[Value | None]]]
 Mapper = Callable[[WithAux[Any], Sequence[Value], Sequence[bool]], tuple[list[Value], Any]]
-"""(function, args, which are batched) -> outputs, all batched, and what else it returned"""
+"""(function, args, which are batched) -> outputs, all batched, and its other results"""
 
 
 class CustomJvp(ProgramOwner):
@@ -32,7 +32,7 @@ class CustomJvp(ProgramOwner):
     `named_axes` are the axes in scope, since the rule may refer to them when it is called.
     """
 
-    keeps_closures = True  # of the user's rules, for as long as a program has them
+    keeps_closures = True  # a program keeps the closures of the user's rules alive
     __slots__ = ("jvp", "name", "named_axes")
 
     def __init__(self, name: str, jvp: JvpRule, named_axes: tuple[Any, ...] | None = None) -> None:
@@ -48,7 +48,7 @@ class CustomJvp(ProgramOwner):
         return (self.jvp,)
 
     def batched(self, batched: Sequence[bool], over: Mapper) -> "CustomJvp":
-        """The rule for batched arguments; tangents are batched where their primals are.
+        """The rule for batched arguments. Tangents are batched where their primals are batched.
 
         Args:
           over: maps a function over axis 0.
@@ -137,7 +137,7 @@ custom_jvp_call = HigherOrder(
 def shared_if_same(
     outs: Sequence[Value], jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis
 ) -> list[Value | Shared]:
-    """Batched results, with `Shared` for those that are the same for all elements."""
+    """Batched results, with `Shared` for results that are equal for all elements."""
     if axis.name is None:
         return list(outs)
     _, differ = batch_partly(jaxpr, batched, axis)

@@ -1,6 +1,6 @@
 """The custom_vjp primitive: a function with user's reverse-mode rules; the equation has them.
 
-Outside jit such a function simply runs; see `bind_custom` of each trace.
+Outside jit such a function just runs; see `bind_custom` of each trace.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,13 +38,14 @@ class CustomVjp(ProgramOwner):
     """Rules on leaves.
 
     Attributes:
-      forward: (primals, mask of those that need a cotangent) -> (outputs, residuals, their tree).
+      forward: (primals, a mask of primals that need a cotangent) -> (outputs, residuals, their
+        tree).
       backward: (tree of the residuals, residuals, cotangents, in_avals) -> a cotangent or `None`
         for each argument. Cotangents are `None` for outputs that are not inexact.
       named_axes: the axes in scope, to which the rules may refer.
     """
 
-    keeps_closures = True  # of the user's rules, for as long as a program has them
+    keeps_closures = True  # a program keeps the closures of the user's rules alive
     __slots__ = ("backward", "forward", "jvp", "name", "named_axes")
 
     def __init__(
@@ -117,8 +118,8 @@ class CustomVjp(ProgramOwner):
 class BackwardRule(ProgramOwner):
     """A backward rule at one signature, traced when a transposition first needs it.
 
-    Many derivatives are never transposed, because they only show what a function returns and
-    depends on. Tracing the rule each time would trace rules nested n deep 2ⁿ times.
+    Many derivatives are never transposed, because they only show a function's outputs and
+    dependences. If each of them traced the rule, rules nested n deep would be traced 2ⁿ times.
 
     Attributes:
       function: (residuals, cotangents) -> cotangents of the arguments.
@@ -126,7 +127,7 @@ class BackwardRule(ProgramOwner):
       named_axes: the axes in scope, to which the rule may refer.
     """
 
-    keeps_closures = True  # of the user's rule, for as long as a program has it
+    keeps_closures = True  # a program keeps the closures of the user's rule alive
     __slots__ = ("cotangents", "derivations", "function", "name", "named_axes", "residuals")
 
     def __init__(
@@ -150,7 +151,7 @@ class BackwardRule(ProgramOwner):
         return (self.function,)
 
     def batched(self, batched: Sequence[bool], axis: Axis) -> "BackwardRule":
-        """The rule for residuals of which some are batched, and batched cotangents."""
+        """The rule for batched cotangents and residuals, some of which are batched."""
         which = [*batched, *[True] * len(self.cotangents)]
 
         def function(*args: Value) -> list[Value]:
@@ -211,7 +212,8 @@ class CustomVjpRules(AppliesFunction):
     def linearize(
         self, mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVjp, consts: int
     ) -> Derivative:
-        """The outputs and residuals of the forward rule, and the map that has the backward rule."""
+        """The outputs and residuals of the forward rule, and the linear map with the backward
+        rule."""
         refuse_closure(rules.name, "custom_vjp", mask[:consts])
 
         def forward(*args: Value) -> tuple[list[Value], tuple[int, Any]]:
@@ -294,7 +296,7 @@ class PullbackRules(ProgramInside):
         n_known = len(rule.residuals)
         full = [instantiate(ct, a) for ct, a in zip(cts, rule.cotangents, strict=True)]
         results = call_jaxpr(backward_program(rule), [*not_linear(args[:n_known]), *full])
-        # a tangent may be known: a zero
+        # a tangent may be known to be zero
         pairs = zip(results, args[n_known:], strict=True)
         return [*[None] * n_known, *[r if type(a) is Aval else None for r, a in pairs]]
 

@@ -1,7 +1,7 @@
 """The custom_vmap primitive: a function with a user's batching rule; the equation has both.
 
-`vmap` calls the rule; everything else uses the function. A jvp keeps the rule, pushed forward;
-`linearize` differentiates the function without the rule.
+`vmap` calls the rule; everything else uses the function. A jvp pushes the rule forward and keeps
+it; `linearize` differentiates the function without the rule.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,12 +28,12 @@ from ..user_lines import noted
 from .applying import AppliesFunction, transposed_call, with_shared
 from .call import CallDerivative, call_jaxpr
 
-# (length of the axis, which arguments have it, arguments) -> (results, which of them have it)
+# (length of the axis, which arguments have it, arguments) -> (results, which results have it)
 BatchingRule = Callable[[int, Sequence[bool], Sequence[Value]], tuple[list[Value], list[bool]]]
 
 
 class CustomVmap(ProgramOwner):
-    """A batching rule on leaves; an axis that is mapped is axis 0."""
+    """A batching rule on leaves. The mapped axis is axis 0."""
 
     __slots__ = ("name", "pushed_rules", "rule")
 
@@ -141,7 +141,7 @@ custom_vmap_call = HigherOrder(
 def check_mapped_results(
     name: str, outs: Sequence[Value], batched: Sequence[bool], avals: Sequence[Aval], size: int
 ) -> None:
-    """Raises an error for results of a rule that do not match the function's, mapped."""
+    """Raises an error for results of a rule that do not match the mapped function's results."""
     for i, (o, b, a) in enumerate(zip(outs, batched, avals, strict=True)):
         expected = a.update(shape=(size, *a.shape)) if b else a
         if o.aval.shape != expected.shape or o.aval.dtype != expected.dtype:

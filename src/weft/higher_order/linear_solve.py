@@ -1,7 +1,7 @@
 """The linear_solve primitive: A x = b by a user's solver, differentiated by the implicit rule.
 
-A is a linear program with parameters, `matvec`: (parameters, x) -> A x. From A x = b follows
-A dx = db - dA x, which the same solver solves; and the transpose of b -> x is a solve with Aᵀ.
+A is a linear program with parameters, `matvec`: (parameters, x) -> A x. A x = b implies A dx = db -
+dA x, which the same solver solves. The transpose of b -> x is a solve with Aᵀ.
 """
 
 import functools
@@ -105,7 +105,8 @@ class LinearSolveRules(AppliesJaxpr):
         self, args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, **named: Any
     ) -> list[Value]:
         side, other, count = SolveParams(**named)
-        # a solution is batched if anything is; right-hand sides are solutions of the other side
+        # a solution is batched if any input is; right-hand sides are solutions of the transposed
+        # system
         mask = [*batched[:count], *[True] * (len(args) - count)]
         of_batch = lambda s: Side(*[batch_jaxpr(program, mask, axis) for program in s])  # noqa: E731
         params = SolveParams(of_batch(side), None if other is None else of_batch(other), count)
@@ -120,7 +121,8 @@ linear_solve = HigherOrder(
 def solve_jvp(
     params: SolveParams, primals: Sequence[Value], tangents: Sequence[Value | None]
 ) -> tuple[list[Value], list[Value | None]]:
-    """The solution and its tangent, from A dx = db - dA x; auxiliary values have no tangent."""
+    """The solution and its tangent, from A dx = db - dA x. Auxiliary values do not have a
+    tangent."""
     n = params.num_params
     outs = params.apply(primals)
     parameters, rhs = primals[:n], list(tangents[n:])

@@ -1,6 +1,6 @@
 """Named parts of programs (named_call, named_scope): staged equations become one call with a name.
 
-All values of such a part can be used in the rest of the program.
+The rest of the program can use all values of such a part.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ def named_block(trace: StageTrace, begin: int, name: str, shared: bool = False) 
 
 
 def block_to_extend(trace: StageTrace, name: str) -> int | None:
-    """The number of the last equation, apart from sums, if it is a block of this name."""
+    """The number of the last equation that is not a sum, if it is a block with this name."""
     equations = trace.equations or []
     last = len(equations) - 1
     while last >= 0 and equations[last].primitive is add:  # cotangents
@@ -57,7 +57,7 @@ def block_to_extend(trace: StageTrace, name: str) -> int | None:
 
 
 class NamedMap:
-    """The linear map of an operation in a named part: staged equations get the name."""
+    """The linear map of an operation in a named part. Staged equations get the name."""
 
     __slots__ = ("linear", "name")
 
@@ -80,7 +80,7 @@ class NamedMap:
 
     @staticmethod
     def named(name: str, run: Callable[..., T], residuals: object, ins: object, trace: Trace) -> T:
-        """The result of a map; its staged equations become a block, or extend the block before."""
+        """The result of a map. Its staged equations become a block, or extend the block before."""
         recording = recording_trace(trace)
         if recording is None or recording.equations is None:
             return run(residuals, ins, trace)
@@ -107,7 +107,8 @@ def tapes_of(trace: Trace, recording: StageTrace) -> Sequence[tuple[LinearizeTra
 
 
 def under_name(name: str, function: Callable[..., T], *args: object, **kwargs: object) -> T:
-    """The result of a function; its staged equations, also of its backward pass, get a name."""
+    """The result of a function. Its staged equations get a name, including those of its backward
+    pass."""
     recording = recording_trace(current.trace)
     if recording is None:
         return function(*args, **kwargs)

@@ -1,11 +1,11 @@
 """The scan primitive: a loop of a known number of steps over slices of arrays.
 
 Its jaxpr goes from (constants, carry, slices) to (carry, slices); the operands are the constants,
-the initial carry, and arrays with one slice a step along axis 0.
+the initial carry, and arrays with one slice along axis 0 for each step.
 
-`run_sequentially` computes a batch element by element, in a scan, for programs with effects: a
-batched cond runs all branches, and a batched loop runs on for elements that have ended, which would
-repeat effects.
+`run_sequentially` computes a batch element by element, in a scan, for programs with effects. A
+batched cond runs all branches, and a batched loop continues for elements that have ended; both
+would repeat effects.
 """
 
 from collections.abc import Callable, Sequence
@@ -253,12 +253,12 @@ class ScanRules(ProgramInside):
         return Derivative(mask, primal, n_outs, out_mask, push_jaxpr)
 
     def partial_eval(self, e: Equation, used_outs: Mask, policy: Policy | None) -> EquationParts:
-        """Residuals of the steps are stacked; the rematerialised steps read them from there."""
+        """Stacks the residuals of the steps; the rematerialised steps read them from the stack."""
         params = ScanParams(**dict(e.params))
         jaxpr, nc, nk, n_outs = params.jaxpr, params.num_consts, params.num_carry, len(e.outvars)
         needed = used_outs
         reusable = tuple(i >= nk for i in range(n_outs))  # the last carry is not each step's carry
-        while True:  # a carry that a step needs has to be computed by the step before
+        while True:  # if a step needs a carry, the step before has to compute it
             parts = partial_eval_jaxpr(jaxpr, needed, policy, reusable)
             carry = tuple(w or nc + i in parts.used for i, w in enumerate(needed[:nk]))
             if carry == needed[:nk]:
@@ -401,9 +401,9 @@ def scan_back(
 ) -> list[Value | None]:
     """A cotangent or `None` for each argument of a scan whose carry is linear.
 
-    The cotangents of the carry are the carry of a scan in the other direction. The cotangents of
-    constants are summed in its carry, and those of slices are its stacked outputs. An initial carry
-    without a cotangent is zero, since the loop is linear.
+    The cotangents of the carry are the carry of a scan in the other direction. That carry also sums
+    the cotangents of constants, and the stacked outputs are the cotangents of slices. An initial
+    carry without a cotangent is zero, since the loop is linear.
     """
     jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
     lin_consts, lin_carry, lin_xs = params.groups([type(a) is Aval for a in args])
@@ -474,7 +474,7 @@ def transposed_step(
 
 
 def must_be_sequential(name: str, jaxprs: Sequence[Jaxpr], axis: Axis) -> bool:
-    """True if any of the programs has effects; it can't refer to the mapped axis then."""
+    """True if any of the programs has effects. Then it cannot refer to the mapped axis."""
     if not any(map(jaxpr_has_effects, jaxprs)):
         return False
     if axis.name is not None and any(axis.name in named_axes(j) for j in jaxprs):

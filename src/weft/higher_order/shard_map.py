@@ -2,7 +2,7 @@
 
 `axes` are the mapped axes of the mesh: (name of the axis in the mesh, the name by which collectives
 in the jaxpr refer to it, size). A spec is a tuple with, for each axis of an array, a tuple of the
-mesh axes that divide it. `mesh` is `None` for a map inside another one, over further axes of the
+mesh axes that divide it. `mesh` is `None` for a map inside another map, over further axes of the
 same mesh.
 
 An output is assumed to be the same along mesh axes that its spec does not mention, and an argument
@@ -153,7 +153,7 @@ class ShardMapRules(ProgramInside):
             operands = (*operands, token_of(block))
         build = body_builder(jaxpr, calls and not here.rest)
         meshes = block.module.meshes
-        assert meshes is not None  # of a program for a group of devices
+        assert meshes is not None  # in a program for a group of devices
         sharding = meshes.sharding
         outs: list[Operand] = block.manual(
             operands,
@@ -256,7 +256,7 @@ class ShardMapRules(ProgramInside):
         params = dict(e.params)
         jaxpr: Jaxpr = params.pop("jaxpr")
         mapping, n_outs = Mapping(**params), len(e.outvars)
-        # an output that is assumed to be the same along some axis is not each device's value
+        # an output that is assumed equal along an axis cannot serve as each device's own value
         reusable = tuple(not unmentioned(spec, mapping.axes) for spec in mapping.out_specs)
         parts = partial_eval_jaxpr(jaxpr, used_outs, policy, reusable)
         own = parts.known.out_avals[n_outs:]
@@ -391,7 +391,7 @@ def body_builder(jaxpr: Jaxpr, numbered: bool) -> Callable[[Block, Any], list[Op
     """Writes the program of one device.
 
     Args:
-      numbered: whether its token holds the device's number while it runs: see `HostFunction`.
+      numbered: whether its token holds the device's number during the run: see `HostFunction`.
     """
 
     def build(block: Block, args: Sequence[Operand]) -> list[Operand]:
@@ -436,14 +436,14 @@ shard_map.collective = Collective(resolve=resolve)
 
 
 def on_mapped_devices(axes: MappedAxes, derive: Callable[..., T], *args: object) -> T:
-    """A derivative of a device's program, with the axes in scope: a user's rule may refer to them,
-    and map over further devices."""
+    """A derivative of a device's program, with the axes in scope, since a user's rule may refer to
+    them and map over further devices."""
     return on_devices([(name, size) for _, name, size in axes], derive, *args)
 
 
 def stacking(program: Jaxpr, jaxpr: Jaxpr, n_outs: int) -> Jaxpr:
-    """A program of `jaxpr`'s arguments whose results after the first `n_outs` get a new first axis,
-    along which devices stack them."""
+    """The program with a new first axis for results after the first `n_outs`; devices stack these
+    results along it."""
 
     def stacked(*xs: Value) -> list[Value]:
         outs = run(program, xs, current.trace)
@@ -459,8 +459,8 @@ def sharing_cotangents(
     ct_specs: tuple[Spec, ...],
     out_specs: tuple[Spec, ...],
 ) -> Jaxpr:
-    """A transposed program in which devices divide the cotangents of replicated outputs, and sum
-    the cotangents of replicated arguments."""
+    """A transposed program in which devices divide the cotangents of replicated outputs and sum the
+    cotangents of replicated arguments."""
     n_known = len(transposed.invars) - len(ct_specs)
     shares = [1 / math.prod(n for _, n in unmentioned(s, axes)) for s in ct_specs]
     sums = [unmentioned(s, axes) for s in out_specs]

@@ -46,7 +46,7 @@ from .scan import element_program, must_be_sequential, one_equation, run_sequent
 
 
 class WhileParams(NamedTuple):
-    """The parameters of `while_loop`: its two programs, and how many constants each has."""
+    """The parameters of `while_loop`: its two programs, and the number of constants of each."""
 
     body_jaxpr: Jaxpr
     cond_jaxpr: Jaxpr
@@ -128,7 +128,7 @@ class WhileRules(ProgramInside):
             return [*condition(b, carry), *carry]
 
         n, test, step = len(state), condition, body
-        if cond_calls:  # XLA's condition can't return a token, so the body computes it
+        if cond_calls:  # XLA's condition cannot return a token, so the body computes it
             state = [*condition(block, state), *state]
             n, test, step = 1, lambda b, args: list(args), body_and_condition
         if calls:
@@ -145,7 +145,7 @@ class WhileRules(ProgramInside):
         return state[1:] if cond_calls else state
 
     def live_equation(self, e: Equation, used_outs: Mask) -> Equation:
-        """As for a scan; the carry that the condition needs is live too."""
+        """Like the rule of scan, but the carry that the condition needs is also live."""
         body, condition, n_cond, n_body = WhileParams(**dict(e.params))
         live = live_inputs(condition, (True,))
         cond_consts, cond_carry = live[:n_cond], live[n_cond:]
@@ -325,7 +325,8 @@ def loop_program(owner: Jaxpr, params: WhileParams) -> LoweredProgram:
 def carry_variation(
     params: WhileParams, ins: Sequence[VaryingAxes], context: Divergence
 ) -> tuple[VaryingAxes, list[VaryingAxes]]:
-    """The axes along which the condition of a loop varies, and each of its carry."""
+    """The axes along which a loop's condition varies, and for each carry the axes along which it
+    varies."""
     cond_consts, body_consts, carry = params.groups(ins)
     while True:
         (going,) = context.vary(params.cond_jaxpr, [*cond_consts, *carry])
@@ -339,7 +340,7 @@ def carry_variation(
 def until_all_end(
     params: WhileParams, axes: Sequence[tuple[Any, int]], operands: Sequence[Value]
 ) -> list[Value]:
-    """A while loop that runs until its condition holds on none of the devices along `axes`.
+    """A while loop that runs until its condition is false on all devices along `axes`.
 
     Devices whose condition does not hold keep their carry.
     """

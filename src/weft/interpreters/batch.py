@@ -27,11 +27,11 @@ from .stage import leaked, stage
 
 T = TypeVar("T")
 WithAux = Callable[..., tuple[Sequence[Any], T]]
-"""A function that returns its outputs and something that is not a value, such as a mask."""
+"""A function that returns its outputs and a result that is not a value, such as a mask."""
 
 
 class BatchTracer(Tracer):
-    """A batch of values. `value` has the batch axis in front of the axes that the tracer shows."""
+    """A batch of values. `value` has the batch axis in front of the tracer's axes."""
 
     __slots__ = ("value",)
 
@@ -93,7 +93,7 @@ class BatchTrace(Trace):
         if not (self.size or uses_this_axis or primitive.effects or primitive.takes_axis):
             return self.nothing(primitive, args, params)
         if out is None and not (uses_this_axis or primitive.elementwise or primitive.effects):
-            primitive.out(args, params)  # checks shapes, which might fit with the batch axis only
+            primitive.out(args, params)  # checks shapes, which might match only with the batch axis
         axis = self.axis if uses_this_axis or primitive.takes_axis else self.size
         named = partial(rule, **dict(params)) if params else rule
         result = under(self.outside, named, values, batched, axis)
@@ -102,8 +102,8 @@ class BatchTrace(Trace):
         return result.value if result.__class__ is Shared else BatchTracer(self, result)
 
     def nothing(self, primitive: Primitive, args: Sequence[Any], params: Params) -> Any:
-        """The outputs for a batch of size 0, to which nothing is applied. Rules would divide
-        lengths by the size, or read one element of the batch."""
+        """The outputs for a batch of size 0, without applying the rule. Rules would divide lengths
+        by the size, or read one element of the batch."""
         out = primitive.out(args, params)
         avals = [a.update(shape=(0, *a.shape)) for a in (out if primitive.multiple else [out])]
         tracers = under(self.outside, lambda: [BatchTracer(self, full(a, 0)) for a in avals])
@@ -136,7 +136,7 @@ class BatchTrace(Trace):
             )
             if self.name is None:
                 return [BatchTracer(self, o) for o in outs]
-            if not same:  # a rule was called, not the function
+            if not same:  # the rule was called, and not the function
                 stage(batched_function, [v.aval for v in values])
             return [
                 first(o) if s else BatchTracer(self, o) for o, s in zip(outs, same, strict=True)
@@ -178,7 +178,7 @@ class BatchTrace(Trace):
 
     @property
     def root(self) -> "BatchTrace":
-        """The trace of the `vmap` that this one serves: itself, unless a rule has reopened it."""
+        """The trace of the `vmap` that this trace serves: itself, unless a rule has reopened it."""
         return self
 
     def has_ended(self) -> bool:
@@ -188,10 +188,10 @@ class BatchTrace(Trace):
 class ReopenedTrace(BatchTrace):
     """Maps a user's rule over the axis of a trace that may have ended.
 
-    A rule runs when the derivative is taken: under another trace than its function, later, and
-    perhaps in several threads at once. It may close over tracers of the trace in which it was
-    defined, its root, and these count as tracers of this trace. So the root does not change, and
-    each run has its own trace.
+    A rule runs when the derivative is taken. That is later, under a different trace from its
+    function, and perhaps in several threads at once. The rule may close over tracers of the trace
+    in which it was defined, its root; these count as tracers of this trace. So the root does not
+    change, and each run has its own trace.
     """
 
     __slots__ = ("_root",)
@@ -205,7 +205,7 @@ class ReopenedTrace(BatchTrace):
         return self._root
 
     def adopted(self, args: Sequence[Any]) -> list[Any]:
-        """The values, with tracers of the root and of other runs made tracers of this trace."""
+        """The values. Tracers of the root and of other runs become tracers of this trace."""
         root = self._root
         return [
             BatchTracer(self, a.value)
@@ -230,8 +230,8 @@ class ReopenedTrace(BatchTrace):
 
 
 class CheckingBatchTrace(BatchTrace):
-    """Records the lines that make its tracers and checks the results of batch rules, under
-    `check_tracer_leaks` and `enable_checks`."""
+    """Under `check_tracer_leaks` and `enable_checks`, records the lines that make its tracers and
+    checks the results of batch rules."""
 
     __slots__ = ("made",)
 
@@ -293,7 +293,7 @@ def contents(cell: CellType) -> tuple[Any, ...]:
 
 
 def mapped(trace: BatchTrace, function: Callable[..., T], inputs: Any) -> T:
-    """The results of a function under a trace; its collectives may name the axis."""
+    """The results of a function under a trace. The function's collectives may name the axis."""
     if trace.name is None:
         return under(trace, function, *inputs)
     return within_axis(trace.name, trace.size, under, trace, function, *inputs)
@@ -331,7 +331,7 @@ def batch_with_aux(
     *,
     about: Callable[..., Any] | None = None,
 ) -> tuple[list[tuple[Any, bool]], T]:
-    """Maps a function that returns its outputs and something else.
+    """Maps a function that returns its outputs and another result.
 
     Returns: a pair (output, whether it is batched) for each output, and the other result. Outputs
     that
@@ -352,12 +352,13 @@ def batch_with_aux(
 
 
 def all_repeated(pairs: Sequence[tuple[Any, bool]], size: int) -> list[Any]:
-    """The outputs of pairs (output, whether it is batched), repeated where they are not batched."""
+    """The outputs from pairs (output, whether it is batched). Outputs that are not batched are
+    repeated."""
     return [x if is_batched else repeated(x, size) for x, is_batched in pairs]
 
 
 def first(x: Any) -> Any:
-    """The first element of a batch whose elements are all the same."""
+    """The first element of a batch whose elements are all equal."""
     shape, n = x.aval.shape[1:], x.aval.ndim
     one = slice_(x, start=(0,) * n, limit=(1, *shape), strides=(1,) * n)
     return reshape(one, shape=shape)
@@ -371,7 +372,8 @@ def repeated(x: Any, size: int) -> Any:
 def with_batch(
     args: Sequence[Any], batched: Sequence[bool], needs_batch: Sequence[bool], size: int
 ) -> list[Any]:
-    """The arguments, repeated along a new axis 0 where they need a batch axis and have none."""
+    """The arguments. An argument that lacks a required batch axis is repeated along a new axis
+    0."""
     return [
         repeated(a, size) if w and not b else a
         for a, b, w in zip(args, batched, needs_batch, strict=True)

@@ -1,4 +1,4 @@
-"""Traces under which Python code may look at values.
+"""Traces under which Python code may read values.
 
 `CompileTimeTrace` computes operations on known values at once; `ConcreteStageTrace` also records
 them."""
@@ -50,7 +50,8 @@ class CompileTimeTrace(Trace):
 
 
 class ConcreteStageTrace(StageTrace):
-    """Records operations, and evaluates those that a value depends on when Python needs the value.
+    """Records operations. When Python needs a value, it evaluates the operations that the value
+    depends on.
 
     Args:
       values: an `Array` for each input, or `None` where it is not known.
@@ -72,7 +73,7 @@ class ConcreteStageTrace(StageTrace):
         for stand_in, x in self.captured.values():
             if stand_in._var not in values:
                 values[stand_in._var] = x.concrete()
-        # some results of an equation with programs inside may be known and others not
+        # some results of an equation with programs inside may be known and others unknown
         todo = [e for e in self.equations if any(v not in values for v in e.outvars)]
         todo = live_equations(todo, needed, effects=False)
         if any(v in values and values[v] is None for v in needed):

@@ -1,4 +1,5 @@
-"""Finds the values that depend on given inputs of a program, and splits its equations by that."""
+"""Finds the values that depend on given inputs of a program, and splits its equations
+accordingly."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +21,8 @@ def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequ
 
 
 def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set[Var]:
-    """The variables that depend on inputs in `mask`; only those with derivatives if `inexact`."""
+    """The variables that depend on inputs in `mask`. If `inexact`, only variables that have
+    derivatives."""
     dependent = set(active(jaxpr.invars, mask))
     for e in jaxpr.equations:
         touched = [type(v) is Var and v in dependent for v in e.inputs]
@@ -35,8 +37,8 @@ def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set
 def partition_equations(jaxpr: Jaxpr, linear: set[Var]) -> list[tuple[Equation, bool]]:
     """The equations in order, each with a boolean: whether it depends on the variables in `linear`.
 
-    Dependent results are added to `linear`. An equation with a program inside, of which only some
-    results depend, becomes two equations: see `parted`.
+    Dependent results are added to `linear`. If only some results of an equation with a program
+    inside depend, it becomes two equations: see `parted`.
     """
     parts: list[tuple[Equation, bool]] = []
     for e in jaxpr.equations:
@@ -55,8 +57,9 @@ def partition_equations(jaxpr: Jaxpr, linear: set[Var]) -> list[tuple[Equation, 
 
 
 def parted(e: Equation, linear: set[Var], jaxpr: Jaxpr) -> list[tuple[Equation, bool]]:
-    """Splits an equation with a program inside: first the results that do not depend on `linear`,
-    with zeros for the others, then the dependent results. Each part is included if it is needed."""
+    """Splits an equation with a program inside. The first part computes the results that do not
+    depend on `linear`, with zeros for the others; the second part computes the dependent results.
+    Each part is included if it is needed."""
     touched = [type(v) is Var and v in linear for v in e.inputs]
     depends = reached(e, touched)
     parts: list[tuple[Equation, bool]] = []
@@ -85,14 +88,14 @@ def used_variables(jaxpr: Jaxpr) -> set[Any]:
 
 @derived
 def partition_by_linearity(jaxpr: Jaxpr, mask: tuple[bool, ...]) -> Jaxpr:
-    """The same program, in which either all results of an equation depend on the inputs in `mask`,
-    or none."""
+    """The same program, changed so that either all results of an equation depend on the inputs in
+    `mask`, or none do."""
     linear = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
     return jaxpr.replace(equations=[e for e, _ in partition_equations(jaxpr, linear)])
 
 
 def _only(outvars: Sequence[Var], mask: Sequence[bool]) -> list[Var]:
-    """The variables in the mask, with new variables in place of the others."""
+    """The variables in the mask; new variables replace the others."""
     return [v if m else Var(v.aval) for v, m in zip(outvars, mask, strict=True)]
 
 

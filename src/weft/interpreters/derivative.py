@@ -1,8 +1,8 @@
 """The derivative of one operation, computed once for each signature and cached.
 
-A `Derivative` has two programs. `forward` goes from the primals to the outputs and the residuals
-that the linear part needs; `linear` goes from residuals and tangents to the outputs' tangents.
-Reverse mode is `linear`, transposed.
+A `Derivative` has two programs. `forward` maps the primals to the outputs and the residuals that
+the linear part needs; `linear` maps residuals and tangents to the outputs' tangents. Reverse mode
+transposes `linear`.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ Mask = tuple[bool, ...]
 
 
 class DifferentiatedTracer(Tracer):
-    """A primal, to which subclasses add its derivative; `None` for a tangent alone."""
+    """A tracer for a primal, or `None` for a lone tangent. Subclasses add the derivative."""
 
     __slots__ = ("primal",)
     primal: Any
@@ -52,7 +52,7 @@ class DifferentiatedTracer(Tracer):
 
 
 class Derivative:
-    """A program to run now, and the linear map that it leaves.
+    """A program to run now, and the linear map that remains.
 
     Attributes:
       forward: primals -> outputs, then residuals.
@@ -86,7 +86,7 @@ class Derivative:
         self._linear_plan: PreparedProgram | None = None
         self._transposed: dict[
             Any, tuple[PreparedProgram, Mask | None]
-        ] = {}  # with the outputs, if not all
+        ] = {}  # part of the key unless all are needed
 
     def push(
         self, residuals: Sequence[Value], tangents: Sequence[Value | None], trace: Trace
@@ -119,7 +119,7 @@ class Derivative:
 
     def transposed(self, n_residuals: int, nonzero: Mask) -> tuple[Jaxpr, Mask]:
         """The transposed linear program: (residuals, nonzero cotangents) -> cotangents; and a mask
-        of the tangents that they belong to, since other cotangents are zero."""
+        of the tangents that get a cotangent. Other cotangents are zero."""
         return transpose(self.linear, n_residuals, nonzero)
 
 
@@ -181,7 +181,7 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Params, mask: Ma
 def split_jvp(
     pushed: Callable[..., Any], avals: Sequence[Aval], mask: Mask, multiple: bool, name: str
 ) -> Any:
-    """Stages a jvp rule and splits it: the part that depends on tangents, and the rest.
+    """Stages a jvp rule and splits it into the part that depends on tangents and the rest.
 
     Args:
       pushed: called as (trace, primals, tangents), returns outputs and their tangents.
@@ -243,8 +243,8 @@ def cut(program: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Deri
 
 
 def residual_plan(d: Derivative, name: str) -> PreparedProgram:
-    """For an operation whose active arguments are tangents: computes, from the other arguments, the
-    outputs without a tangent and the residuals. The operation must be linear in the tangents."""
+    """Computes the residuals of an operation and its outputs without a tangent, from the arguments
+    that are not active. The active arguments are tangents, and the operation is linear in them."""
     if d.only_linear is None:
         forward = d.forward.jaxpr
         outvars = [

@@ -33,9 +33,9 @@ _MAX_HOST_ELEMENTS = 4096
 
 
 def made_on_device(size: int) -> bool:
-    """True if an array of this size that a formula gives should be made on the device.
+    """True if the device should make an array of this size from a formula.
 
-    On an accelerator that saves a transfer. A small array is sent along with the first operation.
+    On an accelerator that saves a transfer. A small array travels with the first operation instead.
     """
     return size > _MAX_HOST_ELEMENTS and thread.eager_tier != "host" and accelerated()
 
@@ -51,14 +51,14 @@ def numpy_may_compute() -> bool:
 def host_share(
     primitive: Primitive, params: Params, avals: Sequence[Aval], outs: Sequence[Aval]
 ) -> float:
-    """The work of an operation as a fraction of the limit up to which NumPy is faster than XLA.
+    """The work of an operation, as a fraction of the limit below which NumPy is faster than XLA.
 
     The fractions of a program's operations add up (`HostPolicy`). The switch `eager_tier` pins
-    "host" or "xla"; with an accelerator everything runs there.
+    "host" or "xla". If there is an accelerator, everything runs on it.
     """
     if primitive.evaluate_rule is None:
         return math.inf
-    if any(a.dtype == float0 for a in avals):  # devices have no such dtype
+    if any(a.dtype == float0 for a in avals):  # devices do not support the dtype
         return 0.0
     if not numpy_may_compute():
         return math.inf

@@ -1,6 +1,7 @@
 """Eager evaluation: the trace with which every thread begins. Also moves arrays between memories.
 
-At import this module gives the base trace (`core/trace.py`) its class, the first of the two hooks.
+At import, this module sets the class of the base trace (`core/trace.py`), the first of the two
+hooks.
 """
 
 import sys
@@ -40,7 +41,7 @@ class EvaluateTrace(Trace):
             plan = caches.now[primitive.kernels][(params, *map(aval_of, args))]
         except KeyError:
             rule = primitive.host.execute_rule
-            if rule is not None:  # its programs are kept on its jaxpr, not here
+            if rule is not None:  # its jaxpr keeps its programs
                 refuse_tracers(primitive.name, args)
                 return rule(args, **dict(params))
             plan = self.plan(primitive, args, params)
@@ -59,13 +60,13 @@ class EvaluateTrace(Trace):
         return plan
 
     def run(self, plan: Any, args: Any) -> Any:
-        """The output of a plan: by its NumPy function, or else by XLA."""
+        """Computes the output of a plan by its NumPy function or by XLA."""
         kernel = plan.kernel
         if kernel is None:
             return plan.execute(args)
         try:
             # One and two operands are unrolled, because calls on small arrays are all overhead
-            # (benchmarks/eager.py). An operand whose type is not its aval is a tracer, or was put
+            # (benchmarks/eager.py). An operand whose type differs from its aval is a tracer, or is
             # on a device.
             if len(args) == 1:
                 (a,) = args
@@ -96,13 +97,13 @@ class EvaluateTrace(Trace):
         return plan.arrays(result, args) if out is None else Array(result, out)
 
     def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
-        """Runs a function that has its own derivative rule; nothing is differentiated here."""
+        """Runs a function that has its own derivative rule, without differentiating it."""
         return function(*args)
 
     # --- elements on the host and on devices ---
 
     def fetch(self, array: Array) -> Any:
-        """The elements on the host, which the array keeps."""
+        """The elements on the host. The array keeps them."""
         try:
             host = array._host = placing.gather(array)
         except (
@@ -113,7 +114,7 @@ class EvaluateTrace(Trace):
         return host
 
     def constrained(self, array: Array, sharding: NamedSharding) -> Array:
-        """An array moved as a sharding constraint says."""
+        """Moves an array as a sharding constraint requires."""
         return constrained(array, sharding)
 
     def parts_of(self, array: Array) -> list[Array]:
@@ -122,7 +123,7 @@ class EvaluateTrace(Trace):
 
     def default_device(self, array: Array) -> Device:
         """The device of an array that may be anywhere."""
-        if array._buffer is None:  # it is still on the host, and is copied where it is needed
+        if array._buffer is None:  # still on the host; copied when needed
             return client.chosen_device() or client.default_device()
         return client.default_device()
 
@@ -140,11 +141,11 @@ class EvaluateTrace(Trace):
     def is_ready(self, array: Array) -> bool:
         """True if an array has been computed."""
         if array._host is None and array._buffer is None:
-            self.fetch(array)  # raises if it was deleted
+            self.fetch(array)  # raises an error if it was deleted
         return array._host is not None or bool(buffers.is_ready(array._buffer))
 
     def duplicate(self, array: Array) -> Array:
-        """The same array as a new object, which stays usable if the first one is deleted or
+        """The same array as a new object. It remains usable after the first object is deleted or
         donated."""
         return placing.duplicate(array)
 
@@ -188,8 +189,8 @@ class EvaluateTrace(Trace):
             return device_memory.shared(buffer, stream)
         host = np.asarray(array.host())
         copy, tells = options["copy"], (options["max_version"] or (0, 0)) >= (1, 0)
-        # NumPy exports read-only memory only to newer consumers. A single number is copied, because
-        # many arrays may share it.
+        # NumPy exports read-only memory only to newer consumers. A scalar is copied, because many
+        # arrays may share it.
         if copy is None and (not host.ndim or not (host.flags.writeable or tells)):
             copy = True
         if copy:

@@ -113,7 +113,7 @@ class JvpTrace(Trace):
 
 
 class LocatingJvpTrace(JvpTrace):
-    """Records which of the user's operations it is at: see `core/source_location.py`."""
+    """Records the current operation of the user: see `core/source_location.py`."""
 
     __slots__ = ("made",)
 

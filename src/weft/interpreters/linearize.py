@@ -215,9 +215,7 @@ class LinearizeTrace(Trace):
                     "derivative rule: its own rule needs the value, which a tangent doesn't have\n"
                     "  fix: use custom_jvp, or the function without a rule"
                 )
-            return function(
-                *args
-            )  # linear in the tangents, so that the function is its own derivative
+            return function(*args)  # linear in the tangents, so the function is its own derivative
         inputs = [a.place if m else None for a, m in zip(args, mine, strict=True)]
         if rules.jvp is not None:
             tangents = [
@@ -272,7 +270,7 @@ class LocatingLinearizeTrace(LinearizeTrace):
         return f"by {linear.place.operation} at {linear.place.line}"
 
     def noting(self, place: SourceLocation, method: Any, *args: Any) -> Any:
-        """The result of a method, after the nodes that it put on the tape got the location."""
+        """Calls a method, and gives the location to the nodes that it put on the tape."""
         count = len(self.tape)
         with at_location(place):
             result = method(*args)
@@ -300,7 +298,7 @@ class LocatedMap:
 
 
 class CustomPullback:
-    """The linear map of a `custom_vjp` function, which only runs backwards."""
+    """The linear map of a `custom_vjp` function. It only runs backwards."""
 
     __slots__ = ("in_avals", "mask", "out_avals", "rules", "tree")
 
@@ -327,10 +325,9 @@ Wiring = tuple[
     tuple[tuple[Aval, ...], ...],
     tuple[Place | None, ...],
 ]
-"""A tape without residuals: for each operation its linear map, the number of residuals, the numbers
-of the nodes and outputs that its arguments are, and the avals of its outputs; then the inputs and
-the outputs.
-Equal programs have equal tapes, because linear maps are cached by signature."""
+"""A tape without residuals. Each operation has its linear map, the number of residuals, the nodes
+and output numbers of its arguments, and the avals of its outputs. The inputs and the outputs
+follow. Equal programs have equal tapes, because linear maps are cached by signature."""
 
 
 class LinearMap:
@@ -369,7 +366,8 @@ class LinearMap:
 
     @classmethod
     def unflatten(cls, wiring: "Wiring", residuals: Sequence[Any]) -> "LinearMap":
-        """A linear map from the parts that `flatten` returned, perhaps at another point."""
+        """Rebuilds a linear map from the parts that `flatten` returned, perhaps with other
+        residuals."""
         steps, input_avals, outputs = wiring
         inputs = [Node(None, (), (), avals) for avals in input_avals]
         nodes = [*inputs]
@@ -427,7 +425,7 @@ class LinearMap:
 
         Args:
           cts: cotangents of the first outputs; the others (auxiliary data) have zero cotangents.
-          around: if given, called as `around(pull, cotangents)` instead of `pull(cotangents)`.
+          around: if present, `around(pull, cotangents)` is called instead of `pull(cotangents)`.
         """
         every = [*cts, *[None] * (len(self.outputs) - len(cts))]
         input_cts = self.pull(every) if around is None else around(self.pull, every)
@@ -438,7 +436,7 @@ class LinearMap:
 
 
 def float0_zeros(shape: Sequence[int]) -> np.ndarray[Any, Any]:
-    """The tangent or cotangent of an integer: a NumPy array that holds nothing."""
+    """The tangent or cotangent of an integer: a NumPy array of dtype float0, without data."""
     return np.zeros(shape, dtypes.float0)
 
 
@@ -475,7 +473,7 @@ def linearize(
     mask: Sequence[bool] | None = None,
 ) -> tuple[list[Any], LinearMap]:
     """The outputs of `function` (a list of values) at `primals`, and its derivative there with
-    respect to all primals, or to those in `mask`.
+    respect to all primals, or to the primals in `mask`.
 
     Example:
       >>> from weft import extend
@@ -507,7 +505,7 @@ def linearize(
         places.append(r.place if mine else None)
     tape, trace.tape = trace.tape, []
     if thread.check_tracer_leaks and about is not None:
-        r = None  # no reference to a tracer is left
+        r = None  # no references to tracers remain
         del args, results
         refuse_leaks(trace)
     return outs, LinearMap(tape, nodes, places)

@@ -1,8 +1,9 @@
-"""Plans: what an eager call of one signature runs. The first call chooses it; every call runs it.
+"""A plan is the way to run eager calls of one signature. The first call chooses it; every call runs
+it.
 
-A plan is for one operation, or for a program of several. Its `kernel` is a function of NumPy arrays
-if NumPy is faster for the whole work, and `None` if XLA runs it as one program. Since the first
-call runs the plan too, all calls of a signature give the same bits.
+It is for one operation, or for a program of several operations. Its `kernel` is a function of NumPy
+arrays if NumPy is faster for all of it, and `None` if XLA runs it as one program. Since the first
+call also runs the plan, all calls of a signature give the same bits.
 
 `EvaluateTrace.run` runs plans. Under another trace a plan applies its operations.
 """
@@ -71,7 +72,8 @@ class OperationPlan:
 
 
 class PlanTrace(StageTrace):
-    """Records what an eager call computes. A function with its own derivative rule is inlined."""
+    """Records the operations of an eager call. A function with its own derivative rule is
+    inlined."""
 
     __slots__ = ()
 
@@ -130,7 +132,7 @@ class ProgramPlan:
     def execute(self, args: Sequence[Array]) -> Any:
         """The outputs by a compiled program, or operation by operation under `disable_jit`."""
         if self.program is None or thread.disable_jit or None in map(type_of, args):
-            outs = run(self.jaxpr, args, current.base)  # raises for a tracer, which has no type
+            outs = run(self.jaxpr, args, current.base)  # raises for a tracer: it lacks a type
         else:
             outs = run_program(self.program, args)
         return outs[0] if self.single else outs
@@ -139,11 +141,11 @@ class ProgramPlan:
 def host_steps(
     jaxpr: Jaxpr, template: InlineTemplate, results: Sequence[int]
 ) -> tuple[list[Any], list[int]] | None:
-    """The program as NumPy functions; `None` if XLA is faster for the whole, or must do a part of
-    it.
+    """The program as NumPy functions; `None` if XLA is faster for the whole program, or must run
+    part of it.
 
-    Values are numbered: the inputs, the fixed values, one `None` for values that nothing reads, and
-    then the results. A step is (function, the numbers of its operands, whether it has several
+    Values are numbered: the inputs, the fixed values, one `None` for values that are never read,
+    and then the results. A step is (function, the numbers of its operands, whether it has several
     results). The second list has the numbers of the template's values in `results`.
     """
     if any(e.primitive.evaluate_rule is None for e in jaxpr.equations):
@@ -212,7 +214,7 @@ def straight_line(
 
 
 def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:
-    """The program that XLA compiles; `None` if an operation has its own way to run outside `jit`.
+    """The program that XLA compiles; `None` if an operation runs differently outside `jit`.
 
     A program that only calls another program is replaced by that one.
     """
@@ -229,7 +231,7 @@ def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:
 
 
 class PreparedProgram:
-    """A program that runs often, under any trace: `run(args, trace)` returns its outputs."""
+    """A program to run often, under any trace: `run(args, trace)` returns its outputs."""
 
     __slots__ = ("jaxpr", "plan", "template")
 
@@ -238,12 +240,12 @@ class PreparedProgram:
         if thread.enable_checks:
             check_jaxpr(jaxpr)
         self.template: InlineTemplate | None = None
-        self.plan: ProgramPlan | None = None  # for the switches of the last run
+        self.plan: ProgramPlan | None = None  # the plan for the switches of the last run
 
     def run(self, args: Sequence[Any], trace: Trace) -> list[Any]:
         """The outputs for values under a trace."""
         if trace is current.base:
-            plan = self.plan  # tested here to save a call for each operation of a gradient
+            plan = self.plan  # tested here, which saves a call for each operation of a gradient
             if plan is None or plan.state is not thread.switches:
                 plan = self.planned()
             outs = plan.execute(args) if plan.kernel is None else trace.run(plan, args)

@@ -43,7 +43,7 @@ var_of = attrgetter("_var")
 
 
 class StageTrace(Trace):
-    """Records every operation as an equation, also operations on known values."""
+    """Records every operation as an equation, including operations on known values."""
 
     __slots__ = (
         "captured",
@@ -67,9 +67,9 @@ class StageTrace(Trace):
         self.inputs: list[StageTracer] = []
         self.names: Any = ()
         self.transform, self.function = transform, function
-        self.outside: Trace | None = None  # the trace in which this one was made
+        self.outside: Trace | None = None  # the surrounding trace
         self.closed = False
-        self.record: Any = ((), ())  # its equations and inputs, once closed
+        self.record: Any = ((), ())  # its equations and inputs, after it is closed
         self.stand_ins: dict[Ref, StandIn] | None = None  # by ref from outside; None: not followed
         self.locating = False  # True if equations get the user's line; programs of rules never do
 
@@ -169,7 +169,7 @@ class StageTrace(Trace):
         return self.capture(x)._var
 
     def stand_in(self, ref: Ref, operation: str) -> StandIn:
-        """The stand-in for a ref from outside: its first value is one more input."""
+        """The stand-in for a ref from outside. The ref's first value becomes one more input."""
         if self.stand_ins is None:
             cure = "pass the value as an argument, and return the new value"
             by = self.transform
@@ -206,18 +206,18 @@ class StageTrace(Trace):
         return jaxpr
 
     def close(self) -> None:
-        """Ends the trace: its tracers can't be used from now on."""
+        """Ends the trace. Its tracers cannot be used afterwards."""
         if self.equations is not None:
             self.record = self.equations, [*map(var_of, self.inputs)]
             self.equations, self.inputs, self.stand_ins = (
                 None,
                 [],
                 None,
-            )  # no reference cycle is left, so it is freed at once
+            )  # no reference cycle remains, so it is freed at once
             self.closed = True
 
     def origin(self, tracer: StageTracer) -> str:
-        """The origin of a tracer, for the message if it is used too late."""
+        """The origin of a tracer, for the error message if it is used too late."""
         equations, inputs = self.record
         for e in equations:
             if tracer._var in e.outvars:
@@ -233,7 +233,7 @@ class StageTrace(Trace):
         )
 
     def why_unknown(self, tracer: StageTracer, operation: str) -> str:
-        """The message for a use of a traced value that needs its elements."""
+        """The message for code that needs the elements of a traced value."""
         lines = [
             f"{operation}: the elements of a traced {tracer.aval} are not known while "
             f"{function_line(self.function)} is traced by {self.transform}"
@@ -301,7 +301,8 @@ class InlineTemplate:
 
 
 def check_open(x: Any, user: Any, operation: str) -> None:
-    """Refuses a tracer whose trace has ended, or was begun inside the trace that uses it."""
+    """Raises an error for a tracer whose trace has ended, or was started inside the trace that uses
+    it."""
     if isinstance(x, Tracer):
         trace = x._trace
         if trace.has_ended():
@@ -392,8 +393,8 @@ def stage_with_aux(
     names: Any = (),
     trace: StageTrace | None = None,
 ) -> tuple[Jaxpr, T]:
-    """Like `stage`, for a function that returns its outputs and something else, such as a mask,
-    which is returned beside the jaxpr."""
+    """Like `stage`, for a function that also returns another result, such as a mask. Returns the
+    jaxpr and this result."""
     if trace is None:
         trace = StageTrace("trace", about if about is not None else function)
     trace.names = names

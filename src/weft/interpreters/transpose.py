@@ -16,7 +16,7 @@ from ..primitives.structural import add
 from .dependence import partition_equations
 from .stage import StageTrace
 
-_NOWHERE = nullcontext()  # without recorded lines this costs one attribute test an equation
+_NOWHERE = nullcontext()  # without recorded lines this costs one attribute test for each equation
 
 
 def no_tangents(params: Params) -> TypeError:
@@ -35,7 +35,7 @@ def transpose(
 
     Args:
       jaxpr: linear in its inputs after the first `n_known`.
-      ct_mask: which outputs have a cotangent; the others' cotangents are zero.
+      ct_mask: which outputs have a cotangent; the other cotangents are zero.
     Returns: the program, and a mask of the linear inputs that get a cotangent.
     """
     trace = StageTrace("transposition", jaxpr.name)

@@ -1,8 +1,8 @@
 """Activations of neural networks with their own derivatives: relu, softplus, log1mexp,
 gelu_by_tanh, squareplus.
 
-The derivative of relu at 0 is 0; as a maximum it would be one half. The derivative of softplus is
-the logistic function, for x of any size.
+The derivative of relu at 0 is 0; the derivative of `max(x, 0)` would be one half. The derivative of
+softplus is the logistic function for every x, however large.
 """
 
 import math
@@ -44,7 +44,7 @@ relu: Primitive = unary(
 
 
 def _softplus(x: Host) -> Host:
-    """Four vectorised steps; np.logaddexp takes ten times as long."""
+    """Uses four vectorised steps, because np.logaddexp takes ten times as long."""
     tail = np.log1p(np.exp(np.negative(np.absolute(x))))
     return np.add(np.maximum(x, x.dtype.type(0)), tail)
 
@@ -62,7 +62,7 @@ evaluate_in_wider(softplus, "float", table=HALF)
 
 
 def _log1mexp(m: Algebra, x: Number) -> Number:
-    """Near 0 it is expm1 that keeps the digits."""
+    """Uses expm1 near 0, where it keeps the digits."""
     power, near = m.exp(-x), x < math.log(2)
     rest, lost = log_of_rest(m, power)
     logarithm = m.log(m.where(near, -m.expm1(-x), rest))
@@ -70,7 +70,7 @@ def _log1mexp(m: Algebra, x: Number) -> Number:
 
 
 def _slope_of_log1mexp(x: Value) -> Value:
-    """exp(x) / (1 - exp(x)), whose derivatives are finite for large -x too."""
+    """exp(x) / (1 - exp(x)), in a form whose derivatives are finite for large -x too."""
     return div(exp(x), neg(expm1(x)))
 
 
@@ -80,8 +80,9 @@ log1mexp: Primitive = transcendental(
 )  # fmt: skip
 
 
-# The cubic of which gelu takes the logistic function is near (_LINE + _CUBE near²). Beyond _FLAT
-# that is 0 or 1 in every dtype; without the bound a cubic would be infinite there, times 0.
+# gelu is x times the logistic function of the cubic near (_LINE + _CUBE near²). Beyond _FLAT the
+# logistic function is 0 or 1 in every dtype. Without the bound, the cubic could be infinite there,
+# and infinity times 0 is NaN.
 _LINE = 2 * math.sqrt(2 / math.pi)
 _CUBE, _FLAT = 0.044715 * _LINE, 30.0
 
@@ -94,7 +95,8 @@ def _gelu_by_tanh(x: Host) -> Host:
 
 
 def _lower_gelu_by_tanh(m: Algebra, x: Number) -> Number:
-    """(1 + tanh(u)) / 2 is the logistic function of 2u, which loses no digits where it is small."""
+    """Replaces (1 + tanh(u)) / 2 by the logistic function of 2u, which keeps its digits where it is
+    small."""
     near = m.maximum(m.minimum(x, _FLAT), -_FLAT)
     return x / (1 + m.exp(-(near * (_LINE + _CUBE * (near * near)))))
 
@@ -115,7 +117,7 @@ evaluate_in_wider(gelu_by_tanh, "float", table=HALF)
 
 
 def _hyperbola(m: Algebra, x: Number, b: Number) -> Number:
-    """sqrt(x² + b) for b ≥ 0: for large x in a smaller unit, so that the square is finite."""
+    """sqrt(x² + b) for b ≥ 0. Large x are scaled down first, so that the square is finite."""
     half = 66 if m.eps > 1e-10 else 516  # of the largest exponent, and two more
     far = m.abs(x) > 2.0 ** (half - 6)
     unit, back = m.where(far, 2.0**-half, 1.0), m.where(far, 2.0**half, 1.0)
@@ -123,7 +125,7 @@ def _hyperbola(m: Algebra, x: Number, b: Number) -> Number:
 
 
 def _squareplus(m: Algebra, x: Number, b: Number) -> Number:
-    """Left of 0 by the other root, b / 4 over this one, in which nothing cancels."""
+    """For x < 0, divides b / 4 by the other root, because that avoids cancellation."""
     larger = 0.5 * m.abs(x) + 0.5 * _hyperbola(m, x, b)
     return m.where(x < 0, 0.25 * b, larger) / m.where(x < 0, larger, 1.0)
 

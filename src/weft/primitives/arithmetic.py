@@ -67,7 +67,8 @@ mul: Primitive = nary(
 
 
 def _integer_division(x: Host, y: Host) -> tuple[Host, Host]:
-    """XLA's: towards zero; by zero the quotient is all ones and the remainder x."""
+    """Divides as XLA does: towards zero. Division by zero gives a quotient of all ones and the
+    remainder x."""
     by_zero = y == 0
     safe = np.where(by_zero, np.ones((), y.dtype), y)
     remainder = np.where(by_zero, x, np.fmod(x, safe))
@@ -79,11 +80,11 @@ _INTEGERS = [d for d in (*dtypes.SIGNED, *dtypes.UNSIGNED) if d not in dtypes.SM
 
 
 def _lower_division(name: str) -> Rule:
-    """Lowers integer division without a trap: where there is no quotient it divides by 1, and
-    selects the defined answer afterwards.
+    """Lowers integer division without a trap. Where the quotient is undefined, it divides by 1 and
+    then selects the defined answer.
 
-    Compiled programs do this by themselves, but XLA's constant folding does not: there x / 0, or
-    the smallest integer / -1, raises the processor's trap and ends the process.
+    XLA's compiled code does this itself, but its constant folding does not: there, x / 0 or the
+    smallest integer / -1 raises the processor's trap and ends the process.
     """
 
     def lower(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
@@ -144,7 +145,7 @@ def _sign(x: Host) -> Host:
         return np.sign(x) if x.dtype.kind in "iu" else np.copysign(np.sign(x), x)
     size = np.abs(x)
     out = x / np.where(size == 0, 1, size)
-    out = np.where(size == 0, x, out)  # zeros with their signs, as of real numbers
+    out = np.where(size == 0, x, out)  # zeros keep their signs, as for real numbers
     far = np.isinf(size)
     if far.any():
         out = np.where(far, _direction(x), out)
@@ -152,7 +153,8 @@ def _sign(x: Host) -> Host:
 
 
 def _direction(x: Host) -> Host:
-    """The sign of an infinite number: of its infinite part; NaN if both are, or if one is NaN."""
+    """The sign of an infinite number, which is the sign of its infinite part; NaN if both parts are
+    infinite or one is NaN."""
     out = np.empty(x.shape, x.dtype)
     for part, other, of in ((out.real, x.imag, x.real), (out.imag, x.real, x.imag)):
         part[...] = np.where(np.isinf(of), np.sign(of), 0)
@@ -181,7 +183,7 @@ def _lower_abs(block: Block, x: Operand, out: Aval) -> Operand:
     size = block.op("abs", x, out=out)
     if not dtypes.is_complex(x.aval.dtype):
         return size
-    # XLA's is NaN where one part is infinite and the other one NaN
+    # XLA's result is NaN where one part is infinite and the other is NaN
     flags, limit = out.update(dtype=dtypes.bool_, weak_type=False), block.full(np.inf, out)
     sizes = [block.op("abs", block.op(part, x, out=out), out=out) for part in ("real", "imag")]
     far = [block.compare("EQ", part, limit, flags) for part in sizes]
@@ -211,7 +213,7 @@ ceil: Primitive = unary(
 
 
 class RoundingMethod(enum.IntEnum):
-    """The direction in which `round` takes a number half-way between two whole ones.
+    """The way `round` rounds a number half-way between two integers.
 
     Example:
       >>> lax.round(np.array([0.5, 1.5, 2.5]), lax.RoundingMethod.AWAY_FROM_ZERO)
@@ -298,7 +300,8 @@ min_: Primitive = nary(
 
 
 def _work_of_extremum(avals: Sequence[Aval], outs: Sequence[Aval]) -> int:
-    """NumPy has no vector code for an extremum beside a number: six times the work of another."""
+    """The cost of an extremum of an array and a number is six times higher, because NumPy does not
+    vectorise it."""
     beside_number = any([a.size == 1 < outs[0].size for a in avals])
     return outs[0].size * (6 if beside_number else 1)
 

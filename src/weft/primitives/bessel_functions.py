@@ -1,6 +1,7 @@
-"""Modified Bessel functions: bessel_i0, bessel_i1, and scaled by exp(-|x|) bessel_i0e, bessel_i1e.
+"""Modified Bessel functions: bessel_i0 and bessel_i1; scaled by exp(-|x|), bessel_i0e and
+bessel_i1e.
 
-A power series near zero, Chebyshev series beyond."""
+They use a power series near zero and Chebyshev series elsewhere."""
 
 import math
 

@@ -2,7 +2,7 @@
 
 A generator takes a state of two numbers of 64 bits, a key and a counter, and returns random bits
 and the next state. The bits are equal to XLA's on CPUs and GPUs, on every device and tier; the
-operations are written out here, elementwise, so that there may be a state for each of a batch.
+operations are written elementwise here, so a batch may have a state for each element.
 
 - philox: Philox-4x32 with 10 rounds (Salmon et al. 2011, “Parallel random numbers: as easy as 1, 2,
   3”) makes four words for each of the counters c, c + 1, …; a counter's upper 64 bits are the key.
@@ -59,7 +59,7 @@ def _philox_rounds(
 
 
 def _counters_of(shape: Integers, width: int, algorithm: str) -> int:
-    """Number of counters that the bits of an array take."""
+    """The number of counters needed for the bits of an array."""
     if algorithm == "philox":
         return -(-math.prod(shape) * (2 if width == 64 else 1) // 4)
     return math.prod(shape if width == 64 else _pairs(shape)[1])
@@ -228,7 +228,7 @@ def _lower_long(block: Block, low: Operand, high: Operand) -> Operand:
 
 
 def _interleaved(block: Block, parts: Sequence[Operand], axis: int) -> Operand:
-    """Arrays whose elements take turns along an axis."""
+    """Interleaves arrays along an axis."""
     part_aval = parts[0].aval
     front, n, back = part_aval.shape[:axis], part_aval.shape[axis], part_aval.shape[axis + 1 :]
     ends = [block.reshape(x, (*front, n, 1, *back)) for x in parts]

@@ -51,8 +51,8 @@ def _shift_right_logical(x: Host, y: Host) -> Host:
 
 
 def _of_few_bits(shift: Callable[..., Host]) -> dict[DType, Kernel]:
-    """Evaluate rules for integers of 2 and 4 bits: `shift` gets both operands as int64 numbers, the
-    first sign-extended from its top bit, and the second from 0 on; and the number of bits."""
+    """Evaluate rules for integers of 2 and 4 bits. `shift` gets the first operand as int64,
+    sign-extended from its top bit; the second as nonnegative int64; and the number of bits."""
 
     def evaluate(x: Host, y: Host) -> Host:
         bits = dtypes.bit_width(x.dtype)
@@ -64,7 +64,7 @@ def _of_few_bits(shift: Callable[..., Host]) -> dict[DType, Kernel]:
     return dict.fromkeys(dtypes.SMALL_INTS, evaluate)
 
 
-# NumPy's shifts too are defined for every amount, negative ones being taken as wide ones
+# NumPy also defines shifts by any amount; it treats negative amounts as large ones
 shift_left = nary(
     "shift_left", "x · 2**y, modulo the width.", evaluate=np.left_shift, stablehlo="shift_left",
     jvp=(zero, zero), accepts="integer",
@@ -107,7 +107,7 @@ def _clz(x: Host) -> Host:
 
 
 def _counted_in_bytes(count: Kernel, leading: bool) -> dict[DType, Kernel]:
-    """Evaluate rules for integers of 2 and 4 bits, of which a byte has `leading` zeros more."""
+    """Evaluate rules for integers of 2 and 4 bits. A byte adds `leading` zeros in front of them."""
 
     def evaluate(x: Host) -> Host:
         bits = dtypes.bit_width(x.dtype)

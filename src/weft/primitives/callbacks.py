@@ -24,8 +24,8 @@ from ..stablehlo.block import CALLBACKS
 from .rule_types import Avals, Batched, DType, Tangents, Values
 from .structural import reshape, widen
 
-# XLA only keeps the order of data dependencies. So each call takes a number that the call before it
-# returned, through functions, branches and loops (compiler/lower.py).
+# XLA only keeps the order of data dependencies. So each call takes a number that the previous call
+# returned. The number passes through functions, branches and loops (compiler/lower.py).
 TOKEN = aval((), dtypes.int32)
 
 
@@ -33,10 +33,10 @@ class Batching(NamedTuple):
     """The rule by which `vmap` changes a call.
 
     Attributes:
-      function: (the function, which arguments are batched, size) -> the function of arguments that
-        carry a batch along axis 0, as all its results do.
-      widen: (value, size) -> value, applied to arguments that aren't batched, which then count as
-        batched; `None` leaves them unchanged.
+      function: (the function, which arguments are batched, size) -> a function whose batched
+        arguments and results all carry the batch along axis 0.
+      widen: (value, size) -> value, gives unbatched arguments a batch axis; `None` leaves them
+        unbatched.
     """
 
     function: Callable[["HostFunction", tuple[bool, ...], int], "HostFunction"]
@@ -51,9 +51,10 @@ class HostFunction:
         `None`
         if none was specified.
       outs: the types of the results.
-      name: what jaxprs and messages call it.
+      name: its name in jaxprs and messages.
       batching: its rule under `vmap`.
-      key: functions with equal keys do the same; without one, each is equal to itself alone.
+      key: functions with equal keys are interchangeable; a function without a key equals only
+        itself.
     """
 
     __slots__ = ("__name__", "__weakref__", "batching", "derivations", "function", "key", "outs")
@@ -89,12 +90,12 @@ class HostFunction:
         return under(current.base, self.results, list(args), device)
 
     def results(self, args: list[Any], device: object) -> list[Any]:
-        """The same, under the current trace."""
+        """Calls the function under the current trace."""
         results = self.function(args, device)
         return [self.checked(i, r) for i, r in enumerate(results)]
 
     def checked(self, number: int, result: object) -> Any:
-        """A result as a NumPy array; raises TypeError if it isn't of the declared type."""
+        """A result as a NumPy array; raises TypeError if it does not have the declared type."""
         expected = self.outs[number]
         try:
             value = as_value(result)
@@ -116,7 +117,7 @@ class HostFunction:
         return host.astype(dtype, copy=False)
 
     def on(self, device: Any) -> Callable[..., list[Any]]:
-        """The function that compiled programs call, of a token and NumPy arrays.
+        """The function that compiled programs call with a token and NumPy arrays.
 
         Args:
           device: a device, or a group, in which the token is the number of the calling device.
@@ -128,7 +129,8 @@ class HostFunction:
             return [token, *self(arrays, devices[int(token)])]
 
         def call_from_accelerator(token: Value, *hosts: Value) -> list[Any]:
-            # the accelerator waits for the function, so the function must not wait for it
+            # the accelerator waits for the function, so the function cannot wait for the
+            # accelerator
             with default_device("cpu"):
                 return call(token, *hosts)
 
@@ -146,7 +148,7 @@ def batched_function(function: HostFunction, mask: tuple[bool, ...], size: int) 
 
 
 def dtype_rank(dtype: DType) -> int:
-    """Booleans, integers, reals, complex numbers: each fits into the next."""
+    """The kinds of dtypes, in order: a value of one kind converts to every later kind."""
     if dtypes.is_bool(dtype):
         return 0
     return 1 if dtypes.is_integer(dtype) else 3 if dtypes.is_complex(dtype) else 2
@@ -245,7 +247,7 @@ class HostCall(Primitive):
 
 
 def call_now(args: Sequence[Array], function: HostFunction) -> list[Array]:
-    """The results of a function on the host for arrays."""
+    """Calls a host function with arrays and returns its results."""
     device = next((min(a.devices(), key=lambda d: d.id) for a in args if a.committed), None)
     strong_args = [
         Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args
@@ -257,7 +259,7 @@ def call_now(args: Sequence[Array], function: HostFunction) -> list[Array]:
 def lower_host_call(
     block: Block, operands: Sequence[Operand], out: Avals, function: HostFunction
 ) -> list[Operand]:
-    """Writes the call, from a token and operands to a token and results."""
+    """Writes the call: it takes a token and operands, and returns a token and results."""
     module = block.module
     if module.platform not in CALLBACKS:
         raise errors.MissingRuleError(

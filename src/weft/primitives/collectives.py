@@ -2,10 +2,10 @@
 psum_scatter, all_to_all, axis_index.
 
 They share parameters. `axes` are names and `sizes` their lengths; the elements of several axes are
-counted in row-major order. `groups` are tuples of element numbers, each of which communicates
-within itself; None is one group of all.
+counted in row-major order. `groups` are tuples of element numbers, and elements communicate only
+within their group; None is one group of all elements.
 
-`vmap` applies the `collective` rule to the stack of all elements' values; compiled programs for
+`vmap` applies the `collective` rule to the stacked values of all elements. Compiled programs for
 several replicas use XLA's operations.
 """
 
@@ -49,12 +49,12 @@ Pairs = tuple[tuple[int, int], ...]  # (from, to)
 
 
 def members(sizes: Sequence[int], groups: Groups) -> int:
-    """The number of elements of a group; it is the same for all groups."""
+    """The number of elements in a group. All groups have the same size."""
     return math.prod(sizes) if groups is None else len(groups[0])
 
 
 def linear_index(axes: Names, sizes: tuple[int, ...]) -> Value:
-    """The number of this element, row by row."""
+    """The number of this element in row-major order."""
     number: Any = None
     for name, size in zip(axes, sizes, strict=True):
         at = axis_index(axes=(name,), sizes=(size,))
@@ -98,7 +98,7 @@ def ungrouped(x: Value, groups: Groups) -> Value:
 
 
 def to_members(x: Value, groups: Groups) -> BatchedResult:
-    """A value of each group [groups, …] as a value of each element."""
+    """Gives each element the value of its group; the input is [groups, …]."""
     if groups is None:
         return Shared(reshape(x, shape=x.shape[1:]))
     group_of = {i: n for n, group in enumerate(groups) for i in group}
@@ -128,7 +128,8 @@ def on_stack(whole: Rule) -> Rule:
         other_axes, lengths = without(axes, at), without(sizes, at)
         if not other_axes:
             return whole(x, groups, **params)
-        # the other axes aren't mapped here: gather all, compute, and keep the part of this element
+        # the other axes are not mapped here: gather all parts, compute, and keep this element's
+        # part
         everyone = all_gather(
             reshape(x, shape=(1, *x.shape)),
             axes=other_axes,
@@ -149,7 +150,7 @@ def on_stack(whole: Rule) -> Rule:
 
 
 def on_own_axis(primitive: Primitive, equal_results: bool = False) -> Callable[[Rule], None]:
-    """Decorates the function of the stack of all elements' values that a collective is: see
+    """Decorates a function of the stacked values of all elements and makes it a collective; see
     `on_stack`."""
 
     def define(whole: Rule) -> None:
@@ -159,12 +160,12 @@ def on_own_axis(primitive: Primitive, equal_results: bool = False) -> Callable[[
 
 
 def without(items: tuple[T, ...], at: int) -> tuple[T, ...]:
-    """All items but one."""
+    """All items except one."""
     return items[:at] + items[at + 1 :]
 
 
 def own_part(x: Value, dimension: int, axes: Names, sizes: Integers, length: int) -> Value:
-    """The part of an axis, of this length, that has this element's number."""
+    """This element's part of an axis, of the given length."""
     starts = [literal(0, dtypes.int32)] * x.ndim
     starts[dimension] = mul(linear_index(axes, sizes), literal(length, dtypes.int32))
     part = (*x.shape[:dimension], length, *x.shape[dimension + 1 :])
@@ -258,7 +259,7 @@ def times_count(x: Value, n: int) -> Value:
 
 
 def itself(x: Value, n: int) -> Value:
-    """The extreme of n copies of a value: the value."""
+    """The extreme of n copies of a value, which is the value."""
     return x
 
 
@@ -272,7 +273,7 @@ psum.jvp(linear_jvp(psum))
 
 @psum.transpose
 def _(ct: Value, x: Aval, **params: object) -> Tangents:
-    return (psum(ct, **params),)  # every element got the sum: their cotangents add up
+    return (psum(ct, **params),)  # every element received the sum, so their cotangents add up
 
 
 def _collective_extreme_jvp(
@@ -377,13 +378,13 @@ def _(x: Value, groups: Groups, *, dimension: int) -> BatchedResult:
 
 
 def merge_axes(x: Value, axis: int) -> Value:
-    """The array with this axis and the next merged."""
+    """The array with this axis and the next one merged."""
     n = x.shape[axis] * x.shape[axis + 1]
     return reshape(x, shape=(*x.shape[:axis], n, *x.shape[axis + 2 :]))
 
 
 def split_axis(x: Value, axis: int, parts: int) -> Value:
-    """The array with an axis divided in two: the parts, and the elements of a part."""
+    """The array with an axis split in two: the number of parts, and the length of a part."""
     n = x.shape[axis] // parts
     return reshape(x, shape=(*x.shape[:axis], parts, n, *x.shape[axis + 1 :]))
 
@@ -400,7 +401,7 @@ def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, dimension: int) 
 
 
 def divide_axis(x: Aval, dimension: int, parts: int) -> Aval:
-    """An aval with one axis divided by that number."""
+    """An aval with the length of one axis divided by a number."""
     shape = list(x.shape)
     shape[dimension] //= parts
     return x.update(shape=shape)

@@ -1,4 +1,4 @@
-"""Comparisons, eq, ne, lt, le, gt, ge, and in a total order, eq_to, lt_to, le_to.
+"""Comparisons: eq, ne, lt, le, gt, ge; in the total order of floats: eq_to, lt_to, le_to.
 
 They return booleans, and their derivative is zero.
 """
@@ -23,7 +23,7 @@ ge = comparison("ge", "x >= y.", evaluate=np.greater_equal, direction="GE", acce
 
 
 def _of_keys(primitive: Primitive, compare: Kernel, join: Kernel, direction: str) -> None:
-    """Lets a comparison take keys, of which all bits are compared."""
+    """Lets a comparison accept keys, and compares all their bits."""
     of_numbers = primitive.lower_rule
     assert of_numbers is not None
 
@@ -61,7 +61,7 @@ _of_keys(ne, np.not_equal, np.any, "NE")
 def ordinal(x: Host) -> Host:
     """Integers in the total order of floats: -NaN < -inf < … < -0 < 0 < … < inf < NaN.
 
-    The float8 types that have one NaN, in place of -0, have it below everything.
+    Some float8 types have a single NaN, in place of -0. It comes below all other values.
     """
     if not dtypes.is_float(x.dtype):
         return x

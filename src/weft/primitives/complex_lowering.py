@@ -1,8 +1,8 @@
 """Lowering of functions of complex numbers by their symmetries, with the values that C99 requires.
 
 XLA's own functions of complex numbers lose the signs of zeros, and with them the side of a branch
-cut, and return NaN for infinite numbers. Here a function is computed where both parts, or the
-imaginary one, are positive; the values at infinity and NaN are inserted (C99, Annex G.6); and the
+cut, and return NaN for infinite numbers. Here a function is computed for positive parts (or a
+positive imaginary part); then the values at infinity and NaN are inserted (C99, Annex G.6), and the
 signs are restored. NumPy's functions have the same values.
 """
 
@@ -25,7 +25,7 @@ InParts: TypeAlias = Callable[[BlockAlgebra, Term, Term], Parts]
 
 
 def _negative(m: BlockAlgebra, x: Term) -> Term:
-    """True where the sign is minus: for negative numbers, for -0, for some NaN."""
+    """True where the sign bit is set: for negative numbers, -0 and some NaNs."""
     block, bits = m.block, m.bits(x)
     flags = bits.aval.update(dtype=dtypes.bool_)
     return Term(m, block.compare("LT", bits, block.full(0, bits.aval), flags))
@@ -49,11 +49,11 @@ def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
 
     Args:
       real_rule: (block, x, out) -> operand, for real numbers.
-      in_parts: the function where the imaginary part isn't negative, nor the real one, unless the
-        symmetry is `conjugate`.
-      symmetry: `conjugate`: f(conj z) = conj f(z), and no more; `odd` or `even`: that too;
-        `kept`: `in_parts` takes signs unchanged. Use it for functions with sines and cosines: XLA
-        computes both of one argument together, and replaces a cosine of |y| by one of y.
+      in_parts: computes the function where the imaginary part is not negative. Unless the symmetry
+        is `conjugate`, the real part is not negative either.
+      symmetry: `conjugate`: only f(conj z) = conj f(z) holds; `odd` or `even`: f is also odd or
+        even; `kept`: `in_parts` takes signs unchanged. Use it for functions with sines and cosines:
+        XLA computes both of one argument together, and replaces a cosine of |y| by one of y.
     """
 
     def rule(block: Block, x: Operand, out: Aval) -> Operand:
@@ -76,7 +76,7 @@ def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
 
 
 def operation(name: str) -> InParts:
-    """XLA's operation of complex numbers, in parts."""
+    """XLA's operation on complex numbers, as a function of their parts."""
 
     def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
         wide_dtype = dtypes.complex128 if m.aval.dtype == dtypes.float64 else dtypes.complex64
@@ -90,7 +90,8 @@ def operation(name: str) -> InParts:
 
 
 def with_parts_swapped(in_parts: InParts) -> InParts:
-    """f of i conj z, with the parts of the result exchanged: sin of sinh, atan of atanh, …"""
+    """f(i conj z) with the parts of the result exchanged. It makes sin from sinh, atan from atanh,
+    …"""
 
     def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
         re, im = in_parts(m, y, x)
@@ -99,12 +100,11 @@ def with_parts_swapped(in_parts: InParts) -> InParts:
     return apply
 
 
-# --- quotients: what two of them share ends in a selection, else XLA makes several loops ---
+# --- quotients: shared values end in a selection, or XLA would make several loops ---
 
 
 def reciprocal_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
-    """1 / z, with signs; 0 if one part is infinite, NaN if both are. In the unit nothing
-    overflows."""
+    """1 / z, with signs; 0 if one part is infinite, NaN if both are. Scaling prevents overflow."""
     unit, most = m.unit(x, y), float(dtypes.finfo(m.aval.dtype).max)
     a, b = (m.maximum(m.minimum(part, most), -most) * unit for part in (x, y))
     sizes = m.abs(x), m.abs(y)
@@ -113,8 +113,8 @@ def reciprocal_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
 
 
 def sign_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
-    """z / |z|, with signs; 0 at 0. Beside an infinite part the other one doesn't count, unless it
-    is infinite or NaN."""
+    """z / |z|, with signs; 0 at 0. If one part is infinite, the other is ignored unless it is
+    infinite or NaN."""
     unit = m.unit(x, y)
     a, b = x * unit, y * unit
     square = a * a + b * b
@@ -168,7 +168,8 @@ def sqrt_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
 
 
 def rsqrt_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
-    """1 / sqrt(z): XLA's own, a power, takes ten times as long. The real part is infinite at 0."""
+    """1 / sqrt(z), ten times as fast as XLA's own, which computes a power. The real part is
+    infinite at 0."""
     re, im = reciprocal_in_parts(m, *sqrt_in_parts(m, x, y))
     return m.where((x == 0) & (y == 0), math.inf, re), im
 
@@ -177,7 +178,8 @@ def rsqrt_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
 
 
 def sinh_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
-    """sinh(z), with signs, of `hyperbolic(name, block, operand, aval)` for real numbers."""
+    """sinh(z), with signs, from `hyperbolic(name, block, operand, aval)`, which serves real
+    numbers."""
 
     def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
         sinh, cosh = (Term(m, hyperbolic(n, m.block, x.operand, m.aval)) for n in ("sinh", "cosh"))
@@ -231,7 +233,7 @@ def asinh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
 
 
 def acosh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
-    """The inverse of cosh in the right half-plane."""
+    """The inverse of cosh, with values in the right half-plane."""
     re, im = operation("chlo.acosh")(m, x, y)
     re = m.where((m.abs(x) == math.inf) | _infinite(y), math.inf, re)
     return re, m.where((x == 0) & (y != y), math.pi / 2, im)

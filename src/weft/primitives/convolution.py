@@ -1,7 +1,7 @@
 """conv_general_dilated: strided, dilated, padded, grouped convolution of any number of spatial
 axes, in any layout.
 
-Closed under transposition and batching: each is a convolution again, with other groups and layouts.
+Transposing or batching a convolution gives another convolution, with other groups and layouts.
 """
 
 import math
@@ -51,16 +51,16 @@ class ConvDimensionNumbers(NamedTuple):
 
 
 Padding = tuple[tuple[int, int], ...]
-"""(before, after) for each axis; negative ones cut off."""
+"""(before, after) for each axis; negative numbers crop."""
 
 
 class Convolution(NamedTuple):
-    """The parameters of a convolution, one entry for each spatial axis in the first four.
+    """The parameters of a convolution; each of the first four has one entry for each spatial axis.
 
     Attributes:
-      feature_groups, batch_groups: into how many parts features or the batch are divided, each of
-        which meets its own part of the kernel. One of them is 1.
-      dtype: of the sums, if not the operands'.
+      feature_groups, batch_groups: the number of parts of the features or the batch. Each part is
+        convolved with its own part of the kernel. At least one of the two is 1.
+      dtype: the dtype of the sums, if it differs from the operands'.
     """
 
     strides: Integers
@@ -88,7 +88,7 @@ def dilated(n: int, dilation: int) -> int:
 def out_length(
     n: int, k: int, stride: int, padding: Sequence[int], dilation: int, k_dilation: int
 ) -> int:
-    """The length of an output's spatial axis, for an axis and a kernel's axis."""
+    """The length of an output's spatial axis, from the lengths of the input's and the kernel's."""
     room = dilated(n, dilation) + sum(padding) - dilated(k, k_dilation)
     return room // stride + 1 if room >= 0 else 0
 
@@ -101,7 +101,8 @@ def spatial_shape(
     dilation: Sequence[int],
     window_dilation: Sequence[int],
 ) -> list[int]:
-    """The lengths of an output's spatial axes, from those of an array and a kernel or window."""
+    """The lengths of an output's spatial axes, from the lengths of an array's and a kernel's or
+    window's."""
     options = zip(lengths, window, strides, padding, dilation, window_dilation, strict=True)
     return [out_length(*axis) for axis in options]
 
@@ -111,7 +112,8 @@ _OPTIONS = ("window_strides", "padding", "lhs_dilation", "rhs_dilation")  # as u
 
 
 def check_layout(lhs: Aval, rhs: Aval, c: Convolution) -> None:
-    """Refuses dimension numbers, strides, padding and dilations that don't fit the operands."""
+    """Raises an error for dimension numbers, strides, padding or dilations that do not fit the
+    operands."""
     n = lhs.ndim - 2
     if lhs.ndim != rhs.ndim or n < 0:
         raise ShapeError(
@@ -133,7 +135,7 @@ def check_layout(lhs: Aval, rhs: Aval, c: Convolution) -> None:
 def check_groups(
     lhs: Aval, rhs: Aval, numbers: ConvDimensionNumbers, feature_groups: int, batch_groups: int
 ) -> None:
-    """Refuses groups that don't divide the operands' batch and features."""
+    """Raises an error for groups that do not divide the operands' batch and features."""
     batch, features = (lhs.shape[i] for i in numbers.lhs_spec[:2])
     outs, ins = (rhs.shape[i] for i in numbers.rhs_spec[:2])
     if min(feature_groups, batch_groups) < 1 or (feature_groups > 1 and batch_groups > 1):
@@ -290,7 +292,8 @@ def layout_text(numbers: ConvDimensionNumbers) -> str:
 
 
 def by_parts(block: Block, lhs: Operand, rhs: Operand, out: Aval, params: Any) -> Operand:
-    """A complex convolution as four real ones: XLA has none on CPUs and GPUs."""
+    """A complex convolution as four real ones, since XLA has no complex convolutions on CPUs and
+    GPUs."""
     part = dtypes.real_of(out.dtype)
     rule: Any = conv_general_dilated.lower_rule
 
@@ -338,8 +341,8 @@ def extents(x: Argument, axes: Sequence[int], dilation: Sequence[int]) -> list[i
 
 
 def cotangent_of_lhs(ct: Value, lhs: Aval, rhs: Argument, c: Convolution) -> Value:
-    """The cotangent, dilated by the strides, convolved with the kernel reversed, in-features and
-    out-features swapped."""
+    """Convolves the cotangent, dilated by the strides, with the reversed kernel; in-features and
+    out-features are swapped."""
     spec, k_spec, o_spec = c.numbers
     kernel = in_dtype(rhs, ct.dtype)
     groups = max(c.feature_groups, c.batch_groups)
@@ -379,7 +382,7 @@ def padding_of_cotangent(ct: Value, lhs: Argument, rhs: Argument, c: Convolution
 
 
 def cotangent_of_rhs(ct: Value, lhs: Value, rhs: Argument, c: Convolution) -> Value:
-    """The operand convolved with the cotangent, which is dilated by the strides; batch and features
+    """Convolves the operand with the cotangent, dilated by the strides; batch and features are
     swapped."""
     if math.prod(c.lhs_dilation) > math.prod(c.strides):
         return cotangent_of_rhs_by_lhs(ct, lhs, rhs, c)
@@ -413,9 +416,10 @@ def cotangent_of_rhs(ct: Value, lhs: Value, rhs: Argument, c: Convolution) -> Va
 
 
 def cotangent_of_rhs_by_lhs(ct: Value, lhs: Value, rhs: Argument, c: Convolution) -> Value:
-    """The same with the roles changed: the cotangent convolved with the operand as the kernel."""
-    # A kernel with gaps is fast, an operand with gaps isn't. The kernel's gradient of a transposed
-    # convolution, which is hundreds of times faster than one with gaps in the operand.
+    """The same with the roles exchanged: convolves the cotangent with the operand as the kernel."""
+    # A kernel with gaps is fast; an operand with gaps is slow. For the kernel's gradient of a
+    # transposed convolution, this form is hundreds of times faster than one with gaps in the
+    # operand.
     spec, k_spec, o_spec = c.numbers
     groups = max(c.feature_groups, c.batch_groups)
     kernel = in_dtype(lhs, ct.dtype)
@@ -447,8 +451,7 @@ def move_groups(x: Value, source: int, target: int, groups: int) -> Value:
 
 
 def unfold_from(x: Value, axis: int, size: int, groups: int = 1) -> Value:
-    """Takes a factor of an axis out and puts it in front: [groups, size, rest] -> size, …,
-    [groups, rest]."""
+    """Moves a factor of an axis to the front: [groups, size, rest] -> size, …, [groups, rest]."""
     shape = x.shape
     remaining = shape[axis] // (size * groups)
     x = reshape(x, shape=(*shape[:axis], groups, size, remaining, *shape[axis + 1 :]))
@@ -457,8 +460,8 @@ def unfold_from(x: Value, axis: int, size: int, groups: int = 1) -> Value:
 
 
 def fold_into(x: Value, axis: int, groups: int = 1) -> Value:
-    """Puts axis 0 into an axis (counted without axis 0), between its groups and the rest; undoes
-    `split`."""
+    """Merges axis 0 into an axis (counted without axis 0), between its groups and the rest; the
+    inverse of `split`."""
     size, *shape = x.shape
     remaining = shape[axis] // groups
     x = reshape(x, shape=(size, *shape[:axis], groups, remaining, *shape[axis + 1 :]))

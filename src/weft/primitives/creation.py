@@ -43,7 +43,7 @@ def _(block: Block, out: Aval, dtype: DType, shape: Integers, dimension: int) ->
 
 
 def full(aval: Aval, value: complex | np.generic) -> Any:
-    """An array of one number."""
+    """An array filled with one number."""
     one = literal(value, aval.dtype)
     if not aval.ndim:
         return one if aval.weak_type else Array(one._host, aval)
@@ -55,7 +55,7 @@ def full(aval: Aval, value: complex | np.generic) -> Any:
 
 
 def strong_full(aval: Aval, one: Array) -> Any:
-    """An array of one number, of a dtype that isn't weak."""
+    """An array filled with one number, of a dtype that is not weak."""
     return broadcast_in_dim(Array(one._host, aval.update(shape=())), shape=aval.shape, dims=())
 
 

@@ -109,7 +109,7 @@ def take_steps(
     out: Operand,
     *xs: Operand,
 ) -> list[Operand]:
-    """Some steps of a loop that has taken `count`: its state after them."""
+    """Writes some steps of a loop after the first `count`; returns the state after them."""
     counter, row, out_aval = count.aval, before.aval, out.aval
     window = of_length(out_aval, axis, steps)
     place = count
@@ -144,8 +144,8 @@ def of_length(whole: Aval, axis: int, n: int) -> Aval:
 def write_prefix_windows(
     block: Block, axis: int, reverse: bool, monoid: Monoid, x: Operand
 ) -> Operand:
-    """Writes a reduction over the window of all elements up to each one, which XLA's GPU and TPU
-    compilers recognise and make fast."""
+    """Writes a window reduction in which the window of each element ends there. XLA's GPU and TPU
+    compilers recognise this form and run it fast."""
     array_aval = x.aval.update(weak_type=False)
     n = array_aval.shape[axis]
     size = [n if i == axis else 1 for i in range(array_aval.ndim)]
@@ -159,7 +159,7 @@ def write_prefix_windows(
         both = monoid.write(inner, xs[0], xs[1], scalar)
         if not (monoid is PRODUCT and dtypes.is_complex(array_aval.dtype)):
             return [both]
-        one = inner.constant(identity, scalar)  # an infinite number times 1 has NaN
+        one = inner.constant(identity, scalar)  # an infinite complex number times 1 has a NaN
         for before, x in (xs, xs[::-1]):
             both = inner.select(inner.compare("EQ", before, one, flag), x, both)
         return [both]
@@ -269,7 +269,7 @@ def _(block: Block, a: Operand, b: Operand, out: Aval, axis: int, reverse: bool)
 
     wide_dtype = REDUCTION_DTYPE.get(out.dtype, out.dtype)
     a, b = block.convert(a, wide_dtype), block.convert(b, wide_dtype)
-    # nothing precedes the first element: its factor must not matter, even if it is infinite
+    # nothing precedes the first element, so its factor is ignored, even if it is infinite
     array_aval = a.aval.update(dtype=dtypes.int32)
     end = block.full(array_aval.shape[axis] - 1 if reverse else 0, array_aval)
     first = block.compare(
@@ -347,7 +347,7 @@ cummin = cumulative("cummin", "Running minimum along `axis`.", MINIMUM, accepts=
 def _cumulative_extreme_jvp(
     primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bool
 ) -> Tangent:
-    """An element that equals the extreme before it shares the derivative with it, in halves."""
+    """An element that equals the extreme before it shares the derivative with it equally."""
     (x,), (dx,) = primals, tangents
     one = out.aval.update(shape=(), weak_type=False)
     tied = eq(shift_by_one(out, axis, reverse, np.nan), out)  # NaN: nothing comes before the first
@@ -367,7 +367,7 @@ cumlogsumexp = cumulative(
 @cumlogsumexp.jvp
 def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bool) -> Tangent:
     (x,), (dx,) = primals, tangents
-    # weights that depend on how far the element is above the sum before it add up to one exactly
+    # these weights, functions of (element - sum before it), add up to exactly one
     scalar = out.aval.update(shape=(), weak_type=False)
     low = lowest(out.dtype)
     nothing = eq(out, full(scalar, low))

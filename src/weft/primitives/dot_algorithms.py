@@ -16,15 +16,15 @@ TF32 = "tf32"
 
 
 class DotAlgorithm(NamedTuple):
-    """The way floats are multiplied and summed in a product of arrays, for `precision=`.
+    """Specifies how a product of arrays multiplies and sums floats; a value for `precision=`.
 
     Attributes:
-      lhs_precision_type, rhs_precision_type: the dtypes that operands are rounded to; 'tf32' is
-        that of tensor cores.
+      lhs_precision_type, rhs_precision_type: the dtypes that operands are rounded to; 'tf32' is the
+        format of tensor cores.
       accumulation_type: the dtype of the sums.
       lhs_component_count, rhs_component_count: the parts that each operand is split into.
       num_primitive_operations: the products of such parts.
-      allow_imprecise_accumulation: whether some sums may be of a lesser precision.
+      allow_imprecise_accumulation: whether some sums may have a lower precision.
 
     Example:
       >>> from weft import lax
@@ -49,12 +49,13 @@ _BF16 = dtypes.named_dtype("bfloat16")
 
 
 class DotAlgorithmPreset(enum.Enum):
-    """The algorithms that some platform has: operands' dtypes, then the dtype of the sums.
+    """The algorithms that at least one platform supports. A name has the operands' dtypes, then the
+    dtype of the sums.
 
-    X3, X6 and X9 compute as many products of narrower parts, to get nearer to float32; with
-    FAST_ACCUM some sums may be of a lesser precision. Operands of another dtype are converted
-    first, and the result is converted back. On a CPU there are those of one float dtype (F16, F32,
-    F64), and BF16_BF16_F32 with X3 and X6, for which it multiplies float32 at the full width.
+    X3, X6 and X9 compute 3, 6 or 9 products of narrower parts, to approach float32; with FAST_ACCUM
+    some sums may have a lower precision. Operands of another dtype are converted first, and the
+    result is converted back. CPUs support the algorithms with one float dtype (F16, F32, F64), and
+    BF16_BF16_F32 with X3 and X6, which multiply float32 at full width there.
 
     Example:
       >>> from weft import lax
@@ -106,9 +107,9 @@ _ON_CPU = [
 
 
 def canonical_algorithm(name: str, algorithm: DotAlgorithm) -> Algorithm:
-    """The preset that an algorithm is, or the algorithm with NumPy's dtypes.
+    """The preset that equals an algorithm, or else the algorithm with NumPy's dtypes.
 
-    Raises: TypeError: a type isn't a float's.
+    Raises: TypeError: a type is not a float type.
     """
     types: list[Any] = []
     for field, value in zip(algorithm._fields, algorithm[:3], strict=False):
@@ -121,7 +122,7 @@ def canonical_algorithm(name: str, algorithm: DotAlgorithm) -> Algorithm:
 
 
 class ProductTypes(NamedTuple):
-    """The dtypes in which a product is computed: of its operands and of its sums."""
+    """The dtypes of the operands and of the sums in which a product is computed."""
 
     lhs: DType
     rhs: DType
@@ -129,7 +130,7 @@ class ProductTypes(NamedTuple):
 
 
 def applies(algorithm: object, dtype: DType) -> TypeGuard[Algorithm]:
-    """True if products of a dtype are computed by an algorithm: it is for real floats."""
+    """True if products of a dtype use an algorithm. Only real floats do."""
     return isinstance(algorithm, (DotAlgorithm, DotAlgorithmPreset)) and dtypes.is_float(dtype)
 
 
@@ -140,9 +141,9 @@ def definition(algorithm: Algorithm) -> DotAlgorithm:
 
 
 def product_types(algorithm: Algorithm, dtype: DType) -> ProductTypes:
-    """The dtypes in which an algorithm takes operands of a dtype, and sums.
+    """The dtypes to which an algorithm converts operands of a dtype, and the dtype of its sums.
 
-    Raises: TypeError: it takes float8 only.
+    Raises: TypeError: the algorithm accepts only float8.
     """
     exact = definition(algorithm)
     lhs, rhs = [
@@ -154,8 +155,8 @@ def product_types(algorithm: Algorithm, dtype: DType) -> ProductTypes:
 
 
 def operand_type(algorithm: Algorithm, precision_type: Any, products: int, dtype: DType) -> DType:
-    """The dtype in which XLA takes an operand: the narrow one to which it is rounded, or float32 if
-    XLA rounds it itself or splits it into parts."""
+    """The dtype of the operand that XLA gets: the narrow dtype to which it is rounded, or float32
+    if XLA rounds it or splits it into parts."""
     if precision_type is None:
         if not dtype.name.startswith("float8"):
             raise ShapeError(

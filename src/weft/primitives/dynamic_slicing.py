@@ -1,7 +1,7 @@
-"""dynamic_slice and dynamic_update_slice: windows of fixed size at run-time positions, moved inside
-where they would cross an edge.
+"""dynamic_slice and dynamic_update_slice: windows of fixed size at run-time positions. A window
+that would cross an edge is moved inside.
 
-Batches of windows are gathers and scatters (`indexing.py`).
+Batched windows become gathers and scatters (`indexing.py`).
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ def _(x: Aval, *starts: Aval, sizes: tuple[int, ...]) -> Aval:
 
 
 def check_starts(name: str, x: Aval, starts: Sequence[Aval]) -> None:
-    """Refuses start indices that aren't one integer scalar for each axis."""
+    """Raises an error unless there is one integer scalar for each axis."""
     if len(starts) != x.ndim:
         raise ShapeError(f"{name}: {x} needs {x.ndim} start indices; got {len(starts)}")
     for start in starts:
@@ -63,7 +63,7 @@ def check_starts(name: str, x: Aval, starts: Sequence[Aval]) -> None:
 def clamped_window(
     shape: Sequence[int], starts: Sequence[Host], sizes: Sequence[int]
 ) -> tuple[slice, ...]:
-    """The window as NumPy's index: starts are moved so that it is inside, as XLA does."""
+    """The window as an index for NumPy. Like XLA, it moves starts so that the window is inside."""
     return tuple(
         [
             slice(None)
@@ -84,7 +84,8 @@ def _(x: Host, *starts: Host, sizes: Integers) -> Host:
 
 
 def signed_starts(block: Block, starts: Sequence[Operand], shape: Integers) -> list[Operand]:
-    """Start indices as operands of one signed dtype: XLA's CPU reads unsigned ones as signed."""
+    """Start indices as operands of one signed dtype, since XLA's CPU reads unsigned ones as
+    signed."""
     widened_starts = [wide_indices(block, s, shape) for s in starts]
     if len({s.aval.dtype for s in widened_starts}) > 1:
         widened_starts = [block.convert(s, dtypes.int64) for s in widened_starts]

@@ -34,11 +34,11 @@ KINDS: dict[str, Set[DType]] = {
     "real": _INTEGERS | _FLOATS,
     "real or bool": _EVERY - _COMPLEX,
 }
-"""The dtypes that an operation accepts, by a word for messages."""
+"""The dtypes that an operation accepts, by the word that error messages use."""
 
 
 def check_kind(name: str, accepts: str, *avals: Aval) -> None:
-    """Refuses operands of dtypes that the operation isn't defined on."""
+    """Raises an error for operands of dtypes that the operation does not accept."""
     for a in avals:
         if a.dtype not in KINDS[accepts]:
             raise ShapeError(
@@ -48,7 +48,7 @@ def check_kind(name: str, accepts: str, *avals: Aval) -> None:
 
 
 def same_dtype(name: str, *avals: Aval) -> None:
-    """Refuses operands of different dtypes."""
+    """Raises an error for operands of different dtypes."""
     if len({a.dtype for a in avals}) > 1:
         raise ShapeError(
             f"{name}: operands must have one dtype; got {' and '.join(map(str, avals))}\n"
@@ -56,7 +56,7 @@ def same_dtype(name: str, *avals: Aval) -> None:
         )
 
 
-# The dtypes in which NumPy computes elements of narrow ones, as XLA does.
+# The wider dtypes in which NumPy computes elements of narrow dtypes, as XLA does.
 WIDER: dict[DType, DType] = {
     **{d: dtypes.int8 if dtypes.is_signed(d) else dtypes.uint8 for d in dtypes.SMALL_INTS},
     **dict.fromkeys(dtypes.SMALL_FLOATS, dtypes.float32),
@@ -87,7 +87,7 @@ def evaluate_in_wider(
     out_dtype: Callable[[DType], DType] | None = None,
     table: dict[DType, DType] = WIDER,
 ) -> None:
-    """Adds evaluate rules for the dtypes in which NumPy's functions aren't exact."""
+    """Adds evaluate rules for the dtypes in which NumPy's functions are not exact."""
     evaluate = primitive.evaluate_rule
     assert evaluate is not None
     for dtype, wider in table.items():
@@ -97,12 +97,12 @@ def evaluate_in_wider(
 
 
 def zero(*_: Value, **params: object) -> None:
-    """The derivative of a step function: zero where it is defined."""
+    """The derivative of a step function, which is zero where it is defined."""
     return None
 
 
 def lowering_by(operation: str) -> Rule:
-    """Lowers to one elementwise operation, of operands that broadcast."""
+    """Lowers to one elementwise operation on operands that broadcast."""
 
     def lower_rule(block: Block, *operands: Operand, out: Aval) -> Operand:
         if out.dtype != operands[0].aval.dtype or "." in operation:
@@ -123,10 +123,10 @@ def by_kind(real: Rule, complex_: Rule) -> Rule:
 
 
 def lowered_in_bytes(rule: Rule) -> Rule:
-    """A lowering rule that takes integers of 2 bits as ones of 8 through the operation.
+    """A lowering rule that converts 2-bit integers to 8 bits for the operation.
 
-    XLA's CPU packs four in a byte, but can't join or sort those (jaxlib 0.10 to 0.12: the process
-    ends, elements get lost), and has no products of them.
+    XLA's CPU packs four of them in a byte, but cannot concatenate or sort them (jaxlib 0.10 to 0.12
+    crashes or loses elements), and does not multiply them.
     """
 
     def widened(x: Aval) -> Aval:
@@ -148,7 +148,8 @@ def lowered_in_bytes(rule: Rule) -> Rule:
 
 
 def sum_of_shares(shares: Sequence[Derivative | None]) -> Rule:
-    """The jvp rule that adds up the shares of each operand's tangent, and widens the sum."""
+    """The jvp rule that adds the contributions of the operands' tangents, and broadcasts the
+    sum."""
 
     def jvp_rule(primals: Values, tangents: Tangents, out: Value) -> Tangent:
         total = None
@@ -178,8 +179,8 @@ def unary(
     """An elementwise primitive of one operand.
 
     Args:
-      evaluate: x -> out, on NumPy arrays. It, `stablehlo` and `jvp` get params by keyword if the
-        primitive has any.
+      evaluate: x -> out, on NumPy arrays. `evaluate`, `stablehlo` and `jvp` get the primitive's
+        params by keyword.
       stablehlo: the operation's name (with `chlo.` in front if need be), or a rule
         `(block, x, out) -> operand`.
       jvp: (dx, out, x) -> the output's tangent. `zero` for a derivative of zero.

@@ -85,7 +85,7 @@ def kl_div_formula(m: Algebra, p: Number, q: Number) -> Number:
     """p log(p / q) - p + q for p, q > 0."""
     k, s, t = _reduced(m, p, q)
     far = p * _sum_of_logs(m, k, s, t) - p + q
-    near = 2 * q * (s * s) * (1 + (1 + s) * s * t) / (1 - s)  # where those cancel
+    near = 2 * q * (s * s) * (1 + (1 + s) * s * t) / (1 - s)  # where these terms cancel
     out = m.where(k == 0, near, far)
     return m.where(m.maximum(p, q) == math.inf, p * (p - q) - p + q, out)
 
@@ -118,8 +118,8 @@ kl_div: Primitive = by_formula(
 
 
 def _logit(m: Algebra, p: Number) -> Number:
-    """log(p / q) with q = 1 - p. Where p / q isn't divided by a power of 2, (p - q) / (p + q) is
-    2p - 1, which is exact."""
+    """log(p / q) with q = 1 - p. If no power of 2 is factored out of p / q, (p - q) / (p + q) is 2p
+    - 1, which is exact."""
     q = 1 - p
     k, a, b = m.quotient(p, q)
     s = m.where(k == 0, 2 * p - 1, (a - b) / (a + b))
@@ -147,7 +147,8 @@ def _slope_in_power(out: Value, logarithm: Value, power: Value) -> Value:
     one, none = like(out, 1), eq(power, like(power, 0))
     safe = where(none, one, power)
     grown = add(mul(out, power), one)
-    # below this |power · logarithm| the difference is mostly rounding: log²/2 is nearer
+    # below this |power · logarithm| the difference is mostly rounding error: log²/2 is more
+    # accurate
     slope = div(sub(mul(logarithm, grown), out), safe)
     return where(none, mul(like(out, 0.5), mul(logarithm, logarithm)), slope)
 

@@ -1,9 +1,11 @@
-"""Error functions, as formulas for compiled programs: complementary ones, and their inverses.
+"""Formulas for compiled programs: error functions, complementary error functions and their
+inverses.
 
-One Chebyshev series serves for exp(x²) erfc(x) over all x ≥ 0, in (x - 3.75) / (x + 3.75), as M. M.
-Shepherd and J. G. Laframboise 1981 have it (“Chebyshev approximation of (1 + 2x) exp(x²) erfc x in
-0 ≤ x < ∞”, Math. Comp. 36, 249-253); its coefficients were computed for weft with 50 digits. XLA's
-own erfc and inverse of erf are off by 50 units in the last place of float32, and more of float64.
+One Chebyshev series in (x - 3.75) / (x + 3.75) gives exp(x²) erfc(x) for all x ≥ 0. The method is
+M. M. Shepherd and J. G. Laframboise's (1981) (“Chebyshev approximation of (1 + 2x) exp(x²) erfc x
+in 0 ≤ x < ∞”, Math. Comp. 36, 249-253); the coefficients were computed for weft with 50 digits.
+XLA's own erfc and inverse of erf are off by 50 units in the last place of float32, and more of
+float64.
 """
 
 import math
@@ -59,9 +61,9 @@ def _erfcx_near(m: Algebra, x: Number) -> Number:
 
 
 def with_exp_of_square(m: Algebra, front: Number, x: Number, factor: float) -> Number:
-    """front · exp(factor · x²) for any x. The square is rounded, which would cost x² units in the
-    last place: what it lost is brought back, by way of the square of the first bits of x, which is
-    exact (as in W. J. Cody 1969)."""
+    """front · exp(factor · x²) for any x. Rounding the square would cost x² units in the last
+    place. The rounding error is restored by means of the exact square of the first bits of x (as in
+    W. J. Cody 1969)."""
     size = m.minimum(m.abs(x), 64)
     head = m.floor(size * 16) * 0.0625
     lost = (head * head - size * size) + (size - head) * (size + head)
@@ -97,7 +99,7 @@ _FAR_7 = (
 
 
 def _ratio_of_length(m: Algebra, short: Ratio, long: Ratio, r: Number) -> Number:
-    """A ratio of polynomials, as long as the dtype needs."""
+    """A ratio of polynomials, of the degree that the dtype needs."""
     if m.eps > 1e-10:
         top, bottom = short
     else:

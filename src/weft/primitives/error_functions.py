@@ -1,6 +1,7 @@
 """Error functions erf, erfc, erf_inv and erfcx; the normal distribution: ndtr, log_ndtr, ndtri.
 
-On the host they are references: exact to a few units in the last place of float64, not fast."""
+On the host they serve as references: accurate to a few units in the last place of float64, but not
+  fast."""
 
 import math
 from collections.abc import Callable
@@ -33,7 +34,7 @@ def _gaussian(x: Value) -> Value:
 
 
 def _by_calls(name: str, doc: str, evaluate: Callable[[float], float], **rules: Any) -> Primitive:
-    """A function that Python computes, one call for each element."""
+    """A function that Python computes element by element."""
     primitive = special(name, doc, evaluate=elementwise(evaluate), host="other", **rules)
     primitive.host.work(lambda avals, outs: 256 * outs[0].size)
     return primitive
@@ -61,7 +62,7 @@ def _ndtr(m: Algebra, x: Number) -> Number:
 
 
 def _log_ndtr(m: Algebra, x: Number) -> Number:
-    """With one logarithm: log(1 - tail) right of 0, log(tail) left of 0."""
+    """Uses one logarithm: log(1 - tail) for x > 0, log(tail) for x < 0."""
     scaled = 0.5 * erfcx_positive(m, m.abs(x) * math.sqrt(0.5))
     tail = with_exp_of_square(m, scaled, x, -0.5)
     rest, lost = log_of_rest(m, tail)

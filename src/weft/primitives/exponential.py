@@ -42,7 +42,7 @@ def _one_minus(x: Value) -> Value:
 # --- exponentials and logarithms ---
 
 
-exp: Primitive = unary(  # it costs as little as arithmetic: see benchmarks/README.md
+exp: Primitive = unary(  # costs no more than arithmetic: see benchmarks/README.md
     "exp", "e to the power x.", evaluate=np.exp, accepts="inexact",
     stablehlo=cl.complex_rule(lowering_by("exponential"), cl.exp_in_parts, "kept"),
     jvp=lambda dx, out, x: mul(dx, out),
@@ -62,8 +62,9 @@ _EXP2_FLOAT64 = (
 
 
 def _exp2_formula(m: Algebra, x: Number) -> Number:
-    """By the whole part's bits and a polynomial of the rest; exp(x log 2) would lose 33 units in
-    the last place near the ends. An exponent out of range gives infinity or 0."""
+    """2 to the power x, from the bits of the integer part and a polynomial of the rest. exp(x log
+    2) would lose 33 units in the last place near the ends. An exponent out of range gives infinity
+    or 0."""
     low, high, coefficients = (-127, 128, _EXP2) if m.eps > 1e-10 else (-1023, 1024, _EXP2_FLOAT64)
     x = m.maximum(m.minimum(x, high), low)
     integer_part = m.floor(x)
@@ -88,14 +89,15 @@ exp2: Primitive = transcendental(
 
 
 def _of_parts(real: Host, imag: Host, dtype: DType) -> Host:
-    """Complex numbers; sums with 1j would lose signs of zeros, and products infinities."""
+    """A complex number from its parts. Adding 1j times a part would lose signs of zeros;
+    multiplying would lose infinities."""
     out = np.empty(np.shape(real), dtype)
     out.real, out.imag = real, imag
     return out
 
 
 def _complex_expm1(z: Host) -> Host:
-    """NumPy's has NaN for imaginary parts of infinite numbers."""
+    """Corrects NumPy's result, whose imaginary part is NaN for infinite numbers."""
     x, y = z.real, z.imag
     power = np.exp(z)
     near = np.expm1(x) * np.cos(y) - 2 * np.square(np.sin(y / 2))
@@ -120,8 +122,7 @@ log: Primitive = transcendental(
 
 
 def _logarithm_to(base: int) -> Rule:
-    """The lowering of a logarithm to a base. Of a power of the base it is exact: the logarithm of
-    the power of 2 is nearly so, and the correction is small."""
+    """The lowering of a logarithm to a base. It is exact for powers of the base."""
     return lowered(lambda m, x: m.logarithm_to(base, x))
 
 
@@ -135,14 +136,15 @@ log2: Primitive = transcendental(
 )  # fmt: skip
 log10: Primitive = transcendental(
     "log10", "Logarithm to base 10, exact for powers of 10.", evaluate=np.log10,
-    # NumPy's of float32 is off by one unit for most powers of 10
+    # NumPy's float32 result is off by one unit for most powers of 10
     evaluate_in={dtypes.float32: in_wider(np.log10, dtypes.float64)},
     stablehlo=_logarithm_to(10), accepts="float", jvp=_log_jvp(10),
 )  # fmt: skip
 
 
 def _complex_log1p(z: Host) -> Host:
-    """NumPy's loses digits near 0: its real part is the logarithm of a number close to one."""
+    """Avoids NumPy's function, which loses digits near 0: its real part is the logarithm of a
+    number close to one."""
     x, y = z.real, z.imag
     near = np.maximum(np.abs(x), np.abs(y)) < 0.5
     small = 0.5 * np.log1p(np.where(near, x * (2 + x) + y * y, 0))
@@ -165,7 +167,8 @@ def _logistic(x: Host) -> Host:
 
 
 def _complex_logistic(z: Host) -> Host:
-    """By exp(z) left of the imaginary axis, where exp(-z) may be infinite, and 1 / it NaN."""
+    """Uses exp(z) left of the imaginary axis, where exp(-z) may be infinite and its reciprocal
+    NaN."""
     left = z.real < 0
     power = np.exp(np.where(left, z, np.negative(z)))
     one = z.dtype.type(1)
@@ -187,7 +190,7 @@ def _logaddexp(m: Algebra, x: Number, y: Number) -> Number:
 
 
 def _weight(x: Value, y: Value) -> Value:
-    """exp(x) / (exp(x) + exp(y)); a half of equal infinities."""
+    """exp(x) / (exp(x) + exp(y)); one half for equal infinities."""
     alike = where(is_finite(x), FALSE, eq(x, y))
     return logistic(where(alike, like(x, 0), sub(x, y)))
 
@@ -229,7 +232,7 @@ def _(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
     power = block.elementwise("power", (x, y), out)
     if not dtypes.is_complex(out.dtype):
         return power
-    # XLA gives NaN for powers of 0; those with a positive real part are 0
+    # XLA gives NaN for 0 ** y; the result is 0 if the real part of y is positive
     x, y = block.widen(x, out.shape), block.widen(y, out.shape)
     part = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
     flags = out.update(dtype=dtypes.bool_, weak_type=False)

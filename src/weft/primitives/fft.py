@@ -31,7 +31,7 @@ from .structural import batch_in_front, broadcast_in_dim, linear_jvp
 
 
 class FftType(enum.Enum):
-    """The kinds of Fourier transforms: complex, its inverse, of real numbers, its inverse.
+    """The kinds of Fourier transforms: complex, inverse complex, real, inverse real.
 
     Example:
       >>> lax.fft(np.ones(4), lax.FftType.RFFT, (4,))
@@ -55,7 +55,7 @@ fft = Primitive(
 
 
 def real_length(n: int) -> int:
-    """Number of frequencies that a real signal of length n has: the others are their conjugates."""
+    """The number of frequencies of a real signal of length n; the others are their conjugates."""
     return n // 2 + 1
 
 
@@ -119,8 +119,8 @@ def _(block: Block, x: Operand, out: Aval, fft_type: FftType, fft_lengths: Integ
         return block.full(0, out)
     *outer, last = fft_lengths
     if fft_type is FftType.IRFFT and outer and block.module.platform not in ("cpu", "tpu"):
-        # cuFFT takes several axes for a spectrum of real numbers along all of them, and gives
-        # something else if it isn't one: https://github.com/jax-ml/jax/issues/40143
+        # cuFFT's transform of several axes expects a spectrum of real numbers along all of them,
+        # and is wrong otherwise: https://github.com/jax-ml/jax/issues/40143
         lead, n = x.aval.ndim - len(fft_lengths), x.aval.ndim
         order = (*range(lead), n - 1, *range(lead, n - 1))
         x = block.transpose(x, order)
@@ -128,15 +128,16 @@ def _(block: Block, x: Operand, out: Aval, fft_type: FftType, fft_lengths: Integ
         x = block.transpose(x, tuple([order.index(i) for i in range(n)]))
         return written_transform(block, x, out, fft_type, (last,))
     if fft_type is FftType.FFT and out.ndim > 2 and block.module.meshes is not None:
-        # XLA divides such a transform among devices, and where the devices are more than a part
-        # divides into, it ends the process
+        # XLA divides such a transform among devices. If there are more devices than a part can be
+        # divided into, it ends the process
         result = written_transform(block, last_axis_whole(block, x), out, fft_type, fft_lengths)
         return last_axis_whole(block, result)
     return written_transform(block, x, out, fft_type, fft_lengths)
 
 
 def last_axis_whole(block: Block, x: Operand) -> Operand:
-    """The same value, with its last axis on every device; the compiler decides about others."""
+    """The same value with its last axis whole on every device; the compiler places the other
+    axes."""
     meshes, region = block.module.meshes, block.module.region
     if meshes is None or (region is not None and not region.rest):
         return x
@@ -174,7 +175,7 @@ def _(ct: Value, x: Argument, *, fft_type: FftType, fft_lengths: Integers) -> Ta
 def conjugate_pairs(half: Value, n: int, alone: float, paired: float) -> Value:
     """The conjugate of half a spectrum along its last axis, times `paired` at frequencies that have
     a conjugate in the other half, and times `alone` at 0 and n / 2."""
-    x, y = real(half), imag(half)  # two products of real numbers: a complex one takes twice as long
+    x, y = real(half), imag(half)  # two real products: a complex one takes twice as long
     scalar = x.aval.update(shape=(), weak_type=False)
     inside = full(scalar.update(shape=((n - 1) // 2,)), paired)
     edges = ((1, int(n % 2 == 0), 0),)

@@ -142,7 +142,7 @@ class Term:
 
 
 Number: TypeAlias = Term
-"""A number of a formula, with operators: a `Term`, or a float64 array, which has the same ones."""
+"""A number in a formula: a `Term` or a float64 array. Both have the same operators."""
 
 Formula: TypeAlias = Callable[..., Number]
 """(algebra, number, …) -> number."""
@@ -171,15 +171,16 @@ class Algebra(Protocol):
     def where(self, condition: Number, x: Number | float, y: Number | float) -> Number: ...
 
     def power_of_two(self, n: Number) -> Number:
-        """2 to the power of a whole number, from the smallest normal number to the largest one."""
+        """2 to the power of an integer. The results range from the smallest normal number to the
+        largest."""
 
     def quotient(self, p: Number, q: Number) -> tuple[Number, Number, Number]:
-        """(k, a, b): p / q = 2**k a / b with a whole number k and a / b from 0.47 to 2.13, without
-        rounding, if p and q are positive, finite and normal. Where k is 0, a and b are p and q
-        times one power of 2."""
+        """(k, a, b) with p / q = 2**k a / b, exactly, for positive, finite and normal p and q; k is
+        an integer and a / b is from 0.47 to 2.13. Where k is 0, a and b are p and q times one power
+        of 2."""
 
     def like(self, x: Number, number: float) -> Number:
-        """A number in the shape of x."""
+        """A number broadcast to the shape of x."""
 
     def loop(
         self,
@@ -197,8 +198,8 @@ def _unary(operation: str) -> "staticmethod[[Term], Term]":
 
 
 class BlockAlgebra:
-    """The algebra of terms, all of one aval. Operations are written to `block`: the block that it
-    was made for, or in a loop the loop's."""
+    """The algebra of terms, all of one aval. Operations are written to `block`: the given block, or
+    a loop's block inside a loop."""
 
     exp, log = _unary("exponential"), _unary("log")
     expm1 = _unary("exponential_minus_one")
@@ -215,8 +216,8 @@ class BlockAlgebra:
         return x if isinstance(x, Term) else Term(self, self.block.full(x, self.aval))
 
     def log1p(self, x: Term) -> Term:
-        """log(1 + x) by 1 + x = 2**k (1 + f), 1 + f from √½ to √2. XLA's own takes twice as long,
-        and is off by a hundred units in the last place of float64 near -0.4."""
+        """log(1 + x), from 1 + x = 2**k (1 + f) with 1 + f from √½ to √2. XLA's own function takes
+        twice as long, and is off by a hundred units in the last place of float64 near -0.4."""
         minus_k, f = self.reduced(x, 1, math.sqrt(2))
         high, low = log_of_2(self)
         out = f - (self.bend(f) + minus_k * low) - minus_k * high
@@ -230,8 +231,8 @@ class BlockAlgebra:
         return self.log_outside(x, (near - minus_k * low) - minus_k * high)
 
     def reduced(self, x: Term, more: int, most: float) -> tuple[Term, Term]:
-        """(-k, f) of x + more = 2**k (1 + f), where 1 + f is from most / 2 to most, and `more` 0
-        or 1. The sum isn't rounded in f."""
+        """(-k, f) with x + more = 2**k (1 + f), where 1 + f is from most / 2 to most and `more` is
+        0 or 1. Rounding of the sum does not affect f."""
         _, places, bias = self._format()
         total = 1 + x if more else x
         shift = (self._bits(self.term(most)) - self._bits(total)) & (-1 << places)
@@ -257,15 +258,15 @@ class BlockAlgebra:
         return s * (f - 2 * (s * s) * inverse_tanh(self, s, WITHIN_ROOT))
 
     def power_of_two(self, n: Term) -> Term:
-        """2 to the power of a whole number, by writing its exponent."""
+        """2 to the power of an integer, by writing the exponent bits."""
         block, bits, places, bias = self.block, *self._format()
         biased = block.convert((n + bias).operand, bits.dtype)
         power = block.elementwise("shift_left", (biased, block.full(places, bits)), bits)
         return Term(self, block.op("bitcast_convert", power, out=self.aval))
 
     def quotient(self, p: Term, q: Term) -> tuple[Term, Term, Term]:
-        """p / q as 2**k a / b: see `Algebra.quotient`. The difference of the bits is nearly that of
-        the logarithms."""
+        """p / q as 2**k a / b: see `Algebra.quotient`. The difference of the bits is nearly the
+        difference of the logarithms."""
         _, places, bias = self._format()
         fraction = (1 << places) - 1
         bits, others = self._bits(p), self._bits(q)
@@ -277,7 +278,8 @@ class BlockAlgebra:
         return self._exponent(shift), self._number(mantissa), b
 
     def unit(self, x: Term, y: Term) -> Term:
-        """A power of two, times which the larger one of |x| and |y| is from 1 to 4; 0 stays 0."""
+        """A power of two that scales the larger of |x| and |y| to between 1 and 4; zero stays
+        zero."""
         _, places, bias = self._format()
         exponents = (2 * bias + 1) << places
         larger = (self._bits(x) & exponents)._with("maximum", self._bits(y) & exponents)
@@ -405,14 +407,14 @@ def lowered_in_wider(operation: str) -> Rule:
 
 @functools.cache
 def _powers(coefficients: tuple[float, ...], eps: float) -> tuple[float, ...]:
-    """The coefficients of a Chebyshev series' powers, from the first significant term."""
+    """A Chebyshev series as coefficients of powers, up to its last significant term."""
     significant = [c for c in coefficients if abs(c) > eps / 64]
     return tuple(np.polynomial.chebyshev.cheb2poly(significant).tolist())
 
 
 def chebyshev(m: Algebra, coefficients: tuple[float, ...], t: Number) -> Number:
-    """The sum of c[k] T_k(t), as a polynomial: for series whose terms fall by a factor of 2.5 and
-    more, that loses no digits, and takes half of Clenshaw's operations."""
+    """The sum of c[k] T_k(t), as a polynomial. It takes half of Clenshaw's operations, and loses no
+    digits if each term is at most 1 / 2.5 of the one before."""
     return polynomial(m, _powers(coefficients, m.eps), t)
 
 
@@ -446,14 +448,14 @@ _SINE_OF_PI_FLOAT64 = (
 
 
 def sine_of_pi(m: Algebra, t: Number) -> Number:
-    """sin(πt) for |t| ≤ 1/2. XLA's own sine has no vector code: this is ten times as fast."""
+    """sin(πt) for |t| ≤ 1/2, ten times as fast as XLA's own sine, which is not vectorised."""
     long = m.eps < 1e-10
     return t * polynomial(m, _SINE_OF_PI_FLOAT64 if long else _SINE_OF_PI, t * t)
 
 
 def log_of_rest(m: Algebra, part: Number) -> tuple[Number, Number]:
-    """(rest, lost): log(1 - part) is log(rest) + lost, for part from 0 to 1. So two branches of a
-    function can share the logarithm."""
+    """(rest, lost) with log(1 - part) = log(rest) + lost, for part from 0 to 1. With it, two
+    branches of a function can share the logarithm."""
     complement = 1 - part
     # the minimum keeps XLA from simplifying 1 - (1 - part)
     return complement, ((1 - m.minimum(complement, 2.0)) - part) / complement
@@ -489,14 +491,14 @@ def inverse_tanh(m: Algebra, s: Number, limit: float) -> Number:
 
 
 def log_of_2(m: Algebra) -> tuple[float, float]:
-    """log(2) in two numbers. The first, times an exponent, is exact."""
+    """log(2) as a sum of two numbers. The product of the first and an exponent is exact."""
     if m.eps > 1e-10:
         return 0.693145751953125, 1.4286068203094173e-06
     return 0.693147180559663, 2.8235290563031577e-13
 
 
 def log10_of_2(m: Algebra) -> tuple[float, float]:
-    """log10(2) in two numbers, like `log_2`."""
+    """log10(2) as a sum of two numbers, like `log_2`."""
     if m.eps > 1e-10:
         return 0.301025390625, 4.605038981195214e-06
     return 0.30102999566361177, 3.694239077158931e-13

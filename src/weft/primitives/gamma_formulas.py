@@ -1,8 +1,9 @@
 """The gamma function, its logarithm and its derivatives, as formulas for compiled programs.
 
-XLA's own lose digits where the functions are small: lgamma(1.6) is off by 4e-6 in float32, and near
-its zeros at 1 and 2 no digit is right. These are exact to a few units in the last place for x > 0;
-for x < 0, where they have zeros between the poles, to a few units of the larger terms.
+XLA's own functions lose digits where their values are small: lgamma(1.6) is off by 4e-6 in float32,
+and all digits are wrong near its zeros at 1 and 2. The formulas here are accurate to a few units in
+the last place for x > 0. For x < 0, where the functions have zeros between the poles, they are
+accurate to a few units in the last place of the larger terms.
 """
 
 import math
@@ -55,8 +56,8 @@ def series(m: Algebra, coefficients: tuple[float, ...], first: Number, square: N
 def lgamma_formula(m: Algebra, x: Number) -> Number:
     """log |Γ(x)|."""
     size = m.abs(x)
-    here = m.where(size < 0.5, x, size)  # so far x itself will do, be it negative
-    # moved to [3/2, 5/2] by Γ(x + 1) = x Γ(x); beyond 8, Stirling's series
+    here = m.where(size < 0.5, x, size)  # here x may be negative
+    # moves x to [3/2, 5/2] by Γ(x + 1) = x Γ(x); uses Stirling's series beyond 8
     below_half, below = here < 0.5, here < 1.5
     near = m.where(below, here + m.where(below_half, 2.0, 1.0), here)
     factor = m.where(below, here * m.where(below_half, 1 + here, 1.0), 1.0)
@@ -84,7 +85,7 @@ def lgamma_formula(m: Algebra, x: Number) -> Number:
 def digamma_formula(m: Algebra, x: Number) -> Number:
     """The derivative of log Γ(x)."""
     size = m.abs(x)
-    # moved to [1, 2] by digamma(x + 1) = digamma(x) + 1 / x
+    # moves x to [1, 2] by digamma(x + 1) = digamma(x) + 1 / x
     below = size < 1
     near = m.where(below, size + 1, size)
     moved = m.where(below, -1 / size, 0.0)
@@ -93,7 +94,7 @@ def digamma_formula(m: Algebra, x: Number) -> Number:
         near = m.where(far, near - 1, near)
         moved = m.where(far, moved + 1 / near, moved)
     slope = chebyshev(m, DIGAMMA_NEAR_ZERO, 2 * near - 3)
-    # XLA adds up constants that are subtracted one after the other, and the second one would go
+    # XLA would add constants that are subtracted one after the other, and the second would be lost
     zero, rest = _ZERO if m.eps > 1e-10 else _ZERO_FLOAT64
     close = (near - zero) * slope - rest * slope + moved
     inverse = 1 / m.maximum(size, 8)
@@ -150,7 +151,7 @@ def _gamma_above_1(m: Algebra, x: Number, steps: int) -> Number:
 
 
 def gamma_below(m: Algebra, x: Number, limit: int) -> Number:
-    """Γ(x) for 0 < x < limit, a small whole number."""
+    """Γ(x) for 0 < x < limit, where the limit is a small integer."""
     low = x < 1
     return _gamma_above_1(m, m.where(low, x + 1, x), limit - 2) / m.where(low, x, 1.0)
 
@@ -173,18 +174,18 @@ def gamma_formula(m: Algebra, x: Number) -> Number:
     """Γ(x)."""
     size = m.abs(x)
     here = m.where(size < 0.5, x, size)
-    # moved to [1, 2] by Γ(x + 1) = x Γ(x); beyond 8, Stirling's series
+    # moves x to [1, 2] by Γ(x + 1) = x Γ(x); uses Stirling's series beyond 8
     below = here < 1
     near = m.where(below, here + m.where(here < 0, 2.0, 1.0), here)
     factor = m.where(below, m.where(here < 0, here + 1, 1.0) * here, 1.0)
     close = _gamma_above_1(m, near, 6) / factor
     large = m.maximum(here, 8)
     inverse = 1 / large
-    # Γ = sqrt(2π) x^(x - 1/2) exp(-x + stirling): the power in two halves, so as not to overflow
+    # Γ = sqrt(2π) x^(x - 1/2) exp(-x + stirling), with the power in two halves to avoid overflow
     half = m.power(large, 0.5 * large - 0.25)
     tail = m.exp(series(m, STIRLING, inverse, inverse * inverse))
     beyond = half * m.exp(-large) * half * (math.sqrt(2 * math.pi) * tail)
-    # far out the powers are infinite, and the exponential zero
+    # for large x the powers are infinite and the exponential is zero
     out = m.where(here >= 8, m.where(here > 180, math.inf, beyond), close)
     # Γ(-x) = -π / (x sin(πx) Γ(x))
     nearest = m.floor(size + 0.5)
@@ -207,14 +208,15 @@ def gamma_sign(m: Algebra, x: Number) -> Number:
 
 
 def _mirrored(m: Algebra, a: Number, b: Number) -> tuple[Number, Number]:
-    """(a or 1 - a - b, a mask of the second): for whole a ≤ 0 and 0 < b ≤ -a, both Γ(a) and
-    Γ(a + b) have poles, and B(a, b) = (-1)**b B(1 - a - b, b)."""
+    """Replaces a by 1 - a - b where needed; returns the result and a mask of the changes. For
+    integers a ≤ 0 and 0 < b ≤ -a, both Γ(a) and Γ(a + b) have poles, and B(a, b) = (-1)**b B(1 - a
+    - b, b)."""
     mirrored = (a <= 0) & (a == m.floor(a)) & (b == m.floor(b)) & (b > 0) & (b <= -a)
     return m.where(mirrored, 1 - a - b, a), mirrored
 
 
 def betaln_formula(m: Algebra, a: Number, b: Number) -> Number:
-    """log |B(a, b)|; for large arguments without differences of large logarithms (DLMF 5.11)."""
+    """log |B(a, b)|. For large arguments it avoids differences of large logarithms (DLMF 5.11)."""
     a, _ = _mirrored(m, a, b)
     b, _ = _mirrored(m, b, a)
     low, high = m.minimum(a, b), m.maximum(a, b)
@@ -247,7 +249,7 @@ def beta_anywhere(m: Algebra, a: Number, b: Number) -> Number:
     pole = (product <= 0) & (product == m.floor(product))
     below = m.where(pole, math.inf, gamma_formula(m, product))
     one, other = factors
-    ordered = m.abs(one) < m.abs(other)  # the larger one is divided first: no overflow
+    ordered = m.abs(one) < m.abs(other)  # divides the larger one first to avoid overflow
     direct = m.where(ordered, other, one) / below * m.where(ordered, one, other)
     sign = gamma_sign(m, first) * gamma_sign(m, second) * gamma_sign(m, total)
     far = sign * m.exp(betaln_formula(m, first, second))
@@ -255,7 +257,7 @@ def beta_anywhere(m: Algebra, a: Number, b: Number) -> Number:
 
 
 def poch_anywhere(m: Algebra, z: Number, n: Number) -> Number:
-    """Γ(z + n) / Γ(z); for whole z ≤ 0 and whole n, the product z (z + 1) … (z + n - 1)."""
+    """Γ(z + n) / Γ(z); for integers z ≤ 0 and n, the product z (z + 1) … (z + n - 1)."""
     are_integers = (z <= 0) & (z == m.floor(z)) & (n == m.floor(n))
     ends = are_integers & (n > -z)  # 0 is among the factors
     turned = are_integers & (n <= -z)

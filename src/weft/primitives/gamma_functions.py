@@ -55,7 +55,7 @@ _MAX_SHIFTS = 1000  # terms of negative q
 
 
 def _zeta(m: Algebra, x: Number, q: Number) -> Number:
-    """By the formula of Euler and Maclaurin (DLMF 25.11.5 and 25.11.43)."""
+    """Uses the Euler-Maclaurin formula (DLMF 25.11.5 and 25.11.43)."""
 
     def going(total: Number, q: Number) -> Number:
         return (q < 0) & (q >= -_MAX_SHIFTS) & (q != m.floor(q))

@@ -2,9 +2,9 @@
 symbol.
 
 For positive arguments, B(a, b) is exp(a log(a / (a + b)) + b log(b / (a + b))) and factors near 1,
-with the exponent in two numbers: no rounded number of its size is exponentiated. Γ(z + n) / Γ(z)
-is computed in the same way. Other arguments use the gamma function's formulas, in a loop that
-does not run without such arguments.
+with the exponent as a sum of two numbers, so that its rounding error is small. Γ(z + n) / Γ(z) is
+computed in the same way. Other arguments use the gamma function's formulas, in a loop that runs
+only if there are such arguments.
 """
 
 import math
@@ -16,7 +16,7 @@ from .power_formulas import log_in_two
 
 
 def _mostly(usual: Formula, formula: Formula, anywhere: Formula) -> Formula:
-    """Of two numbers: `formula` where `usual` holds, else `anywhere`."""
+    """A function of two numbers: `formula` where `usual` holds, else `anywhere`."""
 
     def both(m: Algebra, a: Number, b: Number) -> Number:
         if not isinstance(m, BlockAlgebra):
@@ -47,7 +47,8 @@ def _ends_positive(m: Algebra, z: Number, n: Number) -> Number:
 
 def _beta_positive(m: BlockAlgebra, a: Term, b: Term) -> Term:
     """B(a, b) for a and b above 0. With low ≤ high: Γ(low) Γ(q) / Γ(q + low), where q is `high`, or
-    `least` more. Γ(q) / Γ(q + low) is by Stirling's formula, Γ(low) from `least` on (DLMF 5.11.1).
+    `least` more. Stirling's formula gives Γ(q) / Γ(q + low), and also Γ(low) from `least` on (DLMF
+    5.11.1).
     """
     low, high = m.minimum(a, b), m.maximum(a, b)
     least = 4 if m.eps > 1e-10 else 8
@@ -68,7 +69,7 @@ def _beta_positive(m: BlockAlgebra, a: Term, b: Term) -> Term:
 
 
 def _poch_positive(m: BlockAlgebra, z: Term, n: Term) -> Term:
-    """Γ(z + n) / Γ(z) for z > 0 and z + n > 0, by Γ(q) / Γ(q + |n|), where q is the smaller of z
+    """Γ(z + n) / Γ(z) for z > 0 and z + n > 0, from Γ(q) / Γ(q + |n|), where q is the smaller of z
     and z + n, or `least` more."""
     least = 4 if m.eps > 1e-10 else 8
     up, apart = n >= 0, m.abs(n)
@@ -93,13 +94,13 @@ def _poch_positive(m: BlockAlgebra, z: Term, n: Term) -> Term:
 
 
 def _lost_of_lower(m: BlockAlgebra, z: Term, apart: Term, low: Term, up: Term) -> Term:
-    """z - apart less its rounded value, `low`; 0 where low is z."""
+    """The rounding error of `low`, which is z - apart rounded; 0 where low is z."""
     start = m.head(low)
     return m.where(up | (apart > 0.5 * z), 0.0, ((z - start) - apart) - (low - start))
 
 
 def _lost_of_lifted(m: BlockAlgebra, low: Term, q: Term, short: Term, least: int) -> Term:
-    """low + least less its rounded value, q; 0 where q is low."""
+    """The rounding error of q, which is low + least rounded; 0 where q is low."""
     start = m.head(q)
     return m.where(short, (low - (start - least)) - (q - start), 0.0)
 
@@ -139,7 +140,7 @@ def _exponent(
 
 
 def _halved(m: BlockAlgebra, head: Term, rest: Term) -> tuple[Term, Term]:
-    """head + rest, with half of the digits in the first."""
+    """Splits head + rest so that the first part has half of the digits."""
     start = m.head(head + rest)
     return start, (head - start) + rest
 

@@ -18,11 +18,11 @@ _HOSTS = {dtype.itemsize: dtype.host for dtype in KEYS}
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """The layout of a `gather`, whose indices along their last axis are the starts of windows.
+    """The layout of a `gather`. The last axis of its indices holds the start of a window.
 
     Attributes:
       offset_dims: axes of the output that run through a window.
-      collapsed_slice_dims: axes of the operand of window size 1 that the output doesn't have.
+      collapsed_slice_dims: axes of the operand with window size 1, which the output drops.
       start_index_map: the axis of the operand for each element of an index.
       operand_batching_dims, start_indices_batching_dims: axes of the operand, and of the indices,
         that are iterated together.
@@ -48,7 +48,7 @@ class ScatterDimensionNumbers(NamedTuple):
 
     Attributes:
       update_window_dims: axes of the updates that run through a window.
-      inserted_window_dims: axes of the operand of window size 1 that the updates don't have.
+      inserted_window_dims: axes of the operand with window size 1, which the updates lack.
       scatter_dims_to_operand_dims: the axis of the operand for each element of an index.
       operand_batching_dims, scatter_indices_batching_dims: axes of the operand, and of the
         indices, that are iterated together.
@@ -68,14 +68,14 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 Numbers: TypeAlias = GatherDimensionNumbers | ScatterDimensionNumbers
-"""The same five numbers, of either."""
+"""The same five fields for gathers and scatters."""
 
 
 class GatherScatterMode(enum.Enum):
-    """The treatment of windows that aren't within the operand.
+    """The treatment of windows outside the operand, in gathers and scatters.
 
     CLIP moves them inside. FILL_OR_DROP reads a fill value and writes nothing. PROMISE_IN_BOUNDS
-    assumes that there are none; the result is unspecified if there are.
+    assumes that all windows are inside; otherwise the result is unspecified.
 
     Example:
       >>> x = np.array([10, 20, 30])
@@ -91,7 +91,8 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(s: "str | GatherScatterMode | None") -> "GatherScatterMode":
-        """The mode for its name: clip, fill, drop or promise_in_bounds; `None` is fill or drop."""
+        """The mode with a name: clip, fill, drop or promise_in_bounds. `None` means fill or
+        drop."""
         if isinstance(s, GatherScatterMode):
             return s
         if s is None:
@@ -124,12 +125,12 @@ def default_fill(dtype: DType) -> np.generic:
 def fill_scalar(dtype: DType, mode: GatherScatterMode, value: object) -> np.generic | None:
     """The value that a gather reads out of bounds; `None` if its windows are moved inside.
 
-    Instead of a key, it reads one of words of ones.
+    For keys, the fill value is a key whose words are all ones.
     """
     if mode is not FILL_OR_DROP:
         return None
     host = _HOSTS.get(dtype.itemsize) if dtype.kind == "V" else None
-    if host is not None:  # keys, as an aval or NumPy has them
+    if host is not None:  # keys, as an aval or NumPy represents them
         if value is not None:
             raise TypeError(f"gather: fill_value must be None for keys; got {value!r}")
         return np.frombuffer(b"\xff" * host.itemsize, host)[0]
@@ -137,7 +138,7 @@ def fill_scalar(dtype: DType, mode: GatherScatterMode, value: object) -> np.gene
 
 
 def check_indices(name: str, x: Aval, indices: Aval, index_map: Integers, label: str) -> None:
-    """Refuses indices that aren't integers, or don't have an element for each axis indexed."""
+    """Raises an error for indices that are not integers, or lack an element for an indexed axis."""
     if not dtypes.is_integer(indices.dtype):
         raise ShapeError(f"{name}: indices must be integers; got {indices}")
     if not indices.ndim or indices.shape[-1] != len(index_map):
@@ -152,14 +153,14 @@ def check_indices(name: str, x: Aval, indices: Aval, index_map: Integers, label:
 def check_increasing(
     name: str, label: str, axes: Integers, x: Aval, rank: int | None = None
 ) -> None:
-    """Refuses axes that don't increase, or are out of range."""
+    """Raises an error for axes that do not increase or are out of range."""
     rank = x.ndim if rank is None else rank
     if list(axes) != sorted(set(axes)) or any(not 0 <= d < rank for d in axes):
         raise ShapeError(f"{name}: {label} {axes} must increase, from 0 to {rank - 1}")
 
 
 def check_batching(name: str, x: Aval, indices: Aval, operand: Integers, index: Integers) -> None:
-    """Refuses batching axes that don't go together."""
+    """Raises an error for batching axes that do not match."""
     check_increasing(name, "operand_batching_dims", operand, x)
     if len(operand) != len(index) or any(not 0 <= d < indices.ndim - 1 for d in index):
         raise ShapeError(
@@ -187,7 +188,7 @@ def window_sizes(
 def check_scatter(
     name: str, x: Aval, indices: Aval, updates: Aval, dn: ScatterDimensionNumbers
 ) -> None:
-    """Refuses operands and dimension numbers that don't fit each other."""
+    """Raises an error for operands and dimension numbers that do not match."""
     same_dtype(name, x, updates)
     index_map = dn.scatter_dims_to_operand_dims
     check_indices(name, x, indices, index_map, "scatter_dims_to_operand_dims")

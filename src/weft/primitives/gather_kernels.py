@@ -1,7 +1,7 @@
 """Gathers and scatters on NumPy arrays.
 
-Both read or write windows of an operand, whose starts are in an array of indices. Here the starts
-become NumPy's index arrays on the operand's leading axes, after a transposition (a view).
+They read or write windows of an operand; an array of indices holds the windows' starts. Here the
+starts become NumPy's index arrays on the operand's leading axes, after a transposition (a view).
 """
 
 import math
@@ -19,9 +19,11 @@ class Windows:
 
     Args:
       shape: of the operand.
-      index_shape: of the indices; the last axis holds an index for each axis that they move along.
+      index_shape: of the indices; the last axis holds an index for each axis along which windows
+        move.
       sizes: of a window, one for each axis of the operand (1 for those that are dropped).
-      numbers: of a gather, or of a scatter, whose updates are in place of the result.
+      numbers: the dimension numbers of a gather or a scatter; a scatter's updates count as the
+        result.
     """
 
     def __init__(
@@ -35,7 +37,7 @@ class Windows:
         batch = tuple(index_shape[:-1])
         n_batch = len(batch)
         kept = [d for d in range(len(shape)) if d not in dropped and d not in operand_batching]
-        # a window as long as its axis can begin at 0 only: no index array is needed
+        # a window as long as its axis can begin only at 0, so it needs no index array
         moving = {d: k for k, d in enumerate(start_map) if sizes[d] != shape[d]}
         advanced = sorted({*moving, *operand_batching})
         basic = [d for d in range(len(shape)) if d not in advanced]
@@ -71,7 +73,7 @@ class Windows:
         self.inverse = tuple(int(i) for i in np.argsort(self.places)) if self.places else ()
         self.straight = self.places == tuple(range(rank))
         self.in_order = self.order == tuple(range(len(shape)))
-        # one index along one axis, all else whole: numpy.take
+        # one index along one axis and all other axes whole: numpy.take
         self.axis = None
         if len(advanced) == 1 and not kept_advanced and not operand_batching and self.whole:
             self.axis = advanced[0]
@@ -100,7 +102,7 @@ class Windows:
         return np.minimum(np.maximum(indices, 0), self.bounds)
 
     def index(self, indices: Any, mask: object = None) -> tuple[Any, ...]:
-        """NumPy's index into `view`: arrays of the batch's axes, then of the windows'."""
+        """NumPy's index into `view`: arrays for the batch axes, then for the window axes."""
         arrays = []
         stretch = (..., *(None,) * self.wide)
         for start, offsets in self.columns:
@@ -115,7 +117,7 @@ class Windows:
 
 
 def as_int64(indices: Host) -> Host:
-    """Indices as int64; unsigned ones beyond it become very large."""
+    """Indices as int64; unsigned ones that do not fit become very large."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**62))
     return indices.astype(np.int64)
@@ -125,8 +127,8 @@ def gather_kernel(windows: Windows, fill: np.generic | None) -> Kernel:
     """(operand, indices) -> the windows read.
 
     Args:
-      fill: the value of windows outside, as a scalar of the operand's dtype; `None`
-        moves them inside.
+      fill: the value for windows outside the operand, a scalar of its dtype; `None` moves them
+        inside.
     """
     w = windows
 
@@ -159,9 +161,9 @@ def scatter_kernel(windows: Windows, combine: Ufunc | None, clip: bool, unique: 
     """(operand, indices, updates) -> a copy with the windows combined with the updates.
 
     Args:
-      combine: a ufunc, or `None` to replace (the last one wins).
-      clip: whether windows that aren't inside are moved inside; they are dropped otherwise.
-      unique: whether no element is in two windows.
+      combine: a ufunc, or `None` to replace (the last update wins).
+      clip: whether windows outside the operand are moved inside; otherwise they are dropped.
+      unique: True if windows do not overlap.
     """
     w = windows
     unique = unique or math.prod(w.batch) <= 1

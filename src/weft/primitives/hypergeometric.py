@@ -1,7 +1,7 @@
 """Hypergeometric functions of real numbers, hyp1f1 and hyp2f1, and Owen's function, owens_t.
 
-Series with as many steps as they need, transformed to where they converge fast. There are
-derivatives in the last argument only.
+Arguments are transformed to where the series converge fast. Only the last argument has a
+derivative.
 """
 
 import math
@@ -29,7 +29,8 @@ def _parameters(name: str, names: Sequence[str]) -> list[Rule]:
 def _sum(
     m: Algebra, ratio: Callable[[Number], Number], first: Number, limit: int = _LIMIT
 ) -> Number:
-    """The sum of terms of which each is `ratio(n)` times the one before; `first` is 1."""
+    """The sum of a series in which term n is `ratio(n)` times the term before; the first term is
+    1."""
 
     def step(n: Number, term: Number, total: Number) -> Sequence[Number]:
         term = term * ratio(n)
@@ -47,7 +48,7 @@ def _pole(m: Algebra, x: Number) -> Number:
 
 
 def _gamma_quotient(m: Algebra, above: Sequence[Number], below: Sequence[Number]) -> Number:
-    """A quotient of products of gamma functions; 0 where one below has a pole."""
+    """A quotient of products of gamma functions; 0 where the denominator has a pole."""
     total, sign, is_zero = m.like(above[0], 0.0), m.like(above[0], 1.0), None
     for number in above:
         total, sign = total + lgamma_formula(m, number), sign * gamma_sign(m, number)
@@ -66,14 +67,14 @@ def _gamma_quotient(m: Algebra, above: Sequence[Number], below: Sequence[Number]
 def _hyp1f1(m: Algebra, a: Number, b: Number, x: Number) -> Number:
     """DLMF 13.2.2 and 13.2.39; for large |x| DLMF 13.7.1 and 13.7.2."""
     negative, size = x < 0, m.abs(x)
-    beyond = 60.0 if m.eps > 1e-10 else 300.0  # there the asymptotic series serves
+    beyond = 60.0 if m.eps > 1e-10 else 300.0  # uses the asymptotic series there
     first = m.where(negative, b - a, a)
     finished = _pole(m, first)  # a polynomial
     far = (size > beyond) & ~finished & (size > 2 * m.abs(first) * m.abs(first))
     valid = ~_pole(m, b)
     near, lower = m.where(far, 1.0, size), m.where(valid, b, 1.0)
     series = _sum(m, lambda n: (first + (n - 1)) / (lower + (n - 1)) * (near / n), m.like(x, 1.0))
-    # of exp(x) times a polynomial of x < 0 the exponential comes in two halves
+    # for exp(x) times a polynomial at x < 0, the exponential is split into two halves
     half = m.exp(m.where(negative, -0.5 * near, 0.0))
     small = half * series * half
     one, other = m.where(negative, a, b - a), m.where(negative, 1 + a - b, 1 - a)
@@ -159,7 +160,7 @@ hyp2f1: Primitive = by_formula(
 
 
 def _owens_t(m: Algebra, h: Number, a: Number) -> Number:
-    """Gauss's quadrature of the definition for |a| ≤ 1; beyond, by T(h, a) + T(ah, 1/a) (M.
+    """Gauss's quadrature of the definition for |a| ≤ 1; for |a| > 1, T(h, a) + T(ah, 1/a) (M.
     Patefield and D. Tandy 2000, “Fast and accurate calculation of Owen's T function”)."""
     count, width = (16, 5.5) if m.eps > 1e-10 else (36, 8.5)
     h, size = m.abs(h), m.abs(a)
@@ -167,7 +168,7 @@ def _owens_t(m: Algebra, h: Number, a: Number) -> Number:
     product = m.where(size == math.inf, m.where(h == 0, 0.0, math.inf), h * size)
     first = m.where(beyond, product, h)
     end = m.where(beyond, 1 / size, size)
-    # where the integrand has vanished there is nothing to sum
+    # the sum ends where the integrand vanishes
     end = m.where(first * end > width, width / m.where(first > 0, first, 1.0), end)
     total = m.like(h, 0.0)
     scaled = m.where(first == math.inf, 0.0, first) * end

@@ -1,7 +1,8 @@
 """Incomplete gamma and beta functions: igamma, igammac, igamma_grad_a, regularized_incomplete_beta;
 and random_gamma_grad, the derivative of a gamma sample.
 
-Series and continued fractions, with as many steps as they need, written once as formulas."""
+They use series and continued fractions that run to convergence; each is written once, as a
+formula."""
 
 import math
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ from .special import specials, undefined
 
 
 def _digamma_positive(m: Algebra, a: Number) -> Number:
-    """digamma(a) for a > 0, in the same way."""
+    """digamma(a) for a > 0, as a formula."""
     total, moved = m.like(a, 0.0), a
     for _ in range(8):
         small = moved < 8
@@ -41,7 +42,8 @@ def _digamma_positive(m: Algebra, a: Number) -> Number:
 
 
 def _gamma_factor(m: Algebra, a: Number, x: Number) -> Number:
-    """x**a exp(-x) / Γ(a + 1). For large a these would lose digits: they are combined there."""
+    """x**a exp(-x) / Γ(a + 1). For large a the factors are combined, since each alone would lose
+    digits."""
     big = a > 30
     small = m.where(big, 1.0, a)
     # in two halves, so that neither factor overflows or vanishes before the whole
@@ -53,7 +55,7 @@ def _gamma_factor(m: Algebra, a: Number, x: Number) -> Number:
     return m.where(big, joined, plain)
 
 
-_LIMIT = 3000  # steps of a series or continued fraction; some 5·sqrt(a) are needed near x = a
+_LIMIT = 3000  # maximum steps of a series or fraction; near x = a it needs about 5·sqrt(a)
 
 
 def _gamma_series(m: Algebra, a: Number, x: Number, derivative: bool) -> Sequence[Number]:
@@ -85,7 +87,7 @@ def _gamma_series(m: Algebra, a: Number, x: Number, derivative: bool) -> Sequenc
 
 
 def _gamma_fraction(m: Algebra, a: Number, x: Number) -> Number:
-    """h of Γ(a, x) = x**a exp(-x) h: Lentz's continued fraction."""
+    """h with Γ(a, x) = x**a exp(-x) h, by Lentz's method for the continued fraction."""
     first = x + 1 - a
     d = 1 / first
 
@@ -105,8 +107,8 @@ def _gamma_fraction(m: Algebra, a: Number, x: Number) -> Number:
 def _gamma_fraction_and_slope(m: Algebra, a: Number, x: Number) -> tuple[Number, Number]:
     """The same h, and its derivative in a.
 
-    An element that has converged takes factors of 1 while the loop continues for slower neighbours:
-    rounded ones, thousands of times, would let it drift.
+    An element that has converged is multiplied by 1 while the loop continues for slower ones.
+    Thousands of rounded factors would make it drift.
     """
     first = x + 1 - a
     d = 1 / first
@@ -150,8 +152,8 @@ def _gamma_fraction_and_slope(m: Algebra, a: Number, x: Number) -> tuple[Number,
 def _regions(
     m: Algebra, a: Number, x: Number
 ) -> tuple[Number, tuple[Number, Number], tuple[Number, Number]]:
-    """A mask of where the series is used, and operands for it and for the fraction, harmless where
-    the other one is used."""
+    """A mask of where the series is used, and the operands of the series and of the fraction. Each
+    gets a harmless value where the other is used."""
     valid = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
     below = (x <= 1) | (x <= a)
     series = (m.where(valid & below, a, 1.0), m.where(valid & below, x, 0.5))
@@ -160,7 +162,8 @@ def _regions(
 
 
 def _upper_for_small(m: Algebra, a: Number, x: Number) -> Number:
-    """Q(a, x) for a < 1 and x ≤ 1, where it may be small, and 1 - P lose digits (DLMF 8.7.1)."""
+    """Q(a, x) for a < 1 and x ≤ 1, where Q may be small, so that 1 - P would lose digits (DLMF
+    8.7.1)."""
     logarithm = a * m.log(x) - lgamma_above_1(m, a)
     count = 12 if m.eps > 1e-10 else 20
     total, term = m.like(a, 0.0), m.like(a, 1.0)
@@ -184,7 +187,7 @@ def _igamma_formula(complement: bool) -> Formula:
             out = m.where(below, p, 1 - q)
         at_zero, at_infinity = (1.0, 0.0) if complement else (0.0, 1.0)
         out = m.where((x == 0) | (a == math.inf), at_zero, out)
-        # all of the mass is at zero if a is
+        # if a is 0, all mass is at 0
         out = m.where(
             (x == math.inf) | (a == 0), m.where(a == math.inf, math.nan, at_infinity), out
         )
@@ -262,8 +265,8 @@ random_gamma_grad: Primitive = _formula(
 
 
 def _beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
-    """x**p (1-x)**q / B(p, q): of powers and gamma functions where p or q is small, else joined
-    with Stirling's series, since apart they would lose digits."""
+    """x**p (1-x)**q / B(p, q). Where p or q is small, it is a product of powers and gamma
+    functions. Elsewhere Stirling's series joins the factors, which would lose digits separately."""
     first = p < q
     low, high = m.minimum(p, q), m.maximum(p, q)
     z_low, z_high = m.where(first, x, 1 - x), m.where(first, 1 - x, x)
@@ -271,7 +274,7 @@ def _beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
     few = m.where(low >= 8, 1.0, low)
     below = high < 8
     by_logarithm = first & (x < 0.5)  # where 1 - x is rounded
-    half = 0.5 * high  # powers in two halves: they may vanish before the whole does
+    half = 0.5 * high  # powers in two halves, since they may underflow before the product does
     power = m.where(by_logarithm, m.exp(half * m.log1p(-x)), m.power(z_high, half))
     one, inverse = m.where(below, high, 1.0), 1 / gamma_below(m, few, 8)
     ratio = gamma_below(m, few + one, 16) / gamma_below(m, one, 8)
@@ -288,7 +291,7 @@ def _beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
 
 
 def _joined_beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
-    """The same for p, q ≥ 8: the exponents of the powers are divergences, which don't cancel."""
+    """The same for p, q ≥ 8. The exponents of the powers are divergences, so they do not cancel."""
     total = p + q
     distance = kl_div_formula(m, p, total * x) + kl_div_formula(m, q, total * (1 - x))
     rest = stirling_remainder(m, total) - stirling_remainder(m, p) - stirling_remainder(m, q)
@@ -298,8 +301,8 @@ def _joined_beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
 def _beta_formula(m: Algebra, a: Number, b: Number, x: Number) -> Number:
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & (a < math.inf) & (b < math.inf)
     p, q, t = m.where(inside, a, 1.0), m.where(inside, b, 1.0), m.where(inside, x, 0.5)
-    # I(a, b, x) = 1 - I(b, a, 1 - x), where the fraction is fast; where b is small, beyond the mean
-    # only: before it 1 - I would lose digits
+    # I(a, b, x) = 1 - I(b, a, 1 - x) where the fraction converges fast; for small b only beyond the
+    # mean, since 1 - I would lose digits before it
     swap = m.where(q < 1, t * (p + q) > p, t * (p + q + 2) > p + 1)
     low, high = m.where(swap, q, p), m.where(swap, p, q)
     y = m.where(swap, 1 - t, t)
@@ -328,7 +331,7 @@ def _beta_formula(m: Algebra, a: Number, b: Number, x: Number) -> Number:
     h = m.loop(_LIMIT, going, step, (d, m.like(d, 1.0), d, m.like(d, 1.0)))[0]
     value = m.where(swap, 1 - front * h, front * h)
     value = m.where(x == 0, 0.0, m.where(x == 1, 1.0, value))
-    # degenerate distributions: all weight at 0 or at 1
+    # degenerate distributions, with all weight at 0 or 1
     value = m.where((b == 0) | (a == math.inf), 0.0, value)
     value = m.where((a == 0) | (b == math.inf), 1.0, value)
     value = m.where((a == 0) & (x == 0), 0.0, m.where((b == 0) & (x == 1), 1.0, value))

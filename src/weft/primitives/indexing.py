@@ -113,8 +113,8 @@ def _(x: Host, indices: Host, **params: object) -> Host:
 
 
 def wide_indices(block: Block, indices: Operand, shape: Sequence[int]) -> Operand:
-    """Indices in a signed dtype that holds the operand's lengths; unsigned ones beyond it are
-    clamped to its largest number."""
+    """Indices in a signed dtype that can hold the operand's lengths. Unsigned indices that do not
+    fit are clamped to its largest number."""
     dtype = indices.aval.dtype
     far = max(shape, default=0) > dtypes.iinfo(dtypes.int32).max
     wide_dtype = dtypes.int64 if dtypes.bit_width(dtype) == 64 or far else dtypes.int32
@@ -125,7 +125,7 @@ def wide_indices(block: Block, indices: Operand, shape: Sequence[int]) -> Operan
 
 
 def within_bounds(block: Block, indices: Operand, bounds: Sequence[int]) -> Operand:
-    """A mask of the indices that are from 0 to the bounds, all along the last axis."""
+    """A mask of the indices whose elements along the last axis are all from 0 to the bounds."""
     a = indices.aval
     flags = a.update(dtype=dtypes.bool_)
     limits = block.constant(np.array(bounds, a.dtype), aval((len(bounds),), a.dtype))
@@ -204,12 +204,13 @@ def _(
 
 
 def shift_axes(axes: Sequence[int]) -> tuple[int, ...]:
-    """Axes shifted by one, for a new axis in front."""
+    """Axis numbers increased by one, for a new axis in front."""
     return tuple(d + 1 for d in axes)
 
 
 def batched_numbers(numbers: Numbers, indices_too: bool) -> Numbers:
-    """The numbers where the operand has a batch in front, and the indices too or all the same."""
+    """The dimension numbers for an operand with a batch axis in front; the indices may have one
+    too."""
     window, dropped, index_map, batching, index_batching = [shift_axes(a) for a in numbers]
     if indices_too:
         return type(numbers)(window, dropped, index_map, (0, *batching), (0, *index_batching))
@@ -253,7 +254,7 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primi
 
     Args:
       ufunc: NumPy's function of old and new elements; `None` replaces.
-      write: writes it on scalars, as (block, old, new, aval).
+      write: writes the operation on scalars, as (block, old, new, aval).
     """
     primitive = Primitive(name, doc)
 
@@ -320,7 +321,7 @@ def lower_scatter(
     unique_indices: bool,
     mode: GatherScatterMode,
 ) -> Operand:
-    """Writes a scatter. XLA drops windows that aren't inside."""
+    """Writes a scatter. XLA drops windows outside the operand."""
     dn = dimension_numbers
     indices = wide_indices(block, indices, x.aval.shape)
     a = indices.aval
@@ -365,7 +366,7 @@ def batch_scatter(
     indices_are_sorted: bool,
     **params: object,
 ) -> Value:
-    """A batch of scatters: one scatter with another window axis, or another batching axis."""
+    """A batch of scatters as one scatter, with one more window axis or batching axis."""
     x, indices, updates = args
     x, updates = with_batch_axis((x, updates), (batched[0], batched[2]), batch_size)
     return primitive(
@@ -425,7 +426,7 @@ def zeros_shaped(x: Value, dtype: DType | None = None) -> Value:
 
 
 def writes_once(indices: Argument, unique_indices: bool) -> bool:
-    """True if no element can be written twice."""
+    """True if each element is written at most once."""
     return unique_indices or all(n <= 1 for n in indices.shape[:-1])
 
 
@@ -437,7 +438,7 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
         return scatter(dx, indices, zeros_shaped(updates), **params)
     if writes_once(indices, params["unique_indices"]):
         return scatter(instantiate(dx, x.aval), indices, du, **params)
-    # Several updates may go to one element: number them, and see which number remains.
+    # Several updates may go to one element, so number them and see which number remains.
     numbers = reshape(
         iota(dtype=dtypes.int32, shape=(updates.size,), dimension=0), shape=updates.shape
     )
@@ -452,7 +453,7 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
 
 @scatter.transpose
 def _(ct: Value, x: Argument, indices: Argument, updates: Argument, **params: Any) -> Tangents:
-    # linear in the updates only if no element is written twice: see the jvp rule
+    # linear in the updates only if each element is written at most once: see the jvp rule
     ct_x = ct_updates = None
     if is_linear(x):
         nothing = zeros(ct.aval.update(shape=updates.shape, weak_type=False))
@@ -498,7 +499,7 @@ def _(ct: Value, x: Argument, indices: Argument, updates: Argument, **params: An
 
 
 def _scatter_extreme_jvp(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
-    # elements that are equal to the extreme share the derivative, as in jax
+    # elements equal to the extreme share the derivative, as in jax
     x, indices, updates = primals
     dx, _, du = tangents
     unchanged = eq(x, out)

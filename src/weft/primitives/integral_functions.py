@@ -1,7 +1,7 @@
 """Integrals of elementary functions: exp1, expi, expn, sine_integral, cosine_integral,
 fresnel_sine, fresnel_cosine, dawsn, spence (the dilogarithm).
 
-Power series near zero, Chebyshev series beyond.
+They use power series near zero and Chebyshev series elsewhere.
 """
 
 import math
@@ -28,7 +28,7 @@ _ZERO_FLOAT64 = 0.3725074107813666, 1.3140183414386028e-17
 
 
 def _exp1(m: Algebra, x: Number) -> Number:
-    """By DLMF 6.6.2 below 1; x exp(x) E1(x) in (x - 5) / (x + 3) above."""
+    """Uses DLMF 6.6.2 below 1, and a series for x exp(x) E1(x) in (x - 5) / (x + 3) above 1."""
     near, far = m.minimum(x, 1), m.maximum(x, 1)
     count = 12 if m.eps > 1e-10 else 19
     terms = [(-1) ** k / ((k + 1) * math.factorial(k + 1)) for k in range(count)]
@@ -41,7 +41,7 @@ def _exp1(m: Algebra, x: Number) -> Number:
 def _expi_positive(m: Algebra, x: Number) -> Number:
     zero, rest = _ZERO if m.eps > 1e-10 else _ZERO_FLOAT64
     near = m.minimum(x, 1)
-    # XLA adds up constants that are subtracted one after the other, and the second one would go
+    # XLA would add constants that are subtracted one after the other, and the second would be lost
     apart = near - zero
     slope = chebyshev(m, s.EI_BELOW_1, 2 * near - 1)
     close = near > 0.2
@@ -99,8 +99,8 @@ def _expn_below_1(m: Algebra, n: Number, x: Number) -> Number:
 
 
 def _expn_above_1(m: Algebra, n: Number, x: Number) -> Number:
-    """The continued fraction (DLMF 8.19.17), from a depth that is enough for x = 1: in this
-    direction errors shrink."""
+    """The continued fraction (DLMF 8.19.17), evaluated from the inside, where errors shrink. The
+    depth is enough for x = 1."""
     depth = 30 if m.eps > 1e-10 else 110
 
     def step(count: Number, h: Number) -> Sequence[Number]:
@@ -148,8 +148,8 @@ _DILOGARITHM = (
 
 
 def _spence(m: Algebra, x: Number) -> Number:
-    """By reflection and inversion (DLMF 25.12.4 and 25.12.6) to 1/2 ≤ x ≤ 2, there a series in
-    log(x)."""
+    """Maps x to 1/2 ≤ x ≤ 2 by reflection and inversion (DLMF 25.12.4 and 25.12.6); uses a series
+    in log(x) there."""
     small, large = x < 0.5, x > 2
     inverse = 1 / m.maximum(x, 2)
     u = 0.0 - m.log1p(m.where(small, -x, m.where(large, -inverse, x - 1)))  # 0.0 at x = 1
@@ -247,7 +247,7 @@ cosine_integral: Primitive = by_formula(
 
 
 def _quarter_turns(m: Algebra, x: Number) -> tuple[Number, Number]:
-    """sin(πx²/2) and cos(πx²/2). x² modulo 4 is computed from the remainder of x modulo 2."""
+    """sin(πx²/2) and cos(πx²/2). It computes x² modulo 4 from the remainder of x modulo 2."""
     beyond = x - 2 * m.floor(0.5 * x)  # x = 2n + beyond: x² = 4n² + 4n·beyond + beyond²
     whole = 4 * (0.5 * (x - beyond) * beyond)
     turns = beyond * beyond + (whole - 4 * m.floor(0.25 * whole))
@@ -260,8 +260,8 @@ def _quarter_turns(m: Algebra, x: Number) -> tuple[Number, Number]:
 
 
 def _fresnel(m: Algebra, x: Number, of_sine: bool) -> Number:
-    """Series (DLMF 7.6.4, 7.6.6) below 1.6; beyond, the auxiliary functions (DLMF 7.4.5, 7.4.6),
-    in a series in (1.6 / x)⁴."""
+    """Uses series (DLMF 7.6.4, 7.6.6) below 1.6; above, the auxiliary functions (DLMF 7.4.5, 7.4.6)
+    as series in (1.6 / x)⁴."""
     size = m.abs(x)
     near, far = m.minimum(size, 1.6), m.maximum(size, 1.6)
     first = 3 if of_sine else 1
@@ -302,8 +302,8 @@ fresnel_cosine: Primitive = by_formula(
 
 
 def _dawsn(m: Algebra, x: Number) -> Number:
-    """A ratio of polynomials in x² up to 25 or 49, and of x beyond that by the terms of the
-    asymptotic series (DLMF 7.6.4 with 7.12.1), fitted. One division serves for both."""
+    """Uses a ratio of polynomials for x² up to 25 or 49, and beyond that fitted terms of the
+    asymptotic series (DLMF 7.6.4 with 7.12.1). Both share one division."""
     short = m.eps > 1e-10
     limit = 25.0 if short else 49.0
     top, bottom = s.DAWSON_NEAR_FLOAT32 if short else s.DAWSON_NEAR

@@ -2,7 +2,7 @@
 
 Chebyshev series, and for Dawson's integral the coefficients of polynomials, lowest power first.
 
-Each is of a function that hardly varies: `integral_functions` says of which.
+Each series approximates a function that hardly varies; `integral_functions` says which.
 """
 
 # fmt: off

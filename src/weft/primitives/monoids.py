@@ -40,7 +40,7 @@ def highest(dtype: DType) -> np.generic:
     if dtypes.is_integer(dtype):
         return dtype.type(dtypes.iinfo(dtype).max)
     high = np.negative(lowest(dtype))
-    return dtype.type(dtypes.finfo(dtype).max) if np.isnan(high) else high  # it has no sign
+    return dtype.type(dtypes.finfo(dtype).max) if np.isnan(high) else high  # unsigned float
 
 
 def all_ones(dtype: DType) -> np.generic:
@@ -52,19 +52,20 @@ def all_ones(dtype: DType) -> np.generic:
     )
 
 
-# The dtypes in which NumPy reduces narrow ones: exact for extremes, rounded once for products, as
-# by XLA.
+# The wider dtypes in which NumPy reduces narrow ones. As in XLA, extremes are exact and products
+# are rounded once.
 REDUCTION_DTYPE: dict[DType, DType] = {**WIDER, **HALF}
 
 
 def signed_zeros(
     ufunc: Ufunc, gather: Callable[..., object], x: Host, axis: int | Integers, result: Host
 ) -> Host:
-    """Extremes that are zero, with XLA's sign: -0 is below +0 (NumPy takes either).
+    """Gives extremes that are zero XLA's sign: -0 is below +0 (NumPy may return either).
 
     Args:
       ufunc: np.maximum or np.minimum.
-      gather: np.logical_or.reduce or np.logical_or.accumulate, whichever made `result` of `x`.
+      gather: np.logical_or.reduce or np.logical_or.accumulate, to match the operation that made
+        `result`.
     """
     if x.dtype.kind != "f":
         return result
@@ -78,7 +79,7 @@ class Monoid(NamedTuple):
     """An associative operation with an identity.
 
     Attributes:
-      by: its primitive, of two operands.
+      by: its primitive, which has two operands.
       ufunc: NumPy's function of two arrays.
       identity: the element that changes nothing.
     """

@@ -75,7 +75,7 @@ def erf_inv(x: Host) -> Host:
 
 
 _MAX_SCALAR_ELEMENTS = 32  # up to this many elements a Python loop is faster than array operations
-_CHUNK_ELEMENTS = 16384  # elements worked on at a time, so that they stay in the cache
+_CHUNK_ELEMENTS = 16384  # elements processed at a time, so that they stay in the cache
 
 
 def _chunk(y: Host) -> Host:
@@ -95,7 +95,7 @@ def _chunk(y: Host) -> Host:
 
 
 def _one(y: float) -> float:
-    """For a number of at most 24 bits, of which 1 - |y| loses none that matter."""
+    """For a number of at most 24 bits, for which 1 - |y| keeps enough digits."""
     size = abs(y)
     if not 1e-8 < size < 1.0:
         return math.copysign(math.inf, y) if size == 1.0 else y / _SLOPE if size < 1.0 else math.nan

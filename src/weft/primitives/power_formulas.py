@@ -1,10 +1,10 @@
 """Powers, as formulas for compiled programs: exp(y log x), with the logarithm in two numbers.
 
-XLA's own power calls a function of the C library for each element, and nothing around it runs in
-vectors. Here the logarithm is off by 1 % of a unit in the last place of 1, so that only exponents
-of hundreds lose digits. Products and differences are exact where it matters because their factors
-have half of the digits. No rounding error is found by undoing an operation, because a compiler may
-simplify that away."""
+XLA's own power calls a function of the C library for each element, so the code around it is not
+vectorised. Here the logarithm is off by 1 % of a unit in the last place of 1, so only exponents of
+several hundred lose digits. Products and differences are exact where it matters because their
+factors have half of the digits. The formulas never find a rounding error by undoing an operation,
+because a compiler may simplify that away."""
 
 import math
 
@@ -30,19 +30,19 @@ _EXP_FLOAT64 = (
     0.00019841269876035806, 2.4801586473943372e-05, 2.755729785628256e-06, 2.7558112427898866e-07,
     2.5051673645411947e-08, 2.0636536071426755e-09, 1.9171391110780913e-10,
 )  # fmt: skip
-# log(1.25) and log(0.75), in two numbers as log(2) is in `log_of_2`
+# log(1.25) and log(0.75), each as a sum of two numbers, like log(2) in `log_of_2`
 _LOGARITHMS = ((0.22314453125, -9.799357902442336e-07), (-0.287689208984375, 7.136532594072561e-06))
 _LOGARITHMS_FLOAT64 = (
     (0.22314355131425145, -4.169796584527195e-14), (-0.28768207245184385, 6.292357389008195e-14),
 )  # fmt: skip
 
 _MAX_EXPONENT = 1000
-"""Beyond e to this power, and below its reciprocal, no dtype has numbers."""
+"""e to this power is too large for every dtype, and its reciprocal is too small."""
 
 
 def power_less_one(m: Algebra, x: Number, more: int, y: Number) -> Number:
-    """((x + more)**y - 1) / y for `more` 0 or 1, the logarithm where y is 0; x + more isn't
-    rounded. NaN where x + more is negative."""
+    """((x + more)**y - 1) / y for `more` 0 or 1; the logarithm where y is 0. The sum x + more is
+    not rounded. The result is NaN where it is negative."""
     if not isinstance(m, BlockAlgebra):
         logarithm = m.log1p(x) if more else m.log(x)
         total, none = x + more, y == 0
@@ -54,9 +54,9 @@ def power_less_one(m: Algebra, x: Number, more: int, y: Number) -> Number:
     over = product >= most
     product = m.maximum(m.minimum(product, most - 0.1), -64)
     n = m.round(product * (1 / math.log(2)))
-    half = m.power_of_two(n - 1)  # 2**n may be infinite where the result isn't
+    half = m.power_of_two(n - 1)  # 2**n may be infinite where the result is finite
     less = half * _expm1(m, product, rest, n) + (half - 0.5)
-    none = (m.abs(y) < 1e-30) | (logarithm == 0)  # at 1 with its sign, for y of either sign
+    none = (m.abs(y) < 1e-30) | (logarithm == 0)  # the zero at 1 has its sign, for any y
     out = m.where(over, math.inf, less) / (0.5 * m.where(none, 1.0, y))
     return m.where(none, logarithm, out)
 
@@ -72,9 +72,10 @@ def _product(m: BlockAlgebra, x: Term, more: int, y: Term) -> tuple[Term, Term, 
 
 
 def log_in_two(m: BlockAlgebra, x: Term, more: int) -> tuple[Term, Term]:
-    """log(x + more), positive and finite, in two numbers, the first with half of the digits."""
+    """log(x + more), for a positive finite sum, as a sum of two numbers; the first has half of the
+    digits."""
     minus_k, f = m.reduced(x, more, 1.5)
-    low, high = f < -0.15, f >= 0.25  # then 1 + f is taken times 1.25, or 0.75
+    low, high = f < -0.15, f >= 0.25  # then 1 + f is multiplied by 1.25 or 0.75
     turn = m.where(low, 0.25, m.where(high, -0.25, 0.0))
     f = (f + turn) + turn * f
     first, second = log_of_2(m)
@@ -90,7 +91,7 @@ def log_in_two(m: BlockAlgebra, x: Term, more: int) -> tuple[Term, Term]:
 
 
 def _expm1(m: BlockAlgebra, product: Term, rest: Term, n: Term) -> Term:
-    """exp(product + rest - n log(2)) - 1, for that from -0.35 to 0.7."""
+    """exp(product + rest - n log(2)) - 1, for exponents from -0.35 to 0.7."""
     first, second = log_of_2(m)
     r = (product - n * first) + (rest - n * second)
     return r + r * r * polynomial(m, _EXP if m.eps > 1e-10 else _EXP_FLOAT64, r)

@@ -16,11 +16,11 @@ from .rule_types import Host, Tangents, Values
 from .structural import batch_in_front
 
 _UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
-_FLOAT = np.dtype(np.float64)  # half of a complex number, of which only the bits are used
+_FLOAT = np.dtype(np.float64)  # half of a complex number; only its bits are used
 
 
 def check_words(name: str, words: Aval, dtype: ExtendedDType) -> None:
-    """Refuses what aren't the words of keys of a dtype."""
+    """Raises an error if an array cannot be the words of keys of a dtype."""
     n = dtype.words
     if words.dtype != _UINT32 or not words.ndim or words.shape[-1] != n:
         raise TypeError(f"{name}: expected keys, as words uint32[…,{n}]; got {words}")
@@ -49,7 +49,7 @@ def _(words: Host, *, dtype: ExtendedDType = KEY) -> Host:
 
 @random_wrap.lower
 def _(block: Block, words: Operand, out: Aval, dtype: ExtendedDType = KEY) -> Operand:
-    # not bitcast_convert of words, which not every backend has for 64 bits
+    # avoids bitcast_convert of words, because some backends lack it for 64 bits
     ends = [
         block.convert(block.reshape(_word(block, words, i), out.shape), _UINT64)
         for i in range(dtype.words)
@@ -87,7 +87,7 @@ def _no_tangent(primals: Values, tangents: Tangents, out: Value, **params: objec
 
 
 def _use_of_keys(name: str, doc: str) -> Primitive:
-    """A primitive whose result is its operand."""
+    """A primitive that returns its operand."""
     primitive = Primitive(name, doc, host="always")
     primitive.takes_keys = True
     primitive.type(_same)
@@ -109,7 +109,7 @@ def _word(block: Block, words: Operand, i: int) -> Operand:
 
 
 def long(block: Block, low: Operand, high: Operand) -> Operand:
-    """Numbers of 64 bits, of their halves as such numbers."""
+    """64-bit numbers, from their halves, which are also 64-bit numbers."""
     array_aval = low.aval
     high = block.elementwise("shift_left", (high, block.full(32, array_aval)), array_aval)
     return block.elementwise("or", (high, low), array_aval)

@@ -73,8 +73,9 @@ _NAMES = {
 
 
 def canonical_precision(name: str, precision: object) -> HowExactly:
-    """A precision for each operand, from `None` (the switch default_matmul_precision), a
-    `Precision`, its name, or a pair of those; or an algorithm, from one or the name of a preset.
+    """Converts a `precision` argument. `None` (the switch default_matmul_precision decides), a
+    `Precision`, its name, or a pair of these gives a precision for each operand. An algorithm or
+    the name of a preset gives an algorithm.
 
     Raises: ValueError: it names no precision.
     """
@@ -118,8 +119,8 @@ def precision_config(precision: Precisions) -> str:
 
 
 def precision_only(name: str, precision: object) -> Precisions:
-    """As `canonical_precision`, for an operation that has no algorithms: the switch's is for
-    others."""
+    """Like `canonical_precision`, for an operation without algorithms. It ignores an algorithm that
+    the switch sets."""
     result = canonical_precision(name, precision)
     if not isinstance(result, (DotAlgorithm, DotAlgorithmPreset)):
         return result
@@ -132,7 +133,7 @@ def precision_only(name: str, precision: object) -> Precisions:
 
 
 def narrower(dtype: DType, wish: DType) -> bool:
-    """True if sums of `dtype` would lose range or precision in the dtype wished for."""
+    """True if sums of `dtype` would lose range or precision in the requested dtype."""
     return (
         dtypes.is_complex(dtype) > dtypes.is_complex(wish)
         or dtypes.is_inexact(dtype) > dtypes.is_inexact(wish)
@@ -158,8 +159,8 @@ def check_result_dtype(name: str, x: Aval, y: Aval, dtype: DType | None) -> DTyp
     return dtype
 
 
-# The dtype in which NumPy accumulates products, where it differs from the output's: sums of 16-bit
-# and 8-bit floats are float32 and rounded once, as by XLA.
+# The dtype in which NumPy accumulates products, where it differs from the output's. As in XLA, sums
+# of 16-bit and 8-bit floats are float32 and rounded once.
 _ACCUMULATOR_OF: dict[DType, DType] = {
     dtypes.bool_: np.dtype(np.float32),
     **WIDER,
@@ -168,12 +169,13 @@ _ACCUMULATOR_OF: dict[DType, DType] = {
 
 
 def accumulator(dtype: DType) -> DType:
-    """The dtype that NumPy sums products of `dtype` in."""
+    """The dtype in which NumPy sums products of `dtype`."""
     return _ACCUMULATOR_OF.get(dtype, dtype)
 
 
 def from_accumulator(x: Host, dtype: DType) -> Host:
-    """A sum in its accumulator's dtype as `dtype`; of booleans, True if it isn't zero."""
+    """Converts a sum from its accumulator's dtype to `dtype`. A boolean is True if the sum is not
+    zero."""
     return x != 0 if dtype == np.bool_ else x.astype(dtype)
 
 
@@ -213,7 +215,7 @@ def _(
 
 
 def multiplications(x: Aval, y: Aval, dims: Dims) -> int:
-    """The number of multiplications; with the additions there are twice as many operations."""
+    """The number of multiplications, which is half the number of operations."""
     (_, cy), (_, by) = dims
     free = math.prod(y.shape[i] for i in others((*cy, *by), y.ndim))
     return x.size * free
@@ -227,7 +229,7 @@ def _(avals: Avals, outs: Avals, *, dims: Dims, **_: object) -> int:
         return products
     if accumulator(x.dtype) == np.float32:
         return 8 * products  # the operands are converted first
-    return 75 * products  # integers have no BLAS
+    return 75 * products  # BLAS does not support integers
 
 
 @dot_general.evaluate
@@ -247,7 +249,7 @@ def _(
 def kernel_for(
     x: Aval | Host, y: Aval | Host, dims: Dims, dtype: DType | None, precision: HowExactly
 ) -> Kernel:
-    """The NumPy function of arrays like these."""
+    """The NumPy function for arrays like these."""
     if not applies(precision, x.dtype):
         return product(x.shape, y.shape, x.dtype, dims, dtype)
     check_on_cpu(precision)
@@ -264,7 +266,7 @@ def product(
     dims: Dims,
     out_dtype: DType | None,
 ) -> Kernel:
-    """The NumPy function of two arrays for these shapes: np.dot itself where that will do."""
+    """The NumPy function of two arrays for these shapes; np.dot itself where possible."""
     (cx, cy), (bx, _) = dims
     out_dtype = out_dtype or dtype
     wide_dtype = accumulator(out_dtype)
@@ -314,7 +316,8 @@ def in_one_thread(
 
 
 def _folded(x_shape: Integers, y_shape: Integers, dims: Dims) -> Kernel:
-    """Any product as one stack of matrix products: axes moved and folded, then unfolded."""
+    """Computes any product as one stack of matrix products: moves and merges axes, multiplies, and
+    splits axes again."""
     (cx, cy), (bx, by) = dims
     fx, fy = others((*cx, *bx), len(x_shape)), others((*cy, *by), len(y_shape))
     batch = tuple(x_shape[i] for i in bx)
@@ -376,8 +379,8 @@ def many_and_small(block: Block, x: Aval, y: Aval, dims: Dims) -> bool:
     """True for many products of small matrices.
 
     XLA's fast kernel on CPUs needs the rows of the first operand. For these sizes it pays to
-    transpose that operand, and to keep XLA from undoing the transposition by a barrier. Smaller
-    products than 8 × 8 × 4 need no call, and larger ones gain nothing.
+    transpose that operand, and to keep XLA from undoing the transposition by a barrier. Products
+    smaller than 8 × 8 × 4 do not need a call, and larger ones are not faster.
     """
     (cx, _), (bx, _) = dims
     n = len(bx)
@@ -392,7 +395,8 @@ def many_and_small(block: Block, x: Aval, y: Aval, dims: Dims) -> bool:
 def lowered_by_algorithm(
     block: Block, x: Operand, y: Operand, out: Aval, algorithm: Algorithm, numbers: str
 ) -> Operand:
-    """A product by an algorithm, of operands in its dtypes, and converted back."""
+    """Writes a product by an algorithm: converts the operands to its dtypes, and the result
+    back."""
     if block.module.platform == "cpu":
         check_on_cpu(algorithm)
     types = product_types(algorithm, x.aval.dtype)
@@ -407,8 +411,8 @@ def lowered_by_algorithm(
 
 
 def must_convert(block: Block, dtype: DType, out_dtype: DType) -> bool:
-    """True if operands must be converted to the output's dtype first: XLA's CPU accepts few mixed
-    dtypes, and accelerators none where the kind changes."""
+    """True if operands must be converted to the output's dtype first. XLA's CPU accepts few mixed
+    dtypes; accelerators accept none where the kind changes."""
     if dtype == out_dtype:
         return False
     same_kind = dtypes.is_float(dtype) and dtypes.is_float(out_dtype)
@@ -444,12 +448,12 @@ def _(
 
 
 def in_dtype(x: Argument, dtype: DType) -> Any:
-    """A value in another dtype; itself if it is in it already."""
+    """A value converted to a dtype; the value itself if it has that dtype."""
     return x if x.dtype == dtype else convert_element_type(x, dtype=dtype)
 
 
 def inverse_transpose(x: Value, order: tuple[int, ...]) -> Value:
-    """Puts axis i of `x` at place order[i]."""
+    """Moves axis i of `x` to position order[i]."""
     inverse = tuple(sorted(range(len(order)), key=lambda i: order[i]))
     return x if inverse == tuple(range(len(order))) else transpose(x, permutation=inverse)
 

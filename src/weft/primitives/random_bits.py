@@ -1,4 +1,5 @@
-"""Random bits: Threefry-2x32, a function of a key and a counter, and streams of bits made with it.
+"""Random bits: Threefry-2x32, a function of a key and a counter, and the streams of bits that it
+makes.
 
 The streams never change.
 
@@ -6,14 +7,14 @@ A key is two words of 32 bits: the last axis of a uint32[…,2] array. Threefry 
 of counters into a pair of random words (Salmon et al. 2011, “Parallel random numbers: as easy as
 1, 2, 3”; 20 rounds). The streams differ in which counters they take:
 
-- classic: for n words the counters are 0, 1, …, n-1, the first half of them paired with the second
-  half (and a zero in the end if n is odd); the words are in the order of the counters, and are
-  cut into elements, low bits first, or put together two by two, the first half on top. Arrays of
-  more than 2**32 - 1 words have several keys (`random/keys.py: far_bits`).
-- partitionable: element i has the counters (i // 2**32, i % 2**32), and is made of the two words;
-  a device can make any part of the array without the others.
+- classic: for n words the counters are 0, 1, …, n-1, and the first half of them is paired with the
+  second half (with a zero at the end if n is odd). The words are in the order of the counters. They
+  are cut into elements, low bits first, or combined in pairs, with the word from the first half on
+  top. Arrays of more than 2**32 - 1 words have several keys (`random/keys.py: far_bits`).
+- partitionable: element i has the counters (i // 2**32, i % 2**32) and is made from the two words,
+  so a device can make any part of the array without the others.
 
-A typed key, of dtype `key<fry>`, is one element, made of its words (`prng_keys.py`).
+A typed key, of dtype `key<fry>`, is one element that holds its words (`prng_keys.py`).
 """
 
 import math
@@ -39,9 +40,9 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA  # so that no key is all zeros
 _WORD = np.dtype(np.uint32)
 
-_AS_INTS = 8  # pairs up to which Python's integers are faster than NumPy
+_AS_INTS = 8  # up to this many pairs, Python's integers are faster than NumPy
 MAX_KEY_WORDS = 2**32 - 1  # words of one key in the classic stream, whose counters have 32 bits
-_CHUNK = 32768  # pairs worked on at a time, so that they stay in the cache
+_CHUNK = 32768  # pairs processed at a time, so that they stay in the cache
 
 
 W = TypeVar("W")  # a word: a number, an array, or an operand
@@ -94,7 +95,7 @@ def _repeated(x: Host, shape: tuple[int, ...], size: int) -> list[int]:
 
 
 def _on_ints(k0: int, k1: int, x0: int, x1: int) -> tuple[int, int]:
-    """Threefry on Python's integers: of few words faster than NumPy's 200 operations."""
+    """Threefry on Python's integers; for few words it is faster than NumPy's 200 operations."""
     return _rounds(
         (k0, k1, k0 ^ k1 ^ _PARITY), x0, x1,
         add=lambda a, b: a + b & 0xFFFFFFFF,
@@ -141,12 +142,12 @@ def _on_arrays(k0: Host, k1: Host, x0: Host, x1: Host, y0: Host, y1: Host) -> No
     _rounds(keys, y0, y1, add, xor, rotate, numbers.__getitem__)
 
 
-# Arrays of no axes: NumPy takes half the time for them as for Python numbers or axes of length one.
+# Arrays without axes, because they take NumPy half as long as Python numbers or axes of length one.
 _NUMBERS = [np.array(n, _WORD) for n in (*range(33), _PARITY)]
 
 
 def _narrow(x: Host) -> Host:
-    """A broadcast array without the repetition along its axes."""
+    """A broadcast array with its repeated axes reduced to length one."""
     if not any(x.strides):
         return x[(0,) * x.ndim].reshape(())
     return x[tuple([slice(None, 1) if stride == 0 else slice(None) for stride in x.strides])]
@@ -247,7 +248,7 @@ def words_of_bits(shape: Integers, width: int) -> int:
 
 
 def counters(places: Host) -> tuple[Host, Host]:
-    """The two counters of elements at these places, in the partitionable stream."""
+    """The two counters of the elements at these positions in the partitionable stream."""
     places = places.astype(np.uint64)
     return (places >> np.uint64(32)).astype(_WORD), places.astype(_WORD)
 
@@ -280,14 +281,14 @@ def _uint64_of(high: Host, low: Host) -> Host:
     return high.astype(np.uint64) << np.uint64(32) | low
 
 
-MAX_APART = 128  # elements: those of a key that is split
+MAX_APART = 128  # elements; splitting a key makes this many
 
 
 @random_bits.lower
 def _(block: Block, key: Operand, out: Aval, **params: Any) -> Operand:
-    """The bits of few elements, from which keys are made, come from a function that XLA doesn't
-    inline. It would compute the keys anew for each element of what they are used for, and compile
-    a kernel for each key (benchmarks/compile.py, "dropout 8")."""
+    """The bits of few elements, as for keys, come from a function that XLA does not inline. If it
+    did, it would recompute the keys for each element that they help to make, and compile a kernel
+    for each key (benchmarks/compile.py, "dropout 8")."""
     module = block.module
     if module.platform != "cpu" or module.region is not None or out.size > MAX_APART:
         return _write_bits(block, key, out, **params)

@@ -1,7 +1,7 @@
 """psum_shared and share, for gradients with `reduce_axes`.
 
-Their meaning along a named axis depends on which values vary along it (`programs/replication.py`),
-so it is decided where the axis is mapped.
+Their effect along a named axis depends on which values vary along it (`programs/replication.py`),
+so the map over the axis decides it.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,12 +23,12 @@ def by_variation(
     change: Callable[[Value, bool, int], tuple[Value, bool]],
     across: Callable[[Value, bool, Axis], Value],
 ) -> Primitive:
-    """A linear map of the first operand. Along an axis it depends on which of the other operands,
-    the references, vary along it; their values don't matter.
+    """A linear map of the first operand. The other operands, the references, only matter by whether
+    they vary along an axis; their values are not used.
 
     Args:
       change: (operand, varies, size) -> (result, varies), applied where no reference varies.
-      across: the same in a program for one element: (operand, varies, axis) -> result.
+      across: the same for a program of one element: (operand, varies, axis) -> result.
     """
     primitive = Primitive(name, doc)
 
@@ -72,7 +72,7 @@ def by_variation(
         at = axes.index(axis.name)
         if not any(references_vary):
             x = across(x, varies, axis)
-        if len(axes) > 1:  # the other axes are still to be resolved
+        if len(axes) > 1:  # the other axes are resolved later
             x = primitive(x, *references, axes=without(axes, at), sizes=without(sizes, at))
         return [x]
 

@@ -121,7 +121,7 @@ def mean_at_extreme(x: Value, dx: Value, extreme: Value, total: Callable[[Value]
     """The tangent of an extreme: the mean of the tangents of the elements that are equal to it.
 
     Args:
-      extreme: of the shape of `x`.
+      extreme: the extreme, broadcast to the shape of `x`.
       total: the sum over the elements that are compared.
     """
     here = convert_element_type(eq(x, extreme), dtype=x.dtype)
@@ -152,14 +152,12 @@ reduce_prod = monoid_reduction(
 )
 
 
-_MAX_CUMPROD_ELEMENTS = (
-    32_768  # elements that cumulative products multiply; more levels take longer to compile
-)
+_MAX_CUMPROD_ELEMENTS = 32_768  # length for cumulative products; more levels take longer to compile
 
 
 @reduce_prod.jvp
 def _(primals: Values, tangents: Values, out: Value, *, axes: Integers) -> Tangent:
-    # Each tangent times the product of the other elements: no division, so zeros do no harm.
+    # Each tangent is multiplied by the product of the other elements. This avoids division by zero.
     (x,), (dx,) = primals, tangents
     if not x.size or not axes:
         return dx if not axes else full(out.aval.strong(), 0)
@@ -175,9 +173,10 @@ def _(primals: Values, tangents: Values, out: Value, *, axes: Integers) -> Tange
 
 
 def products_of_others(x: Value) -> Value:
-    """For each element the product of the other ones along axis 0.
+    """For each element, the product of the other elements along axis 0.
 
-    Many are multiplied by fours first, which is several times faster than cumulative products.
+    Many elements are first multiplied in groups of four, which is several times faster than
+    cumulative products.
     """
     n, other_axes = x.shape[0], x.shape[1:]
 
@@ -230,7 +229,7 @@ BY_OPERATION = {monoid.by.name: (reduction, monoid) for reduction, monoid in _PA
 
 
 def arg_reduction(name: str, doc: str, *, evaluate: Kernel, largest: bool) -> Primitive:
-    """The index along `axis` of the first extreme element; a NaN counts as one."""
+    """The index along `axis` of the first extreme element. A NaN counts as extreme."""
     primitive = Primitive(name, doc, host="always")
 
     def type_rule(x: Aval, *, axis: int, dtype: DType) -> Aval:
@@ -265,8 +264,8 @@ def arg_reduction(name: str, doc: str, *, evaluate: Kernel, largest: bool) -> Pr
 
 
 def two_passes(block: Block, x: Operand, out: Aval, axis: int, largest: bool) -> Operand:
-    """The extreme, then the least index that has it: both are vectorized on CPUs, which is several
-    times faster than one pass over pairs."""
+    """Finds the extreme, then the least index that has it. CPUs vectorise both steps, which is
+    several times faster than one pass over pairs."""
     shape, dtype = x.aval.shape, x.aval.dtype
     start = lowest(dtype) if largest else highest(dtype)
     extreme = block.reduce(
@@ -284,8 +283,8 @@ def two_passes(block: Block, x: Operand, out: Aval, axis: int, largest: bool) ->
 
 
 def further_pair(largest: bool) -> Callable[[Block, Sequence[Operand]], list[Operand]]:
-    """Writes, for two pairs (element, index), the one whose element is the larger, or smaller, one:
-    a NaN is beyond all numbers, and the first of equal elements wins."""
+    """Writes the choice between two pairs (element, index): the pair with the larger, or smaller,
+    element. A NaN beats all numbers, and the first of equal elements wins."""
 
     def write(block: Block, args: Sequence[Operand]) -> list[Operand]:
         x, i, y, j = args

@@ -31,7 +31,7 @@ def unbound_axis(
 
 
 def replica_groups(block: Block, name: str, axes: Names, groups: Groups) -> list[list[int]]:
-    """The groups of replicas that communicate: those that differ in these axes only.
+    """The groups of replicas that communicate. Replicas of one group differ only in these axes.
 
     The replicas are counted row by row over all axes that the program is written for.
     """
@@ -51,7 +51,7 @@ def replica_groups(block: Block, name: str, axes: Names, groups: Groups) -> list
 
 
 def axis_number(block: Block, operation: str, axis: Hashable) -> int:
-    """The number of the program's axis with this name."""
+    """The position of the axis with this name among the program's axes."""
     for i, (name, _) in enumerate(block.module.axes):
         if name == axis:
             return i
@@ -59,13 +59,13 @@ def axis_number(block: Block, operation: str, axis: Hashable) -> int:
 
 
 def stride(block: Block, operation: str, axis: Hashable) -> int:
-    """The difference between the numbers of neighbours along an axis."""
+    """The difference between the numbers of two neighbours along an axis."""
     after = block.module.axes[axis_number(block, operation, axis) + 1 :]
     return math.prod(size for _, size in after)
 
 
 def device_order(module: Module) -> Host:
-    """The numbers that XLA has for the replicas or devices, in the order of `module.axes`."""
+    """XLA's numbers of the replicas or devices, in the order of `module.axes`."""
     if module.region is None or module.meshes is None:
         return np.arange(math.prod(size for _, size in module.axes))
     places = {device: i for i, device in enumerate(module.meshes.devices)}

@@ -42,13 +42,13 @@ Batched: TypeAlias = Sequence[bool]
 """True for each argument that carries the batch along its axis 0."""
 
 BatchedResult: TypeAlias = Value | Shared
-"""A result with the batch along axis 0, or the same one for all of the batch."""
+"""A result with the batch along axis 0, or one result for the whole batch."""
 
 Avals: TypeAlias = Sequence[Aval]
 """The types of arguments or results."""
 
 Integers: TypeAlias = tuple[int, ...]
-"""Axes, lengths, offsets: a parameter of one number for each axis, or of axes' numbers."""
+"""Axes, lengths, offsets: a parameter with one number for each axis, or with axis numbers."""
 
 Names: TypeAlias = tuple[Hashable, ...]
 """The names of mapped axes."""
@@ -57,4 +57,4 @@ DType: TypeAlias = np.dtype[Any]
 """A NumPy dtype."""
 
 Identity: TypeAlias = Callable[[DType], np.generic]
-"""dtype -> the scalar of that dtype that changes nothing."""
+"""dtype -> the identity element, as a scalar of that dtype."""

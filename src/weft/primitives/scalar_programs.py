@@ -14,7 +14,7 @@ MONOIDS = ("add", "mul", "max", "min", "and", "or", "xor")
 
 
 def monoid(jaxpr: Jaxpr) -> str | None:
-    """The name of the primitive that is all of a program of two scalars, if it is a monoid."""
+    """The name of the monoid if a program of two scalars consists of that one primitive."""
     if len(jaxpr.equations) != 1 or len(jaxpr.outvars) != 1 or len(jaxpr.invars) != 2:
         return None
     (e,) = jaxpr.equations
@@ -53,7 +53,7 @@ def write(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
 def check_computation(
     name: str, jaxpr: Jaxpr, operands: Sequence[Aval], inits: Sequence[Aval]
 ) -> None:
-    """Refuses a program that doesn't take two of each kind of element to one of it."""
+    """Raises an error unless a program combines two elements of each operand into one."""
     dtypes = [x.dtype for x in operands]
     if [i.dtype for i in inits] != dtypes or any(i.shape for i in inits):
         raise errors.ShapeError(

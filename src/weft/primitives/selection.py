@@ -1,5 +1,5 @@
-"""select_n, clamp, copy; and identities with a meaning for derivatives or compilation:
-stop_gradient, guard, name, optimization_barrier."""
+"""select_n, clamp, copy; and identities that affect derivatives or compilation: stop_gradient,
+guard, name, optimization_barrier."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,8 +53,8 @@ _INT_OF = {
 
 
 def _chosen_bits(which: Host, x: Host, y: Host) -> Host:
-    """`np.where` by bit masks: four to five times as fast where the cases alternate randomly, since
-    `np.where` branches at each element."""
+    """`np.where` by bit masks. It is four to five times as fast where the cases alternate randomly,
+    since `np.where` branches at each element."""
     mask_dtype = _INT_OF[x.dtype]
     mask = np.negative(which.view(np.int8)).astype(mask_dtype)
     second = y.view(mask_dtype)
@@ -148,7 +148,7 @@ clamp: Primitive = nary(
         lambda dh, out, low, x, high: _masked(dh, gt(x, high)),
     ),
     accepts="real or bool",
-    host="transcendental",  # two extrema, most often beside numbers
+    host="transcendental",  # two extrema, usually with numbers
 )  # as in jax, at a bound the derivative is zero
 
 # --- identities ---
@@ -157,7 +157,7 @@ clamp: Primitive = nary(
 def _identity(
     name: str, doc: str, jvp: Rule, evaluate: Rule = passed_on, linear: bool = False
 ) -> Primitive:
-    """A primitive whose output is its operand."""
+    """A primitive that returns its operand."""
     primitive = unary(
         name, doc, evaluate=evaluate, stablehlo=lambda block, x, out, **_: x, jvp=jvp,
         evaluate_in=dict.fromkeys(dtypes.DTYPES, evaluate), linear=linear, host="always",

@@ -33,11 +33,11 @@ def _(args: Sequence[Array], *, sharding: NamedSharding) -> Array:
 @constrain.lower
 def _(block: Block, x: Operand, out: Aval, sharding: NamedSharding) -> Operand:
     module = block.module
-    if module.meshes is None:  # one device has all there is
+    if module.meshes is None:  # one device has the whole array
         return x
     if module.region is not None:
         module.region.refuse("with_sharding_constraint", sharding.mesh, sharding.spec)
-        if sharding.mesh != module.region.mesh:  # it names no axis
+        if sharding.mesh != module.region.mesh:  # the spec does not name an axis
             return x
     where = module.meshes.sharding(sharding.mesh, sharding.spec, x.aval.ndim)
     return block.constraint(x, where)

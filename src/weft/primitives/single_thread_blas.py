@@ -1,8 +1,9 @@
-"""Long sums and products with vectors on the host, in parts that BLAS computes in one thread.
+"""Computes long sums and products with vectors on the host, in parts that BLAS computes in one
+thread.
 
-BLAS shares longer ones among threads, which spin while they wait for each other: with one core
-taken by another process, a sum takes a hundred times as long. In parts, nothing waits for another
-core (benchmarks/README.md, “Tuning by hand”)."""
+BLAS shares longer ones among threads, which spin while they wait for each other. If another process
+uses one core, a sum takes a hundred times as long. Parts never wait for another core
+(benchmarks/README.md, “Tuning by hand”)."""
 
 import functools
 
@@ -11,12 +12,12 @@ import numpy as np
 from .rule_types import DType, Host, Kernel
 
 MIN_SPLIT_ELEMENTS = 10_000
-"""The number of elements from which on a vector is cut into rows, which is more exact, too."""
+"""A vector with at least this many elements is cut into rows, which is also more accurate."""
 
 BLOCK_ELEMENTS = 131_072
-"""The number of elements of a matrix from which on it is cut into blocks of rows."""
+"""A matrix with at least this many elements is cut into blocks of rows."""
 
-_ROW_ELEMENTS = 1024  # a row stays in the first-level cache
+_ROW_ELEMENTS = 1024  # a row fits in the first-level cache
 _MIN_BLOCK_ROWS = 8
 
 
@@ -53,7 +54,7 @@ def column_sums(count: int, width: int, dtype: DType) -> Kernel:
     rows = BLOCK_ELEMENTS // width
     if (
         rows < _MIN_BLOCK_ROWS
-    ):  # the rows are too long for BLAS, and added one by one fast and exactly enough
+    ):  # the rows are too long for BLAS; adding them one by one is fast and accurate enough
         return functools.partial(np.add.reduce, axis=0)
     ones = np.ones(rows, dtype)
 

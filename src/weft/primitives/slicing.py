@@ -1,7 +1,6 @@
 """slice_, pad, concatenate, split and rev, at static positions.
 
-Closed under transposition: the transpose of a slice is a pad, and the transposes of a pad and a
-concatenation are slices.
+They transpose to each other: a slice to a pad, a pad and a concatenation to slices.
 """
 
 import itertools
@@ -68,13 +67,13 @@ def _(block: Block, *xs: Operand, out: Aval, dimension: int) -> Operand:
 
 
 def is_interleaving(xs: Sequence[Operand], out: Aval, dimension: int) -> bool:
-    """True for some parts, each of length one along the last axis, of many elements."""
+    """True for several parts with many elements, each of length one along the last axis."""
     few = len(xs) <= 8 and out.size >= 1024
     return few and dimension == out.ndim - 1 and all(x.aval.shape[-1] == 1 for x in xs)
 
 
 def interleaved(block: Block, xs: Sequence[Operand], out: Aval) -> Operand:
-    """The parts joined along a first axis, which is moved to the end.
+    """Joins the parts along a new first axis and moves it to the end.
 
     XLA's CPU joins along the last axis element by element, which takes three times as long for
     three parts; nine parts and more are faster joined directly.
@@ -134,7 +133,7 @@ def _(x: Aval, value: Aval, *, padding: Padding) -> Aval:
 
 
 def _places(shape: Integers, padding: Padding) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """The slices of an operand that are kept, and their positions in the padded array."""
+    """The slices of an operand that padding keeps, and their positions in the padded array."""
     sources, targets = [], []
     for n, (before, after, between) in zip(shape, padding, strict=True):
         step = between + 1
@@ -187,8 +186,8 @@ def _(block: Block, x: Operand, value: Operand, out: Aval, padding: Padding) -> 
 
 
 def sparse_axis(block: Block, x: Operand, padding: Padding, out: Aval) -> int | None:
-    """The one axis with space between elements, if they are eight places or more apart there, in a
-    program for the CPU; or `None`."""
+    """In a program for the CPU, the only axis with space between elements, if they are at least
+    eight places apart; otherwise `None`."""
     apart = [i for i, (_, _, between) in enumerate(padding) if between]
     if len(apart) != 1 or block.module.platform != "cpu" or block.module.meshes is not None:
         return None
@@ -200,10 +199,10 @@ def sparse_axis(block: Block, x: Operand, padding: Padding, out: Aval) -> int | 
 def strewn(
     block: Block, x: Operand, ground: Operand, out: Aval, axis: int, first: int, step: int
 ) -> Operand:
-    """The elements of `x` every `step` places along an axis of `ground`.
+    """Puts the elements of `x` at every `step`-th place along an axis of `ground`.
 
-    XLA's CPU divides by the step for each element of a pad, so the cotangent of a diagonal of a
-    large matrix is many times faster this way.
+    In a pad, XLA's CPU divides by the step for each element. So this is many times faster for the
+    cotangent of a large matrix's diagonal.
     """
     count = x.aval.shape[axis]
     places = aval((count, 1), dtypes.int32 if out.shape[axis] < 2**31 else dtypes.int64)

@@ -1,4 +1,4 @@
-"""sort, of several arrays by some of them, and top_k.
+"""sort, which sorts several arrays by the first few of them, and top_k.
 
 Order: numbers ascend, -0 equals 0, NaNs are equal and come last; complex numbers by real part, then
 imaginary part.
@@ -29,7 +29,7 @@ from .structural import batch_in_front, check_axes, others, reshape
 
 
 class Sort(Primitive):
-    """Sorts; where a derivative is taken, the places are computed once, for all tangents."""
+    """Sorts. For a derivative, the positions are computed once for all tangents."""
 
     def primal(self, args: Values, params: Params) -> Values:
         result: Values = self(*args, **{**dict(params), "with_places": True})
@@ -43,7 +43,7 @@ sort = Sort(
     multiple=True,
     host="always",  # NumPy is 2 to 20 times faster than XLA's CPU sort at every size
 )
-sort.takes_keys = True  # to be put in order, not to be sorted by
+sort.takes_keys = True  # reordered, but not used as a sort key
 
 
 @sort.type
@@ -98,7 +98,7 @@ def stable_order(x: Host, axis: int) -> Host:
     """`np.argsort(x, axis, kind="stable")`.
 
     Many elements of 32 bits are sorted as unique numbers of 64 bits, the element and its index.
-    NumPy sorts these by vector instructions, its stable sort has none.
+    NumPy sorts these with vector instructions, which its stable sort lacks.
     """
     n = x.shape[axis]
     if x.dtype.itemsize != 4 or not 1 << 12 <= n < 1 << 31:
@@ -133,7 +133,7 @@ def _(
 ) -> Sequence[Operand]:
     if with_places:
         operands = (*operands, block.iota(out[-1], dimension))
-    # unstable only where it can't be seen: a derivative must find the same order
+    # unstable only where the result is the same; a derivative must find the same order
     is_stable = is_stable or len(operands) > 1
     scalars = [a.update(shape=(), weak_type=False) for a in out for _ in range(2)]
 
@@ -153,7 +153,7 @@ def _(
 
 
 def key_pairs(block: Block, x: Operand, y: Operand) -> list[tuple[Operand, Operand]]:
-    """The pairs of real scalars by which two scalars are compared."""
+    """The pairs of real scalars that a comparison of two scalars compares."""
     if not dtypes.is_complex(x.aval.dtype):
         return [(x, y)]
     part = x.aval.update(dtype=dtypes.real_of(x.aval.dtype))
@@ -258,7 +258,7 @@ def _(x: Host, *, k: int) -> Sequence[Host]:
     keys = x.astype(REDUCTION_DTYPE[x.dtype]) if x.dtype in REDUCTION_DTYPE else x
     if keys.dtype.kind == "f":
         unknown = np.isnan(keys)
-        if unknown.any():  # of any sign: the largest
+        if unknown.any():  # NaNs of any sign are the largest
             x = np.where(unknown, x.dtype.type(np.nan), x)
             keys = np.where(unknown, keys.dtype.type(np.nan), keys)
         keys = ordinal(keys)
@@ -286,7 +286,7 @@ def _(block: Block, x: Operand, out: Avals, k: int) -> Sequence[Operand]:
         nan = block.compare("NE", x, x, array_aval.update(dtype=dtypes.bool_))
         x = block.select(nan, block.full(np.nan, array_aval), x)
 
-    # XLA knows this comparison and the slice as its TopK
+    # XLA recognises this comparison and slice as its TopK
     def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
         return [inner.compare("GT", args[0], args[1], flag, total=True)]
 

@@ -27,7 +27,7 @@ def elementwise(function: Callable[[float], float]) -> Kernel:
 
 
 def undefined(name: str, argument: str) -> Rule:
-    """The derivative in an argument for which none is implemented."""
+    """The rule for an argument whose derivative is not implemented."""
 
     def rule(*_: Value) -> Value:
         raise NotImplementedError(
@@ -39,8 +39,8 @@ def undefined(name: str, argument: str) -> Rule:
 
 
 def special(name: str, doc: str, **rules: Any) -> Primitive:
-    """A function of one real number; lowered to CHLO's operation of that name by default. XLA
-    computes it, unless a class of cost is given."""
+    """A function of one real number. By default it is lowered to CHLO's operation with that name.
+    XLA computes it, unless a class of cost is given."""
     return _special(unary, name, doc, **rules)
 
 
@@ -53,8 +53,8 @@ def _special(make: Callable[..., Primitive], name: str, doc: str, **rules: Any) 
     lower = rules.pop("stablehlo", f"chlo.{name}")
     if isinstance(lower, str):
         lower = lowered_in_wider(lower)
-    # Even for one element a compiled program is faster than a Python function: NumPy computes where
-    # the switch `eager_tier` pins it, as a reference.
+    # Even for one element a compiled program is faster than a Python function. NumPy computes only
+    # if the switch `eager_tier` pins it, as a reference.
     rules.setdefault("host", "never")
     return make(
         name, doc, stablehlo=lower, accepts="float",
@@ -66,7 +66,7 @@ def by_formula(name: str, doc: str, formula: Formula, jvp: Rule | Sequence[Rule]
     """A function given by one formula, for both tiers.
 
     Args:
-      jvp: as in `unary`; for a function of several numbers as in `nary`.
+      jvp: as in `unary`, or for a function of several numbers as in `nary`.
     """
     rules = {"evaluate": evaluated(formula), "stablehlo": lowered(formula), "jvp": jvp}
     return special(name, doc, **rules) if callable(jvp) else specials(name, doc, **rules)

@@ -1,5 +1,5 @@
 """The linear primitives that the interpreters use themselves: add, broadcast_in_dim, reduce_sum,
-transpose, reshape, convert_element_type. They are one file because they transpose to each other.
+transpose, reshape, convert_element_type. They share a file because they transpose to each other.
 
 The transpose of a broadcast is a sum and vice versa; reshape, transpose and convert_element_type
 transpose to themselves.
@@ -24,7 +24,7 @@ from .single_thread_blas import BLOCK_ELEMENTS, MIN_SPLIT_ELEMENTS, column_sums,
 
 
 def others(axes: Iterable[int], ndim: int) -> tuple[int, ...]:
-    """The axes of an array that aren't among `axes`."""
+    """The axes of an array that are not in `axes`."""
     taken = set(axes)
     return tuple([i for i in range(ndim) if i not in taken])
 
@@ -98,8 +98,8 @@ def _(args: Values, batched: Batched, batch_size: int) -> Value:
 
 
 def align(args: Values, batched: Sequence[bool]) -> list[Value]:
-    """Operands of an elementwise operation, the batched ones reshaped to one rank so that they
-    broadcast with the batch in front."""
+    """The operands of an elementwise operation. The batched ones are reshaped to equal rank, so
+    that they broadcast with the batch in front."""
     rank = max(a.ndim - b for a, b in zip(args, batched, strict=True))
     return [
         reshape(a, shape=(a.shape[0], *(1,) * (rank - a.ndim + 1), *a.shape[1:]))
@@ -110,14 +110,15 @@ def align(args: Values, batched: Sequence[bool]) -> list[Value]:
 
 
 def with_batch_axis(args: Values, batched: Batched, batch_size: int) -> list[Any]:
-    """The arguments with the batch along axis 0; one that has no batch is repeated."""
+    """The arguments with the batch along axis 0. An argument without the batch is repeated."""
     return [
         a if b else widen(a, (batch_size, *a.shape)) for a, b in zip(args, batched, strict=True)
     ]
 
 
 def linear_jvp(primitive: Primitive) -> Rule:
-    """The jvp rule of a primitive that is linear in its only operand: itself, of the tangent."""
+    """The jvp rule of a primitive that is linear in its only operand: it applies the primitive to
+    the tangent."""
     return lambda primals, tangents, out, **params: primitive(tangents[0], **params)
 
 
@@ -134,10 +135,10 @@ def bilinear_jvp(primitive: Primitive) -> Rule:
 
 
 def batch_in_front(primitive: Primitive, *axes: str) -> Rule:
-    """The batch rule of a primitive for which the batch is one more axis in front.
+    """The batch rule of a primitive that treats the batch as one more axis in front.
 
     Args:
-      axes: the parameters that number axes from the front, which become one more each.
+      axes: the parameters that number axes from the front; each number increases by one.
     """
 
     def batch_rule(args: Values, batched: Batched, batch_size: int, **params: Any) -> Any:
@@ -235,7 +236,7 @@ def _(x: Aval, *, axes: tuple[int, ...]) -> Kernel:
         result = sum_by_product(x, axes)
         if result is not None:
             return result
-        # without `dtype`: NumPy keeps it anyway, and each argument costs time
+        # without `dtype`, because NumPy keeps it anyway and each argument costs time
         return functools.partial(np.add.reduce, axis=every)
     return functools.partial(np.add.reduce, axis=every, dtype=x.dtype)
 
@@ -243,8 +244,8 @@ def _(x: Aval, *, axes: tuple[int, ...]) -> Kernel:
 def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Kernel | None:
     """The kernel of a sum as a product with ones, which takes NumPy a third of the time or less.
 
-    A long sum is one of rows, for the sake of exactness, too. `None` for complex numbers, whose
-    infinities times 0i are NaN, and for a sum over other axes than the first or the last ones.
+    A long sum is computed by rows, which is also more accurate. `None` for complex numbers, since
+    infinity times 0i is NaN, and for a sum over axes that are not the first or last ones.
     """
     if dtypes.is_complex(x.dtype) or not x.size or not axes:
         return None
@@ -270,7 +271,7 @@ def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Kernel | None:
 
 
 def first_or_last(axes: tuple[int, ...], ndim: int) -> str | None:
-    """The word for some axes that are the first or the last ones of `ndim`; `None` for others."""
+    """A word for axes that are the first or the last of `ndim`; `None` for other axes."""
     if sorted(axes) == [*range(len(axes))]:
         return "first"
     return "last" if sorted(axes) == [*range(ndim - len(axes), ndim)] else None
@@ -294,7 +295,7 @@ reduce_sum.batch(batch_in_front(reduce_sum, "axes"))
 
 
 def check_axes(name: str, x: Aval, axes: Sequence[int]) -> None:
-    """Refuses axes that are out of range or repeated."""
+    """Raises an error for axes that are out of range or repeated."""
     for axis in axes:
         if not 0 <= axis < x.ndim:
             raise AxisError(f"{name}: axis {axis} is out of range for {x}, which has {x.ndim} axes")
@@ -424,9 +425,9 @@ def converted(x: Host, dtype: DType, weak_type: bool = False) -> Host:
         exact = np.where(edge, 0.0, inside).astype(np.int64 if low < 0 else np.uint64)
         return np.where(edge, saturated.astype(exact.dtype), exact).astype(dtype)
     if x.dtype in dtypes.SMALL_INTS and dtype in dtypes.SMALL_INTS:
-        x = x.astype(np.int8)  # ml_dtypes can't convert int4 and uint4 to each other
+        x = x.astype(np.int8)  # ml_dtypes cannot convert int4 and uint4 to each other
     elif x.dtype in dtypes.SMALL_FLOATS and dtype in dtypes.SMALL_FLOATS:
-        x = x.astype(np.float32)  # nor all floats of 8 bits
+        x = x.astype(np.float32)  # or all 8-bit floats
     return x.astype(dtype)
 
 
@@ -462,7 +463,7 @@ def _(block: Block, x: Operand, out: Aval, dtype: DType, weak_type: bool = False
             return block.compare("NE", x, block.full(0, x.aval.update(weak_type=False)), out)
         x = block.op("real", x, out=x.aval.update(dtype=dtypes.real_of(x.aval.dtype)))
     if x.aval.dtype == dtypes.float4_e2m1fn and not dtypes.is_float(out.dtype):
-        x = block.convert(x, np.dtype(np.float32))  # XLA's CPU makes 127 of 6 on the direct way
+        x = block.convert(x, np.dtype(np.float32))  # XLA's CPU turns 6 into 127 directly
     return block.convert(x, out.dtype)
 
 
@@ -507,7 +508,7 @@ def unbroadcast(ct: Value, x: Aval) -> Any:
 
 
 def move_axis(x: Value, source: int, destination: int) -> Any:
-    """One axis moved to another place."""
+    """Moves one axis to another position."""
     if source == destination:
         return x
     order = [i for i in range(x.ndim) if i != source]

@@ -21,7 +21,7 @@ from .selection import where
 from .structural import add
 from .trigonometric_formulas import acos_formula, asin_formula, atan2_formula, atan_formula
 
-"""Makes an elementwise primitive of one operand, of the cost of an exponential."""
+"""Makes an elementwise primitive of one operand that costs as much as an exponential."""
 
 
 # --- hyperbolic functions ---
@@ -36,7 +36,8 @@ def _chlo(
     jvp: Rule,
     real: Rule | None = None,
 ) -> Primitive:
-    """A function that XLA composes of others; of real numbers by another rule if there is one."""
+    """A function that XLA composes from others. Real numbers use the rule `real` if there is
+    one."""
     lower = cl.complex_rule(real or lowering_by(f"chlo.{name}"), in_parts, symmetry)
     return transcendental(name, doc, evaluate=evaluate, stablehlo=lower, accepts="inexact", jvp=jvp)
 
@@ -49,8 +50,8 @@ tanh: Primitive = transcendental(
 
 
 def _hyperbolic(name: str, block: Block, x: Operand, aval: Aval) -> Operand:
-    """cosh or sinh of real numbers, from exp(|x|/2) squared, which neither overflows early nor, as
-    XLA's own exp(|x| - log 2) does, loses digits for large |x|."""
+    """cosh or sinh of real numbers, from exp(|x|/2) squared. It does not overflow early; and unlike
+    XLA's own exp(|x| - log 2), it does not lose digits for large |x|."""
 
     def op(operation: str, *operands: Operand) -> Operand:
         return block.elementwise(operation, operands, aval)
@@ -103,7 +104,7 @@ asinh: Primitive = _chlo(
 
 
 def _slope_of_acosh(dx: Value, out: Value, x: Value) -> Value:
-    """dx / sqrt(x² - 1), which is dx / x where the square might be infinite."""
+    """dx / sqrt(x² - 1), computed as dx / x where the square might be infinite."""
     less, more = sub(x, like(x, 1)), _one_plus(x)
     if dtypes.is_complex(x.dtype):
         return mul(dx, mul(rsqrt(less), rsqrt(more)))
@@ -120,7 +121,7 @@ _atanh_by_logarithms = lowered(lambda m, x: 0.5 * (m.log1p(x) - m.log1p(-x)))
 
 
 def _lower_atanh(block: Block, x: Operand, out: Aval) -> Operand:
-    if out.dtype == dtypes.float64:  # XLA's own loses digits
+    if out.dtype == dtypes.float64:  # XLA's own function loses digits
         return _atanh_by_logarithms(block, x, out=out)
     return block.op("chlo.atanh", x, out=out)
 
@@ -155,7 +156,8 @@ tan: Primitive = _trigonometric(
 
 
 def _slope_of_asin(dx: Value, out: Value, x: Value) -> Value:
-    """dx / sqrt(1 - x²). Of complex numbers the product might be infinite, or lose the branch."""
+    """dx / sqrt(1 - x²). For complex numbers, the product might be infinite or lie on the wrong
+    branch."""
     if dtypes.is_complex(x.dtype):
         return mul(dx, mul(rsqrt(_one_minus(x)), rsqrt(_one_plus(x))))
     return mul(dx, rsqrt(mul(_one_minus(x), _one_plus(x))))

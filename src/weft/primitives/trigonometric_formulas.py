@@ -1,8 +1,8 @@
 """Formulas of atan, atan2, asin and acos for compiled programs.
 
 All use one ratio of polynomials for the difference between t and its arctangent, t from 0 to 1. It
-was computed for weft with 50 digits, and its relative error is 2e-10 (short) or 2e-18 (long). XLA
-itself calls a function of the C library for each element."""
+was computed for weft with 50 digits, and its relative error is 2e-10 (short) or 2e-18 (long). XLA's
+own functions call the C library for each element."""
 
 import math
 
@@ -19,7 +19,7 @@ _COEFFICIENTS_FLOAT64 = (
     (1.0, 3.058962785412603, 3.5910138522628894, 2.025267344473237, 0.5602118111724608,
      0.06849681505736407, 0.0026510645903418894),
 )  # fmt: skip
-# π/2 in two numbers
+# π/2 as a sum of two numbers
 _RIGHT_ANGLE = 1.5707963705062866, -4.371139000186241e-08
 _RIGHT_ANGLE_FLOAT64 = math.pi / 2, 6.123233995736766e-17
 
@@ -32,15 +32,15 @@ def _of_ratio(m: Algebra, t: Number) -> Number:
 
 
 def _less(m: Algebra, quarters: int, angle: Number) -> Number:
-    """So many right angles less an angle."""
+    """A number of right angles minus an angle."""
     first, rest = _RIGHT_ANGLE if m.eps > 1e-10 else _RIGHT_ANGLE_FLOAT64
     return quarters * first - (angle - quarters * rest)
 
 
 def _in_first_quadrant(m: Algebra, y: Number, x: Number) -> Number:
-    """The angle of the point (y, x), of which neither is negative; 0 for the origin."""
+    """The angle of the point (y, x), for y and x that are not negative; 0 for the origin."""
     large, small = m.maximum(y, x), m.minimum(y, x)
-    same = large == small  # two infinities too
+    same = large == small  # also for two infinities
     ratio = m.where(same, m.where(large == 0, 0.0, 1.0), small / m.where(same, 1.0, large))
     angle = _of_ratio(m, ratio)
     return m.where(y > x, _less(m, 1, angle), angle)

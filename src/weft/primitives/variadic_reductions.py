@@ -1,7 +1,7 @@
-"""reduce and reduce_window of several arrays by any program of scalars.
+"""reduce and reduce_window on several arrays, with any program of scalars.
 
-XLA runs the program, one element at a time. The derivative combines elements pairwise: log n steps
-on whole arrays, in which the program is applied elementwise."""
+XLA runs the program, one element at a time. The derivative combines elements pairwise, in log n
+steps that apply the program elementwise to whole arrays."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,7 +42,7 @@ def apply_elementwise(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
                 f"reduce: the derivative of a computation with {e.primitive} isn't known\n"
                 "  fix: write it as elementwise operations"
             )
-        if any("shape" in name for name in params):  # of a scalar: it stays one
+        if any("shape" in name for name in params):  # a scalar stays a scalar
             env[e.outvars[0]] = values[0], tangents[0]
             continue
         out = e.primitive(*values, **params)
@@ -65,7 +65,7 @@ def map_pairs(function: Callable[[Any], Any], pairs: Sequence[Pair]) -> list[Pai
 
 
 def instantiate_tangents(pairs: Sequence[Pair], like: Sequence[Pair]) -> list[Pair]:
-    """The pairs, with zeros for missing tangents where the others have one."""
+    """The pairs, with zeros for missing tangents if other pairs have one."""
     return [
         (x, zeros(x.aval.strong()) if t is None and there is not None else t)
         for (x, t), (_, there) in zip(pairs, like, strict=True)
@@ -99,7 +99,7 @@ def row_slices(start: int, stop: int, step: int) -> Callable[[Any], Any]:
 def pairwise_reduction(
     jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], axes: Sequence[int]
 ) -> list[Pair]:
-    """Values and tangents of a reduction: neighbours are combined until one is left."""
+    """Values and tangents of a reduction. Neighbours are combined until one element is left."""
     shape = xs[0][0].shape
     remaining_axes = others(axes, len(shape))
     remaining_shape = tuple(shape[a] for a in remaining_axes)
@@ -169,7 +169,7 @@ def written(x: Value, t: Value) -> Value:
 
 
 def broadcast_init(init: Value, shape: Sequence[int]) -> Value:
-    """An initial value for every result; one for each element of a batch, along axis 0."""
+    """An initial value for every result, or along axis 0 for every element of a batch."""
     return broadcast_in_dim(init, shape=tuple(shape), dims=(0,) if init.ndim else ())
 
 
@@ -246,7 +246,7 @@ def _(
 def _(args: Values, batched: Batched, batch_size: int, *, jaxpr: Jaxpr, axes: Integers) -> Values:
     operands, inits = operands_of(args, batched, batch_size)
     axes = tuple(a + 1 for a in axes)
-    if any(batched[len(operands) :]):  # XLA takes one initial value for all
+    if any(batched[len(operands) :]):  # XLA accepts one initial value for the batch
         none = [None] * len(operands)
         return [
             x for x, _ in pairwise_reduction(jaxpr, *pairs_of([*operands, *inits], none * 2), axes)
@@ -298,7 +298,7 @@ def _(
 ) -> Values:
     operands, inits = operands_of(args, batched, batch_size)
     batched_geometry = geometry.batched()
-    if any(batched[len(operands) :]):  # XLA takes one initial value for all
+    if any(batched[len(operands) :]):  # XLA accepts one initial value for the batch
         none = [None] * len(operands)
         return [
             x

@@ -1,8 +1,8 @@
 """reduce_window_sum, reduce_window_max, reduce_window_min, and the positions of a window's
 extremes.
 
-A window is a few shifted slices, combined axis by axis. On CPUs this is several times faster than
-XLA's reduce_window and select_and_scatter (benchmarks/README.md).
+A window reduction combines a few shifted slices, axis by axis. On CPUs this is several times faster
+than XLA's reduce_window and select_and_scatter (benchmarks/README.md).
 """
 
 import functools
@@ -43,11 +43,11 @@ class Geometry(NamedTuple):
     """The sizes and positions of windows, one entry for each axis.
 
     Attributes:
-      window: how many elements a window has.
-      strides: how far it moves.
-      padding: (before, after): identities around the array; negative ones cut off.
+      window: the number of elements of a window.
+      strides: the distance between windows.
+      padding: (before, after): the numbers of identities around the array; negative numbers crop.
       base_dilation: `d - 1` identities are put between elements.
-      window_dilation: `d - 1` places between a window's elements are left out.
+      window_dilation: `d - 1` places between a window's elements are skipped.
     """
 
     window: tuple[int, ...]
@@ -61,7 +61,7 @@ class Geometry(NamedTuple):
         return tuple(spatial_shape(shape, *self))
 
     def batched(self) -> "Geometry":
-        """The same with one more axis in front, which windows don't extend over."""
+        """The same with one more axis in front, along which windows have length one."""
         return Geometry(
             (1, *self.window),
             (1, *self.strides),
@@ -72,7 +72,7 @@ class Geometry(NamedTuple):
 
     @property
     def attributes(self) -> str:
-        """StableHLO's names for it."""
+        """StableHLO's attributes for the windows."""
         return (
             f"window_dimensions = {ints(self.window)}, window_strides = {ints(self.strides)}, "
             f"padding = {matrix(np.reshape(self.padding, (-1, 2)))}, "
@@ -82,7 +82,7 @@ class Geometry(NamedTuple):
 
 
 def check_geometry(name: str, x: Aval, geometry: Geometry) -> None:
-    """Refuses windows that don't fit an array."""
+    """Raises an error for windows that do not fit an array."""
     for what, values in geometry._asdict().items():
         if len(values) != x.ndim:
             raise ShapeError(
@@ -104,12 +104,12 @@ def slide(
     cut: Callable[[T, int, int, int, int], T],
     combine: Callable[[T, T], T],
 ) -> T:
-    """Combines the elements of each window, axis by axis, of an array padded and dilated already.
+    """Combines the elements of each window, axis by axis; the array is already padded and dilated.
 
     Args:
       shape: the output's.
-      cut: (x, axis, start, length, step) -> that slice.
-      combine: (x, y) -> both combined.
+      cut: (x, axis, start, length, step) -> the slice.
+      combine: (x, y) -> their combination.
     """
     for axis, (w, stride, _, _, gap) in enumerate(zip(*geometry, strict=True)):
         n = shape[axis]
@@ -132,7 +132,7 @@ def slide(
 
 
 def combine_all(pieces: Iterable[T], combine: Callable[[T, T], T]) -> T:
-    """All of some arrays, combined from the left."""
+    """Combines arrays from the left."""
     return functools.reduce(combine, pieces)
 
 
@@ -253,8 +253,8 @@ reduce_window_sum.jvp(linear_jvp(reduce_window_sum))
 
 @reduce_window_sum.transpose
 def _(ct: Value, x: Argument, *, geometry: Geometry) -> Tangents:
-    # An element gets the cotangents of all windows that it is in: a sum over a window again, of the
-    # cotangent spread by the strides.
+    # An element gets the cotangents of all windows that contain it. That is again a window sum, of
+    # the cotangent spread by the strides.
     window, strides, _, base, gaps = geometry
     if not ct.size or not x.size:
         return (None,)
@@ -277,7 +277,7 @@ reduce_window_min = window_reduction(
 
 def _window_extreme_jvp(largest: bool) -> Rule:
     def rule(primals: Values, tangents: Values, out: Value, *, geometry: Geometry) -> Tangent:
-        """The first extreme of each window has all of the derivative."""
+        """The first extreme of each window gets the whole derivative."""
         (x,), (dx,) = primals, tangents
         if not out.size or not x.size:
             return None
@@ -292,7 +292,7 @@ def _window_extreme_jvp(largest: bool) -> Rule:
 
 
 def reaches_all(n: int, w: int, stride: int, padding: tuple[int, int], base: int, gap: int) -> bool:
-    """True if every window has at least one element, not only padding, along an axis."""
+    """True if every window has at least one element, and not only padding, along an axis."""
     starts = np.arange(out_length(n, w, stride, padding, base, gap)) * stride - padding[0]
     at = starts[:, None] + np.arange(w) * gap
     return bool(((at >= 0) & (at < dilated(n, base)) & (at % base == 0)).any(1).all())
@@ -396,7 +396,7 @@ def _(
             best_number = block.compare("EQ", best, best, flags)
             more = logic("and", block.compare("NE", value, value, flags), best_number)
             better = logic("or", better, more)
-        if not everywhere:  # some windows may have had no element yet
+        if not everywhere:  # some windows may not have an element yet
             better = logic("or", better, block.compare("EQ", place, nowhere, flags))
             everywhere = valid is None
         if valid is not None:
@@ -414,7 +414,7 @@ def tap_index(
     tap: Sequence[int],
     batch_dims: int,
 ) -> tuple[Any, Any]:
-    """Writes the sums of `tap_lines`; `None` for the second if all is valid."""
+    """Writes the sums of `tap_lines`; the second is `None` if all positions are valid."""
     total = valid = None
     flags = out.update(dtype=dtypes.bool_)
     lines, goods = tap_lines(shape, geometry, tap, batch_dims)
@@ -432,8 +432,8 @@ def tap_index(
 def place_by_halves(
     block: Block, x: Operand, out: Aval, geometry: Geometry, largest: bool, batch_dims: int
 ) -> Operand:
-    """Writes the places as `slide` does the extremes: windows of 1, 2, 4, … (element, index) pairs,
-    put together. For long windows that is many times faster than XLA's reduce_window."""
+    """Writes the positions as `slide` writes the extremes: it combines windows of 1, 2, 4, … pairs
+    (element, index). For long windows this is many times faster than XLA's reduce_window."""
     x = block.convert(x, REDUCTION_DTYPE.get(x.aval.dtype, x.aval.dtype))
     starts = (lowest if largest else highest)(x.aval.dtype), places_end(x.aval, batch_dims)
     pair = tuple(
@@ -466,12 +466,12 @@ def place_by_halves(
 
 
 def places_end(x: Aval, batch_dims: int) -> Any:
-    """The place of no element: one behind the last."""
+    """The position that stands for no element: one past the last."""
     return np.int32(math.prod(x.shape[batch_dims:]))
 
 
 def places_of(block: Block, x: Operand, batch_dims: int) -> Operand:
-    """Writes the place of each element, counted after the batch axes."""
+    """Writes the position of each element, without the batch axes."""
     shape, lead = x.aval.shape, x.aval.shape[:batch_dims]
     count = math.prod(shape[batch_dims:])
     line = block.iota(x.aval.update(shape=(count,), dtype=dtypes.int32, weak_type=False), 0)

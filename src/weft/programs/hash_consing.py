@@ -1,11 +1,11 @@
-"""Hash consing: equal programs become one object, so that they share what was derived from them.
+"""Hash consing: equal programs become one object, so that they share everything derived from them.
 
-Everything derived from a program is kept on it, its executable too. Control flow outside `jit`
-traces its functions at every call, and finds the earlier program here by its content. So a function
-may read anything: a change shows in the program. The programs used last outside `jit` are kept
-alive; others live as long as the programs that contain them. A program that contains a user's
-derivative rules lives no longer than the rules, because it refers to them, and they to all that
-they close over.
+Everything derived from a program is kept on it, including its executable. Control flow outside
+`jit` traces its functions at every call, and finds the earlier program here by its content. So a
+function may read any state: if the state changes, the program changes. The programs used last
+outside `jit` are kept alive; others live as long as the programs that contain them. A program that
+contains a user's derivative rules is not kept alive longer than the rules, because it refers to
+them, and they refer to everything that they close over.
 """
 
 import itertools
@@ -20,24 +20,25 @@ from ..core.trace import Trace, current
 from ..dtypes import is_inexact
 from ..interpreters.stage import StageTrace
 
-MAX_PROGRAMS = 256  # programs that a table keeps alive: the most recently used ones
+MAX_PROGRAMS = 256  # the number of programs that a table keeps alive, the most recently used ones
 _lock = threading.RLock()  # reentrant: comparing parameters may run users' code
 
 
 class ProgramTable:
-    """Programs by content: all that are alive, and the last ones used, which it keeps alive."""
+    """Programs by content. The table finds all living programs, and keeps the last ones used
+    alive."""
 
     __slots__ = ("alive", "used")
 
     def __init__(self) -> None:
         self.alive: weakref.WeakValueDictionary[Any, Jaxpr] = weakref.WeakValueDictionary()
-        self.used: dict[Jaxpr, None] = {}  # the last one used comes last
+        self.used: dict[Jaxpr, None] = {}  # in order of use
 
     def find(self, jaxpr: Jaxpr, keep: bool) -> Jaxpr:
-        """The first program that was equal to this one in all but the names of its variables.
+        """The first program that equals this one except for the names of its variables.
 
         Args:
-          keep: whether the table is to keep it alive.
+          keep: whether the table keeps it alive.
         """
         content = content_of(jaxpr)
         with _lock:
@@ -51,7 +52,7 @@ class ProgramTable:
 
 
 class ProgramOwner:
-    """Derivative rules of the user's: programs with them inside live no longer than they do."""
+    """A user's derivative rules. Programs that contain them do not outlive them."""
 
     __slots__ = ("number", "programs")
 
@@ -65,7 +66,7 @@ _programs = ProgramTable()
 
 
 def hash_consed(jaxpr: Jaxpr) -> Jaxpr:
-    """The first program that was equal to this one in all but the names of its variables.
+    """The first program that equals this one except for the names of its variables.
 
     Args:
       jaxpr: without constants.
@@ -76,12 +77,12 @@ def hash_consed(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def consed_with(owner: ProgramOwner, jaxpr: Jaxpr) -> Jaxpr:
-    """The first program equal to this one, among the programs that live as long as the owner."""
+    """The first program that equals this one, among the programs that live as long as the owner."""
     return owner.programs.find(jaxpr, True)
 
 
 def content_of(jaxpr: Jaxpr) -> Any:
-    """A key that is equal for programs that differ in the names of variables only."""
+    """A key that is equal for programs that differ only in the names of variables."""
     numbers: dict[Var, int] = {v: i for i, v in enumerate(jaxpr.invars)}
 
     def atom(v: Atom) -> Any:
@@ -96,10 +97,10 @@ def content_of(jaxpr: Jaxpr) -> Any:
 
 
 def numbers_as_inputs(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Array]]:
-    """The program with the floating-point numbers written into it as inputs in front, and these.
+    """The program with its floating-point literals turned into leading inputs, and their values.
 
-    So a function outside `jit` that closes over another rate each time has one program, which is
-    the same for every rate: no compilation for each, and no other rounding for the first.
+    So a function outside `jit` that closes over a different learning rate at each call has one
+    program. It is compiled once, and rounding is the same for every rate.
     """
     lifted: dict[Any, tuple[Var, Array]] = {}
 
@@ -119,8 +120,8 @@ def numbers_as_inputs(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Array]]:
 
 
 def latest_rules(jaxpr: Jaxpr) -> ProgramOwner | None:
-    """The derivative rules inside a program; of several the latest, which will hardly live longer
-    than the others."""
+    """The derivative rules inside a program. If there are several, the latest, which is unlikely to
+    outlive the others."""
     latest: ProgramOwner | None = None
     for e in jaxpr.equations:
         if e.primitive.effects is not None:
@@ -132,11 +133,11 @@ def latest_rules(jaxpr: Jaxpr) -> ProgramOwner | None:
     return latest
 
 
-latest_rules_inside = derived(latest_rules)  # of programs that equations refer to: they are kept
+latest_rules_inside = derived(latest_rules)  # the programs that equations refer to; they are kept
 
 
 def is_eager(trace: Trace) -> bool:
-    """True if a trace computes its operations in the end, and records none of them."""
+    """True if a trace finally computes its operations and does not record any."""
     while not isinstance(trace, StageTrace):
         if trace.outside is None:
             return True

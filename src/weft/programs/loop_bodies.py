@@ -14,11 +14,11 @@ from .transform import either, nonzero
 
 
 class LeanBody(NamedTuple):
-    """A body without the values that it only passes on.
+    """A body without the values that it passes through unchanged.
 
     Attributes:
-      steady: a mask of the carry that no step changes; these are constants of the body.
-      passed: for each stacked output the number of the sliced operand that it equals, if any.
+      steady: a mask of the carries that no step changes. They become constants of the body.
+      passed: for each stacked output, the number of the sliced operand that it equals, or `None`.
     """
 
     body: Jaxpr
@@ -44,7 +44,7 @@ def without_copies(jaxpr: Jaxpr, nc: int, nk: int) -> LeanBody:
 
 
 def live_carry(jaxpr: Jaxpr, nc: int, nk: int, live: Mask) -> Mask:
-    """The outputs that every step must compute so that the `live` ones of the last step are right.
+    """The outputs that every step must compute to make the `live` outputs of the last step correct.
 
     These are the live ones, and each carry that one of them needs in the next step.
     """
@@ -57,8 +57,8 @@ def live_carry(jaxpr: Jaxpr, nc: int, nk: int, live: Mask) -> Mask:
 
 
 def interleave_tangents(pushed: Jaxpr, mask: Mask, out_mask: Mask, nc: int, nk: int) -> Jaxpr:
-    """(primals, tangents) -> (outputs, tangents) in the order of a loop: each group is followed by
-    its tangents."""
+    """Reorders (primals, tangents) -> (outputs, tangents) for a loop: each group is followed by its
+    tangents."""
     n, n_outs = len(mask), len(out_mask)
     groups = groups_of(pushed.invars[:n], nc, nk)
     t_groups = groups_of(scatter_list(pushed.invars[n:], mask), nc, nk)
@@ -78,7 +78,7 @@ class ResidualHoisting:
 
     Attributes:
       body: the body, whose outputs are followed by the residuals to be stacked.
-      fixed, moving: numbers of the residuals that are the same in all steps, and of the others.
+      fixed, moving: the numbers of the residuals that are equal in all steps, and of the others.
     """
 
     def __init__(self, forward: Jaxpr, n_consts: int, n_carry: int, n_outs: int) -> None:
@@ -97,7 +97,7 @@ class ResidualHoisting:
         inputs: dict[Atom, int] = {v: i for i, v in enumerate(xs)}
         outputs = {v: i for i, v in enumerate(outs) if i >= n_carry and type(v) is Var}
         stacked: list[Atom] = []
-        self.sources: list[tuple[bool, int]] = []  # (whether it is an operand, which)
+        self.sources: list[tuple[bool, int]] = []  # (whether it is an operand, its number)
         for i in self.moving:
             v = atoms[i]
             if v in inputs:
@@ -113,14 +113,13 @@ class ResidualHoisting:
     def values(
         self, consts: Sequence[Value], xs: Sequence[Value], outs: Sequence[Value]
     ) -> list[Value]:
-        """The residuals of all steps: first the fixed, then the moving, stacked."""
+        """The residuals of all steps: first the fixed ones, then the moving ones, stacked."""
         fixed = run(self.before, consts, current.trace)
         return [*fixed, *[(xs if is_operand else outs)[i] for is_operand, i in self.sources]]
 
 
 class CarryParts(NamedTuple):
-    """A body in two parts: one for the carry that is not linear, such as a counter, and a linear
-    one.
+    """A body in two parts: one for the nonlinear carry, such as a counter, and a linear one.
 
     Attributes:
       forward: (known constants, nonlinear carry, known slices) -> (nonlinear carry, slices for
@@ -138,11 +137,11 @@ class CarryParts(NamedTuple):
 
 @derived
 def partition_carry(jaxpr: Jaxpr, nc: int, nk: int, linear: Mask) -> CarryParts:
-    """Splits a loop in two: one over the carry that is not linear, and then a linear one.
+    """Splits a loop in two: a loop over the nonlinear carry, and then a linear loop.
 
     Args:
-      linear: a mask of the inputs that are linear; for the carry, of those that ever depend on
-        them.
+      linear: a mask of the linear inputs. It includes the carries that depend on linear inputs in
+        any step.
     """
     jaxpr = partition_by_linearity(jaxpr, linear)
     through = dependents(jaxpr, linear)
@@ -188,7 +187,7 @@ def partition_carry(jaxpr: Jaxpr, nc: int, nk: int, linear: Mask) -> CarryParts:
 
 
 def reached_back(jaxpr: Jaxpr, linear: Mask, known: Mask) -> list[bool]:
-    """A mask of the linear inputs that the known outputs depend on, which get a cotangent."""
+    """A mask of the linear inputs that get a cotangent, since known outputs depend on them."""
     through = dependents(jaxpr, linear)
     needed = {v for v, k in zip(jaxpr.outvars, known, strict=True) if k and type(v) is Var}
     live_equations(

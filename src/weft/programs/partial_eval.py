@@ -1,9 +1,9 @@
 """Partial evaluation under a `checkpoint` policy: splits a program into a known and a remat part.
 
-The known part runs now and saves what the policy names. The rematerialised part computes other
-values again from the inputs and the saved values. The policy decides about every first-order
-operation, also inside calls, branches, scans and maps. The results of operations with effects are
-always saved, so that such an operation runs once.
+The known part runs now and saves the values that the policy names. The rematerialised part
+recomputes the other values from the inputs and the saved values. The policy decides about every
+first-order operation, including those inside calls, branches, scans and maps. The results of
+operations with effects are always saved, so that such an operation runs once.
 
 Higher-order primitives split themselves by their `partial_eval` rules.
 """
@@ -48,13 +48,13 @@ class EquationParts(NamedTuple):
 def partial_eval_jaxpr(
     jaxpr: Jaxpr, used_outs: Mask, policy: Policy | None, reusable: Mask | None = None
 ) -> JaxprParts:
-    """Splits a program into a part to run now and a part that computes the used outputs again.
+    """Splits a program into a part to run now and a part that recomputes the used outputs.
 
     Args:
       jaxpr: without constants.
-      used_outs: a mask of the outputs to compute again.
-      policy: `policy(primitive, *avals, **params)` says whether to save the results. Without it
-        only results of operations with effects are saved.
+      used_outs: a mask of the outputs to recompute.
+      policy: `policy(primitive, *avals, **params)` says whether to save the results. Without a
+        policy, only results of operations with effects are saved.
       reusable: a mask of the outputs that can serve as residuals; by default all.
     """
     if reusable is None:
@@ -120,11 +120,11 @@ def saved_outputs(e: Equation, policy: Policy | None) -> Mask:
 
 
 def saves(e: Equation, policy: Policy | None) -> bool:
-    """True if a policy names an equation that cannot be split, or any operation inside it.
+    """True if a policy names an equation that cannot be split, or an operation inside it.
 
-    Nothing inside a while loop can be saved, since the number of steps is unknown, and nothing
-    inside a function with its own derivative rules. Their results are saved instead, so that
-    nothing that the policy names is computed twice.
+    Values inside a while loop cannot be saved, since the number of steps is unknown. Values inside
+    a function with its own derivative rules cannot be saved either. The results of the loop or
+    function are saved instead, so that no value that the policy names is computed twice.
     """
     if policy is None:
         return False
@@ -152,8 +152,8 @@ def saved_inside(jaxpr: Jaxpr, policy: Policy | None) -> Mask:
 
 
 def partial_eval_call(e: Equation, used_outs: Mask, policy: Policy | None) -> EquationParts:
-    """The `partial_eval` rule of primitives that apply `jaxpr`: a program with more results, and
-    one with more operands."""
+    """The `partial_eval` rule of primitives that apply `jaxpr`. It returns an equation with
+    additional results, and one with additional operands."""
     inner: Jaxpr = dict(e.params)["jaxpr"]
     parts = partial_eval_jaxpr(inner, used_outs, policy)
     n = len(e.outvars)
@@ -185,10 +185,10 @@ class Either:
 
 @derived
 def with_policy(jaxpr: Jaxpr, policy: Policy) -> Jaxpr:
-    """The program, in which checkpoints inside also save the values that `policy` names.
+    """The program, with inner checkpoints that also save the values that `policy` names.
 
     These become results of the inner checkpoint, and the outer program saves them. Otherwise they
-    would be computed again.
+    would be recomputed.
     """
     equations = [with_policy_inside(e, policy) for e in jaxpr.equations]
     if all(a is b for a, b in zip(equations, jaxpr.equations, strict=True)):

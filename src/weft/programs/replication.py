@@ -1,7 +1,7 @@
 """Replication analysis: which values vary along a mesh axis, to resolve `reduce_axes` there.
 
 Under `vmap` the rules of `psum_shared` and `share` see which values vary. In a program for one
-device of many they do not: here each of them is replaced by its meaning for that axis, before the
+device of many they do not. There each of them is replaced by its effect along that axis, before the
 program is compiled.
 """
 
@@ -18,7 +18,7 @@ from .transform import batch_partly
 
 
 def resolve_axis(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
-    """The program without operations that depend on which values vary along the axis.
+    """Replaces the operations that depend on which values vary along the axis.
 
     Args:
       jaxpr: the program of one element; its constants do not vary.
@@ -63,17 +63,17 @@ def asks_itself(e: Equation) -> bool:
 
 
 def resolve_of(e: Equation) -> Any:
-    """The `resolve` rule of an operation; `None` for most."""
+    """The `resolve` rule of an operation; `None` if it has none."""
     return e.primitive.collective and e.primitive.collective.resolve
 
 
 def inlines(e: Equation) -> bool:
-    """True for a call of a function with such operations, which is inlined."""
+    """True for a call of a function with operations to resolve; it is inlined."""
     return is_call(e) and any(map(asks, subjaxprs(e.params)))
 
 
 def is_call(e: Equation) -> bool:
-    """True for the call of a function that may be inlined."""
+    """True for a call that may be inlined."""
     return e.primitive.inside is not None and e.primitive.inside.inlinable
 
 
@@ -90,7 +90,7 @@ def asks(jaxpr: Jaxpr) -> bool:
 
 
 def inline(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
-    """Runs a program under the current trace, and inlines calls of functions with operations to
+    """Runs a program under the current trace and inlines calls of functions with operations to
     resolve."""
     env: dict[Any, Any] = dict(zip(jaxpr.invars, args, strict=True))
     for e in jaxpr.equations:

@@ -49,7 +49,7 @@ def shard_map_as_vmap(
 
 
 def axes_in_front(x: Value, spec: Spec, axes: MappedAxes) -> Value:
-    """The array with the axes that divide it in front, in the order of the map's axes."""
+    """The array with the axes that divide it moved to the front, in the order of the map's axes."""
     sizes = {name: size for name, _, size in axes}
     shape: list[int] = []
     places: dict[Any, int] = {}
@@ -65,8 +65,8 @@ def axes_in_front(x: Value, spec: Spec, axes: MappedAxes) -> Value:
 
 
 def axes_in_place(x: Value, spec: Spec, axes: MappedAxes) -> Value:
-    """The reverse of `axes_in_front`, for a result with all axes in front. Along axes that the spec
-    does not mention, the first part is taken."""
+    """The inverse of `axes_in_front`, for a result with all axes in front. It takes the first part
+    along axes that the spec does not mention."""
     named = [name for part in spec for name in part]
     index: list[Any] = []
     for name, _, _ in axes:

@@ -1,7 +1,7 @@
 """Transforms programs with the interpreters; each result is stored on its program.
 
-The rules of higher-order primitives share these functions. Their programs have no constants;
-programs that go out may have some (`Jaxpr.without_consts` makes them inputs).
+The rules of higher-order primitives share these functions. Their programs do not have constants;
+resulting programs may have some (`Jaxpr.without_consts` makes them inputs).
 """
 
 from collections.abc import Callable, Sequence
@@ -107,7 +107,7 @@ def _linearize_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Jaxpr, Mask]:
     dead = [v not in needed for v in invars[: len(distinct)]]
     if True not in dead:
         return primal_program.replace(outvars=[*outs, *distinct]), linear_jaxpr, out_mask
-    # tangents that no output depends on need no residuals
+    # unused tangents do not need residuals
     primal_program = without_dead_code(
         primal_program.replace(outvars=[*outs, *inactive(distinct, dead)])
     )[0]
@@ -223,10 +223,10 @@ def _depends(jaxpr: Jaxpr, mask: Mask, inexact: bool) -> Mask:
 def carry_fixpoint(
     mask: Sequence[bool], begin: int, count: int, out_mask_of: Callable[[Mask], Sequence[bool]]
 ) -> Mask:
-    """The mask of a loop body's inputs, in which a carry is set if it is ever set.
+    """The mask of a loop body's inputs, in which a carry is set if any step sets it.
 
     Args:
-      mask: for all inputs; the carry is the `count` inputs from number `begin` on.
+      mask: the mask of all inputs; the carry is the `count` inputs from number `begin` on.
       out_mask_of: the outputs' mask for such a mask; the carry comes first.
     """
     mask = tuple(mask)
@@ -244,15 +244,14 @@ def transformed_at_fixpoint(
     reach: Callable[[Mask], Sequence[bool]],
     transform: Callable[[Mask], R],
 ) -> tuple[Mask, R]:
-    """Like `carry_fixpoint`, if an exact answer takes a transformation of the body.
+    """Like `carry_fixpoint`, for an exact answer that requires a transformation of the body.
 
     Args:
       reach: a cheap guess at the outputs' mask (dependence), which is rarely too small. With it one
         transformation is enough in nearly all cases.
       transform: returns a tuple that ends in the outputs' mask.
-    Returns: the mask, and the result of `transform` for it. A carry set in the mask may be unset in
-    the
-      outputs' mask, never the reverse.
+    Returns: the mask, and the result of `transform` for it. A carry that is set in the mask may be
+    unset in the outputs' mask, but never the reverse.
     """
     start = tuple(mask[begin : begin + count])
     mask = carry_fixpoint(mask, begin, count, reach)
@@ -279,11 +278,11 @@ def either(a: Sequence[bool], b: Sequence[bool]) -> Mask:
 def instantiate_zeros(
     jaxpr: Jaxpr, start: int, there: Mask, instantiate: Sequence[bool], avals: Sequence[Aval]
 ) -> tuple[Jaxpr, Mask]:
-    """The program, with zeros for those outputs of `instantiate` that it lacks.
+    """The program with zeros for the outputs of `instantiate` that it lacks.
 
     Args:
-      there: a mask of `avals`: those that the outputs from number `start` on are.
-      instantiate: a mask of the avals to have.
+      there: a mask of the `avals` that the program has, as its outputs from number `start` on.
+      instantiate: a mask of the required avals.
     """
     if not instantiate or either(there, instantiate) == there:
         return jaxpr, there
@@ -331,7 +330,8 @@ def prepared(jaxpr: Jaxpr) -> PreparedProgram:
 
 
 def run_now(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
-    """Applies a program to arrays: by NumPy if that is faster for all of it, else compiled."""
+    """Applies a program to arrays: by NumPy if that is faster for the whole program, otherwise
+    compiled."""
     program = prepared(jaxpr)
     if program.planned().kernel is not None and all([a.type is a.aval for a in args]):
         return program.run(args, current.base)

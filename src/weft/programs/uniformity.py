@@ -1,9 +1,9 @@
 """Divergence analysis: finds the branches and loops in which the devices of a mesh may diverge.
 
 Each device takes its own path through branches and loops. If a branch contains a collective, or a
-map over further devices, all devices must reach it, or those that do wait forever. So where the
-index of a branch may differ among devices that communicate in it, all branches are computed and one
-is selected, and a loop continues until it has ended on all of them, as under `vmap`.
+map over further devices, and only some devices reach it, these wait forever. So where a branch
+index may differ among devices that communicate in the branch, each device computes all branches and
+selects one. Such a loop continues until it has ended on all devices, as under `vmap`.
 
 A program is changed when it is lowered. The analysis follows, for each value, the set of mesh axes
 along which it varies. Higher-order primitives take part by their rules `vary` and `keep_uniform`.
@@ -17,7 +17,7 @@ from ..core.jaxpr import Atom, Equation, Jaxpr, Var, subjaxprs
 
 VaryingAxes = frozenset[Any]  # axes of the mesh
 UNIFORM: VaryingAxes = frozenset()
-MappedAxes = Sequence[tuple[Any, Any, int]]  # (the mesh's axis, the name that it has inside, size)
+MappedAxes = Sequence[tuple[Any, Any, int]]  # (the mesh axis, its name inside the map, its size)
 
 
 class Hidden:
@@ -46,7 +46,7 @@ class Scope(NamedTuple):
     """The maps over devices around an operation.
 
     Attributes:
-      names: the axis of the mesh for each name.
+      names: the mesh axis for each name.
       entered: the axes along which the program is written for one device.
     """
 
@@ -77,7 +77,7 @@ class Divergence:
 
     Args:
       sizes: the sizes of the mesh's axes.
-      scope: the maps over devices around the programs that the methods get.
+      scope: the maps over devices around the programs that are passed to the methods.
     """
 
     def __init__(self, sizes: dict[Any, int], scope: Scope) -> None:
@@ -154,7 +154,7 @@ class Divergence:
                 "host or use collectives, not both\n  fix: do one of the two outside of it"
             )
         if self.scope.entered != self.everywhere and not calls:
-            communicating = self.everywhere  # arrays may be divided along the other axes
+            communicating = self.everywhere  # arrays may be divided along other axes
         return varies & communicating
 
     # --- the program ---
@@ -177,7 +177,7 @@ class Divergence:
 
 
 class Env(dict[Var, VaryingAxes]):
-    """The axes along which variables vary; constants do not."""
+    """The axes along which variables vary; constants do not vary."""
 
     def __init__(self, jaxpr: Jaxpr, ins: Sequence[VaryingAxes]) -> None:
         super().__init__(zip(jaxpr.invars, ins, strict=True))
@@ -189,7 +189,7 @@ class Env(dict[Var, VaryingAxes]):
 
 
 def with_jaxprs(e: Equation, **jaxprs: object) -> Equation:
-    """The equation with other programs inside; itself if they are the same."""
+    """The equation with other programs inside; the same equation if they are the same programs."""
     params = dict(e.params)
     if all(new is params[name] for name, new in jaxprs.items()):
         return e

@@ -1,4 +1,5 @@
-"""Sparse arrays: BCOO, its relatives, sparse forms of functions, derivatives in their elements."""
+"""Sparse arrays: BCOO and related formats, sparse versions of functions, and derivatives with
+respect to stored elements."""
 
 from ...lazy import exports
 

@@ -31,7 +31,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def operator(method: F) -> F:
-    """An operator between a matrix and a matrix or array; it leaves other operands alone."""
+    """Makes an operator between a sparse matrix and a matrix or array. It returns NotImplemented
+    for other operands."""
 
     @wraps(method)
     def guarded(self: Any, other: Any) -> Any:
@@ -44,13 +45,12 @@ def operator(method: F) -> F:
 
 @register_pytree_with_keys_class
 class BCOO(Coordinates):
-    """A sparse array in coordinate format, with axes of a batch before and dense axes after.
+    """A sparse array in coordinate format, with leading batch axes and trailing dense axes.
 
-    `data` [batch…, nse, dense…] are its elements, `indices` [batch…, nse, n_sparse] their places.
-    Elements at the same place add up; an index beyond the shape marks padding, whose data is
-    ignored.
-    It is a pytree, and passes through `jit`, `vmap` (which maps the first axis of a batch), `jvp`
-    and `vjp`; derivatives in its elements: `sparse.grad`.
+    `data` [batch…, nse, dense…] holds the elements and `indices` [batch…, nse, n_sparse] their
+    positions. Elements at the same position add up. An index beyond the shape marks padding, whose
+    data is ignored. The array is a pytree and passes through `jit`, `vmap` (which maps the first
+    axis of a batch), `jvp` and `vjp`; `sparse.grad` differentiates with respect to its elements.
 
     Operators and methods are the same as for arrays where the result is sparse: `@`, `*`, `/` and
     `+` with sparse and dense operands, `x[i, a:b]`, `sum`, `transpose`, `reshape`. They raise
@@ -90,7 +90,7 @@ class BCOO(Coordinates):
     def from_scipy_sparse(
         cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
     ) -> Self:
-        """The sparse form of a matrix of `scipy.sparse`, of any format.
+        """Converts a `scipy.sparse` matrix in any format.
 
         Args:
           mat: the matrix.
@@ -156,11 +156,11 @@ class BCOO(Coordinates):
         return bcoo_todense(self)
 
     def sort_indices(self) -> Self:
-        """The elements in the order of their places."""
+        """Sorts the elements by position."""
         return bcoo_sort_indices(self)
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> Self:
-        """Elements of one place added up: see `bcoo_sum_duplicates`."""
+        """Adds up elements at the same position: see `bcoo_sum_duplicates`."""
         return bcoo_sum_duplicates(self, nse, remove_zeros)
 
     def update_layout(
@@ -170,17 +170,17 @@ class BCOO(Coordinates):
         n_dense: int | None = None,
         on_inefficient: OnInefficient = "error",
     ) -> Self:
-        """Other numbers of batch and dense axes: see `bcoo_update_layout`."""
+        """Changes the numbers of batch and dense axes: see `bcoo_update_layout`."""
         return bcoo_update_layout(
             self, n_batch=n_batch, n_dense=n_dense, on_inefficient=on_inefficient
         )
 
     def astype(self, dtype: DTypeLike) -> Self:
-        """The elements in another dtype."""
+        """Converts the elements to another dtype."""
         return self.with_data(self.data.astype(dtype))
 
     def block_until_ready(self) -> Self:
-        """Waits until the arrays are there."""
+        """Waits until the arrays are computed."""
         self.data.block_until_ready()
         self.indices.block_until_ready()
         return self
@@ -189,7 +189,7 @@ class BCOO(Coordinates):
 
     @located
     def transpose(self, axes: Sequence[int] | None = None) -> Self:
-        """The axes in another order; reversed by default."""
+        """Reorders the axes; by default reverses them."""
         order = range(self.ndim)[::-1] if axes is None else axes
         return bcoo_transpose(self, permutation=tuple(order))
 
@@ -200,7 +200,7 @@ class BCOO(Coordinates):
 
     @located
     def reshape(self, *shape: Any) -> Self:
-        """Other axes, the elements in the same order; one length may be -1."""
+        """Changes the shape and keeps the order of the elements; one length may be -1."""
         sizes = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
         return bcoo_reshape(self, new_sizes=tuple(sizes))
 
@@ -212,13 +212,13 @@ class BCOO(Coordinates):
         out: None = None,
         keepdims: bool = False,
     ) -> Any:
-        """The sum over axes: a sparse matrix, or an array without axes for all of them.
+        """The sum over axes: a sparse matrix, or for all axes a scalar array.
 
         Args:
           axis: the axis or axes; all by default.
           dtype: of the sum.
           out: must be None.
-          keepdims: whether the axes stay, with length 1; the result is dense for all of them.
+          keepdims: keeps the summed axes with length 1. The result is dense if all axes are summed.
         """
         if out is not None:
             raise ValueError("sum: arrays are immutable; pass out=None")
@@ -299,7 +299,8 @@ class BCOO(Coordinates):
 
 
 def matmul(lhs: Any, rhs: Any) -> Any:
-    """lhs @ rhs, like NumPy's matmul: of matrices, vectors, and stacks of equally many matrices."""
+    """lhs @ rhs, like NumPy's matmul, for matrices, vectors, and stacks of equally many
+    matrices."""
     lhs, rhs = (x if isinstance(x, SparseArray) else np.asarray(x) for x in (lhs, rhs))
     batch = tuple(range(max(lhs.ndim, rhs.ndim) - 2))
     if not lhs.ndim or not rhs.ndim or (batch and lhs.ndim != rhs.ndim):
@@ -324,12 +325,12 @@ def bcoo_fromdense(
 
     Args:
       mat: the array.
-      nse: how many elements are stored (of each batch): as many as aren't zero if None, which can't
-        be told of a traced array. Too few leave out the last ones.
-      n_batch, n_dense: how many leading and trailing axes aren't indexed.
+      nse: the number of stored elements (of each batch). None means the number of nonzero elements,
+        which is unknown for a traced array. If it is too small, the last elements are left out.
+      n_batch, n_dense: the numbers of leading and trailing axes that are not indexed.
       index_dtype: the dtype of the indices.
     Returns: a matrix of the same shape and dtype.
-    Raises: ShapeError: n_batch and n_dense don't fit. ConcretizationTypeError: `nse` is None, and
+    Raises: ShapeError: n_batch and n_dense do not fit. ConcretizationTypeError: `nse` is None, and
       the array is traced.
     Example:
       >>> from weft.experimental import sparse

@@ -1,5 +1,5 @@
-"""bcoo_todense, bcoo_sort_indices, bcoo_sum_duplicates and bcoo_update_layout: sparse matrices from
-dense ones and back, their order and their layout.
+"""bcoo_todense, bcoo_sort_indices, bcoo_sum_duplicates and bcoo_update_layout: they convert between
+sparse and dense matrices, and change order and layout.
 """
 
 import math
@@ -25,7 +25,7 @@ def bcoo_todense(mat: Coordinates) -> Array:
     """The dense array of a sparse matrix.
 
     Args:
-      mat: the matrix. Elements at one place are added.
+      mat: the matrix. Elements at the same position are added.
     Returns: array of the matrix's shape and dtype.
     Example:
       >>> from weft.experimental import sparse
@@ -47,12 +47,12 @@ def bcoo_todense(mat: Coordinates) -> Array:
 def dense_parts(
     mat: Any, nse: int | None, n_batch: int, n_dense: int, index_dtype: Any
 ) -> tuple[Array, Array]:
-    """Data and indices of a dense array's elements that aren't zero.
+    """Data and indices of the nonzero elements of a dense array.
 
     Args:
-      nse: how many are stored of each batch: too few leave out the last ones. The most that there
-        are in a batch, if None.
-      n_batch, n_dense: the numbers of leading and trailing axes that aren't indexed.
+      nse: the number of stored elements of each batch. If it is too small, the last elements are
+        left out. None means the largest number of nonzero elements in a batch.
+      n_batch, n_dense: the numbers of leading and trailing axes that are not indexed.
     """
     mat = np.asarray(mat)
     n_sparse = mat.ndim - n_batch - n_dense
@@ -84,7 +84,7 @@ def dense_parts(
 
 
 def most(counts: Array, name: str) -> int:
-    """The largest of some counts, now."""
+    """The largest of some counts, which must be known now."""
     try:
         return int(np.max(counts, initial=0))
     except ConcretizationTypeError:
@@ -96,7 +96,7 @@ def most(counts: Array, name: str) -> int:
 
 @located
 def bcoo_sort_indices(mat: M) -> M:
-    """The matrix with its elements in lexicographic order of their indices.
+    """Sorts the elements of a matrix in lexicographic order of their indices.
 
     Args:
       mat: the matrix.
@@ -122,13 +122,14 @@ def in_order(data: Array, indices: Array) -> tuple[Array, Array]:
 
 @located
 def bcoo_sum_duplicates(mat: M, nse: int | None = None, remove_zeros: bool = True) -> M:
-    """The matrix with elements of one place added up, in order.
+    """Adds up elements at the same position and sorts the elements.
 
     Args:
       mat: the matrix.
-      nse: the number of stored elements; by default as many as needed, which is unknown while
-        the indices are traced (under `jit`). More are filled up with padding; fewer lose elements.
-      remove_zeros: whether elements that are zero are left out.
+      nse: the number of stored elements; by default as many as needed, which is unknown while the
+        indices are traced (under `jit`). A larger number adds padding; a smaller one drops
+        elements.
+      remove_zeros: whether to drop zero elements.
     Returns: the same matrix, with sorted and unique indices.
     Raises: ConcretizationTypeError: `nse` is None, and the matrix is traced.
     Example:
@@ -171,7 +172,7 @@ def bcoo_sum_duplicates(mat: M, nse: int | None = None, remove_zeros: bool = Tru
 
 
 def resized(data: Array, indices: Array, shape: Shape, nse: int) -> tuple[Array, Array]:
-    """The first `nse` elements of each batch, or all and padding."""
+    """The first `nse` elements of each batch; if there are fewer, all elements and padding."""
     n_batch, n = indices.ndim - 2, indices.shape[-2]
     if nse <= n:
         at = (slice(None),) * n_batch + (slice(nse),)
@@ -185,12 +186,13 @@ def resized(data: Array, indices: Array, shape: Shape, nse: int) -> tuple[Array,
 
 
 def bounded(mat: M) -> M:
-    """The matrix with no more elements than there are places."""
+    """The matrix with at most as many stored elements as it has positions."""
     shape = mat.sparse_shape
     places = math.prod(shape)
     if mat.nse <= places:
         return mat
-    # every place is stored then; a dense array adds up without sorting, in a hundredth of the time
+    # every position is stored then; a dense array adds up elements without sorting, 100 times
+    # faster
     data = bcoo_todense(mat).reshape((*mat.batch_shape, places, *mat.dense_shape))
     grid = np.indices(shape, mat.indices.dtype).reshape((len(shape), places)).T
     indices = np.broadcast_to(grid, (*mat.batch_shape, places, len(shape)))
@@ -209,9 +211,10 @@ def bcoo_update_layout(
 
     Args:
       mat: the matrix.
-      n_batch, n_dense: how many leading and trailing axes aren't indexed; as before if None.
-      on_inefficient: "error" or "warn" where the new layout stores more than the old one, as it
-        usually does with more batch or dense axes; None allows it.
+      n_batch, n_dense: the numbers of leading and trailing axes that are not indexed; None keeps
+        the present number.
+      on_inefficient: "error" or "warn" if the new layout stores more than the old one, as it
+        usually does with more batch or dense axes. None allows it.
     Returns: the matrix in the new layout.
     Raises: ShapeError: too few axes. SparseEfficiencyError: see `on_inefficient`.
     Example:
@@ -247,7 +250,7 @@ def bcoo_update_layout(
 
 
 def report_waste(old: Coordinates, new: Coordinates, how: OnInefficient) -> None:
-    """Warns, or raises an error, if a layout stores more than another one."""
+    """Warns or raises an error if the new layout stores more than the old one."""
     before, after = (m.data.size + m.indices.size for m in (old, new))
     if after <= before:
         return
@@ -261,7 +264,7 @@ def report_waste(old: Coordinates, new: Coordinates, how: OnInefficient) -> None
 
 
 def batch_to_sparse(mat: M) -> M:
-    """The last axis of the batch is indexed, as the first one."""
+    """Turns the last batch axis into the first indexed axis."""
     axis = mat.n_batch - 1
     n = mat.batch_shape[axis]
     keep = mat.inside()
@@ -275,7 +278,7 @@ def batch_to_sparse(mat: M) -> M:
 
 
 def dense_to_sparse(mat: M) -> M:
-    """The first dense axis is indexed, as the last one."""
+    """Turns the first dense axis into the last indexed axis."""
     axis = mat.n_batch + 1
     n = mat.dense_shape[0]
     shape = (*mat.sparse_shape, n)
@@ -290,7 +293,7 @@ def dense_to_sparse(mat: M) -> M:
 
 
 def sparse_to_dense(mat: M) -> M:
-    """The last sparse axis is stored whole."""
+    """Turns the last sparse axis into a dense axis."""
     n = mat.sparse_shape[-1]
     chosen = mat.indices[..., -1:] == np.arange(n, dtype=mat.indices.dtype)
     chosen = chosen.reshape(chosen.shape + (1,) * mat.n_dense)
@@ -303,7 +306,7 @@ def sparse_to_dense(mat: M) -> M:
 
 
 def sparse_to_batch(mat: M, n_batch: int) -> M:
-    """The leading sparse axes become batch axes: each element keeps its own entries."""
+    """Turns the leading sparse axes into batch axes; each batch element keeps its own entries."""
     n_moved = n_batch - mat.n_batch
     shape, parts = mat.sparse_shape[:n_moved], mat
     for k in range(n_moved):
@@ -329,7 +332,7 @@ def sparse_to_batch(mat: M, n_batch: int) -> M:
 
 
 def without_padding(mat: M) -> M:
-    """Elements at the same place summed, in the least space that is known now."""
+    """Sums elements at the same position, in as little storage as is known now."""
     try:
         return bcoo_sum_duplicates(mat, None, False)
     except ConcretizationTypeError:

@@ -17,7 +17,7 @@ __all__ = ["SparseArray", "SparseEfficiencyError", "SparseEfficiencyWarning"]
 
 
 class SparseEfficiencyError(ValueError):
-    """A layout would take more memory than the present one.
+    """Raised if a layout would take more memory than the present one.
 
     Example:
       >>> from weft.experimental import sparse
@@ -31,7 +31,7 @@ class SparseEfficiencyError(ValueError):
 
 
 class SparseEfficiencyWarning(UserWarning):
-    """A layout takes more memory than the one before.
+    """Warns that a layout takes more memory than the one before.
 
     Example:
       >>> import warnings
@@ -58,7 +58,7 @@ class SparseArray:
 
     __slots__ = ("data",)
     data: Array
-    __array_ufunc__ = None  # NumPy's and weft's arrays leave operators to the sparse one
+    __array_ufunc__ = None  # NumPy's and weft's arrays defer operators to the sparse operand
     __hash__ = None  # type: ignore[assignment]
 
     @property
@@ -97,7 +97,7 @@ class SparseArray:
 
     def __repr__(self) -> str:
         name = type(self).__name__
-        if not isinstance(self.data, Value):  # a tree of other things than arrays
+        if not isinstance(self.data, Value):  # a tree whose leaves are not arrays
             return f"{name}(…)"
         layout = "".join(f", {k}={v}" for k in ("n_batch", "n_dense") if (v := getattr(self, k, 0)))
         shape = ", ".join(map(str, self.shape))
@@ -110,7 +110,7 @@ class SparseArray:
 
 
 class Coordinates(SparseArray):
-    """A matrix of coordinates: see the module's text."""
+    """A matrix stored by coordinates."""
 
     __slots__ = ("indices", "indices_sorted", "inner", "unique_indices")
     indices: Array
@@ -119,7 +119,7 @@ class Coordinates(SparseArray):
     indices_sorted: bool
     """True if the indices of each batch are known to be in lexicographic order."""
     unique_indices: bool
-    """True if no two elements of a batch have one place, as far as is known (padding excepted)."""
+    """True if it is known that the elements of a batch, except padding, have distinct positions."""
 
     def __init__(
         self,
@@ -131,9 +131,9 @@ class Coordinates(SparseArray):
     ) -> None:
         """
         Args:
-          args: (data, indices), as the module's text says.
+          args: (data, indices), as in `BCOO`.
           shape: the lengths of all axes.
-          indices_sorted, unique_indices: promises about the indices, which aren't checked.
+          indices_sorted, unique_indices: promises about the indices, which are not checked.
         """
         data, indices = map(np.asarray, args)
         name = type(self).__name__
@@ -167,12 +167,12 @@ class Coordinates(SparseArray):
         return x
 
     def with_data(self, data: Array) -> Self:
-        """Other elements at the same places."""
+        """The matrix with other elements at the same positions."""
         return self.like(data, self.indices, self.inner, self.indices_sorted, self.unique_indices)
 
     @property
     def n_batch(self) -> int:
-        """The number of leading axes that the arrays have too."""
+        """The number of batch axes, which are leading axes of `data` and `indices` too."""
         return self.indices.ndim - 2
 
     @property
@@ -192,7 +192,7 @@ class Coordinates(SparseArray):
 
     @property
     def batch_shape(self) -> Shape:
-        """The lengths of the batch's axes."""
+        """The lengths of the batch axes."""
         return tuple(self.indices.shape[:-2])
 
     @property
@@ -202,7 +202,7 @@ class Coordinates(SparseArray):
 
     @property
     def dense_shape(self) -> Shape:
-        """The lengths of the axes that are stored whole."""
+        """The lengths of the dense axes."""
         return self.inner[self.n_sparse :]
 
     @property
@@ -217,7 +217,7 @@ class Coordinates(SparseArray):
 
     @classmethod
     def tree_unflatten(cls, aux_data: Any, children: Sequence[Any]) -> Self:
-        """A matrix of arrays, or of a transformation's placeholders for them."""
+        """A matrix made from arrays, or from a transformation's placeholders for them."""
         x = object.__new__(cls)
         x.data, x.indices = children
         x.inner, x.indices_sorted, x.unique_indices = aux_data
@@ -232,13 +232,13 @@ class Coordinates(SparseArray):
         return function(self.data, self.indices, *others)
 
     def inside(self) -> Array:
-        """Mask of the elements that aren't padding: booleans [batch…, nse]."""
+        """A mask of the elements that are not padding: booleans [batch…, nse]."""
         return np.all(self.indices < sizes_like(self.indices, self.sparse_shape), axis=-1)
 
     def kept(
         self, keep: Array, columns: Sequence[Array], sparse_shape: Sequence[int]
     ) -> tuple[Array, Array]:
-        """Data and indices where `keep` is true, at new places; the others become padding.
+        """Moves the elements where `keep` is true to new positions; the others become padding.
 
         Args:
           keep: booleans [batch…, nse].
@@ -269,7 +269,7 @@ def axes_behind(x: Array, count: int) -> tuple[int, ...]:
 
 
 def check_parts(name: str, data: Array, indices: Array, shape: Shape) -> None:
-    """Refuses data, indices and a shape that don't fit each other."""
+    """Raises an error if data, indices and shape do not match."""
     types = f"data {data.dtype}{list(data.shape)}, indices {indices.dtype}{list(indices.shape)}"
     if indices.dtype.kind not in "iu" or indices.ndim < 2:
         raise ShapeError(

@@ -111,17 +111,18 @@ def random_bcoo(
     generator: Callable[..., Array] = uniform,
     **kwds: Any,
 ) -> BCOO:
-    """A sparse array with random elements at random places.
+    """A sparse array with random elements at random positions.
 
     Args:
-      key: of the random numbers.
+      key: the key for the random numbers.
       shape: the lengths of its axes.
-      dtype, indices_dtype: of the elements; of the indices, the default integers if None.
-      nse: how many elements (of each batch); below 1, the part of the places.
-      n_batch, n_dense: how many leading and trailing axes aren't indexed.
-      unique_indices: whether no place occurs twice.
-      sorted_indices: whether the elements are in order.
-      generator: called as generator(key, shape=…, dtype=…, **kwds) for the elements.
+      dtype, indices_dtype: the dtypes of the elements and of the indices (the default integer dtype
+        if None).
+      nse: the number of elements (of each batch); a number below 1 is a fraction of the positions.
+      n_batch, n_dense: the numbers of leading and trailing axes that are not indexed.
+      unique_indices: True for distinct positions.
+      sorted_indices: True to sort the elements by position.
+      generator: makes the elements; called as generator(key, shape=…, dtype=…, **kwds).
     Example:
       >>> from weft.experimental import sparse
       >>> sparse.random_bcoo(weft.random.key(0), (4, 5), nse=3)

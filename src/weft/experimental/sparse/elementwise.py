@@ -1,6 +1,6 @@
-"""Sums, products and functions of sparse matrices, element by element, with sparse ones and arrays.
+"""Elementwise sums, products and functions of sparse matrices, and of sparse matrices and arrays.
 
-A result that would have elements everywhere is refused: use `todense()` first.
+An operation whose result would be dense raises an error: use `todense()` first.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ M = TypeVar("M", bound=Coordinates)
 
 
 def is_dense(x: Any) -> bool:
-    """True for what counts as an array or a number beside a sparse matrix."""
+    """True for values that may be the array or number operand beside a sparse matrix."""
     return isinstance(x, Value) or type(x) in SCALARS or hasattr(x, "__array__")
 
 
@@ -48,10 +48,10 @@ def shape_of(x: Any) -> Shape:
 
 
 def applied(function: Callable[[Array], Array], mat: M, linear: bool = False) -> M:
-    """A function with f(0) = 0 of each element.
+    """Applies a function with f(0) = 0 to each element.
 
     Args:
-      linear: whether it may be applied to the parts of an element that add up.
+      linear: whether the function may be applied before duplicate elements are added.
     """
     if not (linear or mat.unique_indices):
         mat = bcoo_sum_duplicates(mat, mat.nse, False)
@@ -59,7 +59,8 @@ def applied(function: Callable[[Array], Array], mat: M, linear: bool = False) ->
 
 
 def added(lhs: Any, rhs: Any) -> Any:
-    """lhs + rhs: sparse for two sparse matrices, dense for one and an array of the whole shape."""
+    """lhs + rhs: sparse for two sparse matrices, dense for a sparse matrix and an array of the same
+    shape."""
     if not isinstance(lhs, Coordinates):
         lhs, rhs = rhs, lhs
     if isinstance(rhs, Coordinates):
@@ -74,7 +75,7 @@ def added(lhs: Any, rhs: Any) -> Any:
 
 
 def beside(lhs: M, rhs: M) -> M:
-    """The elements of two matrices of one shape and layout, which add up."""
+    """A matrix with the elements of two matrices of equal shape and layout; their sum."""
     axis = lhs.n_batch
     dtype = np.promote_types(lhs.dtype, rhs.dtype)
     data = np.concatenate([lhs.data.astype(dtype), rhs.data.astype(dtype)], axis=axis)
@@ -83,7 +84,7 @@ def beside(lhs: M, rhs: M) -> M:
 
 
 def multiplied(lhs: Any, rhs: Any) -> Any:
-    """lhs * rhs, of which one at least is sparse, as the result is."""
+    """lhs * rhs, where at least one operand is sparse; so is the result."""
     if not isinstance(lhs, Coordinates):
         lhs, rhs = rhs, lhs
     if isinstance(rhs, Coordinates):
@@ -92,7 +93,7 @@ def multiplied(lhs: Any, rhs: Any) -> Any:
 
 
 def divided(lhs: Coordinates, rhs: Any) -> Any:
-    """lhs / rhs for an array; elements that are not stored stay 0, for every divisor."""
+    """lhs / rhs for an array rhs. Elements that are not stored stay 0, even if the divisor is 0."""
     if isinstance(rhs, Coordinates) or not isinstance(lhs, Coordinates):
         raise refuse_dense("divide", lhs, rhs)
     return by_dense(lhs, rhs, quotients)
@@ -109,6 +110,6 @@ def quotients(mat: Coordinates, v: Any) -> Array:
 
 
 def by_dense(mat: M, v: Any, data: Callable[[M, Any], Array]) -> M:
-    """A matrix with the elements `data(mat, v)`, of the shape to which both broadcast."""
+    """A matrix with the elements `data(mat, v)` and the broadcast shape of both operands."""
     mat = broadcast_to(mat, common_shape("multiply", mat, v))
     return mat.with_data(data(mat, v))

@@ -40,7 +40,7 @@ class OtherFormat(SparseArray):
         self.inner = inner
 
     def with_data(self, data: Array) -> Self:
-        """Other elements at the same places."""
+        """The matrix with other elements at the same positions."""
         _, *arrays = self.tree_flatten()[0]
         return self.tree_unflatten(self.inner, (data, *arrays))
 
@@ -50,7 +50,7 @@ class OtherFormat(SparseArray):
 
     @classmethod
     def tree_unflatten(cls, aux_data: Shape, children: Sequence[Any]) -> Self:
-        """A matrix of arrays, or of a transformation's placeholders for them."""
+        """A matrix made from arrays, or from a transformation's placeholders for them."""
         x = object.__new__(cls)
         x._fill(children, aux_data)
         return x
@@ -76,7 +76,7 @@ class OtherFormat(SparseArray):
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> Self:
-        """Of a matrix in BCOO format."""
+        """Converts a matrix from BCOO format."""
         raise NotImplementedError
 
     def to_bcoo(self) -> BCOO:
@@ -87,14 +87,14 @@ class OtherFormat(SparseArray):
     def fromdense(
         cls, mat: Any, *, nse: int | None = None, index_dtype: DTypeLike = "int32"
     ) -> Self:
-        """The sparse form of a dense matrix: `nse` as in `bcoo_fromdense`."""
+        """The sparse form of a dense matrix. For `nse`, see `bcoo_fromdense`."""
         return cls.from_bcoo(BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype))
 
     @classmethod
     def from_scipy_sparse(
         cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
     ) -> Self:
-        """The form of a matrix of `scipy.sparse`: the options as in `BCOO.from_scipy_sparse`."""
+        """Converts a `scipy.sparse` matrix. For the options, see `BCOO.from_scipy_sparse`."""
         return cls.from_bcoo(
             BCOO.from_scipy_sparse(mat, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch)
         )
@@ -126,7 +126,7 @@ class OtherFormat(SparseArray):
         return self.to_bcoo().todense()
 
     def block_until_ready(self) -> Self:
-        """Waits until the arrays are there."""
+        """Waits until the arrays are computed."""
         for name in self.parts:
             getattr(self, name).block_until_ready()
         return self
@@ -144,7 +144,7 @@ class OtherFormat(SparseArray):
 class COO(OtherFormat):
     """A sparse matrix by coordinates: `data`, `row` and `col`, each [nse].
 
-    `rows_sorted` and `cols_sorted` are promises, on which nothing here relies.
+    `rows_sorted` and `cols_sorted` are promises that weft does not use.
 
     Example:
       >>> from weft.experimental import sparse
@@ -189,18 +189,18 @@ class COO(OtherFormat):
 
 
 def check_reversal(axes: Sequence[int] | None) -> None:
-    """Refuses another order of the axes of a matrix."""
+    """Raises an error for an order of axes that does not transpose a matrix."""
     if axes is not None and tuple(axes) != (1, 0):
         raise ShapeError(f"transpose: expected axes (1, 0) for a matrix; got {tuple(axes)}")
 
 
 @register_pytree_node_class
 class BCSR(OtherFormat):
-    """Sparse rows, with axes of a batch before and dense axes after.
+    """A sparse array by rows, with leading batch axes and trailing dense axes.
 
     `data` [batch…, nse, dense…], `indices` [batch…, nse] are the columns, and `indptr`
-    [batch…, rows + 1] says where each row begins. Elements from the last of these on are padding.
-    `indices_sorted` and `unique_indices` are promises, on which nothing here relies.
+    [batch…, rows + 1] says where each row begins. Elements from its last entry on are padding.
+    `indices_sorted` and `unique_indices` are promises that weft does not use.
 
     Example:
       >>> from weft.experimental import sparse
@@ -262,14 +262,14 @@ class BCSR(OtherFormat):
         n_dense: int = 0,
         n_batch: int = 0,
     ) -> Self:
-        """The sparse form of an array: as `bcoo_fromdense`."""
+        """The sparse form of an array; see `bcoo_fromdense`."""
         return cls.from_bcoo(
             BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch)
         )
 
     @property
     def n_sparse(self) -> int:
-        """Rows and columns."""
+        """The numbers of rows and columns."""
         return 2
 
     @property
@@ -279,7 +279,7 @@ class BCSR(OtherFormat):
 
     @located
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> Self:
-        """Adds up elements of the same place: see `bcoo_sum_duplicates`."""
+        """Adds up elements at the same position: see `bcoo_sum_duplicates`."""
         return self.from_bcoo(self.to_bcoo().sum_duplicates(nse, remove_zeros))
 
 

@@ -1,4 +1,4 @@
-"""`x[index]` of a sparse matrix: whole numbers, slices, None, and one array of whole numbers."""
+"""`x[index]` for sparse matrices: integers, slices, None, and at most one integer array."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -20,7 +20,8 @@ M = TypeVar("M", bound=Coordinates)
 
 
 class Window(NamedTuple):
-    """The part of one axis that an index takes: a static part, and of that one at run time."""
+    """The part of one axis that an index selects: first a static part, then a run-time part of
+    it."""
 
     start: int
     limit: int
@@ -61,7 +62,7 @@ def item(mat: M, index: Any) -> M:
 
 
 def expanded(mat: Coordinates, index: Any) -> list[Any]:
-    """The index with an entry for each axis, besides those that are None."""
+    """The index with one entry for each axis; its entries None are kept."""
     full = list(index) if isinstance(index, tuple) else [index]
     dots = [k for k, i in enumerate(full) if i is Ellipsis]
     n_indices = sum(i is not None and i is not Ellipsis for i in full)
@@ -75,12 +76,12 @@ def expanded(mat: Coordinates, index: Any) -> list[Any]:
 
 
 def is_array(i: Any) -> bool:
-    """True for an index with axes."""
+    """True for an index that is an array with axes."""
     return isinstance(i, list) or bool(getattr(i, "ndim", 0))
 
 
 def window_of(i: Any, n: int, axis: int, mat: Coordinates) -> Window:
-    """The window that a slice or a whole number takes of an axis of length n."""
+    """The window of an axis of length n that a slice or an integer selects."""
     if isinstance(i, slice):
         start, stop, step = i.indices(n)
         size = len(range(start, stop, step))
@@ -110,7 +111,7 @@ def wrong_index(i: Any, mat: Coordinates) -> IndexingError:
 
 
 def at_array(mat: M, index: Sequence[Any], arrays: Sequence[int]) -> M:
-    """`mat[index]` with an array in it: an axis of the batch for each axis of the array."""
+    """`mat[index]` where the index has an array. Each axis of the array becomes a batch axis."""
     place, rest = arrays[0], tuple(index[arrays[0] + 1 :])
     array = np.asarray(index[place])
     if array.dtype.kind not in "iu":

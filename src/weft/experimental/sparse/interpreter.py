@@ -70,11 +70,11 @@ class SparseTrace(Trace):
         self.outside, self.function, self.closed = outside, function, False
 
     def matrix(self, x: Any) -> Any:
-        """The sparse matrix of a tracer; other values unchanged."""
+        """The sparse matrix of a tracer; other values are unchanged."""
         return x.matrix if x.__class__ is SparseTracer and x._trace is self else x
 
     def standing_for(self, x: Any) -> Value:
-        """A tracer for a sparse matrix; other values are themselves."""
+        """A tracer for a sparse matrix; other values are unchanged."""
         if not isinstance(x, Coordinates):
             return x if isinstance(x, Value) else as_value(x)
         return SparseTracer(self, x) if x.shape else x.data.sum()
@@ -110,7 +110,7 @@ class SparseTrace(Trace):
         rules: Any,
         args: Sequence[Any],
     ) -> Any:
-        """A function with its own derivative rule, which is left out for sparse operands."""
+        """Runs a function with its own derivative rule; sparse operands do not use the rule."""
         operands = [self.matrix(a) for a in args]
         if not any(is_matrix(x) for x in operands):
             return self.outside.bind_custom(primitive, function, rules, operands)
@@ -120,7 +120,7 @@ class SparseTrace(Trace):
 def sparse_values(
     function: Callable[..., Sequence[Any]], args: Sequence[Matrix], about: Any = None
 ) -> list[Matrix]:
-    """The results of a function of values, for sparse matrices and values."""
+    """The results of a function, applied to sparse matrices and values."""
     trace = SparseTrace(current.trace, about)
     try:
         results = under(trace, function, *[trace.standing_for(a) for a in args])
@@ -134,11 +134,11 @@ def program(jaxpr: Jaxpr, args: Sequence[Matrix]) -> list[Matrix]:
     return sparse_values(lambda *values: run(jaxpr, values, current.trace), args)
 
 
-# --- programs with programs inside: matrices are pytrees, which loops carry ---
+# --- control flow: loops carry matrices, since these are pytrees ---
 
 
 def sparse_scan(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """A scan with matrices among the constants, in the carry, and with their rows for slices."""
+    """A scan with matrices among the constants, in the carry, or sliced by rows."""
     p = ScanParams(**params)
     consts, first, slices = p.groups(operands)
     rows = [bcoo_update_layout(x, n_batch=1, on_inefficient=None) if is_matrix(x) else x
@@ -167,7 +167,8 @@ def sparse_while(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
 
 
 def sparse_cond(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """A choice of programs; a result that they don't all have sparse, in one layout, is dense."""
+    """A choice of programs. A result is dense unless it is sparse with the same layout in all
+    branches."""
     index, *rest = operands
     branches = [partial(program, b) for b in params["branches"]]
     forms = zip(*[eval_shape(b, rest) for b in branches], strict=True)
@@ -192,25 +193,27 @@ def is_matrix(x: Any) -> bool:
 
 
 def common_size(forms: Sequence[Any]) -> int | None:
-    """The most elements that a result stores in any branch; None if it isn't always sparse."""
+    """The largest number of elements that a result stores in any branch; None if some result is not
+    sparse."""
     if len({(x.n_batch, x.n_dense) if is_matrix(x) else None for x in forms}) > 1:
         return None
     return max(x.nse for x in forms) if is_matrix(forms[0]) else None
 
 
 def with_size(mat: Coordinates, nse: int) -> Coordinates:
-    """The matrix with padding up to a number of elements, of which nothing more is promised."""
+    """The matrix padded to a number of elements, without promises about their order."""
     data, indices = resized(mat.data, mat.indices, mat.sparse_shape, nse)
     return mat.like(data, indices, mat.inner)
 
 
 def plain(x: Any) -> Any:
-    """A matrix without promises about its order, which a step of a loop may not keep."""
+    """The matrix without promises about its order, since a step of a loop may not keep them."""
     return with_size(x, x.nse) if is_matrix(x) else x
 
 
 def like_carry(name: str, first: Sequence[Any], after: Sequence[Any]) -> list[Any]:
-    """The carry after a step, in the layout and with as many stored elements as the first one."""
+    """The carry after a step, with the layout and number of stored elements of the initial
+    carry."""
     carry = []
     for x, y in zip(first, after, strict=True):
         if is_matrix(x) and is_matrix(y):

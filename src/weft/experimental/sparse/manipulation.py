@@ -31,7 +31,7 @@ M = TypeVar("M", bound=Coordinates)
 
 
 def by_kind(mat: Coordinates, axes: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    """Axes of the batch, sparse axes and dense axes among `axes`, each counted from 0."""
+    """The batch, sparse and dense axes in `axes`, each kind counted from 0."""
     first, end = mat.n_batch, mat.n_batch + mat.n_sparse
     return (
         [a for a in axes if a < first],
@@ -42,14 +42,14 @@ def by_kind(mat: Coordinates, axes: Sequence[int]) -> tuple[list[int], list[int]
 
 @located
 def bcoo_transpose(mat: M, *, permutation: Sequence[int]) -> M:
-    """The matrix with its axes in another order.
+    """Reorders the axes of a matrix.
 
     Args:
       mat: the matrix.
-      permutation: for each new axis the old one; the axes of the batch, the sparse and the dense
-        ones stay among themselves.
+      permutation: for each new axis, the old one. Batch axes, sparse axes and dense axes cannot
+        mix.
     Returns: a matrix with the same number of elements.
-    Raises: ShapeError: `permutation` doesn't name each axis once, or mixes kinds of axes.
+    Raises: ShapeError: `permutation` does not name each axis once, or mixes kinds of axes.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -120,12 +120,12 @@ def bcoo_reduce_sum(mat: M, *, axes: Sequence[int]) -> M:
 
 @located
 def bcoo_reshape(mat: M, *, new_sizes: Sequence[int]) -> M:
-    """The matrix with other axes, the elements in the same order.
+    """Changes the shape of a matrix and keeps the order of its elements.
 
     Args:
       mat: the matrix.
-      new_sizes: the lengths of the new axes; one may be -1. Axes of the batch and dense axes must
-        stay among themselves.
+      new_sizes: the lengths of the new axes; one may be -1. Batch axes and dense axes cannot mix
+        with the others.
     Returns: a matrix with the same number of elements.
     Raises: ShapeError: the number of elements differs, or kinds of axes would mix.
     Example:
@@ -175,7 +175,7 @@ def bcoo_reshape(mat: M, *, new_sizes: Sequence[int]) -> M:
 
 
 def leading(sizes: Sequence[int], size: int, nse: int | None) -> int | None:
-    """Number of first axes that have `size` elements together; None if there is no such number."""
+    """The number of leading axes whose lengths multiply to `size`; None if there is none."""
     if nse is not None:
         return nse
     total = 1
@@ -195,9 +195,9 @@ def bcoo_broadcast_in_dim(
     Args:
       mat: the matrix.
       shape: the lengths of all axes of the result.
-      broadcast_dimensions: for each axis of `mat` the axis of the result, in increasing order.
-    Returns: a matrix. Axes before the first sparse one become axes of the batch.
-    Raises: ShapeError: lengths or numbers of axes don't fit.
+      broadcast_dimensions: for each axis of `mat`, the axis of the result, in increasing order.
+    Returns: a matrix. Axes before the first sparse axis become batch axes.
+    Raises: ShapeError: lengths or numbers of axes do not fit.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -259,8 +259,8 @@ def bcoo_squeeze(arr: M, *, dimensions: Sequence[int]) -> M:
 
     Args:
       arr: the matrix.
-      dimensions: the axes to leave out.
-    Raises: ShapeError: one of them is longer.
+      dimensions: the axes to remove.
+    Raises: ShapeError: one of them is longer than 1.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -299,8 +299,8 @@ def bcoo_slice(
       mat: the matrix.
       start_indices, limit_indices: an int for each axis, 0 <= start <= limit <= length.
       strides: positive ints; 1 by default.
-    Returns: a matrix with the same number of elements, or fewer places.
-    Raises: ShapeError: the numbers don't fit the matrix.
+    Returns: a matrix with the same number of elements, or with as many as it has positions.
+    Raises: ShapeError: the numbers do not fit the matrix.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -335,18 +335,19 @@ def bcoo_slice(
             keep &= (column >= a) & (column < b) & ((column - a) % step == 0)
             columns.append((column - a) // step)
         data, indices = part.kept(keep, columns, shape)
-    # padding that comes between the elements isn't in their order
+    # padding between the elements breaks their order
     in_order = mat.indices_sorted and tuple(shape) == mat.sparse_shape
     return bounded(mat.like(data, indices, (*shape, *lengths[end:]), in_order, mat.unique_indices))
 
 
 @located
 def bcoo_dynamic_slice(mat: M, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> M:
-    """A window of fixed size that begins at run-time indices.
+    """Reads a window of fixed size that begins at run-time indices.
 
     Args:
       mat: the matrix.
-      start_indices: an integer scalar for each axis; moved so that the window stays inside.
+      start_indices: an integer scalar for each axis; they are moved so that the window stays
+        inside.
       slice_sizes: an int for each axis.
     Returns: a matrix of shape `slice_sizes`.
     Raises: ShapeError: the window is larger than the matrix.
@@ -383,7 +384,7 @@ def bcoo_dynamic_slice(mat: M, start_indices: Sequence[Any], slice_sizes: Sequen
 
 @located
 def bcoo_rev(operand: M, dimensions: Sequence[int]) -> M:
-    """The elements in reverse order along axes.
+    """Reverses the elements along axes.
 
     Args:
       operand: the matrix.
@@ -410,12 +411,12 @@ def bcoo_rev(operand: M, dimensions: Sequence[int]) -> M:
 
 @located
 def bcoo_concatenate(operands: Sequence[M], *, dimension: int) -> M:
-    """Matrices joined along an axis.
+    """Concatenates matrices along an axis.
 
     Args:
-      operands: matrices whose other axes agree, all in one layout.
+      operands: matrices with equal layouts, whose other axes agree.
       dimension: the axis.
-    Returns: a matrix with the elements of all.
+    Returns: a matrix with the elements of all operands.
     Raises: ShapeError: there are no operands, or they do not fit each other.
     Example:
       >>> from weft.experimental import sparse

@@ -35,14 +35,14 @@ DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int
 
 @located
 def bcoo_extract(sparr: M, arr: Any, *, assume_unique: bool | None = None) -> M:
-    """The elements of a dense array at the places of a sparse one.
+    """Extracts the elements of a dense array at the positions of a sparse one.
 
     Args:
-      sparr: the matrix with the places.
+      sparr: the matrix that gives the positions.
       arr: array of the same shape.
-      assume_unique: whether places that occur twice may be given the element twice; by default
-        only if the matrix says that none does. If False, the element is stored once, and zeros.
-    Returns: a matrix of the places of `sparr`.
+      assume_unique: if True, a position that occurs twice gets its element twice. If False, it gets
+        the element once, and zeros. By default it is the promise `unique_indices` of the matrix.
+    Returns: a matrix with the positions of `sparr`.
     Raises: ShapeError: the shapes differ.
     Example:
       >>> from weft.experimental import sparse
@@ -63,7 +63,7 @@ def bcoo_extract(sparr: M, arr: Any, *, assume_unique: bool | None = None) -> M:
 
 
 def first_of_place(mat: Coordinates, data: Array) -> Array:
-    """Mask of the elements that are the first ones at their places; of as many axes as `data`."""
+    """A mask of the elements that are the first at their positions, with as many axes as `data`."""
 
     def first(_: Array, indices: Array) -> Array:
         if not mat.n_sparse:
@@ -78,10 +78,10 @@ def first_of_place(mat: Coordinates, data: Array) -> Array:
 
 
 def read(mat: Coordinates, arr: Array) -> Array:
-    """Elements of an array at the places of a matrix: [batch…, nse, dense…], 0 at padding.
+    """The elements of an array at the positions of a matrix: [batch…, nse, dense…], 0 at padding.
 
     Args:
-      arr: array that broadcasts to the matrix's shape. Where it has length 1, so has the result.
+      arr: array that broadcasts to the matrix's shape. The result has length 1 where it has.
     """
     arr = arr.reshape((1,) * (mat.ndim - arr.ndim) + arr.shape)
     rest = arr.shape[mat.n_batch :]
@@ -98,13 +98,13 @@ def read(mat: Coordinates, arr: Array) -> Array:
 
 @located
 def bcoo_multiply_dense(sp_mat: Coordinates, v: Any) -> Array:
-    """The elements of the product of a sparse matrix and an array, at the matrix's places.
+    """The elements of the product of a sparse matrix and an array, at the matrix's positions.
 
     Args:
       sp_mat: the matrix.
       v: array that broadcasts to the matrix's shape.
     Returns: the data of the product, which has the matrix's indices.
-    Raises: ShapeError: `v` doesn't broadcast to the matrix's shape.
+    Raises: ShapeError: `v` does not broadcast to the matrix's shape.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -125,8 +125,8 @@ def bcoo_multiply_sparse(lhs: M, rhs: M) -> M:
 
     Args:
       lhs, rhs: matrices of shapes that broadcast.
-    Returns: a matrix with as many elements as `lhs`, in places of both.
-    Raises: ShapeError: the shapes don't broadcast.
+    Returns: a matrix with as many elements as `lhs`, at positions that both have.
+    Raises: ShapeError: the shapes do not broadcast.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -160,9 +160,10 @@ def bcoo_multiply_sparse(lhs: M, rhs: M) -> M:
 
 
 def ranks(places: Sequence[Array]) -> list[Array]:
-    """Rows of indices as whole numbers, equal where the rows are: one array for each of `places`.
+    """Numbers the rows of indices, with equal numbers for equal rows; one array for each of
+    `places`.
 
-    It takes no product of lengths, which could overflow the indices' dtype.
+    It does not multiply lengths, because a product could overflow the indices' dtype.
     """
     rows = np.concatenate(list(places))
     order = np.lexsort(tuple(rows[:, i] for i in range(rows.shape[1])))
@@ -175,7 +176,7 @@ def ranks(places: Sequence[Array]) -> list[Array]:
 
 
 def broadcast_to(mat: M, shape: Shape) -> M:
-    """The matrix, repeated to a shape."""
+    """The matrix broadcast to a shape."""
     if mat.shape == shape:
         return mat
     dims = range(len(shape) - mat.ndim, len(shape))
@@ -200,17 +201,17 @@ def bcoo_dot_general(
     preferred_element_type: Any = None,
     out_sharding: None = None,
 ) -> Any:
-    """Sums products over pairs of axes, of which one operand or both are sparse.
+    """Sums products over pairs of axes; at least one operand is sparse.
 
     Args:
       lhs, rhs: a sparse matrix and an array, in either order, or two matrices.
       dimension_numbers: ((contracting axes of lhs, of rhs), (batch axes of lhs, of rhs)).
-      precision: as in `lax.dot_general`; for dense axes.
+      precision: as in `lax.dot_general`; it applies to dense axes.
       preferred_element_type: the dtype of the result.
       out_sharding: must be None.
-    Returns: a dense array, or a sparse matrix for two. Of two, outside `jit`, it stores no more
-      than it needs; inside, as many elements as there may be.
-    Raises: ShapeError: the axes don't fit.
+    Returns: a dense array, or a sparse matrix if both operands are sparse. Outside `jit` the matrix
+      stores only as many elements as it needs; inside `jit`, the largest number that is possible.
+    Raises: ShapeError: the axes do not fit.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -243,7 +244,7 @@ def bcoo_dot_general(
 
 
 def check_pairs(lhs: Any, rhs: Any, left: Sequence[int], right: Sequence[int]) -> None:
-    """Refuses pairs of axes that don't exist, or are of different lengths."""
+    """Raises an error for pairs of axes that do not exist or have different lengths."""
     for x, axes in ((lhs, left), (rhs, right)):
         if len(set(axes)) != len(axes) or any(not 0 <= a < x.ndim for a in axes):
             raise ShapeError(f"bcoo_dot_general: axes {tuple(axes)} of shape {x.shape}")
@@ -329,10 +330,10 @@ def product(
 
 
 def joined(lhs: M, labels: Labels, rhs: M, others: Labels, summed: set[int], wanted: Labels) -> M:
-    """The sums of products of two matrices all of whose axes are indexed.
+    """The sums of products of two matrices, for which all axes are indexed.
 
-    The elements of `rhs` are sorted by the labels that both have; each of `lhs` finds those that
-    have its own, and makes an element of the result with each.
+    The elements of `rhs` are sorted by their indices at the shared labels. Each element of `lhs`
+    finds the matching ones, and each pair makes an element of the result.
     """
     rhs = bcoo_sum_duplicates(rhs, rhs.nse, False)
     both = [i for i in labels if i in others]
@@ -345,7 +346,7 @@ def joined(lhs: M, labels: Labels, rhs: M, others: Labels, summed: set[int], wan
         rank, rank_other = ranks([lhs.indices[:, left], rhs.indices[:, right]])
     else:
         rank, rank_other = np.zeros(n, np.int32), np.zeros(m, np.int32)
-    # padding finds nothing and is not found
+    # padding matches nothing
     rank = np.where(lhs.inside(), rank, n + m)
     rank_other = np.where(rhs.inside(), rank_other, n + m + 1)
     order = np.argsort(rank_other)
@@ -383,14 +384,15 @@ def joined(lhs: M, labels: Labels, rhs: M, others: Labels, summed: set[int], wan
 def bcoo_dot_general_sampled(
     A: Any, B: Any, indices: Any, *, dimension_numbers: DimensionNumbers
 ) -> Array:
-    """Elements of `lax.dot_general(A, B, dimension_numbers)` at some places only.
+    """Computes `lax.dot_general(A, B, dimension_numbers)` at some positions only.
 
     Args:
       A, B: arrays.
-      indices: whole numbers [batch…, n, k]: n places in the axes of the product after its batch
-        axes.
+      indices: integers [batch…, n, k]: n positions in the first k axes of the product after its
+        batch axes.
       dimension_numbers: as for `lax.dot_general`.
-    Returns: array [batch…, n, rest…], with the axes of the product that aren't indexed.
+    Returns: array [batch…, n, rest…], where `rest` are the axes of the product that are not
+      indexed.
     Example:
       >>> from weft.experimental import sparse
       >>> numbers = ((1,), (0,)), ((), ())

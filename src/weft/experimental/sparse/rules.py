@@ -1,6 +1,6 @@
-"""Operations on sparse operands: a rule for each primitive that keeps zeros.
+"""Operations on sparse operands: a rule for each primitive that maps zeros to zeros.
 
-A rule takes the operands, of which one at least is a sparse matrix, and the parameters.
+A rule takes the operands, at least one of which is a sparse matrix, and the parameters.
 """
 
 import functools
@@ -70,14 +70,14 @@ for _primitive in _LINEAR:
 
 
 def of_integer_pow(x: Coordinates, *, y: int) -> Coordinates:
-    """A whole power; only positive ones are 0 at 0."""
+    """An integer power. Only positive powers are 0 at 0."""
     if y <= 0:
         raise refuse_dense(f"integer_pow with y={y}", x)
     return applied(lambda data: arithmetic.integer_pow(data, y=y), x)
 
 
 def of_conversion(x: Coordinates, *, dtype: Any, weak_type: bool = False) -> Coordinates:
-    """Another dtype; whole numbers are of the sums of elements at one place."""
+    """Converts the dtype. For integers, duplicate elements are added first."""
     linear = np.issubdtype(dtype, np.inexact)
     return applied(
         lambda data: convert_element_type(data, dtype=dtype, weak_type=weak_type), x, linear
@@ -97,7 +97,7 @@ def of_dot_general(x: Any, y: Any, *, dims: Any, dtype: Any = None, precision: A
 
 
 def of_reshape(x: Coordinates, *, shape: tuple[int, ...]) -> Coordinates:
-    """Other axes; axes of length 1 may be added and removed in every layout."""
+    """A reshape. Axes of length 1 may be added and removed in every layout."""
     if not (x.n_batch or x.n_dense):
         return bcoo_reshape(x, new_sizes=shape)
     if tuple(n for n in x.shape if n != 1) == tuple(n for n in shape if n != 1):
@@ -109,7 +109,7 @@ def of_reshape(x: Coordinates, *, shape: tuple[int, ...]) -> Coordinates:
 
 
 def of_concatenate(*xs: Any, dimension: int) -> Any:
-    """Matrices joined; with an array among them, all are dense."""
+    """Concatenation. If one operand is an array, all become dense."""
     if not all(isinstance(x, Coordinates) for x in xs):
         dense = [bcoo_todense(x) if isinstance(x, Coordinates) else x for x in xs]
         return concatenate(*dense, dimension=dimension)
@@ -147,7 +147,7 @@ rules |= {
 
 
 def bcoo_transpose_any(x: Coordinates, permutation: tuple[int, ...]) -> Coordinates:
-    """The axes in another order; where kinds of axes would mix, all are indexed."""
+    """A transpose. Where kinds of axes would mix, all axes become indexed."""
     first, end = x.n_batch, x.n_batch + x.n_sparse
     kinds = [0 if a < first else 1 if a < end else 2 for a in permutation]
     if kinds != sorted(kinds):

@@ -1,5 +1,5 @@
-"""sparsify and todense, and derivatives in the elements of sparse matrices: grad, value_and_grad,
-jacfwd and jacrev.
+"""sparsify and todense; and derivatives with respect to the elements of sparse matrices: grad,
+value_and_grad, jacfwd and jacrev.
 """
 
 import operator
@@ -29,7 +29,7 @@ def is_sparse(x: Any) -> bool:
 
 @located
 def todense(arr: PyTree) -> PyTree:
-    """A tree with arrays in place of sparse ones; in a sparsified function too.
+    """Converts the sparse arrays in a tree to dense ones; it also works in a sparsified function.
 
     Args:
       arr: an array, sparse or dense, or a tree of them.
@@ -52,17 +52,16 @@ def todense(arr: PyTree) -> PyTree:
 
 @located
 def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
-    """A function of arrays as one of sparse arrays: its operations are those on sparse operands.
+    """Converts a function of arrays to a function of sparse arrays, operation by operation.
 
-    Control flow, `jit` and derivatives inside are sparse too. Where an operation would give a
-    result with elements everywhere, it raises `TypeError`; `sparse.todense` says that this is
-    wanted.
+    Control flow, `jit` and derivatives inside are sparse too. An operation whose result would be
+    dense raises `TypeError`; use `sparse.todense` to allow it.
 
     Args:
       f: a function of arrays, or trees of them.
-      use_tracer: of JAX, which has two ways; weft has one.
+      use_tracer: accepted for compatibility with JAX, which has two implementations; weft has one.
     Returns: a function that takes sparse arrays where `f` takes arrays; its results are sparse
-      where they are so by nature, and arrays otherwise.
+      where the operations give sparse results, and arrays otherwise.
     Raises: TypeError: a result would be dense. MissingRuleError: an operation has no sparse form.
     Example:
       >>> from weft.experimental import sparse
@@ -103,12 +102,12 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
 
 
 def elements(x: PyTree) -> PyTree:
-    """A tree with the data of sparse arrays in their place."""
+    """A tree with sparse arrays replaced by their data."""
     return tree_map(lambda y: y.data if is_sparse(y) else y, x, is_leaf=is_sparse)
 
 
 def refilled(x: PyTree, data: PyTree) -> PyTree:
-    """The tree `x` with other elements in its sparse arrays, and other leaves."""
+    """The tree `x` with new elements in its sparse arrays, and new leaves."""
     leaves, tree = tree_flatten(x, is_leaf=is_sparse)
     new = [placed(y, d) if is_sparse(y) else d
            for y, d in zip(leaves, tree_leaves(data), strict=True)]  # fmt: skip
@@ -116,7 +115,7 @@ def refilled(x: PyTree, data: PyTree) -> PyTree:
 
 
 def placed(mat: Any, data: Any) -> Any:
-    """Elements at the places of a sparse array; more axes in front are axes of a batch."""
+    """A sparse array with new elements; additional leading axes are batch axes."""
     more = data.ndim - mat.data.ndim
     if not more:
         return mat.with_data(data)
@@ -133,7 +132,8 @@ def differentiated(
     has_aux: bool,
     **options: Any,
 ) -> Callable[..., Any]:
-    """A derivative, as `transform` takes it of functions of arrays, in sparse arrays' elements."""
+    """Applies `transform`, a derivative of functions of arrays, to the elements of sparse
+    arrays."""
     check_callable(fun, f"sparse.{transform.__name__}")
     single = isinstance(argnums, SupportsIndex)
     numbers = [operator.index(argnums)] if isinstance(argnums, SupportsIndex) else list(argnums)
@@ -170,10 +170,12 @@ def differentiated(
 def grad(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **options: Any
 ) -> Callable[..., Any]:
-    """As `weft.grad`, for functions of sparse arrays too: derivatives in their stored elements.
+    """Like `weft.grad`, but also differentiates with respect to the stored elements of sparse
+    arrays.
 
     Args: as for `weft.grad`.
-    Returns: a function that returns the gradient; that in a sparse array is one like it.
+    Returns: a function that returns the gradient. For a sparse argument, the gradient is a sparse
+      array with the same positions.
     Example:
       >>> from weft.experimental import sparse
       >>> x = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -188,7 +190,7 @@ def grad(
 def value_and_grad(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **options: Any
 ) -> Callable[..., Any]:
-    """As `weft.value_and_grad`, for functions of sparse arrays too: see `grad`.
+    """Like `weft.value_and_grad`, but also for functions of sparse arrays: see `grad`.
 
     Example:
       >>> from weft.experimental import sparse
@@ -205,11 +207,11 @@ def value_and_grad(
 def jacfwd(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **options: Any
 ) -> Callable[..., Any]:
-    """As `weft.jacfwd`, for functions of sparse arrays too, with dense results.
+    """Like `weft.jacfwd`, but also for functions of sparse arrays, with dense results.
 
     Args: as for `weft.jacfwd`.
     Returns: a function that returns, for an output of shape `out` and a sparse argument of shape
-      `in`, a sparse matrix of shape `(*out, *in)` with axes of a batch for those of the output.
+      `in`, a sparse matrix of shape `(*out, *in)`, whose batch axes are the axes of the output.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -224,7 +226,7 @@ def jacfwd(
 def jacrev(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **options: Any
 ) -> Callable[..., Any]:
-    """As `weft.jacrev`, for functions of sparse arrays too: see `jacfwd`.
+    """Like `weft.jacrev`, but also for functions of sparse arrays: see `jacfwd`.
 
     Example:
       >>> from weft.experimental import sparse

@@ -28,7 +28,7 @@ _numbers = itertools.count(1)
 
 
 class KeyMark:
-    """A key that was made. `used` says which operation used it, and where."""
+    """A key. `used` records which operation used it, and where."""
 
     __slots__ = ("used",)
 
@@ -40,8 +40,8 @@ class Marks:
     """The marks of an array of keys.
 
     Attributes:
-      numbers: a number for each element, in the form in which the host stores a key, so that
-        operations that move keys move it.
+      numbers: a number for each element. It is stored like a key on the host, so operations that
+        move keys move the numbers.
       known: the marks by number.
     """
 
@@ -61,7 +61,7 @@ class Marks:
 
 
 def fresh(a: Aval) -> Marks:
-    """The marks of keys that are new."""
+    """The marks of new keys."""
     numbers = [next(_numbers) for _ in range(a.size)]
     bits = np.zeros((a.size, a.dtype.itemsize // 8), np.uint64)
     bits[:, 0] = numbers
@@ -97,12 +97,12 @@ class Uses:
     """Follows operations and the programs inside them, and records uses of keys."""
 
     def __init__(self, counted: bool = True) -> None:
-        """Args:   counted: False for values that are computed again, which use no key a second
-        time."""
+        """Args: counted: False for values that are recomputed, since these do not use a key a
+        second time."""
         self.counted = counted
 
     def again(self) -> "Uses":
-        """The same, where nothing is counted."""
+        """A follower that does not count uses."""
         return Uses(counted=False)
 
     def use(self, marks: Marks, operation: str) -> None:
@@ -112,7 +112,7 @@ class Uses:
         here = location_of(operation)._replace(operation=operation)
         for number in marks.each():
             mark = marks.known.get(number)
-            if mark is None:  # out of bounds, or filled in
+            if mark is None:  # out of bounds, or a fill value
                 continue
             if mark.used is not None:
                 raise _reused(here, mark.used)
@@ -132,8 +132,8 @@ class Uses:
         return [env.get(v) if isinstance(v, Var) else marks_of(v) for v in jaxpr.outvars]
 
     def branches(self, jaxprs: Sequence[Jaxpr], ins: Sequence[Marks | None]) -> list[Marks | None]:
-        """The marks of the results of one of several programs, for the marks of the inputs. A key
-        counts as used if any of the programs uses it."""
+        """The marks of the results when one of several programs runs. A key counts as used if any
+        of the programs uses it."""
         inputs = [x for x in ins if x is not None]
         marks = [m for x in inputs for n in x.each() if (m := x.known.get(n))]
         before = [m.used for m in marks]
@@ -173,7 +173,7 @@ class Uses:
 
 
 def used_up(marks: Sequence[Any], uses: Uses, *, by: str) -> list[None]:
-    """The key is used; the operations inside the sampler are not followed."""
+    """Records the use of the key, without following the operations inside the sampler."""
     uses.use(marks[0], by)
     return [None]
 
@@ -193,7 +193,8 @@ rules: dict[Primitive, Callable[..., list[None]]] = {
 def _moved(
     primitive: Primitive, ins: Sequence[Marks | None], values: Sequence[Any], params: Params
 ) -> list[Marks | None]:
-    """The marks after an operation moved the keys; none if their new places are unknown."""
+    """The marks after an operation moved the keys; an empty list if the new positions are
+    unknown."""
     if any(m is None and not isinstance(x, Array) for m, x in zip(ins, values, strict=True)):
         return []
     hosts = [x.host() if m is None else m.numbers for m, x in zip(ins, values, strict=True)]
@@ -209,7 +210,7 @@ def _moved(
 
 
 def _own(marks: Marks) -> Marks:
-    """Marks that keep no others alive."""
+    """Marks that do not keep other marks alive."""
     return Marks(marks.numbers, {n: marks.known[n] for n in marks.each() if n in marks.known})
 
 
@@ -220,13 +221,13 @@ def _reused(now: SourceLocation, before: SourceLocation) -> KeyReuseError:
         "  fix: key, subkey = random.split(key), and use each once; random.fold_in(key, i) in a "
         "loop; random.clone(key) where the same numbers are meant"
     )
-    if now.line:  # in a program: the line that was traced, not the one that runs it
+    if now.line:  # in a program: the traced line, and not the line that runs the program
         error.add_note(f"  at {now.line}")
     return noted(error)
 
 
 def follow(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Marks | None]:
-    """Follows an operation on arrays, before it runs; the marks of its results."""
+    """Follows an operation on arrays before it runs; returns the marks of its results."""
     out = primitive.out(args, params)
     outs = out if primitive.multiple else [out]
     ins = [marks_of(x) for x in args]

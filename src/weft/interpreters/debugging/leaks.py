@@ -1,4 +1,4 @@
-"""Finds tracers that outlive their trace: their origin, and the objects that keep them. Slow.
+"""Finds tracers that outlive their trace, with their origin and the objects that keep them. Slow.
 
 The switch `check_tracer_leaks` runs this at the end of each trace of a user's function.
 """
@@ -15,8 +15,8 @@ from ...core.source import function_line
 from ...core.trace import Trace
 from ...user_lines import HERE, noted
 
-MAX_LISTED_TRACERS = 5  # tracers in a message
-_DEPTH = 4  # depth of nested containers
+MAX_LISTED_TRACERS = 5  # the number of tracers in a message
+_DEPTH = 4  # the depth of nested containers
 
 
 def refuse_leaks(trace: Any) -> None:
@@ -54,7 +54,7 @@ def closed_over_by_rules(objects: list[Any]) -> set[int]:
     """The ids of tracers that derivative rules in programs close over, which the programs keep
     alive.
 
-    If such a tracer is misused, that is reported when the rule runs.
+    Misuse of such a tracer is reported when the rule runs.
     """
     waiting: list[Any] = [o for o in objects if getattr(type(o), "keeps_closures", False)]
     seen: set[int] = set()
@@ -74,10 +74,11 @@ def closed_over_by_rules(objects: list[Any]) -> set[int]:
 
 
 class Search:
-    """The references to an object, described for the user. The search's own do not count."""
+    """The references to an object, described for the user. References by the search itself do not
+    count."""
 
     def __init__(self) -> None:
-        self.notes: list[Any] = []  # lists of the search itself, which refer to the objects too
+        self.notes: list[Any] = []  # the search's own lists, which also refer to the objects
 
     def holders(self, x: object, depth: int) -> list[str]:
         """The owners that keep an object alive, a sentence for each."""
@@ -141,13 +142,13 @@ class Search:
         return self.inside(owner, f"[{keys[0]!r}]" if keys else "a key", depth)
 
     def inside(self, container: object, place: str, depth: int) -> str:
-        """An element of a container, and what keeps the container."""
+        """An element of a container, and the owner of the container."""
         text = f"{place} of a {type(container).__name__}"
         return f"{text}: {self.holders(container, depth - 1)[0]}" if depth else text
 
 
 def variable_named(names: Any, x: Any, kind: str) -> str:
-    """The variable that an object is, by its name."""
+    """The name of the variable that holds an object."""
     for name in names:
         if names[name] is x:
             return f"the {kind} {name!r}"

@@ -24,7 +24,7 @@ from ...user_lines import noted
 
 MAX_LISTED_ELEMENTS = 5  # elements of an array that a message lists
 
-# These only spread a constant: `np.full(3, np.nan)` neither makes a NaN nor uses it.
+# These only copy a constant: `np.full(3, np.nan)` neither makes a NaN nor uses one.
 _SPREAD = (broadcast_in_dim, convert_element_type, reshape)
 
 
@@ -62,12 +62,12 @@ class Operation(NamedTuple):
 
     @property
     def makes(self) -> bool:
-        """True if no input was bad already."""
+        """True if all inputs are good."""
         return not any(map(is_bad, self.inputs))
 
 
 class Input(NamedTuple):
-    """A bad array that entered a program: the number of the input, or `None` for a constant."""
+    """A bad array that enters a program: the number of the input, or `None` for a constant."""
 
     number: int | None
     array: Any
@@ -78,7 +78,7 @@ def report(
 ) -> None:
     """Raises FloatingPointError for bad results, naming the first operation that made them.
 
-    Operations that only spread a constant pass.
+    Operations that only copy a constant are allowed.
     """
     if primitive in _SPREAD and args[0].aval.ndim == 0 and is_bad(args[0]):
         return
@@ -144,7 +144,7 @@ def search(jaxpr: Jaxpr, args: Sequence[Value], steps: tuple[str, ...]) -> tuple
 
 def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any:
     """The first equation that returns a bad value from good ones, among those that the program's
-    bad results depend on. A bad value that is never used does no harm."""
+    bad results depend on. Bad values that are never used are ignored."""
     waiting = [v for v in jaxpr.outvars if type(v) is Var and is_bad(env[v])]
     seen, makers, sources = set(waiting), [], []
     while waiting:
@@ -164,7 +164,7 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
         e, place = min(makers, key=lambda pair: order[id(pair[0])])
         inputs = [env[u] if type(u) is Var else u for u in e.inputs]
         if inner_runs_of(e.primitive) is not None:
-            with at_location(place):  # of the operations without a location
+            with at_location(place):  # for operations without a location
                 return culprit_inside(e.primitive, inputs, e.params, steps)
         return Operation(e.primitive, inputs, [env[v] for v in e.outvars], place, steps)
     for v in sources:
@@ -177,7 +177,7 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
 
 
 def told(operation: Operation) -> str:
-    """The message for an operation that made, or passed on, a bad value."""
+    """The message for an operation that made or passed on a bad value."""
     bad = next(x for x in operation.outs if is_bad(x))
     verb = "made" if operation.makes else "gives"
     first = f"{operation.primitive}: {verb} {kinds(bad)}; {switches_on()} is on"
@@ -216,7 +216,7 @@ def came_in(applied: Operation, passed: Input, params: Params) -> str:
     elif passed.number < len(names):
         source = names[passed.number]
     elif any(is_number(x) for x in applied.inputs):
-        source = "one of its inputs"  # which numbers that are written in it are too
+        source = "one of its inputs"  # numbers written in the program are inputs too
     else:
         source = f"its input {passed.number}"
     return (
@@ -233,7 +233,7 @@ def is_number(x: Any) -> bool:
 
 
 def compiled_only(applied: Operation, params: Params) -> str:
-    """The message for a bad value that only the compiled program makes."""
+    """The message for a bad value that only the compiled program produces."""
     number = next(i for i, x in enumerate(applied.outs) if is_bad(x))
     names = labels(params).results
     where = names[number] if number < len(names) else f"result {number}"
@@ -267,8 +267,8 @@ def kinds(x: Any) -> str:
 
 
 def summary(x: object) -> str:
-    """An array in a line: its aval, the number of elements that are not finite, the range of the
-    others."""
+    """Describes an array in a line: its aval, the number of nonfinite elements, and the range of
+    the others."""
     aval = getattr(x, "aval", None)
     if not isinstance(x, Array) or not x.aval.size:
         return str(aval)

@@ -3,7 +3,7 @@
 `core/trace.py` puts this trace in place of the base trace under `debug_nans`, `debug_infs`,
 `enable_checks`, `debug_key_reuse`, `debug_lines` and `default_device`, in the threads where they
 are on. So the base trace and its fast paths never test these switches. A call of a jitted function
-is one operation here: it runs compiled, and its program is searched only if its results are bad.
+is one operation here. It runs compiled, and its program is searched only if its results are bad.
 """
 
 import contextlib
@@ -69,7 +69,7 @@ class WatchTrace(EvaluateTrace):
                 result = base.bind(primitive, args, params, out)
         else:  # results on the host would be on no device; `run_program` puts them on the right one
             result = computed_there(primitive, args, params)
-        if not watched():  # turned off for all threads, by another one
+        if not watched():  # another thread turned it off for all threads
             watch()
             return result
         outs = result if primitive.multiple else [result]
@@ -100,7 +100,7 @@ def record(name: str, args: Sequence[Any], result: Any) -> None:
 
 @contextlib.contextmanager
 def memory_errors() -> Iterator[None]:
-    """A block in which a MemoryError of NumPy's gets the largest living arrays by line."""
+    """A context in which a MemoryError of NumPy lists the largest living arrays by line."""
     try:
         yield
     except MemoryError as error:
@@ -110,7 +110,7 @@ def memory_errors() -> Iterator[None]:
 
 
 def computed_there(primitive: Primitive, args: Any, params: Params) -> Any:
-    """The result of an operation on the device that the switch `default_device` names."""
+    """Puts the result of an operation on the device that the switch `default_device` names."""
     if primitive.host.execute_rule is not None:
         return primitive.host.execute_rule(args, **dict(params))
     return current.base.plan(primitive, args, params).execute(args)
@@ -122,7 +122,7 @@ def compiles(primitive: Primitive) -> bool:
 
 
 def check_elements(primitive: Primitive, args: Any, params: Params, outs: Any) -> None:
-    """Refuses results whose types or elements differ from what the type rule states."""
+    """Raises an error for results whose types or elements contradict the type rule."""
     expected = primitive.out(args, params)
     avals = expected if primitive.multiple else [expected]
     inputs = [a.aval for a in args]

@@ -1,1 +1,1 @@
-"""Decompositions of matrices and solvers: a family a file."""
+"""Matrix decompositions and solvers; each file has one family."""

@@ -1,7 +1,7 @@
 """cholesky: the triangular factors of positive definite matrices.
 
-LAPACK's potrf on CPUs, cuSOLVER's on GPUs, else XLA's own expansion; the derivative is Murray's
-(2016)."""
+LAPACK's potrf on CPUs, cuSOLVER's on GPUs, and XLA's own expansion elsewhere; the derivative is
+Murray's (2016)."""
 
 from typing import Any
 
@@ -69,8 +69,8 @@ def _(block: Block, x: Operand, out: Aval, lower: bool, hermitian: bool) -> Oper
     if not has_lapack(block):
         factor = lower_factor(block, x if lower else adjoint_of(block, x), out)
         return factor if lower else adjoint_of(block, factor)
-    # LAPACK sees the transpose. From xᵀ = Uᴴ U the lower triangle results without moving elements;
-    # from xᵀ = L Lᴴ, for which LAPACK is faster, the upper one.
+    # LAPACK sees the transpose. xᵀ = Uᴴ U gives the lower triangle without moving elements; xᵀ = L
+    # Lᴴ, which is faster in LAPACK, gives the upper one.
     upper_of_transpose = lower and hermitian and not dtypes.is_complex(out.dtype)
     uplo = letter("uplo", "U" if lower and not upper_of_transpose else "L")
     (factor,) = lapack(block, "potrf", [x], [out, integers(out)], "T>TV", uplo, {0: 0}, True)

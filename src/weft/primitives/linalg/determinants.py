@@ -1,7 +1,7 @@
 """Determinants from the results of `lu`; NumPy's LAPACK computes them for small matrices.
 
-Their derivatives are in `numpy/linalg/determinants.py`: at singular matrices they need more than
-factors.
+Their derivatives are in `numpy/linalg/determinants.py`, since the factors are not enough at
+singular matrices.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def determinants(factors: Value, pivots: Value) -> list[Value]:
 
 
 def signs_and_logarithms(factors: Value, pivots: Value) -> list[Value]:
-    """The signs of the determinants, and the logarithms of their sizes."""
+    """The signs of the determinants, and the logarithms of their absolute values."""
     line = diagonal(factors)
     last = (line.ndim - 1,)
     signs = mul(reduce_prod(sign(line), axes=last), parity(factors, pivots))

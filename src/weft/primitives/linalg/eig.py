@@ -1,6 +1,7 @@
 """eig: eigenvalues, left and right eigenvectors of any square matrix.
 
-LAPACK's geev on CPUs, cuSOLVER's on GPUs, else Schur's form by the QR algorithm."""
+It uses LAPACK's geev on CPUs, cuSOLVER's on GPUs, and the Schur form by the QR algorithm
+elsewhere."""
 
 from collections.abc import Sequence
 
@@ -90,7 +91,8 @@ def _(block: Block, x: Operand, out: Avals, left: bool, right: bool) -> list[Ope
 
 
 def eig_by_cusolver(block: Block, x: Operand, out: Avals, left: bool, right: bool) -> list[Operand]:
-    """cuSOLVER's `geev`, which has no left eigenvectors: they are computed from the right ones."""
+    """cuSOLVER's `geev`. It does not compute left eigenvectors, so they are computed from the right
+    ones."""
     values, n = out[0], x.aval.shape[-1]
     array_aval = x.aval.strong()
     outs = [
@@ -112,8 +114,8 @@ def eig_by_cusolver(block: Block, x: Operand, out: Avals, left: bool, right: boo
 
 
 def unpacked_pairs(w: Value, packed: Value) -> Value:
-    """The complex eigenvectors of real matrices, of which a pair has its real and imaginary part in
-    two columns."""
+    """The complex eigenvectors of real matrices. LAPACK stores the real and imaginary parts of a
+    conjugate pair in two columns."""
     flat = convert_element_type(ne(imag(w), zeros(imag(w).aval)), dtype=dtypes.int32)
     count = cumsum(flat, axis=w.ndim - 1, reverse=False)
     parity = rem(count, full(count.aval.update(shape=()), 2))
@@ -133,8 +135,8 @@ def unpacked_pairs(w: Value, packed: Value) -> Value:
 
 
 def left_vectors(v: Value) -> Value:
-    """Left eigenvectors from the right ones, the columns of V⁻ᴴ; of length 1, with real largest
-    elements."""
+    """The left eigenvectors, computed as the columns of V⁻ᴴ, and scaled to length 1 and to real
+    largest elements."""
     u = adjoint(solve_by_lu(v, identities(v.aval, v.shape[-1])))
     sizes = abs_(u)
     length = sqrt(reduce_sum(mul(sizes, sizes), axes=(u.ndim - 2,)))
@@ -157,7 +159,7 @@ def _(primals: Values, tangents: Values, out: Values, *, left: bool, right: bool
     """dw is the diagonal of V⁻¹ dx V, and dV = V (F ∘ V⁻¹ dx V), F[i, j] = 1 / (w[j] - w[i]),
     scaled so that vectors keep their length and their largest elements stay real, as in LAPACK.
 
-    Source: M. Giles, 2008, as of eigh, 3.1.
+    Source: M. Giles, 2008, 3.1; see eigh.
     """
     (x,), (dx,) = primals, tangents
     w = out[0]
@@ -187,7 +189,7 @@ def eigenvectors_tangent(dx: Value, w: Value, v: Value) -> tuple[Value, Value]:
     inverse = guarded_inverse(outer(w, w, lambda a, b: sub(b, a)), largest(w))
     dv = product_of(v, mul(inverse, inner))
     along = reduce_sum(real(mul(conj(v), dv)), axes=(v.ndim - 2,))
-    # the largest element of each vector, and how its phase would change
+    # the largest element of each vector, and the change of its phase
     here = largest_places(v)
     scalar = v.aval.update(shape=(), weak_type=False)
     share = where(here, div(dv, where(here, v, full(scalar, 1))), zeros(scalar))

@@ -1,6 +1,6 @@
 """eigh: eigenvalues and eigenvectors of Hermitian matrices.
 
-LAPACK's syevd or heevd on CPUs, cuSOLVER's on GPUs, else Jacobi's method."""
+It uses LAPACK's syevd or heevd on CPUs, cuSOLVER's on GPUs, and Jacobi's method elsewhere."""
 
 from collections.abc import Sequence
 
@@ -85,7 +85,7 @@ def _(block: Block, x: Operand, out: Avals, lower: bool) -> list[Operand]:
 
 
 def portable_hermitian(x: Value, *, lower: bool) -> Sequence[Value]:
-    """Eigenvectors and eigenvalues of the Hermitian matrices with one triangle of x."""
+    """Eigenvectors and eigenvalues of the Hermitian matrices that one triangle of x defines."""
     return portable_eigh(hermitian_of(x, lower))
 
 
@@ -93,9 +93,9 @@ def portable_hermitian(x: Value, *, lower: bool) -> Sequence[Value]:
 def _(primals: Values, tangents: Values, out: Values, *, lower: bool) -> Tangents:
     """dw is the diagonal of Vᴴ dx V, and dV = V (F ∘ Vᴴ dx V), F[i, j] = 1 / (w[j] - w[i]).
 
-    Where eigenvalues are equal F is 0: a function of the values, or of the space that belongs to
-    equal ones, does not depend on these elements. Source: M. Giles, Collected matrix derivative
-    results for forward and reverse mode algorithmic differentiation, 2008, 3.1.
+    F is 0 where eigenvalues are equal: a function of the eigenvalues, or of the eigenspace of equal
+    ones, does not depend on these elements. Source: M. Giles, Collected matrix derivative results
+    for forward and reverse mode algorithmic differentiation, 2008, 3.1.
     """
     (dx,), (v, w) = tangents, out
     inner = product_of(adjoint(v), hermitian_of(dx, lower), v)

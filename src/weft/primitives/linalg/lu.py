@@ -1,6 +1,6 @@
 """lu and lu_pivots_to_permutation: triangular factors of any matrix, with partial pivoting.
 
-LAPACK's or cuSOLVER's getrf, else `portable/lu.py`. Other decompositions use
+It uses LAPACK's or cuSOLVER's getrf, and `portable/lu.py` elsewhere. Other decompositions use
 `permuted_rows` and `solve_by_lu`."""
 
 import math
@@ -88,8 +88,8 @@ def _(block: Block, pivots: Operand, out: Aval, permutation_size: int) -> Operan
 
 
 def permutations_of(pivots: Value, size: int) -> Value:
-    """A stack of permutations: one exchange a step, in all of them at once, in a flat array in
-    which the same position of all permutations is contiguous."""
+    """Computes a stack of permutations, one exchange a step in all of them. They are stored in a
+    flat array, in which equal positions of all permutations are contiguous."""
     *batch, k = pivots.shape
     count = math.prod(batch)
     vector = aval((count,), dtypes.int32)
@@ -266,8 +266,9 @@ def _(block: Block, x: Operand, out: Avals) -> list[Operand]:
 
 @lu.jvp
 def _(primals: Values, tangents: Values, out: Values) -> Tangents:
-    """With x[permutation] = L U: L⁻¹ dx U⁻¹ = L⁻¹ dL + dU U⁻¹, a strictly lower and an upper
-    triangle, of square factors; the remaining rows or columns follow from those."""
+    """Uses L⁻¹ dx U⁻¹ = L⁻¹ dL + dU U⁻¹ for x[permutation] = L U. For square factors the two terms
+    are a strictly lower and an upper triangle. The remaining rows or columns follow from the square
+    part."""
     (dx,), (factors, _, order) = tangents, out
     dx = permuted_rows(dx, order)
     m, n = factors.shape[-2:]
@@ -291,7 +292,7 @@ def _(primals: Values, tangents: Values, out: Values) -> Tangents:
 
 
 def solved(factors: Value, b: Value, left: bool) -> Value:
-    """L⁻¹ b, with L of the packed factors, or b U⁻¹."""
+    """L⁻¹ b or b U⁻¹, with L or U from the packed factors."""
     return triangular_solve(
         factors,
         b,
@@ -304,7 +305,7 @@ def solved(factors: Value, b: Value, left: bool) -> Value:
 
 
 def solve_by_lu(a: Value, b: Value) -> Value:
-    """The solutions x of a x = b, of stacks of square matrices."""
+    """The solutions x of a x = b, for stacks of square matrices."""
     factors, _, order = lu(a)
     return solve_with_lu(factors, order, b)
 

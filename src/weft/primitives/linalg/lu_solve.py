@@ -1,6 +1,6 @@
 """factored_solve and factored_inverse: solutions of a x = b and inverses, from the factors of `lu`.
 
-The derivatives follow from x = a⁻¹ b, and do not go through `lu`."""
+The derivatives follow from x = a⁻¹ b and do not differentiate `lu`."""
 
 from typing import Any
 
@@ -91,7 +91,8 @@ def by_triangles(block: Block, factors: Operand, b: Operand, transposed: bool) -
 
 @factored_solve.jvp
 def _(primals: Values, tangents: Tangents, out: Value, *, transposed: bool) -> Tangent:
-    """a dx = db - da x; the tangents of the factors are ignored, since a has them."""
+    """Solves a dx = db - da x. It ignores the factors' tangents, since the tangent of a determines
+    them."""
     factors, order, a, _ = primals
     *_, da, db = tangents
     if da is not None:
@@ -172,7 +173,7 @@ def permutation_matrices(order: Value, aval: Aval) -> Value:
 
 @factored_inverse.jvp
 def _(primals: Values, tangents: Tangents, out: Value) -> Tangent:
-    """-a⁻¹ da a⁻¹, of which the left factor is a solution."""
+    """-a⁻¹ da a⁻¹, computed as the solution of a system."""
     da = tangents[2]
     if da is None:
         return None

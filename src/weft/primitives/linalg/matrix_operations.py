@@ -48,7 +48,7 @@ def product_of(*matrices: Value) -> Value:
 
 
 def mask_of(shape: tuple[int, ...], part: str) -> Value:
-    """True in a part of a stack of matrices: "lower", "strictly upper", "diagonal"."""
+    """A mask of a part of stacked matrices: "lower", "strictly upper" or "diagonal"."""
     inner = shape[-2:]
     rows = iota(dtype=dtypes.int32, shape=inner, dimension=0)
     columns = iota(dtype=dtypes.int32, shape=inner, dimension=1)
@@ -76,7 +76,7 @@ def diagonal_of(x: Value) -> Value:
 
 
 def hermitian_of(x: Value, lower: bool) -> Value:
-    """The Hermitian matrices with one triangle of `x`, and the real part of its diagonal."""
+    """The Hermitian matrices that one triangle of `x` and the real part of its diagonal define."""
     side = "lower" if lower else "upper"
     strict = part_of(x, f"strictly {side}")
     if not dtypes.is_complex(x.dtype):
@@ -118,12 +118,12 @@ def outer(x: Value, y: Value, operation: Any) -> Value:
 def guarded_inverse(gaps: Value, scale: Value) -> Value:
     """1 / gaps, and 0 where a gap is only rounding error, relative to `scale`.
 
-    In a derivative such an element is multiplied by zero, if the function depends only on the
-    eigenvalues and on the spaces of equal ones.
+    In a derivative such an element is multiplied by zero if the function depends only on the
+    eigenvalues and on the eigenspaces of equal ones.
 
     Args:
       gaps: a stack of matrices.
-      scale: for each of them, the largest number that the gaps are differences of.
+      scale: for each matrix, the largest of the numbers whose differences are the gaps.
     """
     n = max(gaps.shape[-1], 1)
     limit = mul(scale, full(scale.aval.strong(), float(n * np.finfo(gaps.dtype).eps)))

@@ -1,11 +1,10 @@
-"""NumPy's LAPACK for stacks of small matrices, without what its public functions do around it.
+"""NumPy's LAPACK for stacks of small matrices, without the overhead of its public functions.
 
-Like those it computes in double precision, and rounds results to the operands' dtype. Half of the
-time that `numpy.linalg.solve`, `cholesky` or `eigh` take for 8 × 8 are checks that weft has made by
-then (benchmarks/README.md). The generalized universal functions that do the work are private to
-NumPy: so each is looked up by name, and where NumPy does not have it, the public one is used.
-
-A matrix that has no result gives NaN, or LinAlgError where it is the public function.
+Like them, it computes in double precision and rounds results to the operands' dtype. For 8 × 8
+matrices, `numpy.linalg.solve`, `cholesky` and `eigh` spend half of their time on checks that weft
+has made already (benchmarks/README.md). The generalized universal functions that do the work are
+private to NumPy. So each is looked up by name; if NumPy lacks it, the public function is used. A
+matrix without a result gives NaN; with a public function, it raises LinAlgError.
 """
 
 import functools
@@ -27,14 +26,14 @@ Function = Callable[..., Any]
 
 
 def _ufunc(name: str) -> Function | None:
-    """NumPy's generalized universal function of a name."""
+    """NumPy's generalized universal function with a name."""
     module: Any = getattr(np.linalg, "_umath_linalg", None)
     result: Function | None = getattr(module, name, None)
     return result
 
 
 def _either(name: str, public: Function) -> Function:
-    """The function of a name, computing in double precision, or else a public one."""
+    """The function with a name, which computes in double precision, or else the public one."""
     ufunc = _ufunc(name)
     if ufunc is None:
         return public
@@ -55,7 +54,7 @@ inv = _either("inv", np.linalg.inv)
 det = _either("det", np.linalg.det)
 slogdet = _either("slogdet", np.linalg.slogdet)
 cholesky = _either("cholesky_lo", np.linalg.cholesky)
-"""The lower triangle, of the lower triangle."""
+"""The lower triangular factor, from the lower triangle."""
 
 singular_values = _either("svd", functools.partial(np.linalg.svd, compute_uv=False))
 svd_full = _either("svd_f", np.linalg.svd)
@@ -63,7 +62,7 @@ svd_reduced = _either("svd_s", functools.partial(np.linalg.svd, full_matrices=Fa
 
 eigh_of_lower = _either("eigh_lo", functools.partial(np.linalg.eigh, UPLO="L"))
 eigh_of_upper = _either("eigh_up", functools.partial(np.linalg.eigh, UPLO="U"))
-"""Eigenvalues, and vectors; of one triangle."""
+"""Eigenvalues and eigenvectors, from one triangle."""
 
 solve = _either("solve", np.linalg.solve)
 

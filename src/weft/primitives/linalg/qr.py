@@ -240,8 +240,8 @@ def _(x: Host, *, pivoting: bool, full_matrices: bool) -> list[Host]:
 
 
 def falling_order(x: Host) -> Host:
-    """The order of column pivoting: each column is the longest of the remaining ones, projected
-    orthogonally to the columns before it."""
+    """The order of column pivoting. Each next column is the longest of the remaining ones, after
+    projection orthogonal to the columns before it."""
     left, (m, n) = np.array(x), x.shape
     order = np.arange(n, dtype=np.int32)
     for i in range(min(m, n)):
@@ -289,12 +289,12 @@ def resized(block: Block, x: Operand, aval: Aval) -> Operand:
 def _(
     primals: Values, tangents: Values, out: Values, *, pivoting: bool, full_matrices: bool
 ) -> Tangents:
-    """For square R: dx R⁻¹ = dQ + Q dR R⁻¹. Qᴴ dQ is skew: its lower triangle equals the lower
+    """Uses dx R⁻¹ = dQ + Q dR R⁻¹ for square R. Qᴴ dQ is skew: its lower triangle equals the lower
     triangle of Qᴴ dx R⁻¹, and its diagonal is imaginary, since LAPACK's R has a real one.
 
-    For the columns that complete Q the derivative is the one with Q₂ᴴ dQ₂ = 0.
-    Columns of x beyond its rows follow from Q. Source: Roberts and Roberts, QR and LQ decomposition
-    matrix backpropagation algorithms, arXiv:2009.10071.
+    The derivative of the columns that complete Q is chosen so that Q₂ᴴ dQ₂ = 0. If x has more
+    columns than rows, Q determines the derivative of the others. Source: Roberts and Roberts, QR
+    and LQ decomposition matrix backpropagation algorithms, arXiv:2009.10071.
     """
     (dx,), (q, r, *order) = tangents, out
     if order:
@@ -328,7 +328,8 @@ def _(
 
 
 def skew_part(x: Value) -> Value:
-    """The skew matrix with x's strict lower triangle, and the imaginary part of its diagonal."""
+    """The skew matrix with the strict lower triangle of x and the imaginary part of its
+    diagonal."""
     below = part_of(x, "strictly lower")
     skew = sub(below, adjoint(below))
     if not dtypes.is_complex(x.dtype):

@@ -1,6 +1,7 @@
-"""schur and hessenberg: square matrices reduced by unitary ones, to a triangle or nearly so.
+"""schur and hessenberg: reduce square matrices by unitary ones to triangular, or nearly triangular,
+form.
 
-LAPACK's gees and gehrd on CPUs, else the algorithms of `portable`."""
+They use LAPACK's gees and gehrd on CPUs, and the algorithms in `portable` elsewhere."""
 
 from ... import dtypes
 from ...core.aval import Aval

@@ -1,8 +1,8 @@
 """Calls of solver libraries in StableHLO: LAPACK on CPUs, cuSOLVER on GPUs.
 
-Without both, the primitives use the algorithms in `primitives/portable`. The libraries
-take stacks of matrices whose columns are contiguous. XLA stores rows, so LAPACK sees the transpose
-of a matrix that is passed unchanged. No library raises an error: each returns a number, `info`, and
+Where neither exists, the primitives use the algorithms in `primitives/portable`. The libraries take
+stacks of matrices whose columns are contiguous. XLA stores rows, so LAPACK sees the transpose of a
+matrix that is passed unchanged. No library raises an error: each returns a number, `info`, and
 results with a nonzero `info` are replaced by NaN."""
 
 import itertools
@@ -82,7 +82,7 @@ def native_call(
 
     Args:
       kinds: a letter for each operand and result, "MV>M-": M is a stack of matrices, stored column
-        by column, V anything else, stored row by row.
+        by column; V is anything else, stored row by row.
       attributes: further attributes, as MLIR text.
       aliases: results that may take the memory of operands: operand's number -> result's.
       batch: the number of leading batch axes, the same for all.
@@ -124,8 +124,8 @@ def _layout(kind: str, ndim: int) -> str:
 
 
 def _sharding_rule(avals: Avals, outs: Avals, batch: int) -> str:
-    """Shardy's rule for a call: the leading batch axes may be divided among devices, in the
-    same way in all operands and results; no other axis may."""
+    """Shardy's rule for a call: only the leading batch axes may be divided among devices, in the
+    same way in all operands and results."""
     names = (
         f"z_{i}" if i >= 26 else string.ascii_lowercase[(8 + i) % 26] for i in itertools.count()
     )
@@ -176,7 +176,7 @@ def nan_where_failed(block: Block, info: Operand, *results: Operand) -> list[Ope
 
 
 def triangle_mask(block: Block, aval: Aval, direction: str) -> Operand:
-    """True where `row direction column`, in stacks of matrices of an aval's shape."""
+    """A mask of where `row direction column` holds, in stacks of matrices of an aval's shape."""
     at = aval.update(shape=aval.shape[-2:], dtype=dtypes.int32, weak_type=False)
     flag = at.update(dtype=dtypes.bool_)
     mask = block.compare(direction, block.iota(at, 0), block.iota(at, 1), flag)
@@ -265,10 +265,10 @@ def lapack(
     """A call of a LAPACK routine (`getrf`) for the first operand's dtype.
 
     Args:
-      kinds: a letter for each operand and result, "MV>MV": M is a stack of matrices, T one that
-        LAPACK sees transposed, so that nothing is moved, V anything else.
-      checked: whether the last result is `info`: it is dropped, and the others are NaN where it is
-        not zero.
+      kinds: a letter for each operand and result, "MV>MV": M is a stack of matrices; T is a stack
+        that LAPACK sees transposed, without a copy; V is anything else.
+      checked: whether the last result is `info`. It is dropped, and the other results are NaN where
+        it is not zero.
     """
     operand_kinds, _, result_kinds = kinds.partition(">")
     x = operands[0].aval
@@ -297,8 +297,8 @@ def lapack(
 
 
 def as_seen(block: Block, kind: str, x: Operand) -> Operand:
-    """An operand with the shape that LAPACK sees: elements are stored by rows, and it reads them by
-    columns."""
+    """An operand with the shape that LAPACK sees: LAPACK reads by columns, and the elements are
+    stored by rows."""
     if kind == "V":
         return x
     return flipped(block, block.transpose_matrix(x) if kind == "M" else x)

@@ -1,6 +1,7 @@
 """svd: singular values and vectors.
 
-LAPACK's gesdd or gesvd on CPUs, cuSOLVER's gesvdj or gesvd on GPUs, else Jacobi's method."""
+It uses LAPACK's gesdd or gesvd on CPUs, cuSOLVER's gesvdj or gesvd on GPUs, and Jacobi's method
+elsewhere."""
 
 import math
 from typing import Any
@@ -113,8 +114,8 @@ def _(
     outs, options = [x.aval.strong(), out[0], u, vt, integers(x.aval)], letter("mode", mode)
     kinds = "M>MVMMV"
     if m <= n:
-        # LAPACK sees xᵀ = V̄ S Uᵀ, and its results are transposed to Vᴴ and U. With more rows than
-        # columns, for which it is faster, it sees x itself.
+        # LAPACK sees xᵀ = V̄ S Uᵀ, and its results are transposed to Vᴴ and U. It is faster for
+        # matrices with more rows than columns, so such an x is passed itself.
         outs[2:4], kinds = [vt, u], "T>TVTTV"
     _, s, *vectors = lapack(block, routine, [x], outs, kinds, options, {0: 0}, checked=True)
     return [s, *(vectors if m > n else vectors[::-1])] if compute_uv else [s]
@@ -123,7 +124,8 @@ def _(
 def svd_by_cusolver(
     block: Block, x: Operand, out: Avals, full_matrices: bool, compute_uv: bool, algorithm: str
 ) -> list[Operand]:
-    """Rotations (`gesvdj`) for up to 1024 rows and columns, else reduction to two diagonals."""
+    """Uses rotations (`gesvdj`) for up to 1024 rows and columns, and otherwise reduction to two
+    diagonals."""
     m, n = x.aval.shape[-2:]
     if algorithm == "qr" or (algorithm != "jacobi" and max(m, n) > 1024):
         return svd_by_bidiagonals(block, x, out, full_matrices, compute_uv)
@@ -147,8 +149,8 @@ def svd_by_cusolver(
 def svd_by_bidiagonals(
     block: Block, x: Operand, out: Avals, full_matrices: bool, compute_uv: bool
 ) -> list[Operand]:
-    """cuSOLVER's `gesvd`, for matrices with at least as many rows as columns; others are passed row
-    by row, as their transposes, and so are the factors returned."""
+    """cuSOLVER's `gesvd`, which needs at least as many rows as columns. Other matrices are passed
+    row by row, as their transposes; the factors return in the same way."""
     m, n = x.aval.shape[-2:]
     is_wide = m < n
     none = x.aval.update(shape=(), weak_type=False)
@@ -176,9 +178,9 @@ def _(
     """Uᴴ dx V = Ω S + dS - S Ψ, with dU = U Ω, dV = V Ψ, both skew. Its Hermitian part h
     gives (Ω + Ψ) / 2 = h[i, j] / (s[j] - s[i]), the rest r (Ω - Ψ) / 2 = r[i, j] / (s[i] + s[j]).
 
-    Where a divisor is 0 so is the result: functions of the values, of U Vᴴ, or of the spaces that
-    belong to equal values, do not depend on these elements. A pair of complex vectors shares a
-    phase equally; for the columns that complete U or V the derivative is the smallest one.
+    Where a divisor is 0, the result is 0: functions of the singular values, of U Vᴴ, or of the
+    spaces of equal values do not depend on these elements. A pair of complex vectors shares a phase
+    equally; the columns that complete U or V have the smallest possible derivative.
     Source: J. Townsend, Differentiating the singular value decomposition, 2016.
     """
     (x,), (dx,) = primals, tangents
@@ -206,7 +208,7 @@ def _(
 
 
 def values_tangent(dx: Value, u: Value, vt: Value) -> Value:
-    """The tangent of the values only: the diagonal of Uᴴ dx V."""
+    """The tangent of the singular values only: the diagonal of Uᴴ dx V."""
     moved = mul(conjugate(u), product_of(dx, adjoint(vt)))
     return real_of(reduce_sum(moved, axes=(u.ndim - 2,)))
 
@@ -215,9 +217,9 @@ def turned_columns(u: Value, inside: Value, moved: Value) -> Value:
     """The tangent of orthonormal columns.
 
     Args:
-      u: all of them; those after the first `inside.shape[-1]` complete a basis.
-      inside: the first ones' tangent within the space that they span.
-      moved: their tangent, of which only the part outside of that space is used.
+      u: all columns; those after the first `inside.shape[-1]` complete a basis.
+      inside: the tangent of the first columns within the space that they span.
+      moved: their whole tangent; only the part outside that space is used.
     """
     (m, total), k = u.shape[-2:], inside.shape[-1]
     first = corner(u, m, k)

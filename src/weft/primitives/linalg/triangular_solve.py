@@ -66,7 +66,7 @@ def _(
 ) -> Host:
     if conjugate_a:
         a = np.conjugate(a)
-    if transpose_a == left_side:  # as a' x' = b' or a x = b, with the matrix on the left
+    if transpose_a == left_side:  # solves a' x' = b' or a x = b, with the matrix on the left
         a, lower = a.swapaxes(-1, -2), not lower
     out = np.array(b if left_side else b.swapaxes(-1, -2))
     n = a.shape[-1]
@@ -121,8 +121,8 @@ def trsm(
     conjugate: bool,
     unit: bool,
 ) -> Operand:
-    """LAPACK's solution. It sees bᵀ, and so op(a)ᵀ on the other side; it sees aᵀ too, or a itself
-    if a is stored by columns. No element is moved."""
+    """LAPACK's solution, without copies. LAPACK sees bᵀ, so op(a)ᵀ is on the other side; it also
+    sees aᵀ, or a itself if a is stored by columns."""
     columns = block.has_transpose(a) and not conjugate
     options = (
         letter("side", "R" if left_side else "L"),
@@ -163,7 +163,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, left_side: bool, **par
     if batched[0] or a.ndim > 2:
         a, b = with_batch_axis(args, batched, batch_size)
         return triangular_solve(a, b, left_side=left_side, **params)
-    # one matrix for all: their right-hand sides stand side by side
+    # all share one matrix, so their right-hand sides are placed side by side
     _, m, n = b.shape
     if left_side:
         side_by_side = reshape(move_axis(b, 0, 1), shape=(m, batch_size * n))

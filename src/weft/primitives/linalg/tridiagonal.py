@@ -1,7 +1,8 @@
-"""tridiagonal and tridiagonal_solve: Hermitian matrices reduced to three diagonals, and systems of
-equations with three diagonals.
+"""tridiagonal and tridiagonal_solve: reduce Hermitian matrices to three diagonals, and solve
+systems with three diagonals.
 
-LAPACK's sytrd or hetrd and gtsv on CPUs, cuSOLVER's and cuSPARSE's on GPUs, else `portable`."""
+They use LAPACK's sytrd or hetrd and gtsv on CPUs, cuSOLVER's and cuSPARSE's on GPUs, and `portable`
+elsewhere."""
 
 from typing import Any
 
@@ -128,7 +129,7 @@ def _(
 
 @tridiagonal_solve.jvp
 def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
-    """From a x = b follows a dx = db - da x."""
+    """Solves a dx = db - da x, which follows from a x = b."""
     dl, d, du, _ = primals
     change_below, change, change_above, total = tangents
     product = banded_product(change_below, change, change_above, out)
@@ -153,7 +154,8 @@ def banded_product(dl: Tangent, d: Tangent, du: Tangent, x: Value) -> Tangent:
 
 
 def moved_rows(x: Value, by: int, trailing: int) -> Value:
-    """The array shifted by one along the axis `-trailing`, down for 1 and up for -1, with zeros."""
+    """The array shifted by one along the axis `-trailing`, down for 1 and up for -1, and filled
+    with zeros."""
     axis = x.ndim - trailing
     n = x.shape[axis]
     if n == 0:
@@ -171,7 +173,8 @@ def moved_rows(x: Value, by: int, trailing: int) -> Value:
 
 @tridiagonal_solve.transpose
 def _(ct: Value, dl: Argument, d: Argument, du: Argument, b: Argument, **params: Any) -> Tangents:
-    """The transposed matrix has dl, moved up, above its diagonal, and du, moved down, below it."""
+    """Solves with the transposed matrix: dl, shifted up, is above its diagonal, and du, shifted
+    down, is below."""
     if isinstance(dl, Aval) or isinstance(d, Aval) or isinstance(du, Aval):
         raise TypeError("tridiagonal_solve: is linear in its last operand only")
     below, above = moved_rows(du, 1, 1), moved_rows(dl, -1, 1)
@@ -183,7 +186,7 @@ def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
     *diagonals, b = args
     if any(batched[:3]) or b.ndim > 3:
         return tridiagonal_solve(*with_batch_axis(args, batched, batch_size), **params)
-    _, m, k = b.shape  # one matrix for all: right-hand sides stand side by side
+    _, m, k = b.shape  # all share one matrix, so right-hand sides are placed side by side
     side_by_side = reshape(move_axis(b, 0, 1), shape=(m, batch_size * k))
     x = tridiagonal_solve(*diagonals, side_by_side, **params)
     return move_axis(reshape(x, shape=(m, batch_size, k)), 1, 0)

@@ -1,9 +1,9 @@
 """Eigenvalues and eigenvectors of Hermitian matrices: Jacobi's method.
 
-Rotations of pairs of rows and columns; each step rotates n / 2 disjoint pairs at once, and n - 1
-steps, a sweep, rotate every pair. Sources: R. P. Brent, F. T. Luk, SIAM J. Sci. Stat. Comput. 6
-(1985) 69-84, for the order; J. Demmel, K. Veselić, SIAM J. Matrix Anal. Appl. 13 (1992) 1204-1245,
-for the accuracy."""
+The method rotates pairs of rows and columns. Each step rotates n / 2 disjoint pairs at once, and a
+sweep of n - 1 steps rotates every pair. Sources: R. P. Brent, F. T. Luk, SIAM J. Sci. Stat. Comput.
+6 (1985) 69-84, for the order; J. Demmel, K. Veselić, SIAM J. Matrix Anal. Appl. 13 (1992)
+1204-1245, for the accuracy."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -38,7 +38,8 @@ MAX_SWEEPS = 20
 
 
 def exchanged(first: Any, second: Any, axis: int) -> tuple[Any, Any]:
-    """The next pairs of a round-robin: all but the first of `first` move on by one position."""
+    """The next pairs of a round-robin: all elements except the first of `first` move on by one
+    position."""
     k = first.shape[axis]
     if k < 2:
         return first, second
@@ -51,7 +52,7 @@ def exchanged(first: Any, second: Any, axis: int) -> tuple[Any, Any]:
 def rotation(p: Any, q: Any, off: Any) -> tuple[Any, Any, Any]:
     """c, s and the phase that make [[p, off], [off*, q]] diagonal; p and q are real."""
     size = abs_(off)
-    plain = size < 4 * float(dtypes.finfo(off.dtype).tiny)  # it would have no exact phase
+    plain = size < 4 * float(dtypes.finfo(off.dtype).tiny)  # it has no exact phase
     safe = select(plain, 1, size)
     slope = (q - p) / (2 * safe)
     tangent = 1 / (abs_(slope) + sqrt(1 + slope * slope))
@@ -62,8 +63,9 @@ def rotation(p: Any, q: Any, off: Any) -> tuple[Any, Any, Any]:
 
 
 def turned_pair(x: Any, y: Any, c: Any, s: Any, phase: Any) -> tuple[Any, Any]:
-    """c x - s phase y and s x + c phase y, as small changes of x and phase y: rounding errors of
-    many rotations then don't add up to another length (H. Rutishauser, Numer. Math. 9 (1966) 1-10).
+    """c x - s phase y and s x + c phase y, computed as small changes of x and phase y, so that the
+    rounding errors of many rotations do not change the length (H. Rutishauser, Numer. Math. 9
+    (1966) 1-10).
     """
     half = as_dtype(s / (1 + c), x.dtype)
     s = as_dtype(s, x.dtype)
@@ -117,7 +119,7 @@ def _evened(a: Any, n: int) -> Any:
 
 
 def _off_diagonal(quarters: Sequence[Any]) -> tuple[Any, Any]:
-    """The sums of |a|² off the diagonal, and of all."""
+    """The sum of |a|² off the diagonal, and the sum over all elements."""
     off = whole = None
     for i, x in enumerate(quarters):
         squares = abs_squared(x)
@@ -153,7 +155,7 @@ def _eigen_step(n: Any, tl: Any, tr: Any, bl: Any, br: Any, left: Any, right: An
 
 
 def sort_rows(w: Any) -> tuple[Any, Any]:
-    """Rows in ascending order, and the positions that their elements had."""
+    """Rows in ascending order, and the original positions of their elements."""
     places = iota(dtype=dtypes.int32, shape=w.shape, dimension=1)
     w, order = sort(w, places, dimension=1, is_stable=True, num_keys=1)
     return w, order

@@ -1,5 +1,5 @@
-"""Hessenberg's form by Householder reflections (gehrd), and of Hermitian matrices the tridiagonal
-one (sytrd).
+"""The Hessenberg form by Householder reflections (gehrd), and the tridiagonal form of Hermitian
+matrices (sytrd).
 
 Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 7.4; the results have LAPACK's
 form."""

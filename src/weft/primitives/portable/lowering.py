@@ -76,7 +76,7 @@ def write_values(block: Block, algorithm: Algorithm, operands: Sequence[Operand]
 
 
 def lowered_algorithm(algorithm: Algorithm) -> Rule:
-    """A lowering rule, of a primitive with several outputs, that calls an algorithm's function.
+    """A lowering rule for a primitive with several outputs; it calls an algorithm's function.
 
     The function is written once in a module for each signature.
     """
@@ -108,11 +108,11 @@ def repeated_while(
     state: Sequence[Value],
 ) -> Sequence[Any]:
     """Repeats `state = step(n, *state)` for n = 0, 1, … while `going(*state)` holds, at most
-    `limit` times. Inside, only `n` and the state may be used, and arrays.
+    `limit` times. The functions may use only `n`, the state and arrays.
 
     Args:
-      going: returns a scalar of booleans; `None` is always true.
-      step: returns values of the avals of the state; n is an int32 scalar.
+      going: returns a boolean scalar; `None` is always true.
+      step: returns values with the same avals as the state; n is an int32 scalar.
     """
     trace = current.trace
     if not isinstance(trace, WritingTrace):

@@ -1,8 +1,8 @@
 """QR decomposition by Householder reflections: geqrf, geqp3 (with column pivoting), orgqr, ormqr.
 
-A reflection is 1 - tau v vᴴ with v[j] = 1. Those of a block of columns are applied together, as
-1 - V T Vᴴ. Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 5.1-5.4; the results
-have LAPACK's form."""
+A reflection is 1 - tau v vᴴ with v[j] = 1. The reflections of a block of columns are applied
+together, as 1 - V T Vᴴ. Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 5.1-5.4;
+the results have LAPACK's form."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,9 +46,9 @@ def reflection(x: Any, j: Any) -> tuple[Any, Any, Any]:
     below = rows > j
     largest = reduce_max(abs_(select(rows >= j, x, 0)), axes=(1,))
     largest = reshape(largest, shape=(x.shape[0], 1, 1))
-    vanishing = largest < float(dtypes.finfo(x.dtype).tiny)  # counts as zero: it has few digits
+    vanishing = largest < float(dtypes.finfo(x.dtype).tiny)  # counts as zero: few digits are left
     factor = select(vanishing, 1, largest)
-    x = divide_by_real(x, factor)  # so that no square vanishes or overflows
+    x = divide_by_real(x, factor)  # so that no square underflows or overflows
     alpha = row(x, j)
     sum_below = reduce_sum(abs_squared(select(below, x, 0)), axes=(1,))
     sum_below = reshape(sum_below, shape=alpha.shape)
@@ -177,7 +177,7 @@ def portable_geqp3(a: Any) -> Sequence[Any]:
 
 
 def exchanged_columns(a: Any, j: Any, places: Any) -> Any:
-    """Column j exchanged with another, [stack, 1, 1], in each matrix."""
+    """Exchanges column j and another column, [stack, 1, 1], in each matrix."""
     here, mask = column(a, j), positions(a.shape[2], 2) == places
     there = reshape(reduce_sum(select(mask, a, 0), axes=(2,)), shape=here.shape)
     return with_column(select(mask, widen(here, a.shape), a), j, there)

@@ -1,10 +1,10 @@
 """Schur's form of real matrices: the QR algorithm with double shifts, which stays real.
 
 A step multiplies a Hessenberg form by (H - s)(H - s̄) without forming it: a reflection of three
-rows brings its first column, and others chase what that spoils down the diagonal. All matrices of a
-stack take each step, those that are done a reflection that is the identity. Source: G. H. Golub,
-C. F. Van Loan, Matrix Computations, 4th ed., 7.5; for the blocks of two rows Z. Bai, J. Demmel,
-LAPACK Working Note 54, 1993.
+rows produces its first column, and further reflections chase the resulting bulge down the diagonal.
+All matrices of a stack take each step; for converged matrices the reflection is the identity.
+Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 7.5; for the blocks of two rows
+Z. Bai, J. Demmel, LAPACK Working Note 54, 1993.
 """
 
 from collections.abc import Sequence
@@ -41,8 +41,8 @@ MAX_STEPS_PER_EIGENVALUE = 30
 
 
 def portable_real_schur(a: Any, *, vectors: bool = True) -> Sequence[Any]:
-    """(T, Z), or (T,), with Z T Zᵀ = a, of real matrices [batch…, n, n]: T is upper triangular but
-    for blocks of two rows on the diagonal, [[p, q], [r, p]] with q r < 0."""
+    """(T, Z), or (T,), with Z T Zᵀ = a, of real matrices [batch…, n, n]: T is upper triangular
+    except for blocks of two rows on the diagonal, [[p, q], [r, p]] with q r < 0."""
     front, n = a.shape[:-2], a.shape[-1]
     (a,) = to_stacks(a)
     if n > 1:
@@ -52,7 +52,7 @@ def portable_real_schur(a: Any, *, vectors: bool = True) -> Sequence[Any]:
         t, z = repeated_while(MAX_STEPS_PER_EIGENVALUE * n, _has_blocks_left, _double_step, [t, z])
         t, z = repeated_while(n - 1, None, _block_made_standard, [t, z])
         left = _left(t)
-        failed = select(left == 0, left, float("nan")) + (factor - factor)  # or it isn't finite
+        failed = select(left == 0, left, float("nan")) + (factor - factor)  # or not finite
         t, z = (slice_along(slice_along(x, 1, 0, n), 2, 0, n) + failed for x in (t, z))
         t = t * factor
     else:
@@ -61,7 +61,8 @@ def portable_real_schur(a: Any, *, vectors: bool = True) -> Sequence[Any]:
 
 
 def _bordered(x: Any) -> Any:
-    """Matrices with one more row and column of zeros, so that there are three from each on."""
+    """Matrices padded with one row and one column of zeros, so that three rows and columns can
+    always be read."""
     stack, n, _ = x.shape
     x = concatenate_along([x, full(aval((stack, 1, n), x.dtype), 0)], 1)
     return concatenate_along([x, full(aval((stack, n + 1, 1), x.dtype), 0)], 2)
@@ -75,7 +76,7 @@ def _chained(alive: Any) -> Any:
 
 
 def _left(t: Any) -> Any:
-    """Number of rows that begin a block of more than two, [stack, 1, 1], as a float."""
+    """The number of rows that begin a block of more than two rows, [stack, 1, 1], as a float."""
     chained = _chained(subdiagonal(t) != 0)
     ones = select(chained, full(aval(chained.shape, t.dtype), 1), 0)
     return reshape(reduce_sum(ones, axes=(1, 2)), shape=(t.shape[0], 1, 1))
@@ -93,7 +94,7 @@ def _double_step(count: Any, t: Any, z: Any) -> Sequence[Any]:
     size = reshape(abs_(diagonal_of(t)), shape=(stack, 1, n))
     following = concatenate_along([slice_along(size, 2, 1, n), slice_along(size, 2, n - 1, n)], 2)
     eps, tiny = float(dtypes.finfo(t.dtype).eps), float(dtypes.finfo(t.dtype).tiny)
-    bound = eps * (size + following) + tiny * n / eps  # so small that there are few digits left
+    bound = eps * (size + following) + tiny * n / eps  # so small that few digits are left
     alive = (abs_(subdiagonal(t)) > bound) & (places < n - 1)
     t = select((positions(n, 1) == places + 1) & ~alive, 0, t)
     # the last block of three rows or more, from `first` to `last`
@@ -108,15 +109,15 @@ def _double_step(count: Any, t: Any, z: Any) -> Sequence[Any]:
 
 
 def _first_column(count: Any, t: Any, first: Any, last: Any) -> Any:
-    """The first three elements of (H - s)(H - s̄) e, of the block's last two eigenvalues, times a
-    number; every tenth time with other shifts, to avoid cycles. [stack, 3, 1]."""
+    """A multiple of the first three elements of (H - s)(H - s̄) e, [stack, 3, 1], where the shifts
+    are the block's last two eigenvalues. Every tenth time it uses other shifts, to avoid cycles."""
     p, q, r = (
         element_at(t, first, first),
         element_at(t, first, first + 1),
         element_at(t, first + 1, first),
     )
     corner, under = element_at(t, first + 1, first + 1), element_at(t, first + 2, first + 1)
-    # all from the first element on, since eigenvalues may be close to it and to each other
+    # all relative to the first element, since eigenvalues may be close to it and to each other
     a, b = element_at(t, last - 1, last - 1) - p, element_at(t, last - 1, last)
     c, d = element_at(t, last, last - 1), element_at(t, last, last) - p
     stuck = abs_(c) + abs_(element_at(t, last - 1, last - 2))
@@ -203,7 +204,7 @@ def _standard_rotation(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any]:
     square, product = (p / size) * (p / size), (b / size) * (c / size)
     inner = square + product
     real = inner >= -4 * eps * square
-    # real eigenvalues: the vector (λ - d, c) of the one that is farther from d
+    # real eigenvalues: the vector (λ - d, c) of the eigenvalue farther from d
     root = sqrt(max_(inner, full(inner.aval.strong(), 0))) * size
     far = p + select(p < 0, -root, root)
     radius = _length(far, c)
@@ -212,7 +213,7 @@ def _standard_rotation(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any]:
     length = _length(both, gap)
     cosine = select(p == 0, 1, sqrt((1 + abs_(both) / length) / 2))
     sine = (p / (length * cosine)) * select(both < 0, full(p.aval.strong(), 1), -1)
-    # nearly real ones: the small element, which may have the wrong sign, belongs below
+    # nearly real ones: the small element, which may have the wrong sign, goes below the diagonal
     matrix_transpose = (abs_(c) > abs_(b)) & (inner > -64 * eps)
     cosine, sine = select(matrix_transpose, -sine, cosine), select(matrix_transpose, cosine, sine)
     plain = c == 0

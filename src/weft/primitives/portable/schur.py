@@ -38,8 +38,8 @@ MAX_STEPS_PER_EIGENVALUE = 30
 
 
 def portable_schur(a: Any, *, vectors: bool = True) -> Sequence[Any]:
-    """(T, Z), or (T,), with Z T Zᴴ = a, of [batch…, n, n]; T is upper triangular, for real matrices
-    except for blocks of two rows."""
+    """(T, Z), or (T,), with Z T Zᴴ = a, for matrices [batch…, n, n]. T is upper triangular; for
+    real matrices it may have diagonal blocks of two rows."""
     if not dtypes.is_complex(a.dtype):
         return portable_real_schur(a, vectors=vectors)
     front, n = a.shape[:-2], a.shape[-1]
@@ -77,7 +77,7 @@ def _shifted_step(count: Any, h: Any, z: Any) -> Sequence[Any]:
     alive = (sizes > bound) & (places < n - 1)
     rows, columns = positions(n, 1), positions(n, 2)
     h = select((rows == columns + 1) & ~alive, 0, h)
-    # the block from `first` to `last`: elements below the diagonal are alive in between
+    # the block from `first` to `last`, whose subdiagonal elements are nonzero
     none = full(aval((stack, 1, n), dtypes.int32), -1)
     last = reshape(reduce_max(select(alive, places, none), axes=(2,)), shape=(stack, 1, 1)) + 1
     dead = select(~alive & (places < last - 1), places, none)
@@ -93,8 +93,8 @@ def _shifted_step(count: Any, h: Any, z: Any) -> Sequence[Any]:
 
 
 def _shift(count: Any, h: Any, last: Any) -> Any:
-    """Wilkinson's: the eigenvalue of the last two rows that is nearer to the last element; every
-    tenth time another, to avoid cycles."""
+    """Wilkinson's shift: the eigenvalue of the last two rows that is nearer to the last element.
+    Every tenth shift is a different one, to avoid cycles."""
     a, b = element_at(h, last - 1, last - 1), element_at(h, last - 1, last)
     c, d = element_at(h, last, last - 1), element_at(h, last, last)
     size = abs_(a - d)

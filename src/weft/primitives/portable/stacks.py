@@ -1,6 +1,7 @@
-"""Stacks of matrices [stack, rows, columns]: what algorithms do to them, in first-order primitives.
+"""Operations on stacks of matrices [stack, rows, columns], in first-order primitives, for
+algorithms.
 
-Columns and rows at run-time positions, masks, products at full precision.
+They include columns and rows at run-time positions, masks, and products at full precision.
 """
 
 import math
@@ -50,7 +51,7 @@ def as_dtype(x: Any, dtype: Any) -> Any:
 
 
 def divide_by_real(x: Any, y: Any) -> Any:
-    """x / y for real y, without a square of y, which might underflow."""
+    """x / y for real y. It does not square y, since the square might underflow."""
     if dtypes.is_complex(x.dtype):
         return complex_(real(x) / y, imag(x) / y)
     return x / y
@@ -81,13 +82,13 @@ def concatenate_along(xs: Sequence[Any], axis: int) -> Any:
 
 
 def column(a: Any, j: Any) -> Any:
-    """Column j, a value, as [stack, rows, 1]."""
+    """Column j, where j is a value, as [stack, rows, 1]."""
     zero = full(aval((), dtypes.int32), 0)
     return dynamic_slice(a, zero, zero, j, sizes=(*a.shape[:2], 1))
 
 
 def row(a: Any, i: Any) -> Any:
-    """Row i, a value, as [stack, 1, columns]."""
+    """Row i, where i is a value, as [stack, 1, columns]."""
     zero = full(aval((), dtypes.int32), 0)
     return dynamic_slice(a, zero, i, zero, sizes=(a.shape[0], 1, a.shape[2]))
 
@@ -99,7 +100,7 @@ def element_at(a: Any, i: Any, j: Any) -> Any:
 
 
 def subdiagonal(a: Any) -> Any:
-    """a[k + 1, k] of square matrices, as [stack, 1, n]; zero in the last place."""
+    """The elements a[k + 1, k] of square matrices, as [stack, 1, n]; the last one is zero."""
     stack, n = a.shape[:2]
     elements = select(positions(n, 1) == positions(n, 2) + 1, a, 0)
     return reshape(reduce_sum(elements, axes=(1,)), shape=(stack, 1, n))
@@ -159,9 +160,10 @@ def matmul(x: Any, y: Any) -> Any:
 
 
 def scale_to_one(a: Any) -> tuple[Any, Any]:
-    """Matrices with elements of at most one in size, and their factors [stack, 1, 1], real.
+    """Scales matrices so that elements are at most one in size; also returns the real factors.
 
-    So no sum of squares overflows or vanishes. Elements that are not finite stay so.
+    The factors are [stack, 1, 1]. After scaling, no sum of squares overflows or underflows.
+    Elements that are not finite stay so.
     """
     size = full(aval((a.shape[0],), real_dtype(a.dtype)), 1)
     if a.size:

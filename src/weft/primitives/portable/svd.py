@@ -38,8 +38,8 @@ from .stacks import (
 
 
 def portable_svd(a: Any, *, full_matrices: bool, compute_uv: bool) -> Sequence[Any]:
-    """Singular values in descending order, and optionally U and Vᴴ, of matrices [batch…, m, n]:
-    rotations of columns make them orthogonal; their lengths are the values."""
+    """Singular values in descending order, and optionally U and Vᴴ, of matrices [batch…, m, n].
+    Rotations make the columns orthogonal; their lengths are the singular values."""
     front, (m, n) = a.shape[:-2], a.shape[-2:]
     (a,) = to_stacks(a)
     is_wide = m < n
@@ -62,13 +62,13 @@ def _tall_svd(a: Any, full_matrices: bool, compute_uv: bool) -> Sequence[Any]:
     a, factor = scale_to_one(a)
     packed, taus = portable_geqrf(a)
     r = select(positions(n, 1) <= positions(n, 2), slice_along(packed, 1, 0, n), 0)
-    x, v = _orthogonal_columns(adjoint(r))  # rows of R differ more in size than columns do
+    x, v = _orthogonal_columns(adjoint(r))  # rows of R differ more in size than columns of R
     norms = sqrt(reduce_sum(abs_squared(x), axes=(1,)))
     negative, order = sort_rows(-norms)
     s = -negative * reshape(factor, shape=(stack, 1))
     if not compute_uv:
         return [s]
-    # R^H V = X, so R = V X^H; X = Y diag(s), where Y is made complete by reflections
+    # R^H V = X, so R = V X^H; X = Y diag(s), where reflections complete Y
     x, v = (matrix_transpose(permute_rows(matrix_transpose(y), order)) for y in (x, v))
     y_packed, y_taus = portable_geqrf(x)
     (y,) = portable_product(y_packed, y_taus)

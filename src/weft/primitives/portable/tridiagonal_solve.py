@@ -63,7 +63,7 @@ def portable_gtsv(
     state = [dl, d, du, zeros, b, least]
     dl, d, du, far, b, least = repeated_while(max(m - 1, 0), None, eliminate, state)
     d = with_last_row(d, safe(slice_along(d, 1, m - 1, m), least))
-    # two rows of zeros below, so that the last rows need no special case
+    # two more rows of zeros, so that the last rows are not a special case
     below = full(aval((stack, 2, b.shape[2]), b.dtype), 0)
 
     def substitute(n: Any, x: Any, d: Any, du: Any, far: Any, b: Any) -> Sequence[Any]:
@@ -78,5 +78,5 @@ def portable_gtsv(
 
 
 def with_last_row(x: Any, last: Any) -> Any:
-    """The matrices with another last row."""
+    """The matrices with the last row replaced."""
     return concatenate_along([slice_along(x, 1, 0, x.shape[1] - 1), last], 1)

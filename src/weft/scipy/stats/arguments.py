@@ -1,4 +1,5 @@
-"""Makes public functions of distributions from formulas: binds, promotes and plans arguments.
+"""Makes the public functions of distributions from formulas: binds and promotes their arguments,
+and plans calls.
 
 A distribution writes its signature once, as a function that returns its arguments as a tuple.
 `help()` shows it, and type checkers read it, for each function made here.
@@ -26,16 +27,16 @@ Arguments: TypeAlias = tuple[ArrayLike, ...]
 """A point or a probability, the shape parameters, the location, and for densities the scale."""
 
 Formula: TypeAlias = Callable[..., Any]
-"""(values of one real float dtype, flag: location and scale are 0 and 1) -> value."""
+"""(values of one real float dtype, `standard`: True if location and scale are 0 and 1) -> value."""
 
 
 def at(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
-    """The signature at a point, of a distribution without shape parameters."""
+    """The signature at a point, for a distribution without shape parameters."""
     return x, loc, scale
 
 
 def of(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
-    """The signature at a probability, of a distribution without shape parameters."""
+    """The signature at a probability, for a distribution without shape parameters."""
     return q, loc, scale
 
 
@@ -51,8 +52,8 @@ def public(
 
     Args:
       bind: a function with the signature, which returns the arguments.
-      formula: the values of one float dtype, and the option `standard`, to the result.
-      compiled: run eager calls as one compiled program, because there are loops.
+      formula: computes the result from values of one float dtype and the option `standard`.
+      compiled: run eager calls as one compiled program, because the formula has loops.
     """
     signature = inspect.signature(bind)
     full = f"{module.rpartition('.')[2]}.{name}"
@@ -80,7 +81,7 @@ def public(
 
 
 def promoted(full: str, names: Sequence[str], arguments: Arguments, call: Formula) -> Array:
-    """The result for arguments of any kind; floats of 16 bits are computed in float32."""
+    """The result for arguments of any kind. It computes 16-bit floats in float32."""
     moving = arguments[names.index("loc") :]
     standard = all(x.__class__ is int and x == i for i, x in enumerate(moving))
     values = reals(full, names, arguments[: -len(moving)] if standard else arguments)
@@ -114,8 +115,8 @@ def reals(full: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any
 
 
 def widely(full: str, function: Callable[..., Any], **given: Any) -> Array:
-    """The result of a function of arguments as values of one real float dtype; those of 16 bits
-    are computed in float32."""
+    """The result of a function whose arguments are converted to one real float dtype. It computes
+    16-bit floats in float32."""
     values = reals(full, list(given), list(given.values()))
     dtype = values[0].aval.dtype
     compute_dtype = wide_of(dtype)

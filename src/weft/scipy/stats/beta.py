@@ -55,7 +55,8 @@ def _log_density(x: Array, a: Array, b: Array) -> Array:
 
 
 def _tail(x: Array, a: Array, b: Array) -> tuple[Array, Array]:
-    """Log of a tail. One infinite shape puts all mass at an end; two infinite shapes give NaN."""
+    """The log of a tail. One infinite shape puts all mass at an end; two infinite shapes give
+    NaN."""
     low, high = a == math.inf, b == math.inf
     endless = low | high
     c, d = np.where(endless, 1.0, a), np.where(endless, 1.0, b)

@@ -42,7 +42,7 @@ def _log_mass(k: Array, n: Array, a: Array, b: Array) -> Array:
 
 @by_parts
 def _log_sum(k: Array, n: Array, a: Array, b: Array) -> Array:
-    """log(1 + P(k - 1) / P(k) + …), down to 0, from ratios of neighbours."""
+    """log(1 + P(k - 1) / P(k) + …), down to 0, from the ratios of neighbouring probabilities."""
 
     def step(i: Array, term: Array, total: Array) -> State:
         j = np.maximum(k - i + 1, 0)
@@ -54,7 +54,8 @@ def _log_sum(k: Array, n: Array, a: Array, b: Array) -> Array:
 
 
 def _tail(k: Array, n: Array, a: Array, b: Array) -> tuple[Array, Array]:
-    """A sum of probabilities, from k down or from k + 1 up; the latter mirrored."""
+    """A sum of probabilities, from k down or from k + 1 up. The upper sum is mirrored to a lower
+    one."""
     lower = k * (a + b) <= n * a
     p, q = np.where(lower, a, b), np.where(lower, b, a)
     first = np.where(lower, k, np.maximum(n - k - 1, 0))

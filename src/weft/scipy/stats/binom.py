@@ -39,7 +39,7 @@ _TEXTS = {
 
 
 def _log_mass(k: Array, n: Array, p: Array) -> Array:
-    """Uses the deviation of k from n p; at both ends the plain formula.
+    """Uses the deviation of k from n p, and the plain formula at both ends.
 
     Source: C. Loader (2000), “Fast and accurate computation of binomial probabilities”.
     """
@@ -52,7 +52,7 @@ def _log_mass(k: Array, n: Array, p: Array) -> Array:
 
 
 def _tail(k: Array, n: Array, p: Array) -> tuple[Array, Array]:
-    """P(K > k) is the lower tail of a beta distribution of shapes k + 1 and n - k, at p."""
+    """P(K > k), which is the lower tail at p of a beta distribution with shapes k + 1 and n - k."""
     sure = (p == 0) | (p == 1)
     r = np.where(sure, 0.5, p)
     log, upper = beta_tail(r, 1 - r, k + 1, np.maximum(n - k, 1.0))

@@ -31,7 +31,7 @@ def _log_density(y: Array) -> Array:
 
 
 def _tail(y: Array) -> tuple[Array, Array]:
-    """(P(X > |y|), True where y is below 0): by the arctangent of |y| or of its inverse."""
+    """(P(X > |y|), a mask of y < 0), from the arctangent of |y| or of its inverse."""
     below = y < 0
     size = np.abs(y)
     inverted = size > 1
@@ -50,7 +50,7 @@ def _log_cdf(y: Array) -> Array:
 
 
 def _isf(q: Array) -> Array:
-    """cot(π q), by the tangent near 1/2, and by 1 - q near 1."""
+    """cot(π q), from the tangent near 1/2 and from 1 - q near 1."""
     middle = np.abs(q - 0.5) < 0.25
     tangent = np.tan(math.pi * np.where(middle, 0.5 - q, np.minimum(q, 1 - q)))
     tail = 1 / np.where(middle, 1.0, tangent)

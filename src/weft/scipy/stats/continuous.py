@@ -1,9 +1,9 @@
 """Continuous distributions from a few formulas of their standard form: location 0 and scale 1.
 
 A distribution gives the logarithm of its density and its support, and either closed forms of the
-other functions or the logarithm of one tail. From a tail the other functions follow, and quantiles
-are found by bisection. Outside the support, at its ends and for invalid parameters the results are
-the same for all distributions.
+other functions or the logarithm of one tail. The other functions follow from a tail; bisection
+finds the quantiles. All distributions treat points outside the support, its ends and invalid
+parameters in the same way.
 """
 
 import math
@@ -39,11 +39,11 @@ class Continuous(Generic[P, Q]):
       module: the name of the distribution's module.
       at, of: the signatures at a point and at a probability; each returns its arguments.
       texts: the texts for docstrings: see `docstrings.described`.
-      logpdf: log of the density inside the support.
+      logpdf: the log of the density inside the support.
       low, high: the ends of the support.
       inside: a point inside the support, which replaces points outside in formulas.
       valid: (*shapes) -> True where the shape parameters are allowed.
-      tail: log of a tail, from which the functions missing in `closed` follow.
+      tail: the log of a tail, from which the functions missing in `closed` follow.
       symmetric: whether the distribution is symmetric about 0.
       invertible: (*shapes) -> True where probabilities between 0 and 1 have quantiles.
       closed: formulas inside the support, by name: those in `CLOSED`, and `pdf`. They also hold at

@@ -37,7 +37,7 @@ _densities = composite(lambda x, alpha: np.exp(_log_density(x, alpha)))
 
 
 def _of(name: str, function: Any, x: ArrayLike, alpha: ArrayLike) -> Array:
-    """The result of a function, after checks of shapes."""
+    """The result of a function, after it checks the shapes."""
 
     def checked(x: Any, alpha: Any) -> Any:
         lengths = (alpha.shape[0], alpha.shape[0] - 1) if alpha.ndim == 1 else ()
@@ -56,11 +56,11 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """Log of the density of the Dirichlet distribution.
 
     Args:
-      x: real array [k,…] of points, one in each column; the last row may be left out, [k-1,…].
+      x: real array [k,…] of points, one in each column. The last row may be omitted: [k-1,…].
       alpha: the concentrations [k], positive.
-    Returns: array [...] without the first axis; -inf for points whose sum is not 1, or that are
-      not positive; NaN for concentrations that are not positive.
-    Raises: TypeError: an argument is complex, or no array. ValueError: shapes don't fit.
+    Returns: array [...] without the first axis. It is -inf for points that are not positive or do
+      not sum to 1, and NaN for concentrations that are not positive.
+    Raises: TypeError: an argument is complex, or not an array. ValueError: the shapes do not match.
     Example:
       >>> from weft.scipy.stats import dirichlet
       >>> x, alpha = np.array([0.2, 0.3, 0.5]), np.array([1.0, 2.0, 3.0])
@@ -76,7 +76,7 @@ def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """The density of the Dirichlet distribution.
 
     Args: as in `logpdf`.
-    Returns: array [...] without the first axis; 0 for points whose sum isn't 1.
+    Returns: array [...] without the first axis; 0 for points that do not sum to 1.
     Example:
       >>> from weft.scipy.stats import dirichlet
       >>> x, alpha = np.array([0.2, 0.3, 0.5]), np.array([1.0, 2.0, 3.0])

@@ -1,7 +1,7 @@
 """Discrete distributions from a few formulas at location 0, as in `continuous`.
 
 A distribution gives the logarithm of its probabilities, its support, and the logarithm of one tail;
-quantiles are found by a search.
+a search finds the quantiles.
 """
 
 import math
@@ -29,14 +29,14 @@ class Discrete(Generic[P, Q]):
       module: the name of the distribution's module.
       at, of: the signatures at a number and at a probability; each returns its arguments.
       texts: the texts for docstrings: see `docstrings.described`.
-      logpmf: log of the probability of an integer in the support.
-      tail: log of a tail, for integers in the support except the last one.
+      logpmf: the log of the probability of an integer in the support.
+      tail: the log of a tail, for integers in the support except the last one.
       valid: (*shapes) -> True where the shape parameters are allowed.
       low, high: the ends of the support.
-      pmf: the probabilities, if they are not computed from their logarithms.
-      loops: whether the tail is computed by loops.
+      pmf: the probabilities, unless they follow from their logarithms.
+      loops: whether the tail needs loops.
       closed: formulas of cdf, sf and their logarithms, by name; others follow from the tail.
-      quantile: (q, True for `isf`, *shapes) -> the quantile; by default it is found by a search.
+      quantile: (q, True for `isf`, *shapes) -> the quantile; by default a search finds it.
     """
 
     def __init__(
@@ -97,7 +97,8 @@ class Discrete(Generic[P, Q]):
         return rule
 
     def sums(self, name: str, below: float, above: float) -> Callable[..., Any]:
-        """`cdf`, `sf` or one of their logarithms, with the values left and right of the support."""
+        """`cdf`, `sf` or one of their logarithms, including the values left and right of the
+        support."""
         of_lower = log_of_lower if name.startswith("log") else probability_of_lower
 
         def formula(k: Array, *shapes: Array) -> Array:
@@ -118,7 +119,7 @@ class Discrete(Generic[P, Q]):
     def quantiles(self, of_upper: bool) -> Callable[..., Any]:
         """`ppf` or `isf`: the first number whose lower tail is at least q, or upper tail at most q.
 
-        Tails and q are rounded: values that differ by rounding only count as equal.
+        Tails and q are rounded, so values that differ only by rounding count as equal.
         """
 
         @custom_jvp
@@ -139,7 +140,7 @@ class Discrete(Generic[P, Q]):
                 return ~under & (over | enough)
 
             quantile = first_float(holds, np.full_like(q, self.low - 1), high)
-            return np.rint(quantile) + 0.0  # processors may flush the least denormal to 0
+            return np.rint(quantile) + 0.0  # processors may flush the smallest denormal to 0
 
         search.defjvp(lambda primals, tangents: ((y := search(*primals)), zero_tangent(y)))
 

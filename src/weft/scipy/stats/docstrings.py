@@ -31,9 +31,9 @@ def described(name: str, module: str, texts: Mapping[str, str]) -> str:
     """The docstring of a function.
 
     Args:
-      texts: by key: `about`, the distribution with its article; `parameters`, lines on its
-        parameters; `at` and `of`, arguments of an example at a point and a probability; and by
-        the functions' names the results of the examples, to four digits.
+      texts: by key: `about`, the distribution with its article; `parameters`, lines about its
+        parameters; `at` and `of`, arguments of an example at a point and a probability; and under
+        the functions' names, the results of the examples to four digits.
     """
     distribution = module.rpartition(".")[2]
     moving = [p for p in texts["parameters"].splitlines() if p]

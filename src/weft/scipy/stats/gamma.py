@@ -40,7 +40,8 @@ _TEXTS = {
 
 
 def log_density(x: Array, a: Array) -> Array:
-    """log(x**(a - 1) exp(-x) / Γ(a)); for small a by this formula, which has a value at x = 0."""
+    """log(x**(a - 1) exp(-x) / Γ(a)). For small a it uses this formula directly, since that is
+    defined at x = 0."""
     large = (a >= 8) & (a < math.inf)
     zero = x <= 0
     big, y = np.where(large, a, 8.0), np.where(zero, 1.0, x)
@@ -50,7 +51,7 @@ def log_density(x: Array, a: Array) -> Array:
 
 
 def tail(x: Array, a: Array) -> tuple[Array, Array]:
-    """Log of a tail; with an infinite shape no mass lies below any number."""
+    """The log of a tail. With an infinite shape, all mass is at infinity."""
     endless = a == math.inf
     log, lower = gamma_tail(x, np.where(endless, 1.0, a))
     return np.where(endless, -math.inf, log), endless | lower

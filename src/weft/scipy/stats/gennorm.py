@@ -50,7 +50,7 @@ def _log_density(y: Array, beta: Array) -> Array:
 
 
 def _tail(y: Array, beta: Array) -> tuple[Array, Array]:
-    """log P(X > |y|), half of the upper tail of a gamma distribution of shape 1 / beta."""
+    """log P(X > |y|), from half the upper tail of a gamma distribution with shape 1 / beta."""
     power = _power(y, beta)
     zero, largest = power == 0, float(dtypes.finfo(power.dtype).max)
     log, lower = gamma_tail(np.where(zero, 1.0, np.minimum(power, largest)), 1 / beta)

@@ -29,15 +29,13 @@ _TEXTS = {
 
 
 def log_density(y: Array) -> Array:
-    """Log of the density: -y - exp(-y), which is -inf at both ends."""
+    """The log of the density: -y - exp(-y), which is -inf at both ends."""
     z = np.where(y == -math.inf, -1e30, y)
     return -z - np.exp(-z)
 
 
 def density(y: Array) -> Array:
-    """The density, computed at points from -80: left of it the density is 0 and exp(-y) may
-    overflow.
-    """
+    """The density, computed for y ≥ -80. Below that, the density is 0 and exp(-y) may overflow."""
     z = np.maximum(y, -80.0)
     return np.exp(-z - np.exp(-z))
 
@@ -69,7 +67,8 @@ _SERIES = (
 
 @custom_jvp
 def log_sf(y: Array) -> Array:
-    """log(1 - exp(-e)) with e = exp(-y); for e < 1 from -y and log((1 - exp(-e)) / e)."""
+    """log(1 - exp(-e)) with e = exp(-y). For e < 1 it is the sum of -y and log((1 - exp(-e)) /
+    e)."""
     e = np.exp(-y)
     square = e * e
     by_series = series(_SERIES, square) * square - 0.5 * e - y
@@ -84,12 +83,12 @@ def _(primals: Any, tangents: Any) -> Any:
 
 
 def quantile(q: Array) -> Array:
-    """The point of a lower tail q."""
+    """The point whose lower tail is q."""
     return -np.log(-np.log(q))
 
 
 def upper_quantile(q: Array) -> Array:
-    """The point of an upper tail q."""
+    """The point whose upper tail is q."""
     return -np.log(-np.log1p(-q))
 
 

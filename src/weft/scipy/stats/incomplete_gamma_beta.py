@@ -2,8 +2,8 @@
 
 Each is the logarithm of a factor times a series or a continued fraction, in the region where it
 converges quickly, roughly where the tail is small. The other tail is the complement. So one loop
-gives cdf, sf and both logarithms, and nothing underflows before the logarithm is taken.
-Derivatives with respect to parameters are those of the series, term by term.
+gives cdf, sf and both logarithms, without underflow before the logarithm. Derivatives with respect
+to parameters differentiate the series term by term.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,9 +26,9 @@ State = Sequence[Any]
 
 def loop(going: Callable[..., Array], step: Callable[..., State], start: State) -> State:
     """Repeats `state = step(n, *state)` for n = 1, 2, … in each element while `going(*state)` holds
-    there, and once more, so that derivatives of the state have converged too.
+    there. One more step makes the derivatives of the state converge too.
 
-    An element that has ended does not change: further steps would add rounding errors.
+    An element that has ended does not change, because further steps would add rounding errors.
     """
 
     def more(carry: Any) -> Array:
@@ -48,9 +48,9 @@ def loop(going: Callable[..., Array], step: Callable[..., State], start: State) 
 
 
 def by_parts(function: Callable[..., Array]) -> Any:
-    """A function whose derivative in each required operand comes from its loop in forward mode.
+    """A function that computes its derivatives by running its loop in forward mode.
 
-    So reverse mode needs no transposed loop: derivatives are computed forwards with the value.
+    So reverse mode does not need a transposed loop: the derivatives are computed with the value.
     """
     custom = custom_jvp(function)
 
@@ -89,7 +89,7 @@ def _log_series(a: Array, x: Array) -> Array:
 
 @by_parts
 def _log_fraction(a: Array, x: Array) -> Array:
-    """log h, where Γ(a, x) = x**a exp(-x) h. Source: DLMF 8.9.2, by Lentz's method."""
+    """log h in Γ(a, x) = x**a exp(-x) h, by Lentz's method. Source: DLMF 8.9.2."""
     eps = float(dtypes.finfo(x.dtype).eps)
     first = x + 1 - a
 
@@ -106,14 +106,14 @@ def _log_fraction(a: Array, x: Array) -> Array:
 
 
 def gamma_tail(x: Array, a: Array) -> tuple[Array, Array]:
-    """(log of a tail, True where it is the lower one) of the gamma distribution of shape a.
+    """(log of a tail, True where it is the lower one) of the gamma distribution with shape a.
 
-    For x > 0 and a > 0, both finite.
+    Both x and a are positive and finite.
     """
     lower = (x <= 1) | (x <= a)
     one = np.ones_like(x)
     a_low, x_low = np.where(lower, a, 1.0), np.where(lower, x, 0.5 * one)
-    most = 0.01 / float(dtypes.finfo(x.dtype).tiny)  # so that 1 / x isn't rounded to 0
+    most = 0.01 / float(dtypes.finfo(x.dtype).tiny)  # so that 1 / x is not rounded to 0
     a_high, x_high = np.where(lower, 1.0, a), np.where(lower, 2.0 * one, np.minimum(x, most))
     weight = log_poisson(a, x)
     low = weight + _log_series(a_low, x_low)
@@ -126,7 +126,8 @@ def gamma_tail(x: Array, a: Array) -> tuple[Array, Array]:
 
 @by_parts
 def _log_beta_fraction(a: Array, b: Array, x: Array) -> Array:
-    """log h, of I(a, b, x) = x**a (1-x)**b h / (a B(a, b)). Source: DLMF 8.17.22, by Lentz's."""
+    """log h in I(a, b, x) = x**a (1-x)**b h / (a B(a, b)), by Lentz's method. Source: DLMF
+    8.17.22."""
     eps = float(dtypes.finfo(x.dtype).eps)
 
     def nonzero(z: Array) -> Array:
@@ -152,8 +153,8 @@ def beta_tail(
 ) -> tuple[Array, Array]:
     """(log of a tail, True where it is the lower one) of the beta distribution.
 
-    For 0 < x < 1, complement = 1 - x, and positive finite a and b; logs: log x and log(1 - x), if
-    known.
+    Here 0 < x < 1, complement = 1 - x, and a and b are positive and finite; logs are log x and
+    log(1 - x), if known.
     """
     lower = x * (a + b + 2) <= a + 1
     p, q = np.where(lower, a, b), np.where(lower, b, a)

@@ -27,20 +27,20 @@ __all__ = ["gaussian_kde"]
 class gaussian_kde:
     """A density estimated from samples by normal kernels.
 
-    It is a pytree of its attributes, so that it can be an argument and a result of jit.
+    It is a pytree of its attributes, so it can be an argument or a result of a jitted function.
 
     Args:
       dataset: real samples [n], or [d,n] for d variables.
       bw_method: the factor by which kernels are narrower than the data: "scott" (the default),
         "silverman", a number, or a function of this object that returns one.
-      weights: of the samples, [n]; equal by default.
+      weights: the weights of the samples, [n]; equal by default.
     Attributes:
       dataset: [d,n].
-      weights: [n], whose sum is 1.
+      weights: [n], with sum 1.
       neff: the effective number of samples.
       covariance, inv_cov: the kernels' covariance matrix and its inverse, [d,d].
-    Raises: TypeError: the samples are complex, or bw_method is not as above. ValueError: fewer than
-      two samples, or weights that don't fit.
+    Raises: TypeError: the samples are complex, or bw_method is not as above. ValueError: there are
+      fewer than two samples, or the weights do not match.
     Example:
       >>> from weft.scipy.stats import gaussian_kde
       >>> density = gaussian_kde(np.array([0.0, 1.0, 3.0]))
@@ -84,7 +84,7 @@ class gaussian_kde:
         self.dataset, self.weights, self.neff = data, w, 1 / np.sum(w * w)
         factor = self._factor(bw_method)
         centred = data - np.sum(w * data, 1, keepdims=True)
-        # as numpy.cov with aweights, which are reliabilities: the divisor is 1 - sum of w²
+        # like numpy.cov with aweights: the divisor is 1 - sum of w²
         covariance = np.dot(w * centred, centred.T) / (1 - 1 / self.neff)
         self.covariance = covariance * factor**2
         lower = cholesky(self.covariance)
@@ -92,7 +92,7 @@ class gaussian_kde:
         self.inv_cov = np.dot(half.T, half)
 
     def _factor(self, bw_method: Any) -> Any:
-        """The factor of the bandwidth."""
+        """The bandwidth factor."""
         if bw_method is None or (isinstance(bw_method, str) and bw_method == "scott"):
             return self.neff ** (-1.0 / (self.d + 4))
         if isinstance(bw_method, str) and bw_method == "silverman":
@@ -144,7 +144,7 @@ class gaussian_kde:
 
     @located
     def logpdf(self, x: ArrayLike) -> Array:
-        """Log of the density at points, as in `evaluate`."""
+        """The log of the density at points, as in `evaluate`."""
         points: Any = np.atleast_2d(value("gaussian_kde.logpdf", x, "x"))
         if points.ndim == 2 and points.shape == (1, self.d) and self.d > 1:
             points = points.T
@@ -212,8 +212,8 @@ class gaussian_kde:
     def integrate_box(
         self, low_bounds: ArrayLike, high_bounds: ArrayLike, maxpts: int | None = None
     ) -> Array:
-        """The probability of a box: an interval of one variable; not implemented for several
-        variables.
+        """The probability of an interval of one variable. A box of several variables is not
+        implemented.
 
         Raises: NotImplementedError: there are several variables.
         """

@@ -51,7 +51,7 @@ def _log_cdf(y: Array) -> Array:
 
 @custom_jvp
 def _ppf(q: Array) -> Array:
-    """log(q / (1 - q)) from the smaller one, or from 1 - 2q, which is exact near the median."""
+    """log(q / (1 - q)), from the smaller tail or from 1 - 2q, which is exact near the median."""
     small = np.minimum(q, 1 - q)
     size = np.log1p((1 - 2 * small) / small)
     return np.where(q < 0.5, -size, size)

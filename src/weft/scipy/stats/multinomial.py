@@ -31,7 +31,7 @@ _masses = composite(lambda x, n, p: np.exp(_log_mass(x, n, p)))
 
 
 def _of(name: str, function: Any, x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The result of a function, after checks of shapes."""
+    """The result of a function, after it checks the shapes."""
 
     def checked(x: Any, n: Any, p: Any) -> Any:
         if not x.ndim or not p.ndim or x.shape[-1] != p.shape[-1]:
@@ -46,15 +46,16 @@ def _of(name: str, function: Any, x: ArrayLike, n: ArrayLike, p: ArrayLike) -> A
 
 @located
 def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """Log of the probability of counts under the multinomial distribution.
+    """The log of the probability of counts under the multinomial distribution.
 
     Args:
       x: counts […,k], real numbers.
-      n: the number of trials, of a shape that broadcasts to the counts' without the last axis.
+      n: the number of trials, with a shape that broadcasts to the shape of the counts without the
+        last axis.
       p: the probabilities of the categories […,k].
-    Returns: array […]; -inf for counts that aren't whole or don't sum to n; NaN for probabilities
-      outside [0, 1], or that do not sum to 1.
-    Raises: TypeError: an argument is complex, or no array. ValueError: shapes don't fit.
+    Returns: array […]. It is -inf for counts that are not integers or do not sum to n, and NaN for
+      probabilities outside [0, 1] or that do not sum to 1.
+    Raises: TypeError: an argument is complex, or not an array. ValueError: the shapes do not match.
     Example:
       >>> from weft.scipy.stats import multinomial
       >>> f"{multinomial.logpmf(np.array([1, 2]), 3, np.array([0.25, 0.75])).item():.4f}"
@@ -69,7 +70,7 @@ def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """The probability of counts under the multinomial distribution.
 
     Args: as in `logpmf`.
-    Returns: array […]; 0 for counts that aren't whole or don't sum to n.
+    Returns: array […]; 0 for counts that are not integers or do not sum to n.
     Example:
       >>> from weft.scipy.stats import multinomial
       >>> f"{multinomial.pmf(np.array([1, 2]), 3, np.array([0.25, 0.75])).item():.4f}"

@@ -19,9 +19,9 @@ LOG_TWO_PI = math.log(2 * math.pi)
 
 
 def log_density(centred: Any, factor: Any) -> Any:
-    """Log of the density from x - mean […,n] and the lower Cholesky factor […,n,n] of cov."""
+    """The log of the density, from x - mean […,n] and the lower Cholesky factor […,n,n] of cov."""
     n = factor.shape[-1]
-    if factor.ndim == 2:  # one for all points
+    if factor.ndim == 2:  # one matrix for all points
         flat = centred.reshape(-1, n).T
         y = triangular_solve(factor, flat, left_side=True, lower=True).T.reshape(centred.shape)
     else:
@@ -34,7 +34,7 @@ def log_density(centred: Any, factor: Any) -> Any:
 
 
 def _singular(centred: Any, cov: Any) -> Any:
-    """Log of the density on the subspace that a singular matrix spans; -inf elsewhere."""
+    """The log of the density on the subspace that a singular matrix spans; -inf elsewhere."""
     vectors, values = eigh(cov)
     size = np.max(np.abs(values), -1, keepdims=True)
     eps = float(dtypes.finfo(cov.dtype).eps)
@@ -87,16 +87,17 @@ def logpdf(
     cov: ArrayLike = 1,
     allow_singular: bool | None = None,
 ) -> Array:
-    """Log of the density of a normal distribution of vectors.
+    """The log of the density of a normal distribution of vectors.
 
     Args:
-      x: real array […,n], points; of any shape if mean and cov are scalars.
+      x: points, a real array […,n], or of any shape if mean and cov are scalars.
       mean: array […,n], or a scalar; 0 by default.
-      cov: the covariance matrix […,n,n], its diagonal [n], or a scalar, all variables' variance.
-      allow_singular: accept a singular matrix: a distribution on the subspace that it spans.
-    Returns: array […]; NaN for a matrix that isn't positive, with `allow_singular` for one that has
-      a negative eigenvalue.
-    Raises: TypeError: an argument is complex, or no array. ValueError: shapes don't fit.
+      cov: the covariance matrix […,n,n], its diagonal [n], or a scalar, the variance of all
+        variables.
+      allow_singular: accept a singular matrix; the distribution is on the subspace that it spans.
+    Returns: array […]; NaN for a matrix that is not positive definite; with `allow_singular`, NaN
+      for a matrix with a negative eigenvalue.
+    Raises: TypeError: an argument is complex, or not an array. ValueError: the shapes do not match.
     Example:
       >>> from weft.scipy.stats import multivariate_normal
       >>> x, cov = np.array([1.0, 2.0]), np.array([[2.0, 1.0], [1.0, 2.0]])

@@ -47,7 +47,7 @@ def _log_mass(k: Array, n: Array, p: Array) -> Array:
 
 
 def _tail(k: Array, n: Array, p: Array) -> tuple[Array, Array]:
-    """P(K <= k) is the lower tail of a beta distribution of shapes n and k + 1, at p."""
+    """P(K <= k), which is the lower tail at p of a beta distribution with shapes n and k + 1."""
     sure = p == 1
     r = np.where(sure, 0.5, p)
     log, lower = beta_tail(r, 1 - r, n, k + 1)

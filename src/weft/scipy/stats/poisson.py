@@ -1,4 +1,4 @@
-"""The Poisson distribution: the number of events where mu are expected; its entropy too."""
+"""The Poisson distribution: the number of events if mu are expected; also its entropy."""
 
 import math
 from typing import Any
@@ -43,14 +43,14 @@ _TEXTS = {
 
 
 def _tail(k: Array, mu: Array) -> tuple[Array, Array]:
-    """P(K > k) is the lower tail of a gamma distribution of shape k + 1, at mu."""
+    """P(K > k), which is the lower tail at mu of a gamma distribution with shape k + 1."""
     sure = (mu == 0) | (mu == math.inf)
     log, upper = gamma_tail(np.where(sure, 1.0, mu), k + 1)
     return np.where(sure, -math.inf, log), np.where(sure, mu > 0, ~upper)
 
 
 def _log_mass(k: Array, mu: Array) -> Array:
-    """Log of the probability; -inf where infinitely many events are expected."""
+    """The log of the probability; -inf where infinitely many events are expected."""
     endless = mu == math.inf
     return np.where(endless, -math.inf, log_poisson(k, np.where(endless, 1.0, mu)))
 
@@ -59,7 +59,8 @@ _OF_GAMMA = probabilities(log_density, gamma_tail)
 
 
 def _probability(of_gamma: str, few: float, many: float) -> Formula:
-    """A tail of the gamma distribution of shape k + 1, at mu; `few` and `many` are for 0 and ∞."""
+    """A tail at mu of the gamma distribution with shape k + 1; `few` is the value for mu = 0 and
+    `many` for mu = ∞."""
 
     def formula(k: Array, mu: Array) -> Array:
         sure = (mu == 0) | (mu == math.inf)

@@ -1,10 +1,10 @@
 """Functions that follow from the logarithm of one tail: cdf, sf, their logarithms, and quantiles.
 
-The derivative in the point is the density, and the derivative of a quantile follows from the
-equation that it solves; derivatives in parameters are the tail's. Quantiles without a closed form
-are found by bisection over the floats of a dtype in their order, which are as many as its bit
-patterns: 32 steps (64 for float64) find the first float at which a condition
-holds, wherever it is.
+The derivative with respect to the point is the density. The derivative of a quantile follows from
+the equation that the quantile solves. Derivatives with respect to parameters come from the tail.
+Quantiles without a closed form are found by bisection over the bit patterns of a dtype, in the
+order of the floats. So 32 steps (64 for float64) always find the first float at which a condition
+holds.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ Formula: TypeAlias = Callable[..., Array]
 """(point or probability, *shape parameters) -> value."""
 
 Tail: TypeAlias = Callable[..., tuple[Array, Array]]
-"""(point, *shape parameters) -> (log of a tail, True where that is the lower one)."""
+"""(point, *shape parameters) -> (log of a tail, True where it is the lower tail)."""
 
 End: TypeAlias = float | Callable[..., Array]
 """An end of the support: a number, or a function of the shape parameters."""
@@ -63,7 +63,8 @@ def log_of_lower(log: Array, lower: Array) -> Array:
 
 
 def probability(logpdf: Formula, raw: Tail, logarithm: bool, upper: bool) -> Formula:
-    """A tail or its logarithm; its derivative in the point is the density, without a loop."""
+    """A tail or its logarithm. Its derivative with respect to the point is the density, without a
+    loop."""
     of_lower = log_of_lower if logarithm else probability_of_lower
 
     def formula(y: Array, *shapes: Array) -> Array:
@@ -120,7 +121,7 @@ def solved(
     Args:
       inverse_of: `cdf`, or `sf` for `isf`.
       of_upper: True for `isf`.
-      symmetric: whether the distribution is symmetric about 0, which then is the median.
+      symmetric: whether the distribution is symmetric about 0. Then 0 is the median.
     """
 
     @custom_jvp
@@ -132,7 +133,7 @@ def solved(
             for e in (low, high)
         ]
         within = np.where((q > 0) & (q < 1), q, 0.5)
-        small = within <= 0.5  # the smaller tail is the accurate one
+        small = within <= 0.5  # the smaller tail is more accurate
         target = np.where(small, within, 1 - within)
         lower = ~small if of_upper else small
 
@@ -169,7 +170,7 @@ def places(x: Array) -> Array:
 
 
 def at_places(places: Array, dtype: Any) -> Array:
-    """The floats for integers from `places`, its inverse."""
+    """The inverse of `places`: the floats for its integers."""
     bits = np.where(places < 0, places ^ int(onp.iinfo(places.dtype).max), places)
     return bitcast_convert_type(bits, dtype)
 
@@ -178,7 +179,7 @@ def first_float(holds: Callable[[Array], Array], low: Array, high: Array) -> Arr
     """The first float in (low, high] at which an increasing condition holds; `high` if none does.
 
     Args:
-      holds: a function from floats to booleans, of the shape of `low` and `high`.
+      holds: a function from floats to booleans; both have the shape of `low` and `high`.
       low, high: arrays of one float dtype, 32 bits or more, and one shape.
     """
     dtype = low.dtype

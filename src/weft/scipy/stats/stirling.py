@@ -1,7 +1,7 @@
-"""Logarithms of gamma and beta functions in the combinations of densities.
+"""Logarithms of gamma and beta functions, in the combinations that densities need.
 
-Large terms that nearly cancel are joined before they are rounded, so that densities of
-distributions with large parameters keep their digits.
+Large terms that nearly cancel are combined before rounding, so densities keep their digits when
+parameters are large.
 """
 
 import math
@@ -63,14 +63,14 @@ _tabulated_error.defjvps(lambda dx, out, x: dx * (digamma(x) - np.log(x) + 0.5 /
 
 
 def stirling_error_of_whole(x: Array) -> Array:
-    """The same for whole numbers x >= 1."""
+    """The same for integers x >= 1."""
     large = x >= STIRLING_MIN
     series = stirling_error(np.where(large, x, STIRLING_MIN))
     return np.where(large, series, _tabulated_error(np.where(large, 1.0, x)))
 
 
 def excess(u: Array, ratio: Array) -> Array:
-    """u - log(1 + u), for a ratio 1 + u > 0, which is known itself where it is far from 1."""
+    """u - log(1 + u), for u > -1; `ratio` is 1 + u and is used where it is far from 1."""
     small = np.abs(u) < 0.5
     return u - np.where(
         small, np.log1p(np.where(small, u, 0.0)), np.log(np.where(small, 1.0, ratio))
@@ -87,8 +87,8 @@ def deviance(a: Array, b: Array, x: Array, complement: Array) -> Array:
 def log_poisson(k: Array, mu: Array) -> Array:
     """log(mu**k exp(-mu) / Γ(k + 1)), for k >= 0 and mu > 0.
 
-    For large k in C. Loader's form, “Fast and accurate computation of binomial probabilities”
-    (2000): the deviance of k from mu, and Stirling's error.
+    Uses C. Loader's form for large k: “Fast and accurate computation of binomial probabilities”
+    (2000), with the deviance of k from mu and Stirling's error.
     """
     large = k >= STIRLING_MIN
     n = np.where(large, k, STIRLING_MIN)
@@ -121,7 +121,7 @@ def log_beta_weight(
 ) -> Array:
     """log(x**p (1 - x)**q / B(p, q)), for positive p and q, 0 < x < 1, rest = 1 - x.
 
-    For large p and q, as in `log_poisson`, with the deviance of x from p / (p + q).
+    For large p and q it works like `log_poisson`, with the deviance of x from p / (p + q).
     """
     large = (p >= STIRLING_MIN) & (q >= STIRLING_MIN)
     a, b = np.where(large, p, STIRLING_MIN), np.where(large, q, STIRLING_MIN)
@@ -134,7 +134,7 @@ def log_beta_weight(
 
 
 def log_of_tail(tail: Array, complement: Array) -> Array:
-    """log(tail), from 1 - tail where that is the smaller one."""
+    """log(tail), computed from 1 - tail where that is smaller."""
     small = tail < 0.5
     return np.where(
         small, np.log(np.where(small, tail, 0.5)), np.log1p(-np.where(small, 0.5, complement))
@@ -151,7 +151,8 @@ def log_of_complement(logarithm: Any) -> Array:
 
 
 def log_or_of_rest(direct: Array, total: Array, part: Array) -> Array:
-    """log(whole) where `direct`, otherwise log(1 - part), for a part from 0 to 1: one logarithm."""
+    """log(whole) where `direct`, otherwise log(1 - part), with one logarithm; `part` is from 0 to
+    1."""
     complement = 1 - part
     # the minimum keeps XLA from simplifying 1 - (1 - part)
     lost = np.where(direct, 0.0, ((1 - np.minimum(complement, 2.0)) - part) / complement)

@@ -21,7 +21,7 @@ class ModeResult(NamedTuple):
     """The result of `mode`.
 
     Attributes:
-      mode: the most frequent element, the smallest one of several.
+      mode: the most frequent element; the smallest one if there are several.
       count: the number of times it occurs.
     Example:
       >>> from weft.scipy import stats
@@ -46,7 +46,7 @@ def check_policy(name: str, policy: Any) -> bool:
 
 
 def last_axis(name: str, a: Any, axis: Any) -> tuple[Any, int | None]:
-    """A real array with the axis moved to the end, and the axis; all elements for `None`."""
+    """A real array with the axis moved to the end, and the axis. `None` flattens the array."""
     x = value(name, a, "a")
     if dtypes.is_complex(x.dtype):
         raise ShapeError(f"{name}: a must be real; got {x.aval}")
@@ -57,7 +57,7 @@ def last_axis(name: str, a: Any, axis: Any) -> tuple[Any, int | None]:
 
 
 def firsts(x: Any) -> Array:
-    """True where an element of a sorted array isn't equal to the one before; NaNs are equal."""
+    """True where an element of a sorted array differs from the element before. NaNs are equal."""
     before, after = x[..., :-1], x[..., 1:]
     change = before != after
     if dtypes.is_float(x.dtype):
@@ -73,17 +73,18 @@ def rankdata(
     axis: int | None = None,
     nan_policy: str = "propagate",
 ) -> Array:
-    """The ranks of elements, from 1 on.
+    """The ranks of elements, which start at 1.
 
     Args:
       a: real array of any shape.
-      method: the rank of equal elements: the "average" of their places, the "min" or "max" of
-        them, "dense" (as "min", and the next rank is one more), or "ordinal" (by position).
-      axis: the axis along which to rank; by default all elements are.
+      method: the rank of equal elements: the "average", "min" or "max" of their positions in sorted
+        order; "dense", like "min" but the next rank is one more; or "ordinal", by their order in
+        the array.
+      axis: the axis along which to rank; by default all elements are ranked together.
       nan_policy: "propagate" makes all ranks NaN where there is a NaN; "omit" ranks the others.
     Returns: array of the shape of `a`, or a vector for axis=None. Floats for "average" and for
-      arrays of floats, so that there may be NaNs; integers otherwise.
-    Raises: ValueError: an unknown method or policy, or the axis is out of range.
+      arrays of floats, which may have NaNs; integers otherwise.
+    Raises: ValueError: the method or policy is unknown, or the axis is out of range.
     Example:
       >>> from weft.scipy.stats import rankdata
       >>> rankdata(np.array([10, 30, 20, 20]))
@@ -126,17 +127,17 @@ def mode(
     nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> ModeResult:
-    """The most frequent element along an axis, the smallest one of several.
+    """The most frequent element along an axis; the smallest one if there are several.
 
     Args:
       a: real array of any shape.
-      axis: the axis to reduce; `None` is all of them.
+      axis: the axis to reduce; `None` means all axes.
       nan_policy: "propagate" counts NaN like any other element; "omit" ignores it.
       keepdims: keep the reduced axes with length one.
     Returns: `ModeResult`, a pair (mode, count): arrays of a's dtype and of the default integer.
-      For no elements NaN and 0.
-    Raises: ValueError: an unknown policy, the axis is out of range, or there is no element and a's
-      dtype has no NaN.
+      Without elements, they are NaN and 0.
+    Raises: ValueError: the policy is unknown, the axis is out of range, or the array is empty and
+      its dtype lacks NaN.
     Example:
       >>> from weft.scipy.stats import mode
       >>> mode(np.array([2, 4, 1, 1, 3, 4, 4, 2, 3]))
@@ -182,15 +183,16 @@ def sem(
     *,
     keepdims: bool = False,
 ) -> Array:
-    """The standard error of the mean: the standard deviation over the root of the number.
+    """The standard error of the mean: the standard deviation divided by the square root of the
+    number of elements.
 
     Args:
       a: real array of any shape.
-      axis: the axis to reduce; `None` is all of them.
-      ddof: the divisor of the variance is the number of elements minus this.
-      nan_policy: "propagate" or "omit", which leaves NaNs out.
+      axis: the axis to reduce; `None` means all axes.
+      ddof: the divisor of the variance is the number of elements minus ddof.
+      nan_policy: "propagate", or "omit" to ignore NaNs.
       keepdims: keep the reduced axes with length one.
-    Returns: float array without the axis.
+    Returns: float array without the reduced axis.
     Raises: ValueError: an unknown policy, or the axis is out of range.
     Example:
       >>> from weft.scipy.stats import sem

@@ -50,7 +50,8 @@ def _log_parts(x: Array, df: Array) -> tuple[Array, Array]:
 
 
 def _bounded(df: Array) -> Array:
-    """Degrees of freedom up to where the distribution is the normal one."""
+    """Clips the degrees of freedom at a number beyond which the distribution equals the normal
+    one."""
     return np.minimum(df, float(dtypes.finfo(df.dtype).eps) ** -2)
 
 
@@ -58,7 +59,7 @@ def _log_density(x: Array, df: Array) -> Array:
     df = _bounded(df)
     size = np.abs(x)
     ratio = size / np.sqrt(df)
-    beyond = ratio == math.inf  # few degrees of freedom: then x is large, and so is the logarithm
+    beyond = ratio == math.inf  # with few degrees of freedom, x and the logarithm are large
     log = log_one_plus_square(np.where(beyond, size, ratio)) - np.where(beyond, np.log(df), 0.0)
     return -(df + 1) / 2 * log - log_beta(np.asarray(0.5, df.dtype), df / 2) - 0.5 * np.log(df)
 

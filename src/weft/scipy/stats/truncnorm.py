@@ -1,4 +1,4 @@
-"""The normal distribution, cut off at a and b."""
+"""The normal distribution, truncated at a and b."""
 
 import math
 
@@ -50,7 +50,8 @@ _TEXTS = {
 
 
 def _log_mass(a: Array, b: Array) -> Array:
-    """log P(a < X < b) of a normal X, for a < b: from the tails on the side where both are."""
+    """log P(a < X < b) for a normal X and a < b. If a and b have the same sign, it uses the tails
+    on that side."""
     right = a > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
     across = high > 0
@@ -68,7 +69,7 @@ def _log_density(y: Array, a: Array, b: Array) -> Array:
 
 
 def _median(a: Array, b: Array) -> Array:
-    """Nearly the median; in the tail, the median of an exponential distribution."""
+    """An approximate median; in a tail, the median of an exponential distribution."""
     right = a > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
     far_out = high < -5
@@ -85,7 +86,7 @@ def _tail(y: Array, a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _inside(a: Array, b: Array) -> Array:
-    """A point between a and b, either of which may be infinite."""
+    """A point between a and b; both may be infinite."""
     low = np.where(a == -math.inf, np.minimum(b, 1.0) - 2, a)
     high = np.where(b == math.inf, np.maximum(a, -1.0) + 2, b)
     return (low + high) / 2

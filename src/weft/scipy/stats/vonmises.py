@@ -50,9 +50,9 @@ def _log_density(y: Array, kappa: Array) -> Array:
 
 
 def _tail(y: Array, kappa: Array) -> tuple[Array, Array]:
-    """log of the integral of the density from |y| to π, or to where nothing is left of it.
+    """The log of the integral of the density from |y| to π, or to where the density vanishes.
 
-    Gauss and Legendre's rule with 64 points, whose sum is taken relative to the density at |y|.
+    Uses Gauss-Legendre quadrature with 64 points; the sum is relative to the density at |y|.
     """
     start = np.minimum(np.abs(y), math.pi)
     drop = 40 / np.maximum(kappa, 1e-6)
@@ -70,7 +70,7 @@ _followed = follows(_log_density, _tail, -math.pi, math.pi, symmetric=True)
 
 
 def _cdf(y: Array, kappa: Array) -> Array:
-    """On a line that is wound around the circle: 1 more with each turn."""
+    """The cdf on a line that is wound around the circle; it grows by 1 with each turn."""
     end = np.abs(y) == math.inf
     angle = np.where(end, 0.0, y)
     turns = np.rint(angle / _CIRCLE)

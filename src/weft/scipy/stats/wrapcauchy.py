@@ -45,7 +45,7 @@ def _log_density(y: Array, c: Array) -> Array:
 
 
 def _cdf(y: Array, c: Array) -> Array:
-    """On both halves of the circle from its nearer end."""
+    """Computes both halves of the circle from the nearer end."""
     upper = y > math.pi
     z = np.where(upper, _CIRCLE - y, y) / 2
     part = np.arctan2((1 + c) * np.sin(z), (1 - c) * np.cos(z)) / math.pi
