@@ -28,8 +28,8 @@ from .lower import lower_call, no_inlining, operation_numbers
 
 MIN_BLOCK = 30  # equations
 MIN_REPEATS = 3
-MIN_LAYERS = 10  # XLA compiles up to this many repetitions of a block well by itself
-MIN_EQUATIONS = MIN_BLOCK * MIN_REPEATS  # the length of a program that is searched
+MIN_LAYERS = 10  # XLA compiles fewer repetitions of a block well by itself
+MIN_EQUATIONS = MIN_BLOCK * MIN_REPEATS  # the least length of a program that is searched
 REDUCTIONS = frozenset([reduce_sum, reduce_max, reduce_min, reduce_prod])
 
 
