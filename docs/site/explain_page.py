@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 
 from PIL import Image
-from training_report import drawn
+from training_report import on_both_screens
 
 from weft.explanation import explain_program
 
@@ -55,13 +55,7 @@ def main() -> None:
         explanation, _ = explain_program(str(program))
         print(explanation)
         page = str(pathlib.Path(explanation.save(pathlib.Path(folder) / "train.html")))
-        light, dark = pathlib.Path(folder) / "light.png", pathlib.Path(folder) / "dark.png"
-        drawn(page, 1160, 1000, False, light)
-        drawn(page, 500, 1000, True, dark)
-        wide, narrow = Image.open(light).convert("RGB"), Image.open(dark).convert("RGB")
-        both = Image.new("RGB", (wide.width + narrow.width + 20, wide.height), "#8a8d96")
-        both.paste(wide, (0, 0))
-        both.paste(narrow, (wide.width + 20, 0))
+        both = on_both_screens(page, pathlib.Path(folder))
         both.quantize(64, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
 
 

@@ -120,6 +120,18 @@ def drawn(page: str, width: int, height: int, dark: bool, target: pathlib.Path) 
     )  # fmt: skip
 
 
+def on_both_screens(page: str, folder: pathlib.Path) -> Image.Image:
+    """A page on a wide screen and, dark, on a telephone, side by side."""
+    light, dark = folder / "light.png", folder / "dark.png"
+    drawn(page, 1160, 1000, False, light)
+    drawn(page, 500, 1000, True, dark)
+    wide, narrow = Image.open(light).convert("RGB"), Image.open(dark).convert("RGB")
+    both = Image.new("RGB", (wide.width + narrow.width + 20, wide.height), "#8a8d96")
+    both.paste(wide, (0, 0))
+    both.paste(narrow, (wide.width + 20, 0))
+    return both
+
+
 def main() -> None:
     """Writes the picture: the page on a wide screen and, dark, on a telephone."""
     with tempfile.TemporaryDirectory() as folder:
@@ -127,13 +139,7 @@ def main() -> None:
         if not pathlib.Path(run).exists():
             train(run)
         page = str(pathlib.Path(write_report(run)).resolve())
-        light, dark = pathlib.Path(folder) / "light.png", pathlib.Path(folder) / "dark.png"
-        drawn(page, 1160, 1000, False, light)
-        drawn(page, 500, 1000, True, dark)
-        wide, narrow = Image.open(light).convert("RGB"), Image.open(dark).convert("RGB")
-        both = Image.new("RGB", (wide.width + narrow.width + 20, wide.height), "#8a8d96")
-        both.paste(wide, (0, 0))
-        both.paste(narrow, (wide.width + 20, 0))
+        both = on_both_screens(page, pathlib.Path(folder))
         PICTURE.parent.mkdir(parents=True, exist_ok=True)
         both.quantize(96, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
 

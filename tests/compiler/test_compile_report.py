@@ -44,6 +44,21 @@ def test_a_program_for_two_devices(report):
     assert found.seconds["lower"] > 0
 
 
+@pytest.mark.devices(2)
+@pytest.mark.parametrize("mapped", ["shard_map", "pmap"])
+def test_functions_mapped_over_devices(mapped):
+    """Their text refers to a mesh, which a program for one device does not have."""
+    total = lambda x: weft.lax.psum(np.sin(x) * len(unused), "d")  # noqa: E731
+    unused = np.ones(7)
+    if mapped == "pmap":
+        lowered = weft.pmap(total, axis_name="d").lower(np.ones((2, 3)))
+    else:
+        mesh, parts = weft.make_mesh((2,), ("d",)), weft.sharding.PartitionSpec
+        over = weft.shard_map(total, mesh=mesh, in_specs=parts("d"), out_specs=parts())
+        lowered = weft.jit(lambda x, y: over(x) + y).lower(np.ones((2, 3)), 1.0)
+    assert lowered.compile_report().seconds["lower"] > 0
+
+
 def test_stages(report, tmp_path, monkeypatch):
     monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
     disk_cache.configure(tmp_path)

@@ -26,9 +26,7 @@ def as_on_a_gpu(primitive, arrays, params):
     assert text != program.text("cpu")[0]
     executable = compile_or_load(text, program.result_types, device, {})
     results = executable.execute([buffer_on(args[i], device) for i in program.live])
-    (out,) = (
-        Array(None, v.aval, r) for v, r in zip(program.body.outvars, results, strict=True)
-    )
+    (out,) = (Array(None, v.aval, r) for v, r in zip(program.body.outvars, results, strict=True))
     return np.asarray(out)
 
 

@@ -1,14 +1,15 @@
 """CompileReport: the blocks, kernels and compile time of one program."""
 
+import functools
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..core.jaxpr import Jaxpr
-from ..runtime.executable import Executable
+from ..runtime.executable import Target
 from . import disk_cache
+from .compiled import GroupTarget, ProgramTarget, compile_program
 from .lowered import LoweredProgram
 from .optimized import OptimizedProgram
 from .outline import block_functions
@@ -62,17 +63,20 @@ class CompileReport:
         return str(self)
 
 
-def compile_report(
-    program: LoweredProgram, compile_anew: Callable[[LoweredProgram], Executable]
-) -> CompileReport:
-    """Runs the passes on a program again, compiles it again, and reports what happened."""
+def compile_report(program: LoweredProgram, target: ProgramTarget) -> CompileReport:
+    """Lowers a program again, compiles it again, and reports what happened."""
     begun = time.perf_counter()
-    options = {**program.options, "weft_outline": program.outlines}
-    LoweredProgram(program.body, options=options).text("cpu")
+    if isinstance(target, GroupTarget):
+        where: Target = target.group
+        target.text(program)  # written at each request
+    else:
+        where = target.device
+        options = {**program.options, "weft_outline": program.outlines}
+        target.text(LoweredProgram(program.body, options=options))
     seconds = {"lower": time.perf_counter() - begun}
     hits = disk_cache.info()["hits"]
     begun = time.perf_counter()
-    executable = compile_anew(program)
+    executable = compile_program(program, where, functools.partial(target.text, program))
     is_loaded = disk_cache.info()["hits"] > hits
     seconds["load" if is_loaded else "compile"] = time.perf_counter() - begun
     return CompileReport(

@@ -298,12 +298,11 @@ class DeviceTarget(NamedTuple):
         """XLA's executable, which does not depend on the placement of the results."""
         executable: Executable | None = program.executables.get(self.device)
         if executable is None:
-            executable = program.executables[self.device] = self.compile_anew(program)
+            executable = compile_program(
+                program, self.device, functools.partial(self.text, program)
+            )
+            program.executables[self.device] = executable
         return executable
-
-    def compile_anew(self, program: LoweredProgram) -> Executable:
-        """XLA's executable, compiled or loaded from the disk."""
-        return compile_program(program, self.device, functools.partial(self.text, program))
 
 
 class GroupTarget(NamedTuple):
@@ -389,10 +388,6 @@ class GroupTarget(NamedTuple):
     def executable(self, program: LoweredProgram, results: Shardings | None = None) -> Executable:
         """XLA's executable; for `results`, see `text`."""
         return compile_program(program, self.group, functools.partial(self.text, program, results))
-
-    def compile_anew(self, program: LoweredProgram) -> Executable:
-        """XLA's executable, compiled or loaded from the disk."""
-        return self.executable(program)
 
 
 ProgramTarget: TypeAlias = DeviceTarget | GroupTarget

@@ -124,53 +124,47 @@ def pooled(jaxpr: Jaxpr, runs: Sequence[tuple[int, int, int, int]]) -> tuple[Jax
       differ.
     """
     pool = Pool()
-    equations = list(jaxpr.equations)
+    equations = [[e] for e in jaxpr.equations]
     for start, period, length, _ in runs:
         for first in range(start, start + period):
             at = range(first, start + length, period)
-            for i, lifted in zip(at, lift([equations[i] for i in at], pool), strict=True):
+            for i, lifted in zip(at, lift([jaxpr.equations[i] for i in at], pool), strict=True):
                 equations[i] = lifted
     if not pool.values:
         return jaxpr, []
-    written: list[Equation] = []
-    for e in equations:
-        written += e if isinstance(e, list) else [e]
+    written = [e for lifted in equations for e in lifted]
     inputs = [*jaxpr.invars, *pool.variables.values()]
     return jaxpr.replace(equations=written, invars=inputs), pool.values
 
 
-def lift(equations: Sequence[Equation], pool: Pool) -> Sequence[Any]:
-    """Equations at the same position of several blocks, with variables for the numbers that
-    differ."""
+def lift(equations: Sequence[Equation], pool: Pool) -> list[list[Equation]]:
+    """For equations at the same position of several blocks, the equations that replace each, with
+    variables for the numbers that differ."""
     first = equations[0]
-    windows = starts_of(first)
-    if windows is None and first.primitive not in LITERALS:
-        return equations
-    if windows is None:
+    if starts_of(first) is not None:
+        starts = [starts_of(e) or () for e in equations]
+        differ = [len(set(column)) > 1 for column in zip(*starts, strict=True)]
+        if any(differ):
+            _, at_run_time = WINDOWS[first.primitive]
+            return [
+                at_run_time(e, [variable_start(n, d, pool) for n, d in zip(s, differ, strict=True)])
+                for e, s in zip(equations, starts, strict=True)
+            ]
+    elif first.primitive in LITERALS:
         columns = zip(*[e.inputs for e in equations], strict=True)
         differ = [
             column[0].__class__ is not Var and len(set(map(literal_key, column))) > 1
             for column in columns
         ]
-        if not any(differ):
-            return equations
-        return [
-            e.replace(
-                [pool.variable(v) if d else v for v, d in zip(e.inputs, differ, strict=True)],
-                e.outvars,
-            )
-            for e in equations
-        ]
-    starts = [starts_of(e) or () for e in equations]
-    differ = [len(set(column)) > 1 for column in zip(*starts, strict=True)]
-    if not any(differ):
-        return equations
-    return [
-        WINDOWS[e.primitive][1](
-            e, [variable_start(n, d, pool) for n, d in zip(s, differ, strict=True)]
-        )
-        for e, s in zip(equations, starts, strict=True)
-    ]
+        if any(differ):
+            return [[with_variables(e, differ, pool)] for e in equations]
+    return [[e] for e in equations]
+
+
+def with_variables(e: Equation, differ: Sequence[bool], pool: Pool) -> Equation:
+    """An equation with variables for the literals in `differ`."""
+    inputs = [pool.variable(v) if d else v for v, d in zip(e.inputs, differ, strict=True)]
+    return e.replace(inputs, e.outvars)
 
 
 def variable_start(start: int, differs: bool, pool: Pool) -> Any:

@@ -173,13 +173,10 @@ def lower_at_locations(
     return operands_of(jaxpr.outvars)
 
 
-_PLACE = re.compile(r"([^:]*):(\d+), in ")
-
-
 def location_text(equation: Equation) -> str:
     """The location of an equation's operations: the file and line, or nothing if unknown."""
-    place = _PLACE.match(equation.source.line) if equation.source is not None else None
-    return "" if place is None else f" loc({string(place[1])}:{place[2]}:0)"
+    place = equation.source.place if equation.source is not None else None
+    return "" if place is None else f" loc({string(place[0])}:{place[1]}:0)"
 
 
 def by_its_rule(block: Block, equation: Equation, operands: Sequence[Operand], out: Any) -> Any:
@@ -305,13 +302,11 @@ def lower_call(
     calls = jaxpr_calls_host(jaxpr)
     token = [TOKEN] if calls else []
     key = id(jaxpr), module.axes, None if module.region is None else module.region.key
-    name = module.made.get(key)
-    if name is None:
-        name = module.made[key] = module.fresh_name(jaxpr.name)
+    if key not in module.made:
         module.keep.append(jaxpr)
-        build = lambda b, xs: lower_jaxpr(b, jaxpr, xs)  # noqa: E731
-        avals = [*jaxpr.in_avals, *token]
-        module.add_function(name, avals, with_token(build) if calls else build)
+    build = lambda b, xs: lower_jaxpr(b, jaxpr, xs)  # noqa: E731
+    avals = [*jaxpr.in_avals, *token]
+    name = module.function(key, jaxpr.name, avals, with_token(build) if calls else build)
     if calls:
         args = [*args, token_of(block)]
     outs = block.call(name, args, [*jaxpr.out_avals, *token], attributes, location)

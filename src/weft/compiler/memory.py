@@ -124,6 +124,7 @@ class _Lives:
         self.last: dict[int, int] = {}
         self.values: dict[str, _Value] = {}
         self.extra: dict[int, int] = {}  # the temporary memory inside a loop, branch or call
+        self.positions = {i.name: n for n, i in enumerate(computation.instructions)}
         for n, i in enumerate(computation.instructions):
             operands = [self.values[x] for x in i.operands if x in self.values]
             for value in operands:
@@ -202,9 +203,7 @@ class _Lives:
         """The place of an instruction; arguments are there from the beginning."""
         if maker.opcode == "parameter":
             return 0
-        if not hasattr(self, "_positions"):
-            self._positions = {i.name: n for n, i in enumerate(self.computation.instructions)}
-        return self._positions[maker.name]
+        return self.positions[maker.name]
 
 
 def inner_bytes(program: OptimizedProgram, name: str, fused: bool = False) -> int:
@@ -228,9 +227,8 @@ def scratch_of(program: OptimizedProgram) -> Callable[[Instruction], int]:
     """A function from kernels to the memory that each allocates itself.
 
     On CPUs the library YNNPACK runs several products as one kernel, as in attention. It allocates
-    their results, and for each thread a fraction of the kernel's operands and result (measured with
-    2 and 8
-    threads: tests/explanation).
+    their results, and for each thread a fraction of the kernel's operands and result (measured
+    with 2 and 8 threads: tests/explanation).
     """
     allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
     threads = max(len(allowed), len(client.devices("cpu")))

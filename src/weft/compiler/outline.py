@@ -268,5 +268,5 @@ def _(block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr) -> li
 
 def block_functions(jaxpr: Jaxpr) -> list[Jaxpr]:
     """The functions that a program's block calls apply, in the order of the calls."""
-    calls = [e for e in jaxpr.equations if e.primitive.name == block_call.name]
-    return [dict(e.params)["jaxpr"] for e in calls]
+    of_blocks = [e for e in jaxpr.equations if e.primitive.name == block_call.name]
+    return [dict(e.params)["jaxpr"] for e in of_blocks]

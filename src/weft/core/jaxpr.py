@@ -83,6 +83,10 @@ class Labels(NamedTuple):
     inputs: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
 
+    def argument(self, i: int) -> str:
+        """The path of an input, such as `params['w']`; empty if it is unknown."""
+        return self.inputs[i].removeprefix("its argument ") if i < len(self.inputs) else ""
+
 
 NO_LABELS = Labels()
 _set = object.__setattr__  # sets an attribute of a new object that refuses assignments

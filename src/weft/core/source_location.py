@@ -6,6 +6,7 @@ differentiate. Under `debug_nans`, `debug_infs` and `check_tracer_leaks`, and wi
 `SourceLocation`, and their interpreters enter it with `at_location`. Layers enter `in_part`.
 """
 
+import re
 import threading
 from typing import Any, NamedTuple
 
@@ -22,6 +23,9 @@ class Part(NamedTuple):
     identity: int  # the `id` of the layer
 
 
+_PLACE = re.compile(r"([^:]*):(\d+), in ")
+
+
 class SourceLocation(NamedTuple):
     """The origin of an operation."""
 
@@ -29,6 +33,12 @@ class SourceLocation(NamedTuple):
     operation: str  # the primitive that was applied there
     backward: bool = False  # True in the backward pass of that line
     parts: tuple[Part, ...] = ()  # the parts that it is in, the innermost last
+
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """The name of the file, and the number of the line; `None` if they are unknown."""
+        match = _PLACE.match(self.line)
+        return (match[1], int(match[2])) if match else None
 
     @property
     def name_stack(self) -> str:

@@ -130,11 +130,8 @@ def _program(record: Recorder, called: Called) -> Program:
     if isinstance(executable, tuple):  # of several devices, with the shardings of its results
         executable = executable[0]
     optimized = OptimizedProgram(executable.as_text())
-    labels = called.traced.jaxpr.labels.inputs
-    names = [
-        labels[i].removeprefix("its argument ") if i < len(labels) else f"argument #{i}"
-        for i in program.live
-    ]
+    labels = called.traced.jaxpr.labels
+    names = [labels.argument(i) or f"argument #{i}" for i in program.live]
     plan = MemoryPlan(called.name, executable.memory_analysis(), optimized, names)
     return Program(called, record.compile_seconds(called), optimized, plan)
 

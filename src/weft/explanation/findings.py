@@ -398,10 +398,8 @@ def result_line(sources: Sources, called: Called, number: int) -> Line:
 
 def argument_name(called: Called, number: int) -> str:
     """The name of the argument that a leaf belongs to: `params` for `params['w']`."""
-    labels = called.traced.jaxpr.labels.inputs
-    if number >= len(labels):
-        return f"#{number}"
-    return re.split(r"[\[.]", labels[number].removeprefix("its argument "))[0].strip("'")
+    name = called.traced.jaxpr.labels.argument(number) or f"#{number}"
+    return re.split(r"[\[.]", name)[0].strip("'")
 
 
 def _bytes(aval: Any) -> int:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.lowered import LoweredProgram
 from ..compiler.optimized import UNKNOWN, Line, OptimizedProgram
 from ..core.jaxpr import Var
 from ..core.source import unwrapped
 from ..runtime.failures import size_of
+from ..transforms.jit.donation import unusable_donations
 from ..tree_util import keystr, tree_flatten_with_path
 from .equations import Scope, Step, flat_scopes
 from .findings import UPDATES, Finding, argument_name, donating
@@ -72,10 +72,9 @@ class ProgramFindings:
     def unusable_donations(self) -> Iterator[Finding]:
         """Donated arguments whose memory no result can use."""
         program = self.called.traced.program()
-        labels = self.called.traced.jaxpr.labels.inputs
         for i in unusable_donations(program):
             a = program.in_avals[i]
-            name = labels[i].removeprefix("its argument ") if i < len(labels) else f"#{i}"
+            name = self.called.traced.jaxpr.labels.argument(i) or f"#{i}"
             line = self.sources.where_jitted(self.called.function)
             text = self.sources.text(line)
             yield self.finding(
@@ -337,19 +336,6 @@ CHEAP = {
     *("stop_gradient", "max", "min", "abs", "sign", "floor", "integer_pow", "xor", "rem"),
 }
 """Operations that XLA repeats at no cost, inside the kernel that needs the result."""
-
-
-def unusable_donations(program: LoweredProgram) -> list[int]:
-    """The donated arguments whose memory no result can use."""
-    free = list(program.result_types)
-    unusable = []
-    for n in program.donated:
-        a = program.in_avals[program.live[n]]
-        if (a.shape, a.stored) in free:
-            free.remove((a.shape, a.stored))
-        else:
-            unusable.append(program.live[n])
-    return unusable
 
 
 def variable_name(function: Any, x: Any) -> str | None:

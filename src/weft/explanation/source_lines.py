@@ -17,7 +17,6 @@ from ..core.source import unwrapped
 from ..core.source_location import SourceLocation
 from ..user_lines import HERE, Place
 
-_PLACE = re.compile(r"([^:]*):(\d+), in ")
 _READ = re.compile(
     r"\bfloat\(|\bint\(|\bbool\(|\bprint\(|\.item\(|\.tolist\(|asarray\(|\barray\(|\bif\b|\bwhile\b"
     r"|\.copy\(|\bf[\"']|\.format\(|\b(?:onp|numpy)\."
@@ -27,8 +26,8 @@ _DTYPE = re.compile(r"\bastype\(|float64|float_?\b|dtype ?=")
 
 def line_of(source: SourceLocation | None) -> Line:
     """The line of an equation."""
-    match = _PLACE.match(source.line) if source is not None else None
-    return Line(match[1], int(match[2])) if match else UNKNOWN
+    place = source.place if source is not None else None
+    return Line(*place) if place is not None else UNKNOWN
 
 
 def is_part_of_weft(function: Any) -> bool:

@@ -46,6 +46,16 @@ def like(x: Value, number: float) -> Value:
     return literal(number, x.aval.dtype)
 
 
+def one_plus(x: Value) -> Value:
+    """1 + x."""
+    return add(like(x, 1), x)
+
+
+def one_minus(x: Value) -> Value:
+    """1 - x."""
+    return sub(like(x, 1), x)
+
+
 # --- sums and products ---
 
 neg: Primitive = unary(

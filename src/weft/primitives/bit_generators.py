@@ -175,11 +175,8 @@ def _lower_philox(block: Block, operands: Sequence[Operand]) -> list[Operand]:
 
 
 def _call_philox(block: Block, operands: Sequence[Operand]) -> list[Operand]:
-    module, words = block.module, operands[0].aval
-    name = module.made.get(("philox4x32", words))
-    if name is None:
-        name = module.made["philox4x32", words] = module.fresh_name("philox4x32")
-        module.add_function(name, [words] * 6, _lower_philox)
+    words, stem = operands[0].aval, "philox4x32"
+    name = block.module.function((stem, words), stem, [words] * 6, _lower_philox)
     return block.call(name, operands, (words,) * 4)
 
 

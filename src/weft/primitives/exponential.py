@@ -10,7 +10,7 @@ from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from . import complex_lowering as cl
-from .arithmetic import div, is_finite, like, mul, sub
+from .arithmetic import div, is_finite, like, mul, one_minus, one_plus, sub
 from .comparison import eq
 from .elementwise import (
     HALF,
@@ -29,14 +29,6 @@ from .selection import where
 from .structural import add, align, broadcast_shape, convert_element_type, widen
 
 FALSE = Array(np.bool_(False), aval((), dtypes.bool_))
-
-
-def _one_plus(x: Value) -> Value:
-    return add(like(x, 1), x)
-
-
-def _one_minus(x: Value) -> Value:
-    return sub(like(x, 1), x)
 
 
 # --- exponentials and logarithms ---
@@ -112,7 +104,7 @@ expm1: Primitive = transcendental(
         lowering_by("exponential_minus_one"), cl.expm1_in_parts, "kept"
     ),
     accepts="inexact",
-    jvp=lambda dx, out, x: mul(dx, _one_plus(out)),
+    jvp=lambda dx, out, x: mul(dx, one_plus(out)),
 )  # fmt: skip
 log: Primitive = transcendental(
     "log", "Natural logarithm.", evaluate=np.log, accepts="inexact",
@@ -157,7 +149,7 @@ log1p: Primitive = transcendental(
     "log1p", "log(1 + x), exact near 0.", evaluate=np.log1p,
     evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_log1p),
     stablehlo=cl.complex_rule(_lower_log1p, cl.log1p_in_parts, "conjugate"),
-    accepts="inexact", jvp=lambda dx, out, x: div(dx, _one_plus(x)),
+    accepts="inexact", jvp=lambda dx, out, x: div(dx, one_plus(x)),
 )  # fmt: skip
 
 
@@ -177,7 +169,7 @@ def _complex_logistic(z: Host) -> Host:
 
 logistic: Primitive = transcendental(
     "logistic", "1 / (1 + exp(-x)).", evaluate=_logistic, stablehlo="logistic",
-    accepts="inexact", jvp=lambda dx, out, x: mul(dx, mul(out, _one_minus(out))),
+    accepts="inexact", jvp=lambda dx, out, x: mul(dx, mul(out, one_minus(out))),
     evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_logistic),
 )  # fmt: skip
 evaluate_in_wider(logistic, "inexact", table=HALF)

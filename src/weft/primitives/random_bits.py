@@ -160,11 +160,8 @@ def lower_threefry(
     block: Block, k0: Operand, k1: Operand, x0: Operand, x1: Operand
 ) -> list[Operand]:
     """A call of Threefry's function for the operands' common shape."""
-    module, out = block.module, x0.aval.strong()
-    name = module.made.get(("threefry2x32", out))
-    if name is None:
-        name = module.made["threefry2x32", out] = module.fresh_name("threefry2x32")
-        module.add_function(name, [out] * 4, _write_threefry)
+    out, stem = x0.aval.strong(), "threefry2x32"
+    name = block.module.function((stem, out), stem, [out] * 4, _write_threefry)
     return block.call(name, (k0, k1, x0, x1), (out, out))
 
 
@@ -293,14 +290,11 @@ def _(block: Block, key: Operand, out: Aval, **params: Any) -> Operand:
     if module.platform != "cpu" or module.region is not None or out.size > MAX_APART:
         return _write_bits(block, key, out, **params)
     signature = "random_bits", key.aval.strong(), *params.values()
-    name = module.made.get(signature)
-    if name is None:
-        name = module.made[signature] = module.fresh_name("random_bits")
 
-        def write(block: Block, operands: Sequence[Operand]) -> Sequence[Operand]:
-            return [_write_bits(block, operands[0], out, **params)]
+    def write(block: Block, operands: Sequence[Operand]) -> Sequence[Operand]:
+        return [_write_bits(block, operands[0], out, **params)]
 
-        module.add_function(name, [key.aval], write)
+    name = module.function(signature, "random_bits", [key.aval], write)
     return block.call(name, [key], [out], NOT_INLINED)[0]
 
 

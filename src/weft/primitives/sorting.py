@@ -105,12 +105,17 @@ def stable_order(x: Host, axis: int) -> Host:
         return np.argsort(x, axis=axis, kind="stable")
     if x.dtype.kind == "f":
         x = ordinal(np.where(np.isnan(x), x.dtype.type(np.nan), x + x.dtype.type(0)))  # -0 is 0
-    numbers = np.moveaxis(x, axis, -1).astype(np.int64)
-    if x.dtype == np.uint32:
-        numbers -= 1 << 31
-    numbers = (numbers << 32) | np.arange(n)
+    numbers = unique_numbers(np.moveaxis(x, axis, -1), np.arange(n))
     numbers.sort(axis=-1)
     return np.moveaxis(numbers & 0xFFFFFFFF, -1, axis)
+
+
+def unique_numbers(keys: Host, places: Host) -> Host:
+    """64-bit numbers in the order of integer keys of up to 32 bits; of equal keys, of `places`."""
+    numbers = keys.astype(np.int64)
+    if keys.dtype == np.uint32:
+        numbers -= 1 << 31
+    return (numbers << 32) | places
 
 
 def numpy_keys(x: Host) -> list[Host]:
@@ -266,9 +271,7 @@ def _(x: Host, *, k: int) -> Sequence[Host]:
         keys = ~keys  # descending, by a stable sort
         order = np.argsort(keys, axis=-1, kind="stable")[..., :k]
     else:
-        # unique 64-bit keys: an element's order, then its index, backwards
-        keys = keys.astype(np.int64) - (1 << 31 if keys.dtype == np.uint32 else 0)
-        unique = (keys << 32) | (n - 1 - np.arange(n))
+        unique = unique_numbers(keys, n - 1 - np.arange(n))
         if 0 < k < n:
             unique = np.partition(unique, n - k, axis=-1)
         unique = unique[..., n - k :]

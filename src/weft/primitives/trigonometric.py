@@ -11,10 +11,9 @@ from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from . import complex_lowering as cl
-from .arithmetic import div, like, mul, neg, rsqrt, sqrt, square, sub
+from .arithmetic import div, like, mul, neg, one_minus, one_plus, rsqrt, sqrt, square, sub
 from .comparison import lt
 from .elementwise import lowering_by, transcendental, transcendental_of_several, unary
-from .exponential import _one_minus, _one_plus
 from .formulas import lowered
 from .rule_types import Kernel
 from .selection import where
@@ -45,7 +44,7 @@ def _chlo(
 tanh: Primitive = transcendental(
     "tanh", "Hyperbolic tangent.", evaluate=np.tanh, accepts="inexact",
     stablehlo=cl.complex_rule(lowering_by("tanh"), cl.tanh_in_parts, "kept"),
-    jvp=lambda dx, out, x: mul(dx, mul(_one_plus(out), _one_minus(out))),
+    jvp=lambda dx, out, x: mul(dx, mul(one_plus(out), one_minus(out))),
 )  # fmt: skip
 
 
@@ -99,13 +98,13 @@ cosh: Primitive = transcendental(
 )  # fmt: skip
 asinh: Primitive = _chlo(
     "asinh", "Inverse of sinh.", np.arcsinh, cl.asinh_in_parts, "odd",
-    lambda dx, out, x: mul(dx, rsqrt(_one_plus(square(x)))),
+    lambda dx, out, x: mul(dx, rsqrt(one_plus(square(x)))),
 )  # fmt: skip
 
 
 def _slope_of_acosh(dx: Value, out: Value, x: Value) -> Value:
     """dx / sqrt(x² - 1), computed as dx / x where the square might be infinite."""
-    less, more = sub(x, like(x, 1)), _one_plus(x)
+    less, more = sub(x, like(x, 1)), one_plus(x)
     if dtypes.is_complex(x.dtype):
         return mul(dx, mul(rsqrt(less), rsqrt(more)))
     limit = like(x, 2 * float(dtypes.finfo(x.dtype).eps) ** -0.5)
@@ -129,7 +128,7 @@ def _lower_atanh(block: Block, x: Operand, out: Aval) -> Operand:
 atanh: Primitive = transcendental(
     "atanh", "Inverse of tanh.", evaluate=np.arctanh, accepts="inexact",
     stablehlo=cl.complex_rule(_lower_atanh, cl.atanh_in_parts, "odd"),
-    jvp=lambda dx, out, x: div(dx, mul(_one_plus(x), _one_minus(x))),
+    jvp=lambda dx, out, x: div(dx, mul(one_plus(x), one_minus(x))),
 )  # fmt: skip
 
 # --- trigonometry ---
@@ -151,7 +150,7 @@ cos: Primitive = _trigonometric(
 tan: Primitive = _trigonometric(
     "tan", "Tangent.", evaluate=np.tan,
     stablehlo=cl.complex_rule(lowering_by("tan"), cl.with_parts_swapped(cl.tanh_in_parts), "kept"),
-    jvp=lambda dx, out, x: mul(dx, _one_plus(square(out))),
+    jvp=lambda dx, out, x: mul(dx, one_plus(square(out))),
 )  # fmt: skip
 
 
@@ -159,8 +158,8 @@ def _slope_of_asin(dx: Value, out: Value, x: Value) -> Value:
     """dx / sqrt(1 - x²). For complex numbers, the product might be infinite or lie on the wrong
     branch."""
     if dtypes.is_complex(x.dtype):
-        return mul(dx, mul(rsqrt(_one_minus(x)), rsqrt(_one_plus(x))))
-    return mul(dx, rsqrt(mul(_one_minus(x), _one_plus(x))))
+        return mul(dx, mul(rsqrt(one_minus(x)), rsqrt(one_plus(x))))
+    return mul(dx, rsqrt(mul(one_minus(x), one_plus(x))))
 
 
 asin: Primitive = _chlo(
@@ -173,7 +172,7 @@ acos: Primitive = _chlo(
 )  # fmt: skip
 atan: Primitive = _chlo(
     "atan", "Inverse of tan, in [-π/2, π/2].", np.arctan, cl.atan_in_parts, "odd",
-    lambda dx, out, x: div(dx, _one_plus(square(x))), lowered(atan_formula),
+    lambda dx, out, x: div(dx, one_plus(square(x))), lowered(atan_formula),
 )  # fmt: skip
 atan2: Primitive = transcendental_of_several(
     "atan2", "The angle of the point (y, x), in [-π, π].", evaluate=np.arctan2,

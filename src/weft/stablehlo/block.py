@@ -92,6 +92,20 @@ class Module:
         self.names[stem] = n + 1
         return name
 
+    def function(
+        self,
+        key: Any,
+        stem: str,
+        avals: Sequence[Any],
+        build: Callable[["Block", list[Operand]], Sequence[Operand]],
+    ) -> str:
+        """The name of the function for a key, which is written at the first request."""
+        name = self.made.get(key)
+        if name is None:
+            name = self.made[key] = self.fresh_name(stem)
+            self.add_function(name, avals, build)
+        return name
+
     def add_function(
         self,
         name: str,
@@ -285,11 +299,8 @@ class Block:
             out = self.transpose(x, order)
         else:
             key = ("transpose_matrix", tensor(x.aval))
-            name = module.made.get(key)
-            if name is None:
-                name = module.made[key] = module.fresh_name("transpose_matrix")
-                flat = lambda b, xs: [b.reshape(b.transpose(xs[0], order), (x.aval.size,))]  # noqa: E731
-                module.add_function(name, [x.aval], flat)
+            flat = lambda b, xs: [b.reshape(b.transpose(xs[0], order), (x.aval.size,))]  # noqa: E731
+            name = module.function(key, "transpose_matrix", [x.aval], flat)
             # flattened, since of a matrix XLA would exchange the strides instead of the elements
             (out,) = self.call(name, [x], [x.aval.update(shape=(x.aval.size,))], NOT_INLINED)
             out = self.reshape(out, [x.aval.shape[i] for i in order])

@@ -88,14 +88,12 @@ def lowered_algorithm(algorithm: Algorithm) -> Rule:
         module = block.module
         region = None if module.region is None else module.region.key
         key = (algorithm, region, tuple(params.items()), *avals)
-        name = module.made.get(key)
-        if name is None:
-            name = module.made[key] = module.fresh_name(algorithm.__name__)
 
-            def whole(*xs: Value) -> Sequence[Value]:
-                return algorithm(*xs, **params)
+        def whole(*xs: Value) -> Sequence[Value]:
+            return algorithm(*xs, **params)
 
-            module.add_function(name, avals, lambda b, xs: write_values(b, whole, xs))
+        write = lambda b, xs: write_values(b, whole, xs)  # noqa: E731
+        name = module.function(key, algorithm.__name__, avals, write)
         return block.call(name, operands, list(out))
 
     return rule

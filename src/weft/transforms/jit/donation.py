@@ -48,20 +48,27 @@ def may_donate(donated: Sequence[int], leaves: Sequence[Any]) -> bool:
     return True
 
 
-def warn_of_unusable(program: LoweredProgram, transform: str) -> None:
-    """Warns about donated arguments whose memory no result can use."""
-    program.warned = True
+def unusable_donations(program: LoweredProgram) -> list[int]:
+    """The donated arguments whose memory no result can use."""
     free = list(program.result_types)
     unusable = []
-    for i in program.donated:
-        a = program.in_avals[program.live[i]]
+    for n in program.donated:
+        a = program.in_avals[program.live[n]]
         if (a.shape, a.stored) in free:
             free.remove((a.shape, a.stored))
         else:
-            unusable.append(str(a))
+            unusable.append(program.live[n])
+    return unusable
+
+
+def warn_of_unusable(program: LoweredProgram, transform: str) -> None:
+    """Warns about donated arguments whose memory no result can use."""
+    program.warned = True
+    unusable = unusable_donations(program)
     if unusable:
+        avals = ", ".join(str(program.in_avals[i]) for i in unusable)
         warnings.warn(
-            f"Some donated buffers were not usable: {', '.join(unusable)}\n"
+            f"Some donated buffers were not usable: {avals}\n"
             f"  {transform}: no result that {program.name} computes has their shape and dtype\n"
             "  fix: donate only arguments whose memory a result can use",
             stacklevel=levels_to_user(),

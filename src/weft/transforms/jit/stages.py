@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...compiler.compile_report import CompileReport, compile_report
 from ...compiler.compiled import CompiledProgram, ProgramTarget, compiled_for
 from ...compiler.lowered import LoweredProgram
 from ...core.array import Array, Tracer
@@ -35,9 +34,11 @@ from .dispatch import Programs, fast_entry
 from .donation import owned, release
 
 if TYPE_CHECKING:
+    from ...compiler.compile_report import CompileReport
     from ...compiler.memory import MemoryPlan
 
 _optimized, _memory = Deferred("weft.compiler.optimized"), Deferred("weft.compiler.memory")
+_report = Deferred("weft.compiler.compile_report")
 
 
 class ShapeDtypeStruct:
@@ -322,7 +323,7 @@ class Lowered(LaterStage):
         """XLA's estimate of the work of the program."""
         return self.compile().cost_analysis()
 
-    def compile_report(self) -> CompileReport:
+    def compile_report(self) -> "CompileReport":
         """Compiles the program anew, and tells what the compiler's passes did and how long it took.
 
         Example:
@@ -334,7 +335,8 @@ class Lowered(LaterStage):
           >>> report.equations, report.blocks[0].equations, report.numbers
           (600, 30, 200)
         """
-        return compile_report(self.program, self.target.compile_anew)
+        report: CompileReport = _report.compile_report(self.program, self.target)
+        return report
 
     @located
     def compile(
@@ -395,12 +397,11 @@ class Compiled(LaterStage):
     def memory(self) -> "MemoryPlan":
         """The memory of a run: its peak, and the largest buffers. `jit(f).memory(x)` has their
         lines too."""
-        labels = self.traced.jaxpr.labels.inputs
-        names = [labels[i] if i < len(labels) else f"argument #{i}" for i in self.program.live]
-        arguments = [name.removeprefix("its argument ") for name in names]
+        labels = self.traced.jaxpr.labels
+        names = [labels.argument(i) or f"argument #{i}" for i in self.program.live]
         optimized = _optimized.OptimizedProgram(self.as_text())
         plan: MemoryPlan = _memory.MemoryPlan(
-            self.program.name, self.memory_analysis(), optimized, arguments
+            self.program.name, self.memory_analysis(), optimized, names
         )
         return plan
 
