@@ -23,7 +23,9 @@ class Profiler:
 
     def begin(self) -> None:
         """Starts to record."""
-        options = profiling.options({"host_tracer_level": 1, "python_tracer_level": 0})
+        options = profiling.options(
+            {"host_tracer_level": 1, "python_tracer_level": 0, "enable_hlo_proto": False}
+        )
         try:
             profiling.start("memory", options)
             self.active = True

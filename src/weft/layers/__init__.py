@@ -1,4 +1,4 @@
-"""Neural-network layers that are composed by a data stack, over any backend of `fastmath`."""
+"""Neural-network layers that pass tensors on a data stack, on any backend of `fastmath`."""
 
 from ..lazy import exports
 

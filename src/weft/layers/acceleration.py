@@ -1,7 +1,5 @@
-"""Accelerate: a layer on several devices, each of which computes a part of the batch with the same
-weights.
-
-Also its parts: jit_forward, mean_or_pmean, for_n_devices, reshape_by_device, on_cpu
+"""Accelerate runs a layer on several devices, each of which computes a part of the batch with the
+same weights. Its parts are jit_forward, mean_or_pmean, for_n_devices, reshape_by_device, on_cpu
 and on_accelerator.
 """
 
@@ -34,24 +32,24 @@ __all__ = [
 
 
 class Accelerate(Layer):
-    """Runs a layer compiled, and data-parallel: each device has a part of the batch.
+    """Runs a layer compiled and data-parallel: each device computes a part of the batch.
 
     The inputs are divided along their first axis, and each part runs on its device. On one device
-    the layer is compiled. If the number of devices divides the batch, the outputs are the same as
-    the layer's, except for random numbers, since each device has its own key. Otherwise the batch
-    is padded with zeros, and their outputs are removed; outputs that depend on the whole batch, as
-    after `BatchNorm` in mode 'train', may then differ. An output without a batch axis, such as a
-    loss, has one number for each device.
+    the layer is compiled. If the number of devices divides the batch, the outputs equal the
+    layer's, except for random numbers, because each device has its own key. Otherwise the batch is
+    padded with zeros, and the padding's outputs are removed; outputs that depend on the whole
+    batch, as after `BatchNorm` in mode 'train', may then differ. An output without a batch axis,
+    such as a loss, becomes one number for each device.
 
-    Inputs, outputs, weights and state are the layer's; on n devices,
-    n > 1, every array has a further first axis of length n, of which each device has one element.
+    Inputs, outputs, weights and state are the layer's; on n devices, n > 1, every array has an
+    additional first axis of length n, with one element per device.
 
-    If the layer has weights already, `init` isn't needed: they are copied to the devices at the
-    first use. Later, `replicate_weights` and `replicate_state` set them for both.
+    If the layer already has weights, `init` is not needed: they are copied to the devices at the
+    first use. `replicate_weights` and `replicate_state` set new ones.
 
     Args:
       layer: a layer.
-      n_devices: how many devices; None or 0 for all that this process has.
+      n_devices: the number of devices; None or 0 for all devices of this process.
     Raises:
       TypeError: `layer` is not a layer.
       ValueError: there are fewer devices.
@@ -83,7 +81,7 @@ class Accelerate(Layer):
 
     @property
     def sublayer(self) -> Layer:
-        """The layer inside."""
+        """The inner layer."""
         return self._sublayers[0]
 
     def pure_fn(
@@ -93,11 +91,10 @@ class Accelerate(Layer):
 
         Args:
           x: the inputs.
-          weights: the layer's weights, as this layer has them: on several devices, with a further
-            first axis.
+          weights: the layer's weights; on several devices, with an additional first axis.
           state: the layer's state.
-          rng: a random key; on several devices, it is split among them.
-          use_cache: whether the layer keeps weights and new state, as in `Layer.pure_fn`.
+          rng: a random key; it is split among several devices.
+          use_cache: whether the layer keeps the weights and the new state, as in `Layer.pure_fn`.
         Returns: (outputs, new state).
         Raises: LayerError: as `Layer.pure_fn`.
         """
@@ -124,7 +121,7 @@ class Accelerate(Layer):
             x = nested_map(lambda part: _padded(part, padding), x)
         outputs, new_state = self._run_parts(reshape_by_device(x, n), weights, state, _keys(rng, n))
         joined = nested_map(_joined, outputs)
-        if padding:  # a loss, of which each device has one, has no batch to be cut
+        if padding:  # a loss (one for each device) has no batch axis to cut
             joined = fastmath.nested_map_multiarg(
                 lambda y, parts: y[:size] if len(parts.shape) > 1 else y, joined, outputs
             )
@@ -136,7 +133,7 @@ class Accelerate(Layer):
         """Initializes the layer, and copies its weights and state to the devices.
 
         Args: as `Layer.init`.
-        Returns: (weights, state), as this layer has them.
+        Returns: (weights, state) of this layer.
         Raises: LayerError: as `Layer.init`.
         """
         weights, state = self.sublayer.init(input_signature, rng, use_cache)
@@ -153,7 +150,7 @@ class Accelerate(Layer):
         """Sets the weights of the layer, and copies them to the devices.
 
         Args:
-          weights: the layer's weights, without an axis of devices.
+          weights: the layer's weights, without a device axis.
         """
         self.sublayer.weights = weights
         self._weights = self._replicated(weights)
@@ -162,14 +159,14 @@ class Accelerate(Layer):
         """Sets the state of the layer, and copies it to the devices.
 
         Args:
-          state: the layer's state, without an axis of devices.
+          state: the layer's state, without a device axis.
         """
         self.sublayer.state = state
         self._state = for_n_devices(state, self._n_devices)
 
     @property
     def weights(self) -> Any:
-        """The weights, copied to the devices if they weren't yet."""
+        """The weights; copies them to the devices if necessary."""
         if self._weights is None:
             self._weights = self._replicated(self.sublayer.weights)
         return self._weights
@@ -183,7 +180,7 @@ class Accelerate(Layer):
 
     @property
     def state(self) -> Any:
-        """The state, copied to the devices if it wasn't yet."""
+        """The state; copies it to the devices if necessary."""
         if self._state is None:
             self._state = for_n_devices(self.sublayer.state, self._n_devices)
         return self._state
@@ -196,7 +193,7 @@ class Accelerate(Layer):
         self.sublayer.state = self._first(state)
 
     def _replicated(self, weights: Any) -> Any:
-        """Weights on the devices: a copy on each, or a part of it (`base.N_WEIGHTS_SHARDS`)."""
+        """Weights on the devices: a copy or, with `base.N_WEIGHTS_SHARDS`, a part on each."""
         shards = base.N_WEIGHTS_SHARDS
         if shards == 1:
             return for_n_devices(weights, self._n_devices)
@@ -220,19 +217,19 @@ class Accelerate(Layer):
 def jit_forward(
     forward: Callable[..., tuple[Any, Any]], n_devices: int, do_mean: bool = True
 ) -> Callable[..., tuple[Any, Any]]:
-    """A compiled function like a layer's `pure_fn`, which runs on several devices.
+    """Compiles a function like a layer's `pure_fn`, for one or several devices.
 
     Args:
       forward: a function of (x, weights, state, rng) that returns (outputs, new state).
-      n_devices: 1 for one device, and 0 for the first CPU; then the function is only compiled.
-        For more, weights and state have a further first axis of that length, as `for_n_devices`
-        makes it, and the devices divide the batch.
-      do_mean: on several devices, whether the outputs are averaged over the batch, or over the
-        devices if each has one number; otherwise they are the whole batch's.
+      n_devices: 1 for one device, or 0 for the first CPU; then the function is only compiled. For
+        more devices, weights and state have an additional first axis of that length, as from
+        `for_n_devices`, and the number of devices must divide the batch.
+      do_mean: on several devices, whether to average the outputs over the batch, or over the
+        devices if each has one number; otherwise the outputs are those of the whole batch.
     Returns: a function of (x, weights, state, rng) that returns (outputs, new state).
     Raises:
       TypeError, ValueError: an option is invalid, or there are fewer devices.
-      ShapeError (when called): the devices don't divide the batch.
+      ShapeError (when called): the number of devices does not divide the batch.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Dense(2)
@@ -266,10 +263,10 @@ def mean_or_pmean(n_devices: int, x: Any, axis: int | None = None) -> Any:
     """The mean of numbers over devices.
 
     Args:
-      n_devices: how many.
-      x: array whose first axis is the axis of the devices.
+      n_devices: the number of devices.
+      x: array whose first axis is the device axis.
       axis: 0 for the mean over the devices, None for the mean of all elements.
-    Returns: an array that isn't distributed: of the shape of x without axis 0, or a scalar.
+    Returns: an undistributed array: of the shape of x without axis 0, or a scalar.
     Raises: ValueError: an invalid axis, or a negative number of devices.
     Example:
       >>> from weft import layers as tl
@@ -287,16 +284,16 @@ def mean_or_pmean(n_devices: int, x: Any, axis: int | None = None) -> Any:
 
 
 def reshape_by_device(x: Any, n_devices: int, pure_np: bool = False) -> Any:
-    """Arrays with their first axis divided among devices.
+    """Divides the first axis of arrays among devices.
 
     Args:
       x: arrays [batch, …], possibly nested in lists, tuples and dicts.
-      n_devices: how many parts.
-      pure_np: whether NumPy does it, on every backend.
+      n_devices: the number of parts.
+      pure_np: whether to use NumPy on every backend.
     Returns: the same nested arrays, of shapes [n_devices, batch / n_devices, …].
     Raises:
       TypeError, ValueError: `n_devices` isn't a positive int.
-      ShapeError: the devices don't divide a batch, or an array has no axes.
+      ShapeError: the number of devices does not divide a batch, or an array has no axes.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp
@@ -324,13 +321,13 @@ def reshape_by_device(x: Any, n_devices: int, pure_np: bool = False) -> Any:
 
 
 def for_n_devices(x: Any, n_devices: int) -> Any:
-    """Arrays copied for several devices.
+    """Copies arrays for several devices.
 
     Args:
       x: arrays, possibly nested in lists, tuples and dicts.
-      n_devices: how many.
-    Returns: for one device, x. For more, the same nested arrays with a further first axis of length
-      `n_devices`; on the backend `jax` each of the first devices has one of the copies.
+      n_devices: the number of devices.
+    Returns: for one device, x. For more, the same nested arrays with an additional first axis of
+      length `n_devices`; on the backend `jax`, each of the first devices has one copy.
     Raises: TypeError, ValueError: `n_devices` is not a number of available devices.
     Example:
       >>> from weft import layers as tl
@@ -354,11 +351,11 @@ def for_n_devices(x: Any, n_devices: int) -> Any:
 
 
 def on_cpu(x: Any) -> Any:
-    """Arrays in the memory of the CPU.
+    """Copies arrays to the memory of the CPU.
 
     Args:
       x: arrays, possibly nested.
-    Returns: on the backend `jax`, the arrays on the first CPU device; on others, x.
+    Returns: on the backend `jax`, the arrays on the first CPU device; on other backends, x.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp
@@ -372,12 +369,12 @@ def on_cpu(x: Any) -> Any:
 
 
 def on_accelerator(x: Any) -> Any:
-    """Arrays in the memory of the accelerator, if there is just one.
+    """Copies arrays to the memory of the accelerator, if there is exactly one.
 
     Args:
       x: arrays, possibly nested.
-    Returns: on the backend `jax`, the arrays on the GPU, or without GPUs on the TPU, if there is
-      one of it; otherwise x.
+    Returns: on the backend `jax`, the arrays on the only GPU, or without GPUs on the only TPU;
+      otherwise x.
     Example:
       >>> from weft import layers as tl
       >>> tl.on_accelerator(np.arange(3.0))
@@ -396,7 +393,7 @@ def on_accelerator(x: Any) -> Any:
 
 
 def checked_device_count(name: str, n_devices: Any, least: int = 1) -> int:
-    """A valid number of devices."""
+    """A valid number of devices. Raises an error otherwise."""
     n = option_checks.whole_number(name, "n_devices", n_devices, least)
     available = fastmath.local_device_count()
     if n > max(available, 1):
@@ -410,7 +407,7 @@ def checked_device_count(name: str, n_devices: Any, least: int = 1) -> int:
 
 
 def _batch_size(x: Any) -> int:
-    """The length of the inputs' first axes."""
+    """The common length of the inputs' first axes."""
     sizes = {leaf.shape[0] if len(leaf.shape) else -1 for leaf in tree_leaves(x)}
     if len(sizes) > 1 or -1 in sizes:
         shapes = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(x))
@@ -427,10 +424,10 @@ def _padded(x: Any, padding: int) -> Any:
 
 
 def _joined(y: Any) -> Any:
-    """The outputs of all devices as one batch; numbers stay one for each device."""
+    """Joins the outputs of all devices into one batch; scalars remain one per device."""
     return jnp.reshape(y, (-1, *y.shape[2:])) if len(y.shape) > 1 else y
 
 
 def _keys(rng: Any, n: int) -> Any:
-    """A random key for each device; None where none is needed."""
+    """A random key for each device; None if no key is needed."""
     return None if rng is None else jnp.stack(list(fastmath.random.split(rng, n)))

@@ -1,7 +1,7 @@
 """Layers that compute activation functions, element by element.
 
 Relu, ParametricRelu, LeakyRelu, Elu, Selu, Gelu, FastGelu, Sigmoid, Tanh, HardSigmoid, HardTanh,
-Softplus, Exp, Log, Swish, Glu and ThresholdedLinearUnit, the only one with weights. Shapes and
+Softplus, Exp, Log, Swish, Glu and ThresholdedLinearUnit, the only layer with weights. Shapes and
 float dtypes are kept, except that `Glu` halves the last axis.
 """
 
@@ -54,7 +54,7 @@ def Relu() -> Layer:
 
 @assert_shape("...->...")
 def ParametricRelu(a: float = 1.0) -> Layer:
-    """A layer that computes a ReLU of a given slope: max(a·x, 0).
+    """A layer that computes a ReLU with a given slope: max(a·x, 0).
 
     Args:
       a: the slope for positive inputs.
@@ -109,11 +109,11 @@ def Elu(a: float = 1.0) -> Layer:
 def Selu(alpha: float = 1.6732632423543772, lmbda: float = 1.0507009873554805) -> Layer:
     """A layer that computes a scaled Elu: λ·x if x > 0, else λ·α·(eˣ - 1).
 
-    With the default numbers, activations of normalized inputs stay normalized from layer to layer.
+    With the default values, activations of normalized inputs stay normalized through the layers.
 
     Args:
       alpha: the factor of the exponential, α.
-      lmbda: the factor of it all, λ.
+      lmbda: the factor of the result, λ.
     Returns: a layer from one array to one of the same shape.
     Example:
       >>> from weft import layers as tl
@@ -128,7 +128,8 @@ def Selu(alpha: float = 1.6732632423543772, lmbda: float = 1.0507009873554805) -
 
 
 def _expm1_of_negative(x: Any) -> Any:
-    """exp(x) - 1 where x ≤ 0, else 0: so its gradient doesn't overflow where it isn't chosen."""
+    """exp(x) - 1 where x ≤ 0, otherwise 0, so the gradient does not overflow where it is not
+    selected."""
     return jnp.expm1(jnp.where(x > 0, jnp.zeros_like(x), x))
 
 
@@ -149,7 +150,7 @@ def Gelu() -> Layer:
 
 @assert_shape("...->...")
 def FastGelu() -> Layer:
-    """A layer that computes an approximation of Gelu by tanh: x/2 · (1 + tanh(a·x + a·b·x³)).
+    """A layer that approximates Gelu by tanh: x/2 · (1 + tanh(a·x + a·b·x³)).
 
     a = 0.7978845608, which is √(2/π), and b = 0.044715.
 
@@ -288,9 +289,9 @@ def Swish() -> Layer:
 
 @assert_shape("...a->...b")
 def Glu() -> Layer:
-    """A layer that computes the gated linear unit a · sigmoid(b), of the input's halves a and b.
+    """A layer that computes the gated linear unit a · sigmoid(b), for the input's halves a and b.
 
-    Returns: a layer from an array [..., 2·n] to one [..., n].
+    Returns: a layer from an array [..., 2·n] to an array [..., n].
     Raises (when called): ShapeError: the last axis has an odd length.
     Example:
       >>> from weft import layers as tl
@@ -314,11 +315,10 @@ def Glu() -> Layer:
 
 
 class ThresholdedLinearUnit(Layer):
-    """A layer that computes max(x, t), whose threshold t is trained.
+    """A layer that computes max(x, t) with a trained threshold t.
 
-    It is made to follow `FilterResponseNorm`. Where x = t, each of the two has half the gradient.
-
-    From one array to one of the same shape. Weights: t, a float32 scalar, at first 0.
+    It is intended to follow `FilterResponseNorm`. Where x = t, x and t get half the gradient each.
+    It maps an array to an array of the same shape. Weights: t, a float32 scalar, initially 0.
 
     Args (all of `Layer`'s):
       n_in, n_out: 1 and 1.
@@ -342,5 +342,5 @@ class ThresholdedLinearUnit(Layer):
         self.weights = jnp.zeros((), dtype=jnp.float32)
 
     def forward(self, inputs: Any) -> Any:
-        """The larger one of each element and the threshold."""
+        """The maximum of each element and the threshold."""
         return jnp.maximum(inputs, self.weights)

@@ -1,4 +1,4 @@
-"""np_to_file and np_from_file: gzipped files of arrays, checked when read."""
+"""np_to_file and np_from_file: gzipped files of arrays, which are checked when read."""
 
 import contextlib
 import gzip
@@ -16,10 +16,11 @@ from ..user_lines import noted
 
 @contextlib.contextmanager
 def replaced(path: Any, compresslevel: int) -> Iterator[IO[bytes]]:
-    """A stream whose gzipped bytes become the file when the block ends without an error.
+    """A context with a stream. Its gzipped bytes replace the file if the block ends without an
+    error.
 
-    They are on the disk before they take the old file's name, so that a process that is killed at
-    any moment leaves the old file or the new one, whole.
+    They are on the disk before they get the file's name, so a process that is killed at any moment
+    leaves the complete old or new file.
     """
     path = os.fspath(path)
     beside = f"{path}._tmp_{os.getpid()}_{threading.get_ident()}"
@@ -36,15 +37,15 @@ def replaced(path: Any, compresslevel: int) -> Iterator[IO[bytes]]:
         raise
     folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
     try:
-        os.fsync(folder)  # the name too
+        os.fsync(folder)  # syncs the name too
     finally:
         os.close(folder)
 
 
 def content(path: Any) -> bytes:
-    """The content of a gzipped file; its checksum and length are compared.
+    """The content of a gzipped file. Checks its checksum and length.
 
-    Raises: FileNotFoundError; ValueError: the file is cut off, or bits of it have changed.
+    Raises: FileNotFoundError; ValueError: the file is truncated, or bits have changed.
     """
     path = os.fspath(path)
     try:
@@ -60,11 +61,11 @@ def content(path: Any) -> bytes:
 
 
 def np_to_file(list_of_nparrays: Any, file_path: Any, compresslevel: int) -> None:
-    """Writes arrays to a gzipped file, one after the other, each in NumPy's own format.
+    """Writes arrays to a gzipped file, each in NumPy's format.
 
     Args:
       list_of_nparrays: the arrays, of any backend.
-      file_path: path of the file; an old one is replaced once the new one is complete.
+      file_path: path of the file; an old file is replaced when the new one is complete.
       compresslevel: 0 to 9, as for gzip.
     Raises: ValueError: an array has a dtype that NumPy's format does not have, such as objects.
     Example:
@@ -80,11 +81,11 @@ def np_to_file(list_of_nparrays: Any, file_path: Any, compresslevel: int) -> Non
 
 
 def np_from_file(file_path: Any, compresslevel: int) -> list[np.ndarray[Any, Any]]:
-    """The arrays in a file that `np_to_file` wrote.
+    """Reads the arrays from a file written by `np_to_file`.
 
     Args:
       file_path: path of the file.
-      compresslevel: not used; the file states its compression.
+      compresslevel: not used.
     Raises: FileNotFoundError; ValueError: the file is damaged, or holds Python objects.
     Example:
       >>> from weft import layers as tl

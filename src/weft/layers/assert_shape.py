@@ -21,12 +21,14 @@ _ELLIPSIS = "..."
 
 
 class _Tensor:
-    """The specification of one tensor: axes before an ellipsis and after it."""
+    """The specification of one tensor: the axes before and after an ellipsis."""
 
     __slots__ = ("after", "before", "is_open")
 
     def __init__(self, text: str) -> None:
         before, dots, after = text.partition(_ELLIPSIS)
+        if "." in before + after:
+            raise ValueError("AssertShape: an ellipsis is '...', once at most in a tensor")
         self.before, self.after, self.is_open = before, after, bool(dots)
 
 
@@ -36,16 +38,16 @@ def _tensors(specification: str) -> tuple[_Tensor, ...]:
 
 
 class AssertShape(Layer):
-    """A layer that returns its inputs, if their shapes are as specified.
+    """A layer that returns its inputs, and checks their shapes.
 
     Args:
-      spec: tensors separated by commas. A letter is a length, equal wherever it occurs;
-        a digit is a length; `...` means any number of axes, equal ones wherever it occurs,
-        once at most in a tensor. An empty specification means a scalar.
-      message: the end of the error's text; by default, the line that made the layer.
-      visible_layer: whether the layer shows when a network is printed.
+      spec: tensors separated by commas. Each letter stands for a length, the same wherever it
+        occurs; a digit is a fixed length; `...` stands for any number of axes, the same wherever it
+        occurs, at most once in a tensor. An empty specification means a scalar.
+      message: the end of the error message; by default, the line that made the layer.
+      visible_layer: whether to show the layer when a network is printed.
 
-    Raises: AssertionError: the specification has other characters. ValueError, when it runs: the
+    Raises: AssertionError: the specification has invalid characters. ValueError (when called): the
       shapes do not fit.
 
     Example:
@@ -100,25 +102,18 @@ class AssertShape(Layer):
 
 def _fits(tensor: _Tensor, shape: tuple[Any, ...], sizes: dict[str, Any]) -> bool:
     """True if a shape is as specified; records the lengths of letters."""
-    if _ELLIPSIS in tensor.after or "." in tensor.before + tensor.after:
-        raise ValueError("AssertShape: an ellipsis is '...', once at most in a tensor")
-    n_before, n_after = len(tensor.before), len(tensor.after)
-    end = len(shape) - n_after
+    end = len(shape) - len(tensor.after)
+    n_before = len(tensor.before)
     if n_before > end or (not tensor.is_open and n_before != end):
         return False
-    if tensor.is_open and not _same(sizes, _ELLIPSIS, shape[n_before:end]):
-        return False
-    for letter, length in zip(tensor.before + tensor.after, (*shape[:n_before], *shape[end:])):  # noqa: B905
-        if letter.isdigit():
-            if not _equal(length, int(letter)):
-                return False
-        elif not _same(sizes, letter, length):
+    items: list[Any] = [(_ELLIPSIS, shape[n_before:end])] if tensor.is_open else []
+    items += zip(tensor.before, shape, strict=False)
+    items += zip(tensor.after, shape[end:], strict=True)
+    for name, length in items:
+        expected = int(name) if name.isdigit() else sizes.setdefault(name, length)
+        if expected is not length and not _equal(expected, length):
             return False
     return True
-
-
-def _same(sizes: dict[str, Any], name: str, length: Any) -> bool:
-    return _equal(sizes.setdefault(name, length), length)
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -2,16 +2,16 @@
 DotProductCausalAttention and ConfigurableAttention; SplitIntoHeads, MergeHeads, ShiftRight,
 PaddingMask and EncoderDecoderMask.
 
-Vectors attend to vectors: each query gets the mean of all values, weighted by how well their keys
-match it. The layers have modes:
+Vectors attend to vectors: each query gets a weighted mean of all values. The weights depend on how
+well the query matches the keys. The layers have modes:
 
 - "train": dropout is active, and so are random shifts of positions;
 - "eval": neither is;
-- "predict": sequences arrive in pieces, one after another; the layer's state keeps what later
-  pieces need of earlier ones;
+- "predict": sequences arrive in pieces, one after another; the layer's state keeps the information
+  from earlier pieces;
 - "viz": as "eval", and the attention weights are the layer's state.
 
-Heads are equal parts of the features that attend independently of each other.
+Heads are equal parts of the features; each attends independently.
 """
 
 import math
@@ -53,17 +53,17 @@ __all__ = [
 def Attention(d_feature: int, n_heads: int = 1, dropout: float = 0.0, mode: str = "train") -> Layer:
     """A layer of self-attention that maps (vectors, mask) to (new vectors, the same mask).
 
-    Queries, keys and values are three `Dense` layers of the vectors; for each head, a query gets
-    softmax(q kᵀ / √d) v, with d = d_feature / n_heads; a last `Dense` layer mixes the heads.
+    Three `Dense` layers compute queries, keys and values; for each head, a query gets softmax(q kᵀ
+    / √d) v, with d = d_feature / n_heads; a last `Dense` layer mixes the heads.
 
     Args:
-      d_feature: features of a vector, in and out.
+      d_feature: the features of input and output vectors.
       n_heads: the number of attention heads; divides d_feature.
-      dropout: rate at which weights of attention are set to zero, in mode "train".
+      dropout: the rate at which attention weights are set to zero, in mode "train".
       mode: "train", "eval", "predict" or "viz".
     Returns: a layer of two inputs, floats [batch, length, d_feature] and the mask [batch, 1, 1,
-      length], nonzero where a vector counts, and two outputs of the same shapes.
-    Raises: ValueError: d_feature is not a multiple of n_heads; a bad rate or mode.
+      length], nonzero at vectors to attend to, and two outputs of the same shapes.
+    Raises: ValueError: d_feature is not a multiple of n_heads; an invalid rate or mode.
     Example:
       >>> layer = Attention(8, n_heads=2, mode="eval")
       >>> x, mask = np.ones((1, 3, 8)), np.ones((1, 1, 1, 3), bool)
@@ -91,17 +91,17 @@ def AttentionQKV(
 ) -> Layer:
     """A layer of attention that maps (queries, keys, values, mask) to (vectors, mask).
 
-    As `Attention`, with vectors of three sources: a decoder's queries attend to an encoder's keys
-    and values.
+    Like `Attention`, but with vectors from three sources: for example, a decoder's queries attend
+    to an encoder's keys and values.
 
     Args:
-      d_feature: features of a vector that goes out, and of all heads together.
+      d_feature: the features of output vectors, and of all heads together.
       n_heads, dropout, mode: as for `Attention`.
-      cache_KV_in_predict: in mode "predict", compute keys and values at the first call only:
-        the output of an encoder is the same for every token that is decoded.
-      q_sparsity: the layer that makes the queries: None, a `Dense` layer; "noop", nothing; or the
+      cache_KV_in_predict: whether to compute keys and values at the first call only, in mode
+        "predict". The output of an encoder is the same for all decoded tokens.
+      q_sparsity: the layer for the queries: None for a `Dense` layer, "noop" for no layer, or the
         number of modules of a `FactoredDense` and `LocallyConvDense` layer.
-      result_sparsity: the layer that mixes the heads; the values are those of `q_sparsity`.
+      result_sparsity: the layer that mixes the heads, with the same values as `q_sparsity`.
     Returns: a layer of four inputs, [batch, queries, any], [batch, keys, any], [batch, keys, any]
       and the mask [batch, 1, 1 or queries, keys], and two outputs, floats [batch, queries,
       d_feature] and the mask.
@@ -151,8 +151,8 @@ class PureAttention(Layer):
     Args:
       n_heads, dropout, mode: as for `Attention`.
     Inputs: floats [batch, queries, d], [batch, keys, d], [batch, keys, d_v]; the mask [batch, 1, 1
-      or queries, keys], nonzero where a key counts.
-    Outputs: float32 [batch, queries, d_v], and the mask as it came.
+      or queries, keys], nonzero at keys to attend to.
+    Outputs: float32 [batch, queries, d_v], and the unchanged mask.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.PureAttention(n_heads=2, mode="eval")
@@ -184,12 +184,12 @@ class PureAttention(Layer):
 class DotProductAttention(Layer):
     """Attention within a head: maps (queries, keys, values, mask) to softmax(q kᵀ / √d) v.
 
-    The mask isn't among the outputs. In mode "viz" the state is the weights.
+    The mask is not an output. In mode "viz" the state is the weights.
 
     Args:
       dropout, mode: as for `Attention`.
     Inputs: floats [..., queries, d], [..., keys, d], [..., keys, d_v]; a mask that broadcasts to
-      [..., queries, keys], nonzero where a key counts.
+      [..., queries, keys], nonzero at keys to attend to.
     Outputs: float32 [..., queries, d_v].
     Example:
       >>> from weft import layers as tl
@@ -221,7 +221,8 @@ def SplitIntoHeads(n_heads: int, merged_batch_and_head: bool = True) -> Layer:
 
     Args:
       n_heads: the number of heads; divides the number of features.
-      merged_batch_and_head: heads become elements of the batch, heads of one element side by side.
+      merged_batch_and_head: whether to merge the head axis into the batch axis, with the heads of
+        one element adjacent.
     Returns: a layer from [batch, length, d] to [batch * n_heads, length, d / n_heads], or to
       [batch, n_heads, length, d / n_heads].
     Example:
@@ -243,11 +244,11 @@ def SplitIntoHeads(n_heads: int, merged_batch_and_head: bool = True) -> Layer:
 
 @assert_shape("...lh->bld")
 def MergeHeads(n_heads: int, merged_batch_and_head: bool = True) -> Layer:
-    """A layer that joins the heads again: the inverse of `SplitIntoHeads`.
+    """A layer that joins the heads; the inverse of `SplitIntoHeads`.
 
     Args:
       n_heads: the number of heads.
-      merged_batch_and_head: heads come as elements of the batch.
+      merged_batch_and_head: whether the head axis is merged into the batch axis.
     Returns: a layer from [batch * n_heads, length, d], or [batch, n_heads, length, d], to [batch,
       length, n_heads * d].
     Example:
@@ -285,13 +286,13 @@ def ConfigurableAttention(
     qkv_attention_layer: Layer,
     n_heads: int = 1,
 ) -> Layer:
-    """Self-attention of layers of your choice.
+    """Self-attention built from your own layers.
 
     Args:
-      q_layer, k_layer, v_layer: from the vectors to queries, keys and values of all heads.
-      final_layer: mixes the heads, from [batch, length, features] to the shape of the input.
-      qkv_attention_layer: from (queries, keys, values), each [batch * n_heads, length, features of
-        a head], to vectors of that shape: `DotProductCausalAttention`, for one.
+      q_layer, k_layer, v_layer: map the vectors to queries, keys and values of all heads.
+      final_layer: mixes the heads; it maps [batch, length, features] to the shape of the input.
+      qkv_attention_layer: maps (queries, keys, values), each [batch * n_heads, length, features of
+        a head], to vectors of that shape; for example `DotProductCausalAttention`.
       n_heads: the number of heads.
     Returns: a layer from [batch, length, d] to the same shape.
     Example:
@@ -324,16 +325,16 @@ def CausalAttention(
 ) -> Layer:
     """Self-attention in which no position sees a later one, for language models.
 
-    Mode "predict" takes the sequence in pieces, of one token or more. The state has the
-    keys and values of all tokens so far. The outputs are equal to those of "eval".
+    Mode "predict" takes the sequence in pieces, of one token or more. The state has the keys and
+    values of all tokens so far. The outputs equal those of mode "eval".
 
     Args:
       d_feature, n_heads, dropout, mode: as for `Attention`.
       max_inference_length: the longest sequence in mode "predict".
-      use_dconv: a causal depthwise convolution follows each of the layers of queries, keys and
-        values. It keeps no history, so mode "predict" is refused.
+      use_dconv: whether a causal depthwise convolution follows the layers of queries, keys and
+        values. It keeps no history, so it raises an error in mode "predict".
     Returns: a layer from floats [batch, length, d_feature] to the same shape.
-    Raises: ValueError: d_feature is not a multiple of n_heads; a bad rate, length or mode.
+    Raises: ValueError: d_feature is not a multiple of n_heads; an invalid rate, length or mode.
     Example:
       >>> layer = CausalAttention(4, n_heads=2, mode="predict", max_inference_length=5)
       >>> token = np.ones((1, 1, 4))
@@ -372,13 +373,13 @@ class DotProductCausalAttention(Layer):
     """Attention within a head to a position's own and earlier ones.
 
     In mode "predict" the state is (keys, values, index): two arrays [batch, max_inference_length,
-    features] and how many positions they hold. A call adds its keys and values, at least one of
-    each, and its queries attend to all that are there. In mode "viz" the state is the weights.
+    features] and the number of stored positions. A call adds its keys and values, at least one of
+    each, and its queries attend to all stored ones. In mode "viz" the state is the weights.
 
     Args:
       dropout, mode: as for `Attention`.
       max_inference_length: the longest sequence in mode "predict". Beyond it the results are NaN,
-        since how long a sequence is isn't known when a program is compiled.
+        because the length of the sequence is unknown when the program is compiled.
     Inputs: queries, keys, values: floats [batch, length, features].
     Outputs: float32 of the same shape.
     Example:
@@ -401,10 +402,11 @@ class DotProductCausalAttention(Layer):
         self._portal = self.monkey_patched_mask()
 
     def monkey_patched_mask(self) -> Any:
-        """None, or in a subclass an object whose `get_value()` is a mask of the first input's keys.
+        """None, or in a subclass an object whose `get_value()` returns a mask of the first input's
+        keys.
 
-        The mask, [batch, 1, 1, length], holds for the input that the sequence begins with, in mode
-        "predict": one of an encoder, whose padding no token is to attend to.
+        The mask [batch, 1, 1, length] applies to the first input of a sequence in mode "predict",
+        such as the output of an encoder with padding.
         """
         return None
 
@@ -421,7 +423,7 @@ class DotProductCausalAttention(Layer):
         return means
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """No weights; in mode "predict" room for keys and values."""
+        """Makes no weights; in mode "predict", the state with room for keys and values."""
         if self._mode != "predict":
             return
         _, keys, values = input_signature
@@ -453,7 +455,8 @@ class DotProductCausalAttention(Layer):
         return jnp.where(index + length <= room, means, jnp.full((), math.nan, means.dtype))
 
     def _counted(self, counted: Any, index: Any) -> Any:
-        """Mask of positions: those of the portal's mask, the one after them, and this one."""
+        """A mask of the positions to attend to: those of the portal's mask, the one after them, and
+        the current one."""
         mask = jnp.reshape(self._portal.get_value(), (-1,)) != 0
         counted = fastmath.dynamic_update_slice_in_dim(counted, mask, 0, 0)
         positions = jnp.arange(self._max_len, dtype=jnp.int32)
@@ -472,7 +475,7 @@ def ShiftRight(n_positions: int = 1, mode: str = "train") -> Layer:
     Args:
       n_positions: the number of zeros inserted at the front, and of elements removed at the
         end.
-      mode: in "predict" nothing is shifted, since tokens come one at a time.
+      mode: in "predict" nothing is shifted, because tokens arrive one at a time.
     Returns: a layer from [batch, length, ...] to the same shape and dtype.
     Example:
       >>> ShiftRight()(np.array([[[1], [2], [3]]]))[0, :, 0]
@@ -496,10 +499,10 @@ def ShiftRight(n_positions: int = 1, mode: str = "train") -> Layer:
 
 @assert_shape("bs->b11l")
 def PaddingMask(pad: int = 0) -> Layer:
-    """A layer that marks the tokens that aren't padding.
+    """A layer that marks the tokens that are not padding.
 
     Args:
-      pad: the integer for padding.
+      pad: the id of padding.
     Returns: a layer from integers [batch, length] to booleans [batch, 1, 1, length], which
       broadcast over heads and queries.
     Example:

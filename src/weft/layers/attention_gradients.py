@@ -1,4 +1,4 @@
-"""Outputs and gradients of a layer, computed together, for reversible residual layers."""
+"""Computes outputs and gradients of a layer together, for reversible residual layers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,20 +12,20 @@ from ..shapes import signature
 
 
 def is_gradient(ct: Any) -> bool:
-    """False for the placeholder of a gradient of integers."""
+    """False for the placeholder of an integer's gradient."""
     return ct is not None and getattr(ct, "dtype", None) != float0
 
 
 def vjp_of_inexact(
     f: Callable[..., tuple[tuple[Any, ...], Any]], *primals: Any
 ) -> tuple[tuple[Any, ...], Callable[[tuple[Any, ...]], Any], Any]:
-    """The outputs of a function, and how cotangents of those that are inexact are pulled back.
+    """The outputs of a function, and a function that pulls back the cotangents of inexact outputs.
 
     Args:
       f: returns (tuple of arrays, auxiliary data).
       *primals: its arguments.
-    Returns: (outputs, pull, auxiliary data). `pull` takes cotangents for the first outputs; those
-      that are missing or None are zero, and cotangents of integers are ignored.
+    Returns: (outputs, pull, auxiliary data). `pull` takes cotangents for the first outputs; missing
+      ones and None are zero, and cotangents of integers are ignored.
     """
 
     def split(*primals: Any) -> Any:
@@ -49,7 +49,7 @@ def is_inexact(x: Any) -> bool:
 
 
 def forward_and_or_backward_of(layer: Any) -> Callable[..., tuple[Any, Any, Any, Any]]:
-    """A function as `EfficientAttentionBase.forward_and_or_backward`, for any layer.
+    """A function like `EfficientAttentionBase.forward_and_or_backward`, for any layer.
 
     Args:
       layer: the layer; it is differentiated as one function.

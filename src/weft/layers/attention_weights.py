@@ -7,7 +7,7 @@ from .. import fastmath
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 
-MASKED_SCORE = -1e9  # the score of a key that does not count
+MASKED_SCORE = -1e9  # the score of a masked key
 
 
 def attend(
@@ -21,15 +21,15 @@ def attend(
 ) -> tuple[Any, Any]:
     """Means of values, weighted by softmax(queries keysᵀ / √features).
 
-    A query for which no key counts gets the mean of all values.
+    A query whose keys are all masked gets the mean of all values.
 
     Args:
       queries: floats [..., queries, features].
       keys, values: [..., keys, features], [..., keys, value features].
-      mask: broadcasts to [..., queries, keys]; nonzero where a key counts for a query.
-      dropout: rate at which weights are set to zero, in mode "train" only; the others are divided
-        by 1 - dropout.
-      rng: key for dropout.
+      mask: broadcasts to [..., queries, keys]; nonzero where a query attends to a key.
+      dropout: the rate at which weights are set to zero, in mode "train" only; the others are
+        divided by 1 - dropout.
+      rng: the key for dropout.
     Returns: the means [..., queries, value features] and the weights [..., queries, keys], both
       float32.
     """
@@ -40,7 +40,8 @@ def attend(
 def weighted_means(
     scores: Any, values: Any, mask: Any, dropout: float, rng: Any
 ) -> tuple[Any, Any]:
-    """Means of values by how their keys fit, [..., queries, keys]; and the weights."""
+    """Means of values, weighted by how well their keys match, [..., queries, keys]; and the
+    weights."""
     scores = widened(scores)
     weights = softmax(scores if mask is None else masked(scores, mask))
     if dropout:
@@ -50,7 +51,7 @@ def weighted_means(
 
 
 def wide_dtype(x: Any) -> Any:
-    """float64 for an array or a signature of float64, float32 for others, on every backend."""
+    """float64 for an array or signature of float64, otherwise float32, on every backend."""
     return jnp.float64 if "float64" in str(x.dtype) else jnp.float32
 
 
@@ -60,7 +61,7 @@ def widened(x: Any) -> Any:
 
 
 def masked(scores: Any, mask: Any) -> Any:
-    """The scores, with a very low one where the mask is zero or false."""
+    """The scores, replaced by a very low score where the mask is zero or false."""
     return jnp.where(mask.astype(jnp.bool_), scores, jnp.full((), MASKED_SCORE, scores.dtype))
 
 

@@ -1,8 +1,8 @@
 """Layer: a function of inputs, weights, state and a random key, together with its own weights and
 state.
 
-PureLayer and Fn make layers of functions. shard and unshard cut nested arrays into parts, one for
-each device, and join them.
+PureLayer and Fn make layers from functions. shard and unshard divide nested arrays among devices,
+and join them.
 """
 
 import random as python_random
@@ -40,6 +40,7 @@ from .weight_trees import (
     flatten_weights_and_state as flatten_weights_and_state,
     is_state_marker,
     is_weights_marker,
+    marks_of,
     to_list as to_list,
     unflatten_weights_and_state as unflatten_weights_and_state,
 )
@@ -65,27 +66,29 @@ __all__ = [
 ]
 
 N_WEIGHTS_SHARDS = 1
-"""Over how many devices the weights of each layer are spread; see `shard`."""
+"""The number of devices over which the weights of each layer are spread; see `shard`."""
 
 
 class Layer(Made):
-    """A function from zero or more tensors to zero or more tensors, which may be trained.
+    """A function from zero or more tensors to zero or more tensors, which may have trainable
+    weights.
 
-    A layer may have *weights*, which training changes, *state*, which a call itself changes (a
-    running mean, a cache of what was decoded), and *sublayers*. A class of layers overrides at most
-    two methods: `forward`, which computes outputs from inputs, and `init_weights_and_state`, which
-    makes weights and state for inputs of a given signature.
+    A layer may have *weights*, which training changes, *state*, which a call changes (a running
+    mean, or a cache for decoding), and *sublayers*. A subclass overrides at most two methods:
+    `forward`, which computes outputs from inputs, and `init_weights_and_state`, which makes weights
+    and state for inputs with a given signature.
 
     Args:
-      n_in: number of inputs: 0 come as an empty tuple, one bare, several as a tuple.
-      n_out: number of outputs, which are packaged like inputs.
+      n_in: the number of inputs. Zero inputs are passed as an empty tuple, one input alone, several
+        as a tuple.
+      n_out: the number of outputs, which are packaged like inputs.
       name: the name of the layer when it is printed; by default, the name of its class.
-      sublayers_to_print: the layers that are printed inside; by default, all sublayers.
+      sublayers_to_print: the sublayers to print; by default, all.
 
-    Raises: ValueError: `n_in` or `n_out` is not a number of tensors.
+    Raises: ValueError: `n_in` or `n_out` is not an int of at least 0.
 
-    Inputs and outputs are parts of a *data stack*: a layer takes `n_in` items off its top, and puts
-    `n_out` there (see `Serial`).
+    Inputs and outputs are parts of a *data stack*: a layer removes `n_in` items from its top, and
+    pushes `n_out` (see `Serial`).
 
     Example:
       >>> class Scale(Layer):
@@ -113,8 +116,8 @@ class Layer(Made):
     _state: Any
     _site: tuple[str, int]
     _init_signature: Any  # the signature of the last `init`
-    _is_plain: ClassVar[bool] = True  # weights and state are kept as here, not in other ways
-    _needs_key: bool = True  # `forward` uses `rng`; a class for which it doesn't says so
+    _is_plain: ClassVar[bool] = True  # keeps weights and state with this nesting
+    _needs_key: bool = True  # whether `forward` uses `rng`; subclasses may set it to False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -154,15 +157,16 @@ class Layer(Made):
         return text(self)
 
     def __call__(self, x: Any, weights: Any = None, state: Any = None, rng: Any = None) -> Any:
-        """The layer's outputs for inputs `x`, with the weights and the state that it holds.
+        """Computes the layer's outputs for inputs `x`, with its own weights and state.
 
         Args:
           x: the inputs, packaged by their number: `()`, one tensor, or a tuple of them.
-          weights: weights for this call alone; by default, the layer's own.
+          weights: weights for this call only; by default, the layer's own.
           state: the state before the call, which replaces the layer's own.
           rng: random key; by default the layer's own, which is the same for each call.
-        Returns: the outputs, packaged as the inputs are. The layer's state is the new one then.
-        Raises: LayerError: something went wrong; see there.
+        Returns: the outputs, packaged like the inputs. The layer's state is replaced by the new
+          state.
+        Raises: LayerError: an error occurred in the layer.
         """
         weights = self.weights if weights is None else weights
         rng = self.rng if rng is None else rng
@@ -171,10 +175,10 @@ class Layer(Made):
         outputs, self.state = self.pure_fn(x, weights, self.state, rng)
         return outputs
 
-    # What classes of layers override.
+    # Methods to override.
 
     def forward(self, inputs: Any) -> Any:
-        """The outputs for inputs. A class of layers overrides this method.
+        """Computes the outputs for inputs. Subclasses override this method.
 
         Args:
           inputs: `()`, one tensor, or a tuple of tensors, by `n_in`.
@@ -184,9 +188,9 @@ class Layer(Made):
         raise NotImplementedError(f"{self._name}: its class is to define forward(self, inputs)")
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Assigns `self.weights` and `self.state` for inputs of a signature.
+        """Assigns `self.weights` and `self.state` for inputs with a signature.
 
-        A class of layers overrides it if its layers have any. Random values are made of `self.rng`.
+        Subclasses with weights or state override it. Use `self.rng` for random values.
 
         Args:
           input_signature: a `ShapeDtype`, or a tuple of them, by `n_in`.
@@ -194,7 +198,7 @@ class Layer(Made):
 
     @property
     def has_backward(self) -> bool:
-        """True if the layer computes its own gradients, in `backward`."""
+        """True if the layer computes its own gradients in `backward`."""
         return False
 
     def backward(
@@ -207,7 +211,7 @@ class Layer(Made):
         new_state: Any,
         rng: Any,
     ) -> tuple[Any, Any]:
-        """The layer's own gradients, if `has_backward` is true.
+        """Computes the layer's own gradients, if `has_backward` is true.
 
         Args:
           inputs: the inputs of `forward`.
@@ -217,26 +221,26 @@ class Layer(Made):
           state: the state before the call.
           new_state: the state after it.
           rng: the random key of the call.
-        Returns: (gradient for the inputs, gradient for the weights); `()` is that for no weights.
+        Returns: (gradient for the inputs, gradient for the weights); `()` without weights.
         """
         raise NotImplementedError(f"{self._name}: its class has_backward, but no method backward")
 
-    # What users call.
+    # Methods to call.
 
     def init(
         self, input_signature: Any, rng: Any = None, use_cache: bool = False
     ) -> tuple[Any, Any]:
-        """Makes the weights and the state of this layer and of its sublayers.
+        """Initializes the weights and state of this layer and its sublayers.
 
         Args:
-          input_signature: a `ShapeDtype` or a tuple of them, by `n_in`; arrays serve as well.
-          rng: random key, which is split over the sublayers; by default, each layer has a key of
-            its own, drawn from Python's `random` when it was made.
-          use_cache: whether a layer that was initialized since the outermost `init` began is left
-            as it is. Combinators say so: a layer that occurs twice has one set of weights.
-        Returns: (weights, state). With `use_cache`, the two marks `GET_WEIGHTS_FROM_CACHE` and
-          `GET_STATE_FROM_CACHE` from the second time on.
-        Raises: LayerError: the layer can't take inputs of this signature.
+          input_signature: a `ShapeDtype` or a tuple of them, by `n_in`; arrays are also accepted.
+          rng: random key, which is split over the sublayers; by default, each layer uses its own
+            key, drawn from Python's `random` when it was made.
+          use_cache: whether to skip a layer that was already initialized since the outermost `init`
+            began. Combinators set it, so a layer that occurs twice has one set of weights.
+        Returns: (weights, state). With `use_cache`, from the second time on, the markers
+          `GET_WEIGHTS_FROM_CACHE` and `GET_STATE_FROM_CACHE`.
+        Raises: LayerError: the layer does not accept inputs with this signature.
         """
         own = self.__dict__
         if use_cache and own["_init_cached"]:
@@ -259,28 +263,30 @@ class Layer(Made):
     def pure_fn(
         self, x: Any, weights: Any, state: Any, rng: Any, use_cache: bool = False
     ) -> tuple[Any, Any]:
-        """The layer as a function without side effects, for `jit`, `grad` and others.
+        """The layer as a pure function, for `jit`, `grad` and other transformations.
 
-        Classes of layers override `forward`, not this.
+        Subclasses override `forward`, not this method.
 
         Args:
           x: the inputs, packaged by their number.
           weights: nested as `self.weights`.
           state: nested as `self.state`.
           rng: random key.
-          use_cache: whether the layer object keeps these weights and the new state, for further
-            occurrences of it in the network. Combinators say so.
+          use_cache: whether the layer object keeps these weights and the new state, for later
+            occurrences in the network. Combinators set it.
         Returns: (outputs, new state).
-        Raises: LayerError: something went wrong.
+        Raises: LayerError: an error occurred in the layer.
         """
         own = self.__dict__
         key = own["_rng"]
-        before = None if use_cache else [held(layer) for layer in tree(self)]
+        before = None if use_cache else held(self)
         own["_rng"] = rng
         try:
             if before is not None:
                 x = own_arrays(x)
-            is_repeated = is_weights_marker(weights) and is_state_marker(state)
+            is_repeated = (
+                type(weights) is dict and is_weights_marker(weights) and is_state_marker(state)
+            )
             outputs, state = run_located(self, x, weights, state, is_repeated)
         except Exception as error:
             raise self._error("pure_fn", x, error, not use_cache) from None
@@ -291,7 +297,8 @@ class Layer(Made):
         return outputs, GET_STATE_FROM_CACHE if is_repeated else state
 
     def output_signature(self, input_signature: Any) -> Any:
-        """The shapes and dtypes of the outputs for inputs of a signature; the layer has weights.
+        """The shapes and dtypes of the outputs for inputs with a signature. The layer must have
+        weights.
 
         Args:
           input_signature: a `ShapeDtype` or a tuple of them, by `n_in`.
@@ -302,13 +309,14 @@ class Layer(Made):
     def weights_and_state_signature(
         self, input_signature: Any, unsafe: bool = False
     ) -> tuple[Any, Any]:
-        """The shapes and dtypes that `init` would give weights and state, without making them.
+        """The shapes and dtypes of the weights and state that `init` would make, without making
+        them.
 
         Args:
           input_signature: a `ShapeDtype` or a tuple of them, by `n_in`.
           unsafe: whether to leave the layer with traced weights and state, which the caller
             replaces, instead of restoring the old ones.
-        Returns: (weights, state), with a `ShapeDtype` for each array, and the marks of shared
+        Returns: (weights, state), with a `ShapeDtype` for each array, and the markers of shared
           layers.
         """
         return init_abstract(self, input_signature, unsafe)
@@ -316,31 +324,32 @@ class Layer(Made):
     def init_from_file(
         self, file_name: Any, weights_only: bool = False, input_signature: Any = None
     ) -> tuple[Any, Any]:
-        """Gives the layer weights and state from a checkpoint, without running code from it.
+        """Loads weights and state from a checkpoint, without running code from it.
 
         Args:
-          file_name: path of a file of `save_to_file` or Trax, or of a checkpoint of a training
-            loop: "run/model", or "run/model.pkl.gz" as it is called in Trax.
-          weights_only: whether the state is made anew rather than read.
+          file_name: path of a file from `save_to_file` or Trax, or of a training loop's checkpoint:
+            "run/model", or Trax's name "run/model.pkl.gz".
+          weights_only: whether to make new state instead of reading it.
           input_signature: signature of the inputs; by default, the one in the file.
         Returns: (weights, state).
-        Raises: FileNotFoundError; ValueError: it is damaged, refused or of another layer.
+        Raises: FileNotFoundError; ValueError: the file is damaged, not allowed, or belongs to
+          another layer.
         """
         return checkpoints.load(self, file_name, weights_only, input_signature)
 
     def save_to_file(
         self, file_name: Any, weights_only: bool = False, input_signature: Any = None
     ) -> None:
-        """Writes weights and state to a checkpoint, and replaces an old file at the end.
+        """Writes weights and state to a checkpoint; an old file is replaced at the end.
 
         Args:
           file_name: path of the file, a gzipped pickle of a dictionary of plain arrays.
-          weights_only: whether the state is left out.
-          input_signature: signature of the inputs, to be kept with them.
+          weights_only: whether to omit the state.
+          input_signature: signature of the inputs, to store in the file.
         """
         checkpoints.save(self, file_name, weights_only, input_signature)
 
-    # What a layer has.
+    # Attributes.
 
     @property
     def name(self) -> str:
@@ -349,24 +358,24 @@ class Layer(Made):
 
     @property
     def n_in(self) -> int:
-        """The number of tensors that the layer takes."""
+        """The number of inputs."""
         return self._n_in
 
     @property
     def n_out(self) -> int:
-        """The number of tensors that the layer gives."""
+        """The number of outputs."""
         return self._n_out
 
     @property
     def sublayers(self) -> Sequence["Layer"]:
-        """The layers inside; may be empty."""
+        """The sublayers; may be empty."""
         return self._sublayers
 
     @property
     def weights(self) -> Any:
         """The weights: `()`, an array, or nested arrays; with sublayers, a tuple of their weights.
 
-        At the second and later places of a shared layer stands `GET_WEIGHTS_FROM_CACHE`.
+        Second and later occurrences of a shared layer have `GET_WEIGHTS_FROM_CACHE`.
         """
         if not self._sublayers:
             return self._weights
@@ -381,13 +390,13 @@ class Layer(Made):
             self._weights = weights
             return
         checked_items(self, weights, "weight")
-        self._weights = tuple([w if is_weights_marker(w) else None for w in weights])
+        self._weights = marks_of(weights)
         for layer, w in zip(self._sublayers, weights, strict=True):
             layer.weights = w
 
     @property
     def state(self) -> Any:
-        """The arrays that a call keeps for the next; nested as the weights are."""
+        """The arrays that a call keeps for the next call; nested like the weights."""
         if not self._sublayers:
             return self._state
         pairs = zip(self._sublayers, self._state, strict=False)
@@ -401,16 +410,16 @@ class Layer(Made):
             self._state = state
             return
         checked_items(self, state, "state")
-        self._state = tuple([s if is_state_marker(s) else None for s in state])
+        self._state = marks_of(state)
         for layer, s in zip(self._sublayers, state, strict=True):
             layer.state = s
 
     @property
     def rng(self) -> Any:
-        """The random key, for one use; `fastmath.random.split` makes several of it.
+        """The random key, for one use; `fastmath.random.split` makes several keys from it.
 
-        It isn't kept if it was made of the layer's seed: that may happen while a function is
-        traced, and a traced key must not outlive its trace.
+        A key that was made from the layer's seed is not kept, because it may be traced, and a
+        traced key must not outlive its trace.
         """
         if self._rng is None:
             return fastmath.random.get_prng(self._rng_seed_int)
@@ -423,7 +432,7 @@ class Layer(Made):
             layer.rng = key
 
     def _settable_attrs(self) -> tuple[str, ...]:
-        """The public attributes that may be assigned to."""
+        """The public attributes that may be assigned."""
         return "weights", "state", "rng"
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -436,7 +445,7 @@ class Layer(Made):
             )
         object.__setattr__(self, name, value)
 
-    # The machinery.
+    # Implementation.
 
     @property
     def _caller(self) -> dict[str, Any]:
@@ -444,9 +453,9 @@ class Layer(Made):
         return dict(zip(("filename", "lineno"), self._site, strict=True))
 
     def _run(self, x: Any, weights: Any, state: Any, is_repeated: bool) -> tuple[Any, Any]:
-        """(outputs, new state), with `self._rng` set; `Serial` and `Parallel` have a shorter way.
+        """(outputs, new state), with `self._rng` set; `Serial` and `Parallel` override it.
 
-        A layer that is repeated has its weights and its state already.
+        A repeated layer already has its weights and state.
         """
         own = self.__dict__
         if not is_repeated:
@@ -454,7 +463,7 @@ class Layer(Made):
                 self.weights, self.state = weights, state
             else:
                 own["_weights"] = weights
-                if not is_state_marker(state):
+                if type(state) is not dict or not is_state_marker(state):
                     own["_state"] = state
         if N_WEIGHTS_SHARDS > 1 and not own["_sublayers"]:
             return run_whole(self, x, N_WEIGHTS_SHARDS)
@@ -465,10 +474,10 @@ class Layer(Made):
         return outputs, self.state
 
     def _forward_abstract(self, input_signature: Any) -> tuple[Any, Any]:
-        """The signatures of outputs and new state, for the weights that the layer has."""
+        """The signatures of outputs and new state, for the layer's current weights."""
         try:
             return self._abstract(input_signature)
-        except LayerError:  # of this layer's `pure_fn`, which says all there is to say
+        except LayerError:  # from this layer's `pure_fn`; it is already complete
             raise
         except Exception as error:
             raise self._error("_forward_abstract", input_signature, error, False) from None
@@ -477,7 +486,7 @@ class Layer(Made):
         return forward_abstract(self, input_signature)
 
     def _error(self, function: str, inputs: Any, error: Exception, outermost: bool) -> LayerError:
-        """The error of this layer, with the error that it was caused by."""
+        """The error of this layer, with the error that caused it."""
         is_new = (
             self._init_signature is None
             and self._weights is EMPTY_WEIGHTS
@@ -491,10 +500,10 @@ class Layer(Made):
 
 
 class PureLayer(Layer):
-    """A function of tensors alone as a layer: no weights, no state, no randomness.
+    """A layer that applies a function of tensors, without weights, state or randomness.
 
     Args:
-      forward_fn: function of the inputs, packaged as for `Layer.forward`.
+      forward_fn: function of the inputs, which are packaged as for `Layer.forward`.
       n_in: number of inputs.
       n_out: number of outputs.
       name: name for printing.
@@ -541,13 +550,13 @@ def Fn(name: str, f: Callable[..., Any], n_out: int = 1) -> PureLayer:
     """A layer without weights that applies a function to tensors.
 
     Args:
-      name: name for printing; the empty one becomes 'Fn'.
-      f: function of positional arguments, without defaults: each is a tensor, and the layer's
-        `n_in` is their number. It returns one tensor, or a tuple of `n_out`. Options are bound by
+      name: name for printing; an empty name becomes 'Fn'.
+      f: function of positional arguments without defaults. Each argument is a tensor; their number
+        is the layer's `n_in`. It returns one tensor, or a tuple of `n_out` tensors. Bind options by
         keyword: `functools.partial(f, margin=0.1)`.
       n_out: number of outputs.
     Returns: the layer.
-    Raises: ValueError: `f` has other than plain positional arguments.
+    Raises: ValueError: `f` has arguments that are not plain positional ones.
     Example:
       >>> both = Fn("SumAndMax", lambda x, y: (x + y, np.maximum(x, y)), n_out=2)
       >>> both
@@ -570,10 +579,10 @@ def shard(tensors: Any, n_shards: int | None = None) -> Any:
 
     Args:
       tensors: nested arrays.
-      n_shards: in how many parts an array is cut, along its first axis or, if it has three or more,
-        along its last; by default `N_WEIGHTS_SHARDS`.
+      n_shards: the number of parts of each array, along its first axis or, if it has three or more
+        axes, along its last; by default `N_WEIGHTS_SHARDS`.
     Returns: the same nesting; each array has a new first axis, with part i % n_shards for device i.
-    Raises: ValueError: the axis can't be cut in `n_shards` equal parts.
+    Raises: ValueError: the axis cannot be divided into `n_shards` equal parts.
     Example:
       >>> from weft import layers as tl
       >>> tl.shard(np.arange(6), n_shards=1)[0]
@@ -584,7 +593,7 @@ def shard(tensors: Any, n_shards: int | None = None) -> Any:
 
 
 def unshard(tensors: Any, n_shards: int | None = None) -> Any:
-    """Joins nested arrays that were divided among devices, to NumPy arrays.
+    """Joins nested arrays that were divided among devices; returns NumPy arrays.
 
     Args:
       tensors: the result of `shard`.

@@ -1,4 +1,4 @@
-"""Cache: the outputs of the first call, returned by all later ones."""
+"""Cache: later calls return the outputs of the first call."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class Cache(Wrapper):
 
     @property
     def state(self) -> Any:
-        """(outputs, state of the layer)."""
+        """(outputs, state of the inner layer)."""
         outputs, mark = self._state
         return outputs, (self.sublayer.state if mark is None else mark)
 

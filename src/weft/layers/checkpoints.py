@@ -19,7 +19,7 @@ from .array_files import content, np_from_file, replaced
 from .pickled_arrays import RefusedPickle, read
 from .weight_trees import flatten_weights_and_state, unflatten_weights_and_state
 
-COMPRESSION = 2  # more takes much longer, and weights hardly shrink
+COMPRESSION = 2  # higher levels take much longer, and hardly compress weights
 
 
 def save(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> None:
@@ -35,7 +35,7 @@ def save(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> Non
 
 
 def _on_host(leaf: Any, path: Any) -> Any:
-    """An array as a NumPy array, so that the file depends on no backend."""
+    """An array as a NumPy array, so that the file is independent of the backend."""
     if leaf is None or isinstance(leaf, bool | int | float | str):
         return leaf
     array = np.asarray(leaf, order="C")
@@ -54,7 +54,7 @@ def _plain(sig: Any) -> Any:
 
 
 def load(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> tuple[Any, Any]:
-    """Gives a layer weights and state from a file: see `Layer.init_from_file`."""
+    """Loads weights and state from a file: see `Layer.init_from_file`."""
     name = os.fspath(path)
     folder = _folder(name)
     dictionary = _dictionary(name) if folder is None else _of_loop(folder)
@@ -89,8 +89,8 @@ def load(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> tup
 
 
 def _ordered(tree: Any) -> Any:
-    """The tree with its dicts in the order of their keys, as compiled functions return them: a
-    layer has them in another one before it is trained."""
+    """The tree with sorted dict keys, as compiled functions return it. Before training, a layer's
+    dicts may have another order."""
     if isinstance(tree, dict):
         return {key: _ordered(tree[key]) for key in sorted(tree)}
     if type(tree) in (tuple, list):
@@ -99,8 +99,8 @@ def _ordered(tree: Any) -> Any:
 
 
 def _folder(name: str) -> str | None:
-    """The checkpoint of a training loop that a path names, which is a directory: Trax's loop would
-    have written it to a file with ".pkl.gz" after its name."""
+    """The directory of a training loop's checkpoint for a path. A path that ends in ".pkl.gz", as
+    Trax's loop would name the file, means the directory without this suffix."""
     given, name = name, name if os.path.exists(name) else name.removesuffix(".pkl.gz")
     if not os.path.exists(name) and not os.path.exists(given):
         raise noted(
@@ -113,7 +113,7 @@ def _folder(name: str) -> str | None:
 
 
 def _of_loop(folder: str) -> dict[str, Any]:
-    """The model in a checkpoint of a training loop, as a file of a layer has it."""
+    """The model in a training loop's checkpoint, in the form of a layer's file."""
     if not os.path.exists(os.path.join(folder, "tree.json")):
         is_run = os.path.exists(os.path.join(folder, "model", "tree.json"))
         fix = f"{os.path.join(folder, 'model')}" if is_run else "another path"
@@ -136,13 +136,13 @@ def _of_loop(folder: str) -> dict[str, Any]:
 
 
 def _dictionary(name: str) -> dict[str, Any]:
-    """The content of the file, if it is a checkpoint."""
+    """The content of the file. Raises an error if it is not a checkpoint."""
     try:
         found = read(content(name))
     except RefusedPickle as error:
         wrong = f"refused, since {error}; a checkpoint holds arrays and containers alone"
     except ValueError as error:
-        if getattr(error, "__notes__", ()):  # it names the file already
+        if getattr(error, "__notes__", ()):  # the message already names the file
             raise
         wrong = f"the file is damaged: {error}"
     else:
@@ -153,7 +153,7 @@ def _dictionary(name: str) -> dict[str, Any]:
 
 
 def _weights_file(name: str) -> str:
-    """The path of the file that has the weights, for a checkpoint that keeps them apart."""
+    """The path of the weights file, for a checkpoint with a separate one."""
     beside = name.removesuffix(".pkl.gz") + ".weights.npy.gz"
     if name.endswith(".pkl.gz") and os.path.exists(beside):
         return beside
@@ -161,11 +161,11 @@ def _weights_file(name: str) -> str:
 
 
 def _check(name: str, layer: Any, given: Any, signatures: Any, weights_only: bool) -> None:
-    """Raises an error unless the file has arrays of the same number and shapes as the layer."""
+    """Raises an error unless the number and shapes of the file's arrays match the layer."""
     expected = flatten_weights_and_state(*signatures)
     both = zip(("weights", "state"), given, expected, strict=True)
     for what, have, want in list(both)[: 1 if weights_only else 2]:
-        # a model in mode "predict" has another state
+        # the state differs in mode "predict"
         fix = "\n  fix: init_from_file(…, weights_only=True)" if what == "state" else ""
         if len(have) != len(want):
             raise noted(

@@ -1,7 +1,7 @@
 """Chunk and BatchLeadingAxes.
 
-Chunk applies a layer to parts of the batch, one after another; BatchLeadingAxes joins several batch
-axes to one for the layer inside.
+Chunk applies a layer to parts of the batch, one after the other; BatchLeadingAxes merges several
+batch axes for the inner layer.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class BatchLeadingAxes(Wrapper):
 
     Args:
       layer: a layer with one output.
-      n_last_axes_to_keep: the number of axes at the end that stay unchanged.
+      n_last_axes_to_keep: the number of trailing axes to keep.
 
     Raises: ValueError: the layer does not have exactly one output, or the number is not positive.
 
@@ -54,7 +54,7 @@ class BatchLeadingAxes(Wrapper):
         self._needs_key = layer._needs_key
 
     def _flat(self, shape: Any) -> tuple[int, ...]:
-        """The shape with the leading axes as one."""
+        """The shape with merged leading axes."""
         at = len(shape) - self._keep
         if at < 0:
             raise ShapeError(
@@ -88,10 +88,11 @@ def Chunk(layer: Any, chunk_size: int, pass_unchunkable: bool = True) -> Layer:
 
     Args:
       layer: the layer; its inputs and outputs have a batch for their first axis.
-      chunk_size: how many elements of the batch a chunk has; below 1, the batch isn't cut.
-      pass_unchunkable: whether a batch that isn't a multiple of that is run as one chunk.
-    Returns: the layer. In training, steps are computed again in the backward pass.
-    Raises: ValueError, when it runs: such a batch, without `pass_unchunkable`.
+      chunk_size: the number of batch elements per chunk; below 1, the batch is not divided.
+      pass_unchunkable: whether to run a batch that is not a multiple of `chunk_size` as one chunk.
+    Returns: the layer. In training, the chunks are recomputed in the backward pass.
+    Raises: ValueError (when called): the batch is not a multiple of `chunk_size`, and
+      `pass_unchunkable` is False.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Chunk(tl.Dense(3), chunk_size=2)

@@ -1,4 +1,4 @@
-"""Combinators, which combine layers, and the small layers that move items on the data stack.
+"""Combinators, and small layers that move items on the data stack.
 
 Branch, Residual, SerialWithSideOutputs, Bidirectional; Select, Drop, Dup, Swap, Split, Concatenate,
 FlattenList; Add, SubtractTop, Multiply, Gate. Serial, Parallel, Scan, Cond, Cache, Chunk and
@@ -52,11 +52,11 @@ __all__ = [
 
 
 class Concatenate(Layer):
-    """Several tensors joined along an axis: n_items -> 1.
+    """A layer that concatenates tensors along an axis: n_items -> 1.
 
     Args:
       n_items: the number of tensors, at least 1.
-      axis: the axis; the tensors are of one length along the others.
+      axis: the axis; the tensors must have equal lengths along the others.
 
     Raises: ValueError, TypeError: an option is invalid.
 
@@ -77,7 +77,7 @@ class Concatenate(Layer):
         self._axis = axis
 
     def forward(self, xs: Any) -> Any:
-        """The tensors, joined."""
+        """Concatenates the tensors."""
         if self._n_in > 1 and (not isinstance(xs, list | tuple) or len(xs) != self._n_in):
             count = len(xs) if isinstance(xs, list | tuple) else 1
             raise ValueError(f"Concatenate: expected {self._n_in} inputs; got {count}")
@@ -85,7 +85,7 @@ class Concatenate(Layer):
 
 
 class Split(Layer):
-    """A tensor split into equal parts along an axis: 1 -> n_items.
+    """A layer that splits a tensor into equal parts along an axis: 1 -> n_items.
 
     Args:
       n_items: the number of parts, at least 1, which divides the length of the axis.
@@ -110,7 +110,7 @@ class Split(Layer):
         self._axis = axis
 
     def forward(self, inputs: Any) -> Any:
-        """The parts; the only one alone."""
+        """The parts; a single part is returned alone."""
         shape, axis, n = tuple(inputs.shape), self._axis, self._n_out
         if not -len(shape) <= axis < len(shape) or shape[axis] % n:
             raise ShapeError(f"Split: shape {shape} can't be cut in {n} equal parts, axis {axis}")
@@ -122,11 +122,12 @@ def Select(indices: Any, n_in: int | None = None, name: str | None = None) -> La
     """A layer that copies, reorders or drops items of the stack.
 
     Args:
-      indices: for each output, which item it is, counted from the top of the stack, 0.
-      n_in: how many items are taken off the stack; by default, the largest index plus 1.
-      name: name for printing; by default, one like 'Select[0,1]'.
+      indices: for each output, the position of its item on the stack; 0 is the top.
+      n_in: the number of items to remove from the stack; by default, the largest index plus 1.
+      name: name for printing; by default, for example, 'Select[0,1]'.
     Returns: the layer; `n_out` is the number of indices.
-    Raises: ValueError: an index is negative or not below `n_in`, or there is none and no `n_in`.
+    Raises: ValueError: an index is negative or not below `n_in`, or there are no indices and no
+      `n_in`.
     Example:
       >>> from weft import layers as tl
       >>> tl.Select([1, 0, 0])(("a", "b"))
@@ -188,7 +189,7 @@ def Dup() -> Layer:
 
 
 def Swap() -> Layer:
-    """A layer that exchanges the two items on top of the stack: 2 -> 2.
+    """A layer that swaps the top two items of the stack: 2 -> 2.
 
     Example:
       >>> from weft import layers as tl
@@ -201,7 +202,7 @@ def Swap() -> Layer:
 
 
 def FlattenList() -> Layer:
-    """A layer that makes one flat tuple of nested lists and tuples of tensors.
+    """A layer that flattens nested lists and tuples of tensors into a tuple.
 
     Its `n_in` and `n_out` are 1 for every input.
 
@@ -255,7 +256,7 @@ def Multiply() -> Layer:
 
 
 def Gate() -> Layer:
-    """A layer from (memory m, gate g, candidate c) to g · m + (1 - g) · c: 3 -> 1.
+    """A layer that maps (memory m, gate g, candidate c) to g · m + (1 - g) · c: 3 -> 1.
 
     Example:
       >>> from weft import layers as tl
@@ -270,13 +271,13 @@ def Gate() -> Layer:
 
 
 def Branch(*layers: Any, name: str = "Branch") -> Layer:
-    """Layers side by side, each on a copy of the items on top of the stack.
+    """Layers in parallel, each applied to a copy of the top items of the stack.
 
     Args:
-      *layers: layers, or lists of them that work in series; None passes one input on.
+      *layers: layers, or lists of layers in series; None passes one input through.
       name: name for printing.
-    Returns: a layer with all outputs; its number of inputs is the largest of the layers'. A single
-      layer is returned unchanged.
+    Returns: a layer with all outputs; its number of inputs is the largest number of any layer's
+      inputs. A single layer is returned unchanged.
     Raises: ValueError: no layers, or an object that is not a layer.
     Example:
       >>> from weft import layers as tl
@@ -296,9 +297,9 @@ def Residual(*layers: Any, shortcut: Any = None) -> Layer:
 
     Args:
       *layers: layers; without any, the result is 2x.
-      shortcut: a layer whose output for the same input is added in the input's place.
+      shortcut: a layer whose output is added instead of the input.
     Returns: the layer, x ↦ shortcut(x) + layers(x).
-    Raises: ValueError: something isn't a layer, or has no output to add.
+    Raises: ValueError: an argument is not a layer, or has no output to add.
     Example:
       >>> from weft import layers as tl
       >>> tl.Residual(tl.Fn("Square", lambda x: x * x))(np.arange(3.0))
@@ -320,14 +321,15 @@ def Residual(*layers: Any, shortcut: Any = None) -> Layer:
 
 
 def SerialWithSideOutputs(layers: Any, n_side_outputs: Any = 1) -> Layer:
-    """Layers in series that put the last outputs of each layer aside, below the stack.
+    """Layers in series that also return the last outputs of each layer.
 
     Args:
       layers: list of layers.
-      n_side_outputs: how many outputs of each layer are put aside: a number, or a list of them.
-    Returns: a layer that gives the outputs of the last layer, and then all side outputs, those of
-      the first layer first.
-    Raises: ValueError: there are not as many numbers as layers, or a layer has fewer outputs.
+      n_side_outputs: the number of side outputs of each layer: an int or a list of ints.
+    Returns: a layer that returns the outputs of the last layer, followed by all side outputs, in
+      the order of the layers.
+    Raises: ValueError: the numbers of `layers` and `n_side_outputs` differ, or a layer has fewer
+      outputs.
     Example:
       >>> from weft import layers as tl
       >>> both = tl.Fn("Both", lambda x: (x + 1, 10 * x), n_out=2)
@@ -370,11 +372,11 @@ def SerialWithSideOutputs(layers: Any, n_side_outputs: Any = 1) -> Layer:
 
 
 def Bidirectional(forward_layer: Any, axis: int = 1, merge_layer: Any = None) -> Layer:
-    """Runs a layer over a sequence, and a copy of it over the reversed sequence, and merges both.
+    """Runs a layer over a sequence and a copy over the reversed sequence, and merges the results.
 
     Args:
       forward_layer: a layer 1 -> 1. Its copy has its own weights.
-      axis: the axis of time.
+      axis: the time axis.
       merge_layer: a layer 2 -> 1; by default `Concatenate()`.
     Returns: the layer.
     Raises: TypeError, ValueError: an option is not a layer, or its numbers of tensors do not fit.
@@ -398,7 +400,7 @@ def Bidirectional(forward_layer: Any, axis: int = 1, merge_layer: Any = None) ->
                 ValueError(f"{name}: expected a layer {n} -> 1; got {layer!r}\n{drawn([layer], n)}")
             )
     copied = copy.deepcopy(forward_layer)
-    for layer in tree(copied):  # else both would start with the same weights
+    for layer in tree(copied):  # otherwise both would start with the same weights
         layer._rng_seed_int = python_random.randint(0, 2**31 - 1)
     flip = Fn("_FlipAlongTimeAxis", lambda x: jnp.flip(x, axis))
     return Serial(Branch(forward_layer, Serial(flip, copied, flip)), merge_layer)

@@ -1,4 +1,4 @@
-"""Cond: one of two layers, chosen at run time."""
+"""Cond: runs one of two layers, chosen at run time."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from .serial import as_tuple, checked_layer, packed
 
 
 class Cond(Layer):
-    """One of two layers, chosen by a third one when the program runs.
+    """Runs one of two layers, chosen by a third layer at run time.
 
     Args:
-      cond: a layer with one output, a boolean scalar, of the first inputs.
-      true: the layer for the other inputs if it is true.
-      false: the layer if it isn't; by default, the input is left unchanged.
+      cond: a layer that maps the first inputs to a boolean scalar.
+      true: the layer to apply to the other inputs if the scalar is true.
+      false: the layer to apply otherwise; by default, the inputs are returned unchanged.
       name: name for printing.
 
     Raises: ValueError: `cond` does not return exactly one output, or the two layers differ in their

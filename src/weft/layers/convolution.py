@@ -1,4 +1,4 @@
-"""Layers of convolutions: Conv, Conv1d, CausalConv and CausalDepthwiseConv."""
+"""Convolution layers: Conv, Conv1d, CausalConv and CausalDepthwiseConv."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -32,10 +32,10 @@ class Window:
     Attributes:
       layer: the layer's name, for errors.
       filters: the number of output features.
-      size: the window's lengths, in the order of the kernel's spec.
-      strides: a step for each of them.
-      padding: 'VALID', 'SAME', or a pair of numbers for each of them.
-      specs: the letters of the axes of input, kernel and output.
+      size: the lengths of the window, in the order of the kernel's spec.
+      strides: the step along each of these axes.
+      padding: 'VALID', 'SAME', or a pair of numbers for each of these axes.
+      specs: the axis letters of input, kernel and output.
     """
 
     layer: str
@@ -47,7 +47,7 @@ class Window:
 
     @property
     def kernel_initializer(self) -> Initializer:
-        """The default one, which finds the features' axes in the kernel's spec."""
+        """The default initializer, which finds the feature axes in the kernel's spec."""
         kernel = self.specs[1]
         return GlorotNormalInitializer(kernel.index("O"), kernel.index("I"))
 
@@ -58,7 +58,7 @@ class Window:
         kernel_initializer: Initializer,
         bias_initializer: Initializer | None,
     ) -> Any:
-        """Initial weights: (kernel, bias), or the kernel alone."""
+        """Initial weights: (kernel, bias), or just the kernel."""
         self.check(input_signature)
         source, kernel, out = self.specs
         features = input_signature.shape[source.index("C") - len(source)]
@@ -112,7 +112,7 @@ class Window:
             )
 
     def over_batches(self, convolve: Callable[[Any], Any], x: Any) -> Any:
-        """A convolution of an array, whose first axes, if it has more, become one for it."""
+        """A convolution of an array; additional leading axes are merged into the batch axis."""
         self.check(x)
         if len(x.shape) == len(self.specs[0]):
             return convolve(x)
@@ -122,15 +122,15 @@ class Window:
 
 
 class Convolving(Layer):
-    """A layer with a window, a kernel, and mostly a bias; a class of them has `_convolve`."""
+    """A layer with a window, a kernel, and usually a bias. Subclasses define `_convolve`."""
 
     _needs_key = False
     _window: Window
     _kernel_initializer: Initializer
-    _bias_initializer: Initializer | None  # None: no bias
+    _bias_initializer: Initializer | None  # None for no bias
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Sets the weights: the kernel's key and the bias's are the two of a split."""
+        """Initializes the weights: kernel and bias use the two keys of a split."""
         self.weights = self._window.weights(
             input_signature, self.rng, self._kernel_initializer, self._bias_initializer
         )
@@ -156,9 +156,9 @@ def window(
     padding: Any,
     dimension_numbers: Any,
 ) -> Window:
-    """A `Window` of the options, which are checked.
+    """A `Window` from checked options.
 
-    Raises: TypeError, ValueError: an option is invalid; the user's line is on it.
+    Raises: TypeError, ValueError: an option is invalid; the error names the user's line.
     """
     specs = _specs(layer, dimension_numbers)
     count = len(specs[1]) - 2
@@ -175,7 +175,7 @@ def window(
 
 
 def _specs(layer: str, dimension_numbers: Any) -> tuple[str, str, str]:
-    """Three specs of equal length with the letters that they need, each once."""
+    """Checks three specs: they must have equal lengths and the required letters, each once."""
     specs = dimension_numbers
     if not (isinstance(specs, tuple | list) and all(isinstance(spec, str) for spec in specs)):
         raise noted(
@@ -230,22 +230,23 @@ class Conv(Convolving):
     """A convolution over any number of spatial axes, with a bias.
 
     y[n, p, o] = b[o] + Σ over offsets k of the window, and features i, of
-    w[k, i, o] · x[n, p · strides + k, i]: the kernel isn't flipped.
+    w[k, i, o] · x[n, p · strides + k, i]: the kernel is not flipped.
 
-    From an array of the input's spec to one of the output's, whose spatial lengths are
+    It maps an array with the input's spec to an array with the output's spec. The spatial lengths
+    are
     ⌊(d - size) / stride⌋ + 1 with padding 'VALID', and ⌈d / stride⌉ with 'SAME'. With the spec
     NHWC, arrays may have more than one batch axis. Weights: (w, b), or w without a bias.
 
     Args:
       filters: the number of output features.
-      kernel_size: the window's lengths.
-      strides: how far each window is from the next one; by default 1.
-      padding: 'VALID' for none, 'SAME' for zeros on both sides that keep the lengths with strides
-        of 1, or a pair (low, high) for each spatial axis.
-      dimension_numbers: the axes of input, kernel and output, a letter each.
+      kernel_size: the lengths of the window.
+      strides: the distance between windows; by default 1.
+      padding: 'VALID' for no padding, 'SAME' for zeros on both sides that preserve the lengths if
+        strides are 1, or a pair (low, high) for each spatial axis.
+      dimension_numbers: the axes of input, kernel and output, one letter for each axis.
       kernel_initializer: an initializer for w; by default `GlorotNormalInitializer`.
       bias_initializer: an initializer for b.
-      use_bias: whether there is a bias.
+      use_bias: whether to add a bias.
     Raises:
       TypeError, ValueError: an option is invalid.
       ShapeError (when called): the array has another number of axes, or is smaller than the
@@ -294,17 +295,18 @@ class Conv(Convolving):
 
 
 class CausalConv(Conv):
-    """A convolution over time in which no output depends on a later input.
+    """A convolution over time in which outputs do not depend on later inputs.
 
     y[n, t, o] = b[o] + Σ over k and i of w[k, i, o] · x[n, t - (width - 1) + k, i], where x is 0
     before its start.
 
-    From an array [batch, time, features] to one [batch, time, filters]. Weights, as in `Conv`:
+    It maps an array [batch, time, features] to an array [batch, time, filters]. Weights, as in
+    `Conv`:
     w [width, features, filters], b [filters].
 
     Args:
       filters: the number of output features.
-      kernel_width: how many steps each output sees, its own included.
+      kernel_width: the number of steps that each output depends on, including its own.
       kernel_initializer, bias_initializer, use_bias: as for `Conv`.
     Raises:
       TypeError, ValueError: an option is invalid.
@@ -339,7 +341,7 @@ class CausalConv(Conv):
         )
 
     def forward(self, x: Any) -> Any:
-        """The convolution of `x`, padded with zeros in front so that its length stays."""
+        """The convolution of `x`, padded with zeros at the front to keep its length."""
         self._window.check(x)
         return super().forward(_delayed(x, self._window.size[0] - 1))
 
@@ -353,14 +355,14 @@ def Conv1d(
     bias_initializer: Initializer = _BIAS_INITIALIZER,
     use_bias: bool = True,
 ) -> Layer:
-    """A `Conv` over one axis, of arrays [batch, length, features].
+    """A `Conv` over one axis, for arrays [batch, length, features].
 
     Args:
       filters: the number of output features.
-      kernel_size: the window's length, an int.
-      stride: how far each window is from the next one.
+      kernel_size: the length of the window, an int.
+      stride: the distance between windows.
       padding, kernel_initializer, bias_initializer, use_bias: as for `Conv`.
-    Returns: a `Conv` from an array [batch, length, features] to one [batch, length', filters].
+    Returns: a `Conv` from an array [batch, length, features] to an array [batch, length', filters].
     Raises: as `Conv`.
     Example:
       >>> from weft import layers as tl
@@ -383,14 +385,14 @@ def Conv1d(
 
 
 class CausalDepthwiseConv(Layer):
-    """A separate convolution over time of each feature, without a bias.
+    """A separate convolution over time for each feature, without a bias.
 
     y[n, t, d] = Σ over i of w[i, d] · x[n, t - i, d], where x is 0 before its start.
 
-    From an array [batch, time, depth] to one of the same shape. Weights: w [width, depth].
+    It maps an array [batch, time, depth] to an array of the same shape. Weights: w [width, depth].
 
     Args:
-      kernel_size: how many steps each output sees, its own included.
+      kernel_size: the number of steps that each output depends on, including its own.
       kernel_initializer: an initializer for w.
       use_bfloat16: whether w is bfloat16.
     Raises:
@@ -425,14 +427,14 @@ class CausalDepthwiseConv(Layer):
         self._use_bfloat16 = option_checks.flag(name, "use_bfloat16", use_bfloat16)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Sets the kernel, whose key is the first of a split."""
+        """Initializes the kernel with the first key of a split."""
         self._check(input_signature)
         key = fastmath.random.split(self.rng, 2)[0]
         w = self._kernel_initializer((self._kernel_size, input_signature.shape[-1]), key)
         self.weights = w.astype(jnp.bfloat16) if self._use_bfloat16 else w
 
     def forward(self, x: Any) -> Any:
-        """The weighted sum of `x` and its delays."""
+        """The weighted sum of `x` and its delayed copies."""
         self._check(x)
         length = x.shape[1]
         y = self.weights[0] * x
@@ -448,5 +450,5 @@ class CausalDepthwiseConv(Layer):
 
 
 def _delayed(x: Any, steps: int) -> Any:
-    """An array [batch, time, depth] with steps of zeros before its own."""
+    """An array [batch, time, depth], delayed by some steps; zeros come first."""
     return jnp.pad(x, ((0, 0), (steps, 0), (0, 0)))

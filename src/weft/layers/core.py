@@ -1,4 +1,4 @@
-"""Core layers, as in Trax's module of that name.
+"""Core layers, as in Trax's module with this name.
 
 Flatten, PrintShape, ToFloat, ThresholdToBinary, Negate and StopGradient are defined here; the
 others come from the files named after them.
@@ -54,11 +54,11 @@ __all__ = [
 
 
 def PrintShape(n_in: int = 1, msg: str = "") -> Layer:
-    """A layer that prints the shapes of its inputs, under `jit` when it is traced.
+    """A layer that prints the shapes of its inputs; under `jit`, during tracing.
 
     Args:
-      n_in: number of inputs, and of outputs.
-      msg: text that is printed before.
+      n_in: the number of inputs and outputs.
+      msg: text to print before the shapes.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Serial(tl.Flatten(), tl.PrintShape(msg="flat"))
@@ -77,11 +77,11 @@ def PrintShape(n_in: int = 1, msg: str = "") -> Layer:
 
 
 def Flatten(n_axes_to_keep: int = 1) -> Layer:
-    """A layer that joins the last axes to one: [a, b, c, d] -> [a, b · c · d].
+    """A layer that merges the last axes: [a, b, c, d] -> [a, b · c · d].
 
     Args:
-      n_axes_to_keep: the number of unchanged axes.
-    Raises: ValueError, when it runs: the input does not have more axes than these.
+      n_axes_to_keep: the number of leading axes to keep.
+    Raises: ValueError (when called): the input does not have more axes than that.
     Example:
       >>> from weft import layers as tl
       >>> tl.Flatten(n_axes_to_keep=2)(np.ones((2, 3, 5, 7, 11))).shape
@@ -116,10 +116,10 @@ def ToFloat() -> Layer:
 
 
 def ThresholdToBinary(threshold: float = 0.5) -> Layer:
-    """A layer that returns 1 where the input is greater than a number, and 0 elsewhere, as int32.
+    """A layer that returns int32: 1 where the input is greater than a threshold, 0 elsewhere.
 
     Args:
-      threshold: the number.
+      threshold: the threshold.
     Example:
       >>> from weft import layers as tl
       >>> tl.ThresholdToBinary(0.5)(np.array([0.25, 0.75]))

@@ -15,27 +15,27 @@ _BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 
 
 class ConvTranspose(Convolving):
-    """A transposed convolution, which makes arrays larger where a `Conv` makes them smaller.
+    """A transposed convolution, which enlarges arrays as a `Conv` with strides shrinks them.
 
     The input, with stride - 1 zeros between its elements and zeros around it, is convolved with the
-    kernel, which isn't flipped. So it is the gradient of a convolution with the flipped kernel.
+    kernel, which is not flipped. So it is the gradient of a convolution with the flipped kernel.
 
-    From an array of the input's spec to one of the output's. With k = (size - 1) · dilation + 1,
-    spatial lengths are d · stride with padding 'SAME', and d · stride + max(k - stride, 0) with
-    'VALID'. Weights: (w, b), with the shapes of `Conv`'s.
+    It maps an array with the input's spec to an array with the output's spec. With k = (size - 1) ·
+    dilation + 1, spatial lengths are d · stride with padding 'SAME', and d · stride + max(k -
+    stride, 0) with 'VALID'. Weights: (w, b), with the shapes of `Conv`'s.
 
     Args:
       filters: the number of output features.
-      kernel_size: the window's lengths.
-      strides: by how much the array becomes larger; by default 1.
-      padding: 'VALID', 'SAME', or a pair (low, high) of zeros around the input, with its zeros
-        between, for each spatial axis.
-      rhs_dilation: how far the kernel's elements are from each other; by default 1.
-      dimension_numbers: the axes of input, kernel and output, a letter each.
-      kernel_initialzer: an initializer for w; by default `GlorotNormalInitializer`. The spelling
+      kernel_size: the lengths of the window.
+      strides: the factors by which the array becomes larger; by default 1.
+      padding: 'VALID', 'SAME', or a pair (low, high) for each spatial axis: the numbers of zeros
+        around the dilated input.
+      rhs_dilation: the distance between the kernel's elements; by default 1. dimension_numbers: the
+      axes of input, kernel and output, one letter for each axis. kernel_initialzer: an initializer
+      for w; by default `GlorotNormalInitializer`. The spelling
         is Trax's.
       bias_initializer: an initializer for b.
-      kernel_initializer: the same as `kernel_initialzer`.
+      kernel_initializer: another name for `kernel_initialzer`.
     Raises:
       TypeError, ValueError: an option is invalid, or the kernel's initializer is given twice.
       ShapeError (when called): the array has another number of axes.
@@ -87,13 +87,13 @@ class ConvTranspose(Convolving):
         )
 
     def _convolve(self, x: Any, w: Any) -> Any:
-        """The convolution of the input with zeros between its elements and around it."""
+        """The convolution of the dilated and padded input."""
         pads = [self._pads(i) for i in range(len(self._dilation))]
         ones, gaps = (1,) * len(pads), self._window.strides
         return fastmath.conv(x, w, ones, pads, self._window.specs, self._dilation, gaps)
 
     def _pads(self, i: int) -> tuple[int, int]:
-        """The zeros before and after the input along a spatial axis."""
+        """The numbers of zeros before and after the input along a spatial axis."""
         padding, stride = self._window.padding, self._window.strides[i]
         if not isinstance(padding, str):
             return padding[i]

@@ -1,4 +1,4 @@
-"""Dense: an affine map of the last axis."""
+"""Dense: an affine map along the last axis."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,13 +17,13 @@ _BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 
 @assert_shape("...a->...b")
 class Dense(Layer):
-    """An affine map of the last axis: x · w + b, [..., a] -> [..., n_units].
+    """An affine map along the last axis: x · w + b, [..., a] -> [..., n_units].
 
     Args:
       n_units: the length of the output's last axis.
       kernel_initializer: function of (shape, rng) for w.
       bias_initializer: function of (shape, rng) for b.
-      use_bias: whether b is added.
+      use_bias: whether to add b.
       use_bfloat16: whether w and b are bfloat16.
 
     Raises: ValueError, TypeError: an option is out of its range.
@@ -83,7 +83,7 @@ class Dense(Layer):
         return y + b if self._use_bias else y
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes w and b for the length of the last axis."""
+        """Initializes w and b for the length of the last axis."""
         key_w, key_b = fastmath.random.split(self.rng, 2)
         w = self._kernel_initializer((input_signature.shape[-1], self._n_units), key_w)
         b = self._bias_initializer((self._n_units,), key_b) if self._use_bias else None
@@ -93,6 +93,6 @@ class Dense(Layer):
 
 
 def _unset(layer: Layer, expected: str, weights: Any) -> str:
-    """The message for weights that were not made, or are another layer's."""
+    """The message for weights that are missing, or belong to another layer."""
     description = "none" if weights == () else f"{weights!r}"
     return f"{layer.name}: expected weights {expected}; got {description}"

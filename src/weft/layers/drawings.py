@@ -1,4 +1,4 @@
-"""Drawings of layers as SVG, by `draw`: the data stack flows down through boxes."""
+"""Draws layers as SVG, with `draw`: the data stack flows down through boxes."""
 
 import os
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from .summaries import shown, signature_line, summary_rows
 __all__ = ["draw"]
 
 
-LANE = 26.0  # between wires
-GAP = 22.0  # between boxes, where wires bend
-LINE = 14.0  # of text
-LETTER = 6.7  # the width of one, at most
+LANE = 26.0  # distance between wires
+GAP = 22.0  # distance between boxes, where wires bend
+LINE = 14.0  # height of a line of text
+LETTER = 6.7  # the maximal width of a letter
 MARGIN = 12.0
 
 STYLE = (
@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
     Attributes:
       width, height: its size.
-      ins, outs: the positions of wires at its top and at its bottom, from the left.
+      ins, outs: the positions of wires at its top and bottom, from the left.
       svg: the drawing, with (0, 0) as its upper left corner.
     """
 
@@ -58,7 +58,7 @@ def box(lines: Sequence[str], n_in: int, n_out: int) -> Block:
 
 
 def router(name: str, sources: Sequence[int], n_in: int) -> Block:
-    """A box that shows which input each output is; the name shows under the pointer."""
+    """A box that shows the input of each output. The name is shown as a tooltip."""
     width = (max(n_in, len(sources)) + 1) * LANE
     ins, outs = _spread(n_in, width), _spread(len(sources), width)
     height = 30.0
@@ -72,7 +72,7 @@ def router(name: str, sources: Sequence[int], n_in: int) -> Block:
 
 
 def in_series(blocks: Sequence[Block], n_in: int) -> Block:
-    """Blocks one under the other, on a stack of `n_in` wires; those not taken pass on the right."""
+    """Blocks in a column, on a stack of `n_in` wires; unused wires pass on the right."""
     if not blocks:
         xs = tuple(LANE * (i + 0.5) for i in range(n_in))
         wires = "".join(_wire(x, 0, x, GAP) for x in xs)
@@ -100,7 +100,7 @@ def in_series(blocks: Sequence[Block], n_in: int) -> Block:
 
 
 def in_parallel(blocks: Sequence[Block]) -> Block:
-    """Blocks beside each other, each with its own wires."""
+    """Blocks in a row, each with its own wires."""
     height = max(block.height for block in blocks)
     left, drawn = 0.0, []
     ins: list[float] = []
@@ -116,7 +116,7 @@ def in_parallel(blocks: Sequence[Block]) -> Block:
 
 
 def framed(block: Block, title: str) -> Block:
-    """A block in a frame with a title, which its wires cross."""
+    """A block in a frame with a title; wires cross the frame."""
     width = max(block.width, len(title) * LETTER + MARGIN) + 2 * MARGIN
     left, top = (width - block.width) / 2, LINE + MARGIN
     height = top + block.height + MARGIN
@@ -132,7 +132,7 @@ def framed(block: Block, title: str) -> Block:
 
 
 def unwired(block: Block, n_in: int, n_out: int) -> Block:
-    """A block whose wires end at it, since what happens between them and its own isn't known."""
+    """A block whose wires end at its border, because the connections inside are unknown."""
     ins, outs = _spread(n_in, block.width), _spread(n_out, block.width)
     return block._replace(ins=ins, outs=outs)
 
@@ -151,12 +151,12 @@ def page(block: Block) -> str:
 
 
 def _spread(count: int, width: float) -> tuple[float, ...]:
-    """Places for wires, evenly over a width."""
+    """Positions for wires, evenly spread over a width."""
     return tuple(width * (i + 1) / (count + 1) for i in range(count))
 
 
 def _wire(x0: float, y0: float, x1: float, y1: float) -> str:
-    """A wire downwards, which bends if it must."""
+    """A wire downwards, bent if necessary."""
     if x0 == x1:
         return f'<path d="M{_n(x0)} {_n(y0)}V{_n(y1)}"/>'
     middle = _n((y0 + y1) / 2)
@@ -169,7 +169,7 @@ def _moved(svg: str, x: float, y: float) -> str:
 
 
 def _n(x: float) -> str:
-    """A coordinate as a short text."""
+    """A coordinate as short text."""
     return f"{x:.2f}".rstrip("0").rstrip(".")
 
 
@@ -181,21 +181,21 @@ def draw(
 ) -> str:
     """Draws a layer as SVG.
 
-    The data stack flows from top to bottom, with its top on the left. A box is a layer; a wire is
-    one tensor, and one that passes boxes on their right lies deeper in the stack. White boxes only
-    copy, drop or reorder. Frames are layers with layers inside; those whose layers aren't just in
-    series or parallel, such as `Cond`, show them without wires.
+    The data stack flows from top to bottom, with its top on the left. A box is a layer and a wire
+    is a tensor; wires that pass boxes on the right are deeper in the stack. White boxes only copy,
+    drop or reorder. Frames are layers with sublayers; if these are not simply in series or
+    parallel, as in `Cond`, they are shown without wires.
 
     Args:
       layer: a layer, initialized or not.
-      file_name: where the drawing is written, if it is.
-      input_signature: the signature of the layer's inputs, or the inputs: with it, boxes have the
+      file_name: the file for the drawing; None writes no file.
+      input_signature: the signature of the layer's inputs, or the inputs; if given, boxes show the
         shapes of their outputs.
     Returns: the SVG text.
     Raises:
       TypeError: `layer` is not a layer.
-      LayerError: the layer can't take inputs of this signature.
-      OSError: the file can't be written.
+      LayerError: the layer does not accept inputs with this signature.
+      OSError: the file cannot be written.
     Example:
       >>> from weft import layers as tl
       >>> svg = tl.draw(tl.Residual(tl.Dense(8), tl.Relu()))
@@ -213,7 +213,7 @@ def draw(
 
 
 def _block(layer: Layer, shapes: dict[Layer, str]) -> Block:
-    """The drawing of a layer, with the shapes of outputs that are known."""
+    """The drawing of a layer, with the shapes of its outputs if they are known."""
     inside = shown(layer)
     is_visible = layer._sublayers_to_print is None or bool(layer._sublayers_to_print)
     if isinstance(layer, Serial) and is_visible:
@@ -233,7 +233,8 @@ def _block(layer: Layer, shapes: dict[Layer, str]) -> Block:
 
 
 def _router(layer: PureLayer) -> Block:
-    """A layer that only reorders inputs: applied to their numbers, it returns the order."""
+    """The box of a layer that only reorders inputs. The order is found by applying it to their
+    numbers."""
     positions = tuple(range(layer.n_in))
     order = layer.forward(positions if layer.n_in != 1 else 0)
     return router(layer.name, order if isinstance(order, tuple | list) else (order,), layer.n_in)

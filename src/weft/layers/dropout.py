@@ -1,4 +1,4 @@
-"""Dropout: zeros at random places, while a layer is trained."""
+"""Dropout: sets random elements to zero during training."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,9 +15,9 @@ class Dropout(Layer):
     """In training, sets elements to zero at random, and scales the others by 1 / (1 - rate).
 
     Args:
-      rate: the probability that an element is dropped.
-      shared_axes: axes along which all elements are dropped, or none.
-      mode: in 'train' elements are dropped; in others, the input is returned.
+      rate: the probability of dropping an element.
+      shared_axes: axes along which either all elements are dropped, or none.
+      mode: elements are dropped in 'train'; other modes return the input.
 
     Raises: ValueError, TypeError: an option is out of its range.
 
@@ -43,7 +43,7 @@ class Dropout(Layer):
         self._needs_key = mode == "train"
 
     def forward(self, x: Any) -> Any:
-        """The input, with zeros at random places in mode 'train'."""
+        """The input; in mode 'train', with zeros at random positions."""
         if self._mode != "train":
             return x
         rate, state = self._rate, self.state
@@ -63,5 +63,5 @@ class Dropout(Layer):
         return x * (keep.astype(x.dtype) / keep_rate).astype(x.dtype)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes the state, which is the rate."""
+        """Makes the state, the rate."""
         self.state = jnp.array(self._rate, jnp.float32)

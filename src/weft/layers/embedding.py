@@ -1,4 +1,5 @@
-"""Embedding, a table of trained vectors for integers, and one_hot, vectors of zeros and a one."""
+"""Embedding, a table of trained vectors for integers, and one_hot, which encodes integers as unit
+vectors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,21 +22,20 @@ _EMBEDDING = ScaledInitializer(
 
 @assert_shape("...->...d")
 class Embedding(Layer):
-    """A trained vector for each id of a vocabulary: [...] -> [..., d_feature].
+    """Maps each id of a vocabulary to a trained vector: [...] -> [..., d_feature].
 
     Args:
-      vocab_size: the number of ids, which are 0 … vocab_size - 1. Another id is an error in an
-        un-jitted call; in a compiled one, where ids are not known, those below 0 count as 0 and
-        those above as the last.
+      vocab_size: the number of ids, 0 … vocab_size - 1. Outside `jit`, other ids raise an error; in
+        compiled programs they are clipped to this range.
       d_feature: the length of the vectors.
-      use_bfloat16: whether the weights are bfloat16; outputs are float32 all the same.
+      use_bfloat16: whether the weights are bfloat16; outputs are always float32.
       kernel_initializer: function of (shape, rng) for the vectors.
 
     Raises:
       ValueError, TypeError: an option is out of its range; (when called) ids are not integers.
-      IndexError: (when called, un-jitted) an id is outside the vocabulary.
+      IndexError: (when called outside `jit`) an id is outside the vocabulary.
 
-    Weights are w [vocab_size, d_feature], which `init` makes without looking at the signature.
+    Weights are w [vocab_size, d_feature], independent of the input signature.
 
     Example:
       >>> from weft import layers as tl
@@ -66,7 +66,7 @@ class Embedding(Layer):
         )
 
     def forward(self, x: Any) -> Any:
-        """The vectors of these ids."""
+        """The vectors of ids."""
         w = self.weights
         if isinstance(w, list | tuple):
             raise ValueError(_unset(self, "w", w))
@@ -83,16 +83,16 @@ class Embedding(Layer):
         return y.astype(jnp.float32) if self._use_bfloat16 else y
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes the vectors."""
+        """Initializes the vectors."""
         w = self._kernel_initializer((self._vocab_size, self._d_feature), self.rng)
         self.weights = w.astype(jnp.bfloat16) if self._use_bfloat16 else w
 
 
 def one_hot(x: Any, n_categories: int, dtype: Any = onp.float32) -> Any:
-    """Codes of categories: 1 at the category's index, 0 elsewhere.
+    """One-hot vectors of categories: 1 at the category's index, 0 elsewhere.
 
     Args:
-      x: integer array [...], categories from 0 to n_categories - 1; others give zeros only.
+      x: integer array [...], categories from 0 to n_categories - 1; others become zero vectors.
       n_categories: the number of categories.
       dtype: dtype of the result.
     Returns: array [..., n_categories].

@@ -1,7 +1,5 @@
-"""FlashAttention: exact attention whose memory grows with the lengths, not with their product.
-
-On the backend `jax` it uses the block-wise attention of `weft.nn`, on other backends plain
-attention.
+"""FlashAttention: exact attention with memory proportional to the lengths, not to their product. On
+the backend `jax` it uses the block-wise attention of `weft.nn`; on other backends, plain attention.
 """
 
 from typing import Any
@@ -18,20 +16,19 @@ __all__ = ["FlashAttention"]
 class FlashAttention(Layer):
     """Attention within heads: maps (queries, keys, values) to softmax(q kᵀ / √d) v.
 
-    It replaces `DotProductAttention`. Scores are computed block by block, with a running softmax,
-    and again in the backward pass, so the pairs of a query and a key are never all in memory. Fewer
-    than 2²⁰ pairs are computed at once, which is faster.
+    It replaces `DotProductAttention`. Scores are computed block by block with a running softmax,
+    and recomputed in the backward pass, so the scores of all pairs of a query and a key are never
+    in memory at once. Fewer than 2²⁰ pairs are computed in one block, which is faster.
 
     Args:
-      causal: whether a query sees no later key.
+      causal: whether to hide later keys from a query.
       masked: whether there is a fourth input, a mask that broadcasts to [..., queries, keys],
-        nonzero where a key counts.
+        nonzero at keys to attend to.
 
-    Inputs: floats [..., queries, d], [..., keys, d], [..., keys, d], with one or two axes before
+    Inputs: floats [..., queries, d], [..., keys, d], [..., keys, d], with one or two leading axes
       (examples, and heads), and the mask.
-    Outputs: like the queries. A query for which no key counts gets zeros.
-
-    Other backends than weft's own compute all pairs at once.
+    Outputs: like the queries. A query whose keys are all masked gets zeros. Other backends than
+      `jax` compute all pairs at once.
 
     Raises: TypeError: `causal` or `masked` is neither True nor False. LayerError: shapes don't fit.
 
@@ -67,7 +64,7 @@ class FlashAttention(Layer):
         if mask is not None:
             mask = jnp.asarray(mask) != 0
             mask = mask[:, None] if inputs[0].ndim == 3 and mask.ndim == 3 else mask
-        q, k, v = [jnp.swapaxes(x, 1, 2) for x in (q, k, v)]  # heads after positions
+        q, k, v = [jnp.swapaxes(x, 1, 2) for x in (q, k, v)]  # moves heads after positions
         out = nn.dot_product_attention(q, k, v, mask=mask, is_causal=self._causal)
         return jnp.reshape(jnp.swapaxes(out, 1, 2), inputs[0].shape)
 

@@ -1,11 +1,11 @@
 """Counts the floating-point operations of a program, without running it.
 
-A multiplication and an addition are two operations. So a product of matrices and a convolution
-count two for each multiplication; a sum, a maximum and other reductions one for each element that
-goes in, or as many as the function that combines two elements; everything else on floats one for
-each element of the output. Moving and converting elements counts nothing. A loop counts as often
-as its body runs, or once if that is not known before (`while`); of several branches, the one with
-the most counts; a linear solve as its solver.
+A multiplication and an addition are two operations. So matrix products and convolutions count two
+per multiplication. Reductions count one per input element, or the operations of the function that
+combines two elements. Other operations on floats count one per output element. Moving and
+converting elements counts as zero. The body of a loop counts once for each iteration, or once if
+their number is unknown (`while`). Of several branches, the most expensive one counts. A linear
+solve counts as its solver.
 """
 
 import math
@@ -29,7 +29,7 @@ _REDUCTIONS = ("reduce_", "arg", "cum", "sort", "top_k", "scatter_")
 
 
 def flops(jaxpr: Jaxpr) -> int:
-    """The number of a program's operations on floats.
+    """The number of floating-point operations of a program.
 
     Example:
       >>> import weft, weft.numpy as np
@@ -70,7 +70,7 @@ def _of_equation(equation: Equation) -> int:
 
 def _programs(params: dict[str, Any]) -> list[Jaxpr]:
     """The programs that an operation runs."""
-    if "jaxpr" in params:  # others beside it say something of it, as a linear solve's matrix does
+    if "jaxpr" in params:  # the other programs only describe it, like the matrix of a linear solve
         return [params["jaxpr"]]
     series = [value if isinstance(value, tuple | list) else (value,) for value in params.values()]
     return [value for values in series for value in values if isinstance(value, Jaxpr)]

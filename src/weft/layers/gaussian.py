@@ -58,7 +58,7 @@ def multigaussian_loss(preds: Any, targets: Any, ngauss: int = 1) -> Any:
         numbers s whose squares are the variances, s² + 10⁻⁶.
       targets: array [batch, n].
       ngauss: the number of components.
-    Returns: array [batch]; it isn't negated.
+    Returns: array [batch]; it is not negated.
     Raises: ShapeError: `preds` has another number of columns.
     Example:
       >>> from weft import layers as tl

@@ -1,4 +1,4 @@
-"""Initializers of weights: functions `f(shape, rng)`, and functions that make them.
+"""Weight initializers: functions `f(shape, rng)`, and functions that make them.
 
 RandomNormalInitializer, RandomUniformInitializer, ScaledInitializer, GlorotNormalInitializer,
 GlorotUniformInitializer, LeCunNormalInitializer, LeCunUniformInitializer, KaimingNormalInitializer,
@@ -41,13 +41,13 @@ Axes: TypeAlias = int | Sequence[int]
 _MODES = ("fan_in", "fan_out", "fan_avg")
 _DISTRIBUTIONS = ("normal", "uniform", "truncated_normal")
 
-# The standard deviation of the standard normal distribution cut off at -2 and 2:
+# The standard deviation of the standard normal distribution truncated to [-2, 2]:
 # sqrt(1 - 4 φ(2) / erf(√2)).
 _DEVIATION_WITHIN_2 = 0.87962566103423978
 
 
 class Initializer(Protocol):
-    """The type of functions that make initial values.
+    """The type of initializers.
 
     Example:
       >>> from weft import layers as tl
@@ -72,23 +72,23 @@ class Initializer(Protocol):
 
 
 def _lengths(name: str, shape: Any) -> list[int]:
-    """A shape as a list of Python's ints."""
+    """A shape as a list of Python ints."""
     if not isinstance(shape, tuple | list | onp.ndarray):
         raise noted(TypeError(f"{name}: shape must be a tuple or list of ints; got {shape!r}"))
     return list(option_checks.lengths(name, "shape", list(shape), least=0))
 
 
 def InitializerFromFile(path: str) -> Initializer:
-    """An initializer that reads the values from an `.npy` file, and ignores the key.
+    """An initializer that reads the values from an `.npy` file and ignores the key.
 
-    Nothing in the file is executed: files with pickled objects are refused.
+    No code from the file is run: files with pickled objects raise an error.
 
     Args:
       path: the file's path.
-    Returns: a function of (shape, rng) that gives the file's array, with its dtype.
+    Returns: a function of (shape, rng) that returns the file's array, with its dtype.
     Raises (the function):
       ShapeError: the file's array has another shape.
-      OSError, ValueError: there is no such file, or it isn't an `.npy` file.
+      OSError, ValueError: the file does not exist, or is not an `.npy` file.
     Example:
       >>> from weft import layers as tl
       >>> np.save("kernel.npy", np.ones((3, 2)))
@@ -115,7 +115,7 @@ def InitializerFromFile(path: str) -> Initializer:
 
 
 def RandomNormalInitializer(stddev: float = 1e-2) -> Initializer:
-    """An initializer of normally distributed numbers with mean 0.
+    """An initializer with normally distributed numbers with mean 0.
 
     Args:
       stddev: their standard deviation.
@@ -136,7 +136,7 @@ def RandomNormalInitializer(stddev: float = 1e-2) -> Initializer:
 
 
 def RandomUniformInitializer(lim: float = 1.0) -> Initializer:
-    """An initializer of numbers that are uniform on [-lim, lim).
+    """An initializer with uniform numbers in [-lim, lim).
 
     Args:
       lim: the bound.
@@ -163,9 +163,9 @@ def ScaledInitializer(
 ) -> Initializer:
     """An initializer whose variance depends on the shape: gain = scale / fan.
 
-    fan_in is the length of axis `in_dim`, fan_out the length of `out_dim`; both are the length of
-    the only axis of a vector, and 1 for a number. As in Trax, the lengths of other axes, such as a
-    convolution's window, are ignored.
+    fan_in is the length of axis `in_dim`, fan_out the length of `out_dim`; for a vector, both are
+    its length; for a scalar, 1. As in Trax, the lengths of other axes, such as a convolution's
+    window, are ignored.
 
     Args:
       out_dim: the axis of the outputs' features.
@@ -173,10 +173,10 @@ def ScaledInitializer(
       scale: a positive factor.
       mode: the fan in the denominator: 'fan_in', 'fan_out', or 'fan_avg', their mean.
       distribution: 'normal', with variance gain; 'uniform' on ±√(3 · gain), which has the same
-        variance; or 'truncated_normal', a normal distribution cut off at ±2 of its standard
+        variance; or 'truncated_normal', a normal distribution truncated at ±2 of its standard
         deviations, with variance gain.
-    Returns: a function of (shape, rng, nonreceptive_dims=None). The last one names axes that are
-      not part of the window; since windows don't count, it changes nothing.
+    Returns: a function of (shape, rng, nonreceptive_dims=None). The last argument has no effect; it
+      names axes that are not part of the window.
     Raises:
       ValueError: the scale is not positive, or the mode or distribution is unknown.
     Example:
@@ -192,7 +192,7 @@ def ScaledInitializer(
 def _scaled(
     name: str, out_dim: int, in_dim: int, scale: float, mode: str, distribution: str
 ) -> Initializer:
-    """`ScaledInitializer`, whose errors carry the name of the function that was called."""
+    """`ScaledInitializer`, with errors that name the calling function."""
     option_checks.whole_number(name, "out_dim", out_dim, least=-99)
     option_checks.whole_number(name, "in_dim", in_dim, least=-99)
     option_checks.number(name, "scale", scale, above=0.0)
@@ -206,7 +206,7 @@ def _scaled(
             _length(name, "nonreceptive_dims", lengths, axis)
         fan_in, fan_out = _fans(name, lengths, out_dim, in_dim)
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[mode]
-        gain = scale / max(fan, 1)  # of an axis without elements nothing is sampled
+        gain = scale / max(fan, 1)  # nothing to sample for empty axes
         if distribution == "uniform":
             limit = math.sqrt(3.0 * gain)
             return fastmath.random.uniform(rng, lengths, jnp.float32, -limit, limit)
@@ -220,7 +220,7 @@ def _scaled(
 
 
 def _fans(name: str, lengths: list[int], out_dim: int, in_dim: int) -> tuple[int, int]:
-    """The number of inputs of an output, and of outputs of an input."""
+    """The number of inputs of each output, and of outputs of each input."""
     if len(lengths) < 2:
         fan = lengths[0] if lengths else 1
         return fan, fan
@@ -306,7 +306,7 @@ def KaimingNormalInitializer(
 ) -> Initializer:
     """An initializer of normal numbers with variance 2 / √(1 + param²) / fan_in.
 
-    Trax's formula, which is kept: the paper's has no root.
+    This is Trax's formula; the paper's has no root.
 
     Args:
       out_dim, in_dim: as `ScaledInitializer`.
@@ -348,10 +348,10 @@ def _kaiming_scale(name: str, param: float) -> float:
 
 
 def OrthogonalInitializer(stddev: float = 1.0) -> Initializer:
-    """An initializer of matrices whose rows or columns, whichever are fewer, are orthonormal.
+    """An initializer with matrices whose rows or columns, whichever are fewer, are orthonormal.
 
-    The array is taken as a matrix with the last axis as its columns. The matrices are uniformly
-    distributed: each is the Q of a QR decomposition of normal numbers, with R's diagonal positive.
+    The last axis becomes the columns of the matrix. The matrices are uniformly distributed: each is
+    the Q of a QR decomposition of normal numbers, where R has a positive diagonal.
 
     Args:
       stddev: a factor.
@@ -380,9 +380,9 @@ def OrthogonalInitializer(stddev: float = 1.0) -> Initializer:
 
 
 def AtariConvInit(kernel_shape: Sequence[int], rng: Any, dtype: Any = None) -> Any:
-    """Uniform numbers on ±1/√(height · width · fan_in), for convolutions on Atari's screens.
+    """Uniform numbers in ±1/√(height · width · fan_in), for convolutions on Atari screens.
 
-    This is an initializer itself.
+    It is itself an initializer.
 
     Args:
       kernel_shape: (height, width, fan_in, fan_out).

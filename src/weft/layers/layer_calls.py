@@ -1,4 +1,4 @@
-"""The work of a layer besides its own computation: abstract calls, own gradients, its text."""
+"""Parts of `Layer` besides the computation: abstract calls, custom gradients, its text."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -20,30 +20,34 @@ Held = tuple[dict[str, Any], Any, Any]
 
 
 def tree(layer: Any) -> list[Any]:
-    """A layer and all those inside; one that is shared, as often as it occurs."""
+    """A layer and all its descendants; a shared layer occurs repeatedly."""
     sublayers = layer._sublayers
     if not sublayers:
         return [layer]
     return [layer, *[inner for sublayer in sublayers for inner in tree(sublayer)]]
 
 
-def held(layer: Any) -> Held:
-    """The weights and state that a layer itself holds, and the dict that they are to go back to."""
-    own = layer.__dict__
-    return own, own["_weights"], own["_state"]
+def held(layer: Any) -> list[Held]:
+    """For a layer and all those inside: its attributes, weights and state, for `put_back`."""
+    layers, before = [layer], []
+    for inner in layers:  # which grows
+        own = inner.__dict__
+        layers += own["_sublayers"]
+        before.append((own, own["_weights"], own["_state"]))
+    return before
 
 
 def put_back(before: list[Held]) -> None:
-    """Gives layers the weights and the state that they held."""
+    """Restores the weights and state of layers."""
     for own, weights, state in before:
         own["_weights"], own["_state"] = weights, state
 
 
 @contextmanager
 def kept(layer: Any) -> Iterator[None]:
-    """A block that leaves a layer, and those inside, with the keys, weights and state they had."""
+    """A context at whose end a layer and its descendants get back their keys, weights and state."""
     layers = tree(layer)
-    before, keys = [held(inner) for inner in layers], [inner._rng for inner in layers]
+    before, keys = held(layer), [inner._rng for inner in layers]
     try:
         yield
     finally:
@@ -53,8 +57,8 @@ def kept(layer: Any) -> Iterator[None]:
 
 
 def own_arrays(inputs: Any) -> Any:
-    """Nested inputs with arrays of other libraries, which aren't the backend's nor NumPy's, as
-    arrays of the backend."""
+    """Nested inputs, with arrays of other libraries (neither the backend's nor NumPy's) converted
+    to the backend."""
     if type(inputs) in (tuple, list):
         items = [own_arrays(x) for x in inputs]
         changed = any(a is not b for a, b in zip(items, inputs, strict=True))
@@ -71,7 +75,7 @@ def own_arrays(inputs: Any) -> Any:
 def init_abstract(layer: Any, input_signature: Any, unsafe: bool) -> tuple[Any, Any]:
     """The signatures of the weights and the state that `init` would make."""
     layers = tree(layer)
-    before, keys = [held(inner) for inner in layers], [inner._rng for inner in layers]
+    before, keys = held(layer), [inner._rng for inner in layers]
     pieces: list[Any] = []
 
     def init(sig: Any) -> Any:
@@ -89,7 +93,7 @@ def init_abstract(layer: Any, input_signature: Any, unsafe: bool) -> tuple[Any, 
 
 
 def _ordered(sig: Any, like: Any) -> Any:
-    """A tree with the keys of its dicts in the order of another one's: tracing sorts them."""
+    """A tree with the dict keys in the order of another tree; tracing sorts them."""
     if isinstance(like, dict):
         return {key: _ordered(sig[key], like[key]) for key in like}
     if type(like) in (list, tuple):
@@ -98,7 +102,7 @@ def _ordered(sig: Any, like: Any) -> Any:
 
 
 def forward_abstract(layer: Any, input_signature: Any) -> tuple[Any, Any]:
-    """The signatures of outputs and new state, for the weights that the layer has."""
+    """The signatures of outputs and new state, for the layer's current weights."""
     weights, state = signature_tree(layer.weights), signature_tree(layer.state)
     rng = signature_tree(fastmath.random.get_prng(0))
     signatures = fastmath.abstract_eval(layer.pure_fn)(input_signature, weights, state, rng)
@@ -106,8 +110,8 @@ def forward_abstract(layer: Any, input_signature: Any) -> tuple[Any, Any]:
 
 
 def applied(layer: Any, inputs: Any, weights: Any, state: Any, rng: Any) -> tuple[Any, Any]:
-    """(outputs, new state) of `forward`; the layer itself does not change."""
-    before, key = [held(inner) for inner in tree(layer)], layer._rng
+    """(outputs, new state) of `forward`, without changing the layer."""
+    before, key = held(layer), layer._rng
     layer.weights, layer.state, layer._rng = weights, state, rng
     try:
         return layer.forward(inputs), layer.state
@@ -117,8 +121,8 @@ def applied(layer: Any, inputs: Any, weights: Any, state: Any, rng: Any) -> tupl
 
 
 def run_located(layer: Any, x: Any, weights: Any, state: Any, is_repeated: bool) -> tuple[Any, Any]:
-    """(outputs, new state) of `layer._run`. Where operations record their origin, as under
-    `debug_nans`, they record the layer too."""
+    """(outputs, new state) of `layer._run`. If operations record their origin, as under
+    `debug_nans`, they also record the layer."""
     if not locations_wanted():
         return layer._run(x, weights, state, is_repeated)
     with in_part(layer._name, layer._site, id(layer)):
@@ -126,7 +130,7 @@ def run_located(layer: Any, x: Any, weights: Any, state: Any, is_repeated: bool)
 
 
 def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
-    """(outputs, new state) of a layer, whose `backward` is their derivative."""
+    """(outputs, new state) of a layer, whose derivative is its `backward`."""
 
     def run(state: Any, rng: Any, inputs: Any, weights: Any) -> tuple[Any, Any]:
         return applied(layer, inputs, weights, state, rng)
@@ -138,7 +142,7 @@ def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
 
     def run_backward(residual: Any, grads: Any) -> tuple[Any, ...]:
         state, rng, inputs, outputs, weights, new_state = residual
-        grad, _ = grads  # the state is no result that is trained
+        grad, _ = grads  # the state is not a trained result
         try:
             gradients = layer.backward(inputs, outputs, grad, weights, state, new_state, rng)
         except Exception as error:
@@ -150,7 +154,7 @@ def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
 
 
 def run_whole(layer: Any, x: Any, n_shards: int) -> tuple[Any, Any]:
-    """(outputs, new state) of a layer of whose weights each device has a part."""
+    """(outputs, new state) of a layer whose weights are divided among the devices."""
     part = layer.weights
     layer.weights, is_spread = unshard_in_pmap(part, n_shards)
     if layer.has_backward:
@@ -163,14 +167,14 @@ def run_whole(layer: Any, x: Any, n_shards: int) -> tuple[Any, Any]:
 
 
 def split(rng: Any, n: int) -> Any:
-    """`n` keys of one; of none, `n` times None."""
+    """`n` keys from one; `n` times None for None."""
     if n == 0:
         return ()
     return (None,) * n if rng is None else fastmath.random.split(rng, n)
 
 
 def checked_items(layer: Any, items: Any, what: str) -> Any:
-    """The weights or states of the sublayers, one for each."""
+    """The weights or states of the sublayers, checked to be one for each."""
     count = len(items) if isinstance(items, list | tuple) else None
     if count != len(layer._sublayers):
         number = f"({count})" if count is not None else f"(a single {type(items).__name__})"
@@ -193,7 +197,7 @@ def checked_items(layer: Any, items: Any, what: str) -> Any:
 
 
 def text(layer: Any) -> str:
-    """The text of a layer: its name, the number of its tensors, and the layers inside."""
+    """The text of a layer: its name, the numbers of its tensors, and its sublayers."""
     shown = layer._name
     if layer._n_in != 1:
         shown += f"_in{layer._n_in}"
@@ -208,17 +212,17 @@ def text(layer: Any) -> str:
 
 
 def known_values(x: Any) -> Any:
-    """The NumPy array that a backend's array holds; `None` while a program is traced."""
+    """The NumPy array of a backend's array; `None` during tracing."""
     if isinstance(x, Value):
         x = x.concrete()
     elif not isinstance(x, np.ndarray | np.generic | int | float | list | tuple):
-        numpy = getattr(x, "numpy", None)  # TensorFlow's, of which symbolic ones have no such
+        numpy = getattr(x, "numpy", None)  # a TensorFlow tensor; symbolic ones lack this method
         x = numpy() if callable(numpy) else None
     return None if x is None else np.asarray(x)
 
 
-# What functools.partial binds by keyword is keyword-only with a default: no call can take it for a
-# tensor.
+# Arguments that functools.partial binds by keyword are keyword-only with a default, so they are not
+# tensors.
 _REFUSED = (
     ("default arguments", lambda p: p.default is not p.empty),
     ("keyword arguments", lambda p: p.kind is p.VAR_KEYWORD),
@@ -228,8 +232,8 @@ _REFUSED = (
 
 
 def number_of_arguments(name: str, f: Callable[..., Any]) -> int:
-    """Number of arguments that a function has, keyword-only ones with a default aside; an error if
-    they aren't all plain and positional."""
+    """The number of arguments of a function, except keyword-only ones with a default. Raises an
+    error unless all are plain and positional."""
     try:
         parameters = [
             p

@@ -1,4 +1,5 @@
-"""LayerError: the cause, the layer it occurred in, where the layer was made, and its inputs.
+"""LayerError: the cause of an error, the layer in which it occurred, where the layer was made, and
+its inputs.
 
 Also `drawn`, the data stack as text, for errors of combinators.
 """
@@ -19,24 +20,24 @@ MAX_CHARACTERS = 500
 
 
 class LayerError(WeftError):
-    """An error inside a layer: the cause, then the layers that it passed, the innermost first.
+    """An error inside a layer: the cause, then the layers around it, the innermost first.
 
     Args:
-      layer_name: name of the layer.
-      function_name: the step of the error: 'init', 'pure_fn', 'backward' or '_forward_abstract'.
-      caller: where the layer was made, as a dict with 'filename' and 'lineno'.
+      layer_name: the name of the layer.
+      function_name: the function in which it occurred: 'init', 'pure_fn', 'backward' or
+      '_forward_abstract'. caller: where the layer was made, as a dict with 'filename' and 'lineno'.
       input_signature: the shapes and dtypes of its inputs.
-      traceback_string: the error, the lines of your own code that it passed inside the layer, and
-        the layers inside.
+      traceback_string: the error, the lines of your own code inside the layer, and the inner
+        layers.
 
     Usual causes:
-      An input whose shape or dtype a layer does not accept; a layer that was called before `init`;
-      weights of another layer.
+      An input whose shape or dtype a layer does not accept; a call before `init`; weights of
+      another layer.
 
     Cures:
-      * The first line is the cause, and the first layer named below it is where it occurred.
-      * `layer.output_signature(signature)` of the layers before it returns the shapes that they
-        pass on.
+      * The first line is the cause; the first layer below it is the layer in which it occurred.
+      * `layer.output_signature(signature)` of the preceding layers shows the shapes that they pass
+        on.
 
     Example:
       >>> try:
@@ -75,7 +76,7 @@ class LayerError(WeftError):
 
 
 def creation_site() -> tuple[str, int]:
-    """File and line of the innermost frame that isn't of this package, nor of gin."""
+    """The file and line of the innermost frame outside of this package and gin."""
     frame: FrameType | None = sys._getframe(1)
     site = ("<unknown>", 0)
     while frame is not None:
@@ -94,8 +95,7 @@ def short_path(path: str) -> str:
 
 
 def shortened(inputs: Any) -> str:
-    """The text of an object, cut off after `MAX_CHARACTERS`: a long list of numbers would fill
-    screens."""
+    """The text of an object, truncated to `MAX_CHARACTERS`."""
     text = str(inputs)
     return (
         text
@@ -105,7 +105,7 @@ def shortened(inputs: Any) -> str:
 
 
 def described(inputs: Any) -> Any:
-    """The signature of inputs, with the type of what has no shape and dtype."""
+    """The signature of inputs; objects without shape and dtype are shown by their type."""
     if isinstance(inputs, list | tuple):
         return [*map(described, inputs)] if isinstance(inputs, list) else (*map(described, inputs),)
     if isinstance(inputs, dict):
@@ -132,7 +132,8 @@ def signature_text(signature: Any) -> str:
 
 
 def no_array(inputs: Any) -> str | None:
-    """The type of the first input that is neither an array nor a signature, if there is one."""
+    """The type of the first input that is neither an array nor a signature; None if there is
+    none."""
     if isinstance(inputs, tuple):
         return next(filter(None, map(no_array, inputs)), None)
     is_array = hasattr(inputs, "shape") and hasattr(inputs, "dtype")
@@ -140,9 +141,9 @@ def no_array(inputs: Any) -> str | None:
 
 
 def likely_fix(function: str, inputs: Any, error: BaseException, is_new: bool) -> str:
-    """A `fix:` line for two mistakes that raise errors of many kinds: a layer without weights
-    (`is_new`), and inputs that are not arrays. Empty for other mistakes."""
-    if isinstance(error, LayerError) or "\n  fix: " in str(error):  # it is there already
+    """A `fix:` line for two common mistakes: a layer without weights (`is_new`), and inputs that
+    are not arrays. Empty for other mistakes."""
+    if isinstance(error, LayerError) or "\n  fix: " in str(error):  # the message already has a fix
         return ""
     kind = no_array(inputs)
     if kind is not None and isinstance(error, AttributeError | TypeError):
@@ -158,8 +159,8 @@ def likely_fix(function: str, inputs: Any, error: BaseException, is_new: bool) -
 
 
 def cause_text(error: BaseException, fix: str) -> str:
-    """An error, its `fix:` line, and the lines of the user's code between it and the layer: what
-    `traceback_string` is."""
+    """An error, its `fix:` line, and the lines of the user's code between it and the layer, for
+    `traceback_string`."""
     if isinstance(error, LayerError):
         cause = [str(error)]
     else:
@@ -177,7 +178,7 @@ def cause_text(error: BaseException, fix: str) -> str:
 
 
 def arity(layers: Sequence[Any]) -> tuple[int, int]:
-    """(n_in, n_out) of layers that work one after the other on a stack."""
+    """(n_in, n_out) of layers in series."""
     depth = needed = 0
     for layer in layers:
         depth += layer.n_in
@@ -187,11 +188,11 @@ def arity(layers: Sequence[Any]) -> tuple[int, int]:
 
 
 def drawn(layers: Sequence[Any], n_items: int) -> str:
-    """A line for each layer: the stack before it, with what it takes in brackets.
+    """One line for each layer: the stack before it, with its inputs in brackets.
 
-    The stack's top is on the left. `x0` is the first input of all; `a0` is the first output of the
-    first layer, `b0` that of the second. The last line is the first layer that takes more items
-    than there are, if there is one, or the stack at the end.
+    The stack's top is on the left. `x0` is the first input; `a0` is the first output of the first
+    layer, `b0` that of the second. The last line is the first layer that takes more items than the
+    stack has, or the final stack.
     """
     stack = [f"x{i}" for i in range(n_items)]
     rows = []

@@ -16,23 +16,23 @@ _BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 
 
 class LocallyConnected1d(Layer):
-    """A convolution along one axis with separate weights for each place.
+    """A convolution along one axis with separate weights for each position.
 
     Args:
-      filters: the number of outputs at each place.
+      filters: the number of outputs at each position.
       kernel_size: the length of the window, an odd number.
-      kernel_initializer: function of (shape, rng, nonreceptive_dims), one that is scaled by the
-        shape, such as `GlorotUniformInitializer()`.
+      kernel_initializer: function of (shape, rng, nonreceptive_dims) that depends on the shape,
+        such as `GlorotUniformInitializer()`.
       bias_initializer: function of (shape, rng).
-      use_bias: whether a bias is added.
+      use_bias: whether to add a bias.
       padding: 'VALID', 'SAME' (zeros beyond the ends) or 'WRAP' (the sequence is a ring).
 
     Raises: AssertionError: `kernel_size` is even. ValueError: an invalid padding.
 
     Inputs [..., L, D] give outputs [..., L, filters], or [..., L - kernel_size + 1, filters] with
     'VALID'. Weights are (w, b), or w without bias: w is [L, kernel_size, D, filters], a matrix for
-    each input place and tap, b is [places, filters]. With 'VALID' the taps are in the
-    reverse order, as in Trax. `L` can't change after `init`.
+    each input position and tap, and b is [positions, filters]. With 'VALID' the taps are in reverse
+    order, as in Trax. `L` cannot change after `init`.
 
     Example:
       >>> from weft import layers as tl
@@ -71,7 +71,7 @@ class LocallyConnected1d(Layer):
         super().__init__(name=f"{name}_{filters}_{kernel_size}")
 
     def forward(self, x: Any) -> Any:
-        """The outputs: at place t, the sum of the products at the places around."""
+        """The outputs: at position t, the sum of the products at the surrounding positions."""
         w, b = self.weights if self._use_bias else (self.weights, None)
         length, half = x.shape[-2], self._size // 2
         if (length, x.shape[-1]) != (w.shape[0], w.shape[2]):
@@ -85,7 +85,8 @@ class LocallyConnected1d(Layer):
         return y if b is None else y + b
 
     def _shifted(self, part: Any, i: int, half: int, length: int) -> Any:
-        """The part of one tap, [..., place, filters], moved to the places that it is for."""
+        """The contribution of one tap, [..., position, filters], shifted to its output
+        positions."""
         if self._padding == "VALID":
             start = self._size - 1 - i
             return part[..., start : start + length - self._size + 1, :]
@@ -98,7 +99,7 @@ class LocallyConnected1d(Layer):
         return jnp.concatenate([zeros, part[..., :shift, :]], axis=-2)
 
     def init_weights_and_state(self, input_signature: ShapeDtype) -> None:
-        """Makes the weights for inputs of this length."""
+        """Initializes the weights for inputs with this length."""
         if len(input_signature.shape) < 2:
             raise ShapeError(f"{self._name}: expected inputs [..., L, D]; got {input_signature}")
         length, d = input_signature.shape[-2:]

@@ -2,7 +2,7 @@
 
 CategoryCrossEntropy, WeightedCategoryCrossEntropy, CrossEntropyLoss, CrossEntropyLossWithLogSoftmax
 and CrossEntropySum take categories; BinaryCrossEntropy, BinaryCrossEntropyLoss and
-BinaryCrossEntropySum take numbers from 0 to 1. `metrics.py` says what weights mean.
+BinaryCrossEntropySum take numbers from 0 to 1. `metrics.py` defines the weights.
 """
 
 from typing import Any
@@ -25,18 +25,18 @@ from .weighted_means import (
 
 
 def CategoryCrossEntropy(label_smoothing: float | None = None) -> Layer:
-    """A layer that computes the mean cross entropy of target categories and softmax(outputs).
+    """A layer that computes the mean cross entropy between target categories and softmax(outputs).
 
     -Σ pᵢ log qᵢ, with q = softmax(outputs) and p = one_hot(target), or with label smoothing
     p = (1 - ε) · one_hot(target) + ε/N.
 
     Args:
-      label_smoothing: ε, from 0 to 1; None is 0.
+      label_smoothing: ε, from 0 to 1; None means 0.
     Returns: a layer from (model outputs before softmax [..., N], target categories [...]) to a
       scalar.
     Raises:
-      TypeError, ValueError: the label smoothing isn't a number from 0 to 1.
-      ShapeError (when called): the shapes don't fit.
+      TypeError, ValueError: the label smoothing is not a number from 0 to 1.
+      ShapeError (when called): the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp
@@ -60,13 +60,13 @@ def WeightedCategoryCrossEntropy(
     """A layer that computes the weighted mean of the cross entropies of `CategoryCrossEntropy`.
 
     Args:
-      label_smoothing: ε, from 0 to 1; None is 0.
-      cutoff: it is subtracted from each cross entropy, and results below 0 become 0.
+      label_smoothing: ε, from 0 to 1; None means 0.
+      cutoff: subtracted from each cross entropy; results below 0 become 0.
     Returns: a layer from (model outputs before softmax [..., N], target categories [...], weights,
       which broadcast to the targets) to a scalar.
     Raises:
-      TypeError, ValueError: an option isn't a number in its range.
-      ShapeError (when called): the shapes don't fit.
+      TypeError, ValueError: an option is not a number in its range.
+      ShapeError (when called): the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> weights = np.array([1.0, 0.0])
@@ -93,7 +93,7 @@ def CrossEntropyLoss() -> Layer:
 
     Returns: a layer from (log-probabilities [..., N], target categories [...], weights, which
       broadcast to the targets) to a scalar.
-    Raises (when called): ShapeError: the shapes don't fit.
+    Raises (when called): ShapeError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> log_probabilities = np.log(np.array([[0.5, 0.5], [0.25, 0.75]]))
@@ -110,7 +110,7 @@ def CrossEntropyLossWithLogSoftmax() -> Layer:
 
     Returns: a layer from (model outputs before softmax [..., N], target categories [...], weights)
       to a scalar.
-    Raises (when called): ShapeError: the shapes don't fit.
+    Raises (when called): ShapeError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> tl.CrossEntropyLossWithLogSoftmax()((np.zeros((2, 4)), np.array([0, 1]), np.ones(2)))
@@ -132,7 +132,7 @@ def CrossEntropySum() -> Layer:
 
     Returns: a layer from (log-probabilities [..., N], target categories [...], weights, which
       broadcast to the targets) to a scalar.
-    Raises (when called): ShapeError: the shapes don't fit.
+    Raises (when called): ShapeError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> log_probabilities = np.log(np.array([[0.5, 0.5], [0.25, 0.75]]))
@@ -148,10 +148,10 @@ def CrossEntropySum() -> Layer:
 
 
 def BinaryCrossEntropy() -> Layer:
-    """A layer that computes the mean cross entropy of binary targets and sigmoid(outputs).
+    """A layer that computes the mean cross entropy between binary targets and sigmoid(outputs).
 
     -log q for targets of 1 and -log(1 - q) for targets of 0, with q = 1 / (1 + e⁻ˣ). Where q is 0
-    or 1 in float32 (x above 17 or below -100), that is infinite or NaN.
+    or 1 in float32 (x above 17 or below -100), the result is infinite or NaN.
 
     Returns: a layer from (model outputs, targets of 0 and 1 of the same shape) to a scalar.
     Raises (when called): ShapeError: the shapes differ.
@@ -176,11 +176,11 @@ def BinaryCrossEntropyLoss() -> Layer:
     """A layer that computes the weighted mean of a batch's binary cross entropy.
 
     Deprecated in Trax. The cross entropy is one number for the batch, or a matrix if the inputs
-    have a further axis: -1/batch · (targetsᵀ · log p + (1 - targets)ᵀ · log(1 - p)).
+    have a second axis: -1/batch · (targetsᵀ · log p + (1 - targets)ᵀ · log(1 - p)).
 
     Returns: a layer from (probabilities [batch] or [batch, 1], targets of the same shape, weights)
       to a scalar.
-    Raises (when called): ShapeError: the shapes don't fit.
+    Raises (when called): ShapeError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> probabilities, targets = np.array([0.5, 0.9]), np.array([1.0, 0.0])
@@ -200,7 +200,7 @@ def BinaryCrossEntropySum() -> Layer:
 
     Returns: a layer from (probabilities [batch] or [batch, 1], targets of the same shape, weights)
       to the sum of all products.
-    Raises (when called): ShapeError: the shapes don't fit.
+    Raises (when called): ShapeError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> tl.BinaryCrossEntropySum()((np.full(3, 0.5), np.ones(3), np.ones(3)))

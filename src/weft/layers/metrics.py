@@ -4,8 +4,8 @@ CategoryAccuracy, WeightedCategoryAccuracy, Accuracy, SequenceAccuracy, MaskedSe
 MacroAveragedFScore, WeightedFScore and WeightedSum are defined here. The losses, which Trax has in
 this module too, come from `losses.py`.
 
-All are stateless, without trained weights, and return a scalar. A *weight* here is how much an
-element of the batch counts; a weight of 0 masks the element. A weighted mean is
+All are stateless, without trained weights, and return a scalar. The *weight* of a batch element is
+its share in the metric; a weight of 0 masks the element. A weighted mean is
 sum(values · weights) / sum(weights). On several devices, in a `pmap` over the axis 'batch', the
 divisor is the mean of the devices' sums of weights, so that the mean of the devices' metrics is the
 metric of the whole batch.
@@ -71,7 +71,7 @@ def CategoryAccuracy() -> Layer:
 
     Returns: a layer from (model outputs [..., N], target categories [...], ints from 0 to N - 1) to
       the mean over all vectors.
-    Raises (when called): ShapeError: the shapes don't fit.
+    Raises (when called): ShapeError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp
@@ -93,7 +93,7 @@ def WeightedCategoryAccuracy() -> Layer:
 
     Returns: a layer from (model outputs [..., N], target categories [...], weights, which broadcast
       to the targets) to a scalar.
-    Raises (when called): ShapeError: the shapes don't fit.
+    Raises (when called): ShapeError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> outputs, targets = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 0])
@@ -110,11 +110,12 @@ def WeightedCategoryAccuracy() -> Layer:
 
 
 def MaskedSequenceAccuracy() -> Layer:
-    """A layer that computes the fraction of sequences without an error where weights are not 0.
+    """A layer that computes the fraction of sequences that have no error at positions with nonzero
+    weight.
 
     Returns: a layer from (model outputs [..., length, N], target categories [..., length], weights,
       which broadcast to the targets) to the mean over all sequences.
-    Raises (when called): ShapeError: the shapes don't fit.
+    Raises (when called): ShapeError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> outputs = np.eye(2)[np.array([[0, 1], [1, 1]])]
@@ -140,11 +141,11 @@ def Accuracy(classifier: Layer | None = None) -> Layer:
     Deprecated in Trax: `WeightedCategoryAccuracy` is the same for the default classifier.
 
     Args:
-      classifier: a layer that makes categories of model outputs; by default `ArgMax()`.
+      classifier: a layer that maps model outputs to categories; by default `ArgMax()`.
     Returns: a layer from (model outputs, target categories, weights) to a scalar.
     Raises:
-      TypeError, ValueError: the classifier isn't a layer from one array to one.
-      ShapeError (when called): the shapes don't fit.
+      TypeError, ValueError: the classifier is not a layer from one array to one array.
+      ShapeError (when called): the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> outputs, targets = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 0])
@@ -162,18 +163,19 @@ def Accuracy(classifier: Layer | None = None) -> Layer:
 
 
 def SequenceAccuracy(classifier: Layer | None = None) -> Layer:
-    """A layer that computes the fraction of sequences without an error where weights are 1.
+    """A layer that computes the fraction of sequences that have no error at positions with weight
+    1.
 
     Deprecated in Trax: `MaskedSequenceAccuracy` is the same for the default classifier and weights
     of 0 and 1.
 
     Args:
-      classifier: a layer that makes categories of model outputs; by default `ArgMax()`.
+      classifier: a layer that maps model outputs to categories; by default `ArgMax()`.
     Returns: a layer from (model outputs, target categories [batch, ...], weights) to the mean over
       the batch.
     Raises:
-      TypeError, ValueError: the classifier isn't a layer from one array to one.
-      ShapeError (when called): the shapes don't fit.
+      TypeError, ValueError: the classifier is not a layer from one array to one array.
+      ShapeError (when called): the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> outputs = np.eye(2)[np.array([[0, 1], [1, 1]])]
@@ -201,7 +203,7 @@ def WeightedSum() -> Layer:
     """A layer that computes Σ values · weights.
 
     Returns: a layer from (values, weights, which broadcast to the values) to a scalar.
-    Raises (when called): ShapeError: the shapes don't fit.
+    Raises (when called): ShapeError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> tl.WeightedSum()((np.array([1.0, 2.0]), np.array([1.0, 0.5])))
@@ -215,17 +217,17 @@ def WeightedSum() -> Layer:
 
 
 def MacroAveragedFScore(beta: float = 1.0, initial_category_index: int = 0) -> Layer:
-    """A layer that computes the mean of the F-scores of categories, independent of their frequency.
+    """A layer that computes the unweighted mean of the F-scores of categories.
 
     F = (1 + β²) · precision · recall / (β² · precision + recall), 0 where it would be 0/0.
 
     Args:
       beta: β, the weight of recall against precision.
-      initial_category_index: the first category that counts.
+      initial_category_index: the first category to include.
     Returns: a layer from (model outputs [..., N], target categories [...]) to a scalar.
     Raises:
-      TypeError, ValueError: an option isn't a number in its range.
-      ShapeError (when called): the shapes don't fit, or no category is left.
+      TypeError, ValueError: an option is not a number in its range.
+      ShapeError (when called): the shapes do not match, or no category is left.
     Example:
       >>> from weft import layers as tl
       >>> outputs = np.eye(2)[np.array([0, 0, 1, 1])]
@@ -289,13 +291,13 @@ def _ratio(x: Any, y: Any) -> Any:
 
 
 def _hits(name: str, model_output: Any, targets: Any) -> Any:
-    """Mask of the positions whose largest component is the target."""
+    """A mask of the positions whose largest component is the target."""
     check_categories(name, model_output, targets)
     return jnp.argmax(model_output, axis=-1) == targets
 
 
 def _equal(name: str, categories: Any, targets: Any) -> Any:
-    """Mask of equal categories, as floats."""
+    """A mask of equal categories, as floats."""
     check_same_shape(name, "targets", targets, "the classifier's categories", categories)
     return (categories == targets).astype(jnp.float32)
 

@@ -1,9 +1,10 @@
-"""Layers in other modes: in_mode gives a layer's twin in another mode, with the same weights,
-share_weights hands it newer ones, and modes_of says which modes a layer is in. They consist of
-twin_of, a twin without weights, renested weights, and layer_pairs, which belong together.
+"""Layers in other modes: in_mode makes a copy (twin) of a layer in another mode with the same
+weights, share_weights updates the weights of the twin, and modes_of returns the modes of a layer.
+They use twin_of, which makes a twin without weights, renested, which changes the nesting of
+weights, and layer_pairs, which pairs corresponding layers.
 
-A layer is made again by its recipe (`recipes.py`), since its mode may decide how it is built: in
-mode "predict" the encoder of `models.Transformer` stands in a `Cache`, and `ShiftRight` does
+A twin is made by the layer's recipe (`recipes.py`), because the mode may change how a layer is
+built: in mode "predict" the encoder of `models.Transformer` is in a `Cache`, and `ShiftRight` does
 nothing.
 """
 
@@ -23,21 +24,22 @@ __all__ = ["in_mode", "share_weights"]
 
 
 def in_mode(layer: Layer, mode: str, input_signature: Any = None) -> Layer:
-    """A layer in another mode, with the same weights.
+    """Makes a copy of a layer in another mode, with the same weights.
 
-    The twin is a separate layer. It holds the arrays that `layer` has now, and
-    `share_weights` gives it newer ones after further training. `in_mode` makes each layer with a
-    mode again, with the new mode. Decorate a function with `takes_mode` if it builds other layers
-    for another mode, or gives a part another mode.
+    The copy (twin) is a separate layer with the arrays that `layer` has now. After further
+    training, `share_weights` updates it. `in_mode` rebuilds each layer that has a mode, with the
+    new mode. Decorate a function with `takes_mode` if it builds different layers in different
+    modes, or parts in another mode.
 
     Args:
       layer: the layer.
       mode: "train", "eval", "predict" or "viz".
       input_signature: a `ShapeDtype` or a tuple of them, by `n_in`, for the state of mode
-        "predict"; by default, the one that `layer` was initialized for.
-    Returns: the twin; `layer` itself if it is in the mode, or has none. It is initialized if
-      `layer` is. In mode "predict" it is at the beginning of a sequence.
-    Raises: ValueError: an unknown mode; the layer does not have it; its inputs are not known.
+        "predict"; by default, the signature with which `layer` was initialized.
+    Returns: the twin; `layer` itself if it is in the mode, or has none. The twin is initialized if
+      `layer` is. In mode "predict" its state is the beginning of a sequence.
+    Raises: ValueError: the mode is unknown, or the layer does not support it; or the layer's inputs
+      are unknown.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Serial(tl.Dense(3), tl.Dropout(0.5))
@@ -49,7 +51,8 @@ def in_mode(layer: Layer, mode: str, input_signature: Any = None) -> Layer:
     checked_layer("in_mode", "layer", layer)
     option_checks.checked_mode("in_mode", mode)
     modes = modes_of(layer)
-    # Parts of a layer in mode "predict" are in other modes: encoders see their sequence whole.
+    # Parts of a layer in mode "predict" are in other modes, because encoders see the whole
+    # sequence.
     if modes <= {mode} or (mode == "predict" and mode in modes):
         return layer
     twin = twin_of(layer, mode)
@@ -74,14 +77,14 @@ def in_mode(layer: Layer, mode: str, input_signature: Any = None) -> Layer:
 
 
 def twin_of(layer: Layer, mode: str) -> Layer:
-    """A new layer like this one, in a mode; it is not initialized.
+    """A new uninitialized layer like this one, in a mode.
 
     Args:
       layer: the layer.
-      mode: the mode of the new one. A layer that is in mode "predict" stays as it is for it, parts
-        in other modes included.
+      mode: the mode of the new layer. A layer in mode "predict" is not changed for mode "predict",
+        including its parts in other modes.
     Returns: the new layer.
-    Raises: ValueError: the layer does not have the mode.
+    Raises: ValueError: the layer does not support the mode.
     Example:
       >>> from weft import layers as tl
       >>> twin_of(tl.Serial(tl.Dense(3), tl.Dropout(0.5)), "eval")
@@ -95,20 +98,20 @@ def twin_of(layer: Layer, mode: str) -> Layer:
     try:
         return _made_again(layer, None if is_in_it else mode, {})
     finally:
-        python_random.setstate(generator)  # layers draw the seeds of their keys
+        python_random.setstate(generator)  # making layers draws seeds for their keys
 
 
 def share_weights(layer: Layer, twin: Layer) -> None:
-    """Gives a layer's twin in another mode the arrays that the layer has now.
+    """Updates the weights of a layer's twin to those of the layer.
 
-    State that both have in the same form, such as the running mean of `BatchNorm`, is handed on as
-    well; the history of a sequence in mode "predict" is not.
+    State that has the same form in both, such as the running mean of `BatchNorm`, is updated too;
+    the history of a sequence in mode "predict" is not.
 
     Args:
       layer: the layer.
       twin: a layer from `in_mode(layer, …)`, or any layer with weights of the same shapes in the
         same order.
-    Raises: ValueError: the twin has other weights.
+    Raises: ValueError: the weights of the twin have other shapes.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Serial(tl.Dense(1), tl.Dropout(0.5))
@@ -131,11 +134,11 @@ def share_weights(layer: Layer, twin: Layer) -> None:
 
 
 def modes_of(layer: Layer) -> set[str]:
-    """The modes that the parts of a layer are in.
+    """The modes of the parts of a layer.
 
     Args:
       layer: a layer.
-    Returns: a set of modes; a part that was made with a mode counts as a whole.
+    Returns: a set of modes; the inside of a part that was made with a mode is not examined.
     Example:
       >>> from weft import layers as tl
       >>> modes_of(tl.Serial(tl.Dense(3), tl.Dropout(0.5)))
@@ -148,12 +151,12 @@ def modes_of(layer: Layer) -> set[str]:
 
 
 def renested(weights: Any, like: Any) -> Any:
-    """The arrays of nested weights, nested as others.
+    """Changes the nesting of weights to the nesting of others.
 
     Args:
       weights: weights of a layer.
-      like: weights of the same layer in another mode, in which it has further layers around some of
-        its own; or their shapes and dtypes.
+      like: weights, or shapes and dtypes, of the same layer in another mode, where additional
+        layers may surround its sublayers.
     Returns: the arrays of `weights`, nested as `like`.
     Raises: ValueError: the numbers differ.
     Example:
@@ -172,12 +175,12 @@ def renested(weights: Any, like: Any) -> Any:
 
 
 def layer_pairs(layer: Layer, twin: Layer) -> list[tuple[Layer, Layer]]:
-    """The layers without layers inside, each with the one of the twin that does its work.
+    """Pairs of corresponding layers without sublayers, in a layer and its twin.
 
     Args:
       layer: a layer.
       twin: its twin in another mode.
-    Returns: a list of pairs; a layer for which the twin has none is left out.
+    Returns: a list of pairs; layers without a counterpart are omitted.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Serial(tl.Dense(3), tl.Dropout(0.5))
@@ -193,13 +196,13 @@ def layer_pairs(layer: Layer, twin: Layer) -> list[tuple[Layer, Layer]]:
 
 
 def _own_mode(layer: Layer) -> str | None:
-    """The mode that a layer was made with."""
+    """The mode with which a layer was made."""
     mode = layer.__dict__["_recipe"].mode()
     return mode if isinstance(mode, str) and mode in option_checks.MODES else None
 
 
 def _made_again(layer: Layer, mode: str | None, made: dict[int, Layer]) -> Layer:
-    """A layer like this one in a mode; once for a layer that occurs several times."""
+    """Rebuilds a layer in a mode, once for a layer that occurs several times."""
     if id(layer) not in made:
         new = made[id(layer)] = _new(layer, mode, made)
         new.__dict__["_rng_seed_int"] = layer._rng_seed_int
@@ -213,7 +216,7 @@ def _new(layer: Layer, mode: str | None, made: dict[int, Layer]) -> Layer:
     if has_mode or (arguments and _all_in(layer._sublayers, _layers_in(dict(arguments)))):
         new = recipe.again(mode if has_mode else None, lambda value: _replaced(value, mode, made))
         others = {id(one) for one in made.values()}
-        for inner in tree(new):  # errors name the line where the user made the layer
+        for inner in tree(new):  # errors then name the line where the user made the layer
             if id(inner) not in others:
                 inner.__dict__["_site"] = layer._site
         return new  # type: ignore[no-any-return]
@@ -226,7 +229,7 @@ def _new(layer: Layer, mode: str | None, made: dict[int, Layer]) -> Layer:
             )
         )
     new = copy.copy(layer)
-    for name, value in vars(layer).items():  # `_sublayers`, and other names that a class gave them
+    for name, value in vars(layer).items():  # `_sublayers`, and other attributes with layers
         new.__dict__[name] = value if name == "_recipe" else _replaced(value, mode, made)
     return new
 
@@ -243,13 +246,13 @@ def _layers_in(value: Any) -> list[Layer]:
 
 
 def _all_in(layers: Any, others: list[Layer]) -> bool:
-    """True if there are layers, all of which are among others."""
+    """True if there are layers, all of which are in the collection."""
     known = set(map(id, others))
     return bool(layers) and all(id(layer) in known for layer in layers)
 
 
 def _replaced(value: Any, mode: str | None, made: dict[int, Layer]) -> Any:
-    """Nested values with layers made again; the very value if there are none."""
+    """Nested values with rebuilt layers; the same object if there are none."""
     if isinstance(value, Layer):
         return _made_again(value, mode, made)
     if not _layers_in(value):
@@ -260,12 +263,12 @@ def _replaced(value: Any, mode: str | None, made: dict[int, Layer]) -> Any:
 
 
 def _nesting(layer: Layer) -> Any:
-    """The nesting of layers in each other."""
+    """The nesting of layers in a layer."""
     return tuple([_nesting(inner) for inner in layer._sublayers])
 
 
 def _form(state: Any) -> Any:
-    """The nesting of a state, with shape and dtype in the place of each array."""
+    """The nesting of a state, with the shape and dtype of each array."""
     return fastmath.nested_map(
         lambda x: (getattr(x, "shape", ()), str(getattr(x, "dtype", ""))), state
     )

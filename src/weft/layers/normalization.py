@@ -15,40 +15,40 @@ from .layer_calls import known_values
 __all__ = ["BatchNorm", "FilterResponseNorm", "LayerNorm"]
 
 _HALF_PRECISION = ("bfloat16", "float16")
-_MAX_INITIAL_SHARE = 0.1  # of the first running statistics, in evaluation
+_MAX_INITIAL_SHARE = 0.1  # the weight of the initial running statistics, in evaluation
 
 
 class BatchNorm(Layer):
     """Normalizes each feature over the batch: γ · (x - mean) / √(variance + ε) + β.
 
-    In mode 'train' mean and variance are computed over `axis` of the batch, and the running ones in
-    the state are updated: momentum · old + (1 - momentum) · new. The other modes use the running
-    ones, and the state does not change. The variance is the population variance, computed as
-    mean(x²) - mean(x)², in float32 for 16-bit floats.
+    In mode 'train', mean and variance are computed over `axis` of the batch, and the running
+    statistics in the state are updated: momentum · old + (1 - momentum) · new. The other modes use
+    the running statistics and do not change the state. The variance is the population variance,
+    computed as mean(x²) - mean(x)², in float32 for 16-bit floats.
 
-    The running mean begins at 0 and the running variance at 1, of which momentumⁿ is left after n
-    batches: with the default momentum, 0.999, 90 % after 100 batches, and 10 % after 2,300. A
-    network trained on fewer batches is much worse in mode 'eval' than in 'train': give it a smaller
-    momentum, such as 0.9. An un-jitted call in another mode than 'train' warns if more than a tenth
-    is left.
+    The running mean begins at 0 and the running variance at 1. After n batches, these initial
+      values still have the weight momentumⁿ: with the default momentum, 0.999, 90 % after 100
+      batches and 10 % after 2,300. A network trained on fewer batches is much worse in mode 'eval'
+      than in 'train'; use a smaller momentum for it, such as 0.9. Outside `jit`, calls in other
+      modes than 'train' warn if this weight is more than a tenth.
 
-    From one array to one of the same shape and dtype. Weights: (β, γ), zeros and ones, float32, of
-    the lengths of the axes that are not in `axis`; `()` for a missing one. State:
+    It maps an array to an array of the same shape and dtype. Weights: (β, γ), zeros and ones,
+    float32, with the lengths of the axes that are not in `axis`; `()` for a missing one. State:
     (running mean, running variance, number of batches), the first two with length 1 along `axis`.
 
     Args:
       axis: the axis or axes of the mean. The default is for images
         [batch, height, width, features].
       epsilon: ε, which prevents division by zero.
-      center: whether there is a β.
-      scale: whether there is a γ.
-      momentum: how much of the running statistics stays at each batch, from 0 to 1; the same in all
-        modes.
+      center: whether to add β.
+      scale: whether to multiply by γ.
+      momentum: the weight of the old running statistics at each batch, from 0 to 1; use the same in
+        all modes.
       mode: 'train', 'eval', 'predict' or 'viz'.
     Raises:
       TypeError, ValueError: an option is invalid.
-      ShapeError: the array has no such axis, or (when called) the result's dtype isn't the input's,
-        as for bfloat16 inputs with float32 weights, and for integers.
+      ShapeError: the array has no such axis, or (when called) the result's dtype differs from the
+        input's, as for bfloat16 inputs with float32 weights, and for integers.
     Example:
       >>> from weft import layers as tl, shapes
       >>> from weft.fastmath import numpy as jnp
@@ -129,7 +129,8 @@ class BatchNorm(Layer):
         return [(m * old + (1 - m) * new).astype(old.dtype) for old, new in pairs]
 
     def _warn_after_few(self, batches: Any) -> None:
-        """Warns if the running statistics still depend much on their start, after any training."""
+        """Warns if the running statistics still depend strongly on their initial values, after some
+        training."""
         count = known_values(batches)
         if count is None or not count or self._momentum ** int(count) <= _MAX_INITIAL_SHARE:
             return
@@ -155,7 +156,7 @@ class BatchNorm(Layer):
 
 
 def _moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """Mean and variance over axes, which keep length 1."""
+    """Mean and variance over axes, which are kept with length 1."""
     x = x.astype(jnp.float32) if str(x.dtype) in _HALF_PRECISION else x
     mean = jnp.mean(x, axis=axes, keepdims=True)
     return mean, jnp.mean(x * x, axis=axes, keepdims=True) - mean * mean
@@ -164,12 +165,12 @@ def _moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
 class LayerNorm(Layer):
     """Normalizes each vector: scale · (x - mean) / √(mean((x - mean)²) + ε) + bias.
 
-    Means are over the last axis. From one array to one of the same shape. Weights: (scale, bias),
-    ones and zeros of the last axis's length, in the signature's dtype.
+    Means are over the last axis. It maps an array to an array of the same shape. Weights: (scale,
+    bias), ones and zeros of the last axis's length, in the signature's dtype.
 
     Args:
-      center: whether the mean is subtracted and the bias is added. Without it, this is the
-        root-mean-square norm (and the bias, which the weights have, isn't used).
+      center: whether to subtract the mean and add the bias. Without it, this is the
+        root-mean-square norm, and the bias is not used.
       epsilon: ε, which prevents division by zero.
     Raises:
       TypeError, ValueError: an option is invalid.
@@ -214,17 +215,15 @@ class FilterResponseNorm(Layer):
     """Normalizes each feature of each example: γ · x / √(ν² + ε) + β.
 
     ν² is the mean of x² over the axes between the first and the last one. `ThresholdedLinearUnit`
-    is made to follow it.
-
-    From an array [batch, …, features] to one of the same shape. Weights: (γ, β, e), ones and zeros
-    of the last axis's length, float32, and e = `()`, or with a learnt ε a tuple of one scalar,
-    whose absolute value is added to ε.
+    is intended to follow it. It maps an array [batch, …, features] to an array of the same shape.
+    Weights: (γ, β, e), ones and zeros of the last axis's length, float32, and e = `()`, or with a
+    learned ε a tuple of one scalar, whose absolute value is added to ε.
 
     Args:
-      mode: not used: the layer is the same in all modes.
-      learn_epsilon: whether a part of ε is trained.
+      mode: not used; the layer is the same in all modes.
+      learn_epsilon: whether to train a part of ε.
       init_epsilon: ε.
-      init_learnt_epsilon: the first value of the trained part.
+      init_learnt_epsilon: the initial value of the trained part.
     Raises:
       TypeError, ValueError: an option is invalid.
       ShapeError: the array has fewer than two axes.
@@ -279,7 +278,7 @@ class FilterResponseNorm(Layer):
 
 
 def _needs_axes(layer: str, x: Any, count: int) -> None:
-    """Raises if an array, or its signature, has too few axes."""
+    """Raises an error if an array, or its signature, has too few axes."""
     if len(x.shape) < count:
         least = "1 axis" if count == 1 else f"{count} axes"
         raise ShapeError(

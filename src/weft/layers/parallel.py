@@ -1,4 +1,4 @@
-"""Parallel: layers side by side, each on its own inputs."""
+"""Parallel: layers in parallel, each with its own inputs."""
 
 from typing import Any
 
@@ -9,16 +9,17 @@ from .serial import Combinator, Serial, as_tuple, packed
 
 
 class Parallel(Combinator):
-    """Layers side by side, each on its own span of the inputs.
+    """Layers in parallel, each with its own span of the inputs.
 
     Args:
-      *sublayers: at least two layers, each taking one input or more. None, or an empty list, leaves
+      *sublayers: at least two layers, each with at least one input. None, or an empty list, leaves
         one input unchanged; a list of layers is a `Serial` of them.
       name: name for printing.
 
-    Raises: ValueError: there are fewer than two, or one is not a layer or takes no input.
+    Raises: ValueError: there are fewer than two layers, or an argument is not a layer, or takes no
+      input.
 
-    With F: 1 -> 1, G: 3 -> 1 and H: 2 -> 2, `Parallel(F, G, H)` takes a, b, c, d, e, f and gives
+    With F: 1 -> 1, G: 3 -> 1 and H: 2 -> 2, `Parallel(F, G, H)` takes a, b, c, d, e, f and returns
     F(a), G(b, c, d), and the two outputs of H(e, f).
 
     Example:
@@ -31,7 +32,7 @@ class Parallel(Combinator):
     """
 
     def __init__(self, *sublayers: Any, name: str | None = None) -> None:
-        super().__init__(name=name)  # draws its seed before the layers for None
+        super().__init__(name=name)  # draws its seed before layers are made for None
         what = name or type(self).__name__
         if len(sublayers) < 2:
             raise noted(
@@ -81,7 +82,7 @@ class Parallel(Combinator):
         return packed(outputs), tuple(states)
 
     def _spans(self, xs: Any) -> list[Any]:
-        """The part of the inputs that each layer takes; further inputs are ignored."""
+        """The span of the inputs for each layer; surplus inputs are ignored."""
         if not isinstance(xs, list | tuple) or len(xs) < self._n_in:
             count = len(xs) if isinstance(xs, list | tuple) else 1
             raise ValueError(
@@ -97,5 +98,5 @@ class Parallel(Combinator):
 
 
 def one_layer(item: Any) -> Layer:
-    """A layer itself, the identity for None, a `Serial` for several."""
+    """A layer itself; the identity for None; a `Serial` for several layers."""
     return item if isinstance(item, Layer) else Serial(item)

@@ -1,9 +1,9 @@
 """Reads pickles of arrays and containers without running any code from them.
 
-A pickle is a program for a small stack machine; it can name any function and have it called. Here a
-table interprets its instructions and makes numbers, text, lists, tuples, dicts, NumPy arrays and
-signatures only. The few functions that pickles of arrays name are recognized, not called: the array
-is made from its bytes. Everything else is refused.
+A pickle is a program for a small stack machine, which can call any function. Here, a table of
+instructions only makes numbers, text, lists, tuples, dicts, NumPy arrays and signatures. The few
+functions in pickles of arrays are recognized but not called: the array is made from its bytes.
+Everything else raises an error.
 """
 
 import codecs
@@ -30,11 +30,11 @@ class Name(NamedTuple):
 
 
 class Mark:
-    """The place on the stack where the items of a container begin."""
+    """The position on the stack where the items of a container begin."""
 
 
 class Empty:
-    """An object that its state will fill: an array, a dtype or a signature."""
+    """An object whose state is set later: an array, a dtype or a signature."""
 
     def __init__(self, kind: str, dtype: Any = None) -> None:
         self.kind, self.value, self.dtype = kind, None, dtype
@@ -84,8 +84,8 @@ def read(data: bytes) -> Any:
 
     Args:
       data: the pickle, of any protocol.
-    Raises: RefusedPickle: it names a function or class that isn't one of arrays. ValueError: it is
-      no whole pickle.
+    Raises: RefusedPickle: it names a function or class that arrays do not need. ValueError: the
+      pickle is incomplete.
     """
     machine = _Machine()
     try:
@@ -117,7 +117,7 @@ class _Machine:
         return self.stack.pop()
 
     def pop_marked(self) -> list[Any]:
-        """The items above the last mark, which goes too."""
+        """Pops the items above the last mark, and the mark."""
         at = max(i for i, item in enumerate(self.stack) if item is Mark)
         items = self.stack[at + 1 :]
         del self.stack[at:]
@@ -127,7 +127,7 @@ class _Machine:
         self.memo[len(self.memo) if number is None else number] = self.stack[-1]
 
     def name(self, module: Any, name: Any) -> None:
-        """Pushes a name that pickles of arrays have; others are refused."""
+        """Pushes a name that pickles of arrays use; other names raise an error."""
         function = Name(module, name)
         kind = KIND_OF_FUNCTION.get(function)
         if name in TYPES_OF_NUMBERS.get(module, ()):
@@ -137,7 +137,7 @@ class _Machine:
         self.push(_type_of_numbers(function) if kind is NUMBER else function)
 
     def reduce(self) -> None:
-        """Pushes the result of one of the known functions."""
+        """Pushes the result of one of the recognized functions."""
         arguments, function = self.pop(), self.pop()
         make = MAKERS.get(KIND_OF_FUNCTION.get(function, "") if isinstance(function, Name) else "")
         if make is None or not isinstance(arguments, tuple):
@@ -145,14 +145,14 @@ class _Machine:
         self.push(make(*arguments))
 
     def build(self) -> None:
-        """Gives the object on the stack its state."""
+        """Sets the state of the object on the stack."""
         state, target = self.pop(), self.stack[-1]
         if not isinstance(target, Empty) or target.kind not in STATES:
             raise RefusedPickle(f"the pickle sets the state of {type(target).__name__}")
         STATES[target.kind](target, state)
 
     def new(self) -> None:
-        """Pushes an object of a class; `build` fills it."""
+        """Pushes an object of a class; `build` sets its state."""
         arguments, kind = self.pop(), self.pop()
         if not isinstance(kind, Name) or KIND_OF_FUNCTION.get(kind) != SIGNATURE or arguments != ():
             raise RefusedPickle(f"the pickle makes an object of {kind!r}")
@@ -175,7 +175,7 @@ class _Machine:
 
 
 def _filled(value: Any, depth: int = 0) -> Any:
-    """A value with arrays and signatures instead of their placeholders."""
+    """A value whose placeholders are replaced by arrays and signatures."""
     if depth > 100:
         raise RefusedPickle("the pickle is nested too deep, or holds itself")
     if isinstance(value, Empty):
@@ -196,7 +196,8 @@ def _type_of_numbers(name: Name) -> Any:
 
 
 def _dtype(code: Any, *_: Any) -> Empty:
-    """`numpy.dtype`, of a code of numbers or of a class of ml_dtypes; of nothing else."""
+    """`numpy.dtype` of a numeric type code or a class of ml_dtypes; other arguments raise an
+    error."""
     if isinstance(code, Empty):
         code = code.value
     allowed = isinstance(code, type) or (isinstance(code, str) and DTYPE_CODE.fullmatch(code))
@@ -208,14 +209,14 @@ def _dtype(code: Any, *_: Any) -> Empty:
 
 
 def _order_of_bytes(instance: Empty, state: Any) -> None:
-    """The state of a dtype contains the order of bytes, and nothing else for numbers."""
+    """Reads the byte order from the state of a dtype; for numbers it contains nothing else."""
     dtype: Any = instance.value
     if dtype.kind != "V" and state[1] in ("<", ">"):
         instance.value = dtype.newbyteorder(state[1])
 
 
 def _of_bytes(data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray[Any, Any]:
-    """An array of its bytes, of exactly as many as it needs."""
+    """An array from its bytes; their number must match exactly."""
     dtype = _filled(dtype)
     shape = tuple(shape)
     if not isinstance(data, bytes | bytearray) or not all(
@@ -236,7 +237,7 @@ def _elements(instance: Empty, state: Any) -> None:
 
 
 def _buffer(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> Any:
-    """An array of its bytes, whose axes they have in another order where `axes` says so."""
+    """An array from its bytes, whose axes may be in another order, `axes`."""
     array = _of_bytes(data, dtype, shape, "F" if order == "F" else "C")
     if axes is None:
         return array
@@ -264,7 +265,7 @@ def _signature(instance: Empty, state: Any) -> None:
 
 
 def _no_bytes(*arguments: Any) -> bytes:
-    """No bytes, as protocol 2 writes them."""
+    """Empty bytes, as protocol 2 writes them."""
     if arguments:
         raise RefusedPickle("the pickle makes bytes of another object")
     return b""

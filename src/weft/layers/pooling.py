@@ -19,14 +19,15 @@ def MaxPool(
 ) -> Layer:
     """A layer that computes the largest element of each window.
 
-    Windows lie over all axes but the first and the last one.
+    Windows extend over all axes except the first and the last.
 
     Args:
-      pool_size: the window's lengths, n - 2 of them for arrays of n axes.
+      pool_size: the lengths of the window, n - 2 numbers for arrays with n axes.
       strides: the distances between windows, n - 2 numbers; by default 1.
-      padding: 'VALID' leaves out windows that would stick out; 'SAME' cuts them at the border.
-    Returns: a layer from an array [batch, d₁, …, d₍ₙ₋₂₎, features] to one of the same rank, whose
-      spatial lengths are ⌊(d - size) / stride⌋ + 1 with 'VALID', and ⌈d / stride⌉ with 'SAME'.
+      padding: 'VALID' omits windows that extend beyond the array; 'SAME' cuts them off at the
+        border.
+    Returns: a layer from an array [batch, d₁, …, d₍ₙ₋₂₎, features] to an array of the same rank,
+      with spatial lengths ⌊(d - size) / stride⌋ + 1 with 'VALID', and ⌈d / stride⌉ with 'SAME'.
     Raises:
       TypeError, ValueError: an option is invalid.
       ShapeError (when called): the array has another number of axes, or is smaller than the
@@ -47,10 +48,10 @@ def SumPool(
     strides: Sequence[int] | None = None,
     padding: str = "VALID",
 ) -> Layer:
-    """A layer that gives the sum of each window.
+    """A layer that computes the sum of each window.
 
     Args: as `MaxPool`.
-    Returns: a layer of the shapes of `MaxPool`.
+    Returns: a layer with the shapes of `MaxPool`.
     Raises: as `MaxPool`.
     Example:
       >>> from weft import layers as tl
@@ -66,10 +67,10 @@ def AvgPool(
     strides: Sequence[int] | None = None,
     padding: str = "VALID",
 ) -> Layer:
-    """A layer that computes the mean of each window, of the elements inside the array only.
+    """A layer that computes the mean of each window, over the elements inside the array only.
 
     Args: as `MaxPool`.
-    Returns: a layer of the shapes of `MaxPool`; floats, for integers too.
+    Returns: a layer with the shapes of `MaxPool`; integers become floats.
     Raises: as `MaxPool`.
     Example:
       >>> from weft import layers as tl
@@ -88,7 +89,7 @@ def _pool(
     strides: Sequence[int] | None,
     padding: str,
 ) -> Layer:
-    """A layer of the operation of fastmath."""
+    """A layer that applies a pooling operation of fastmath."""
     size = option_checks.lengths(name, "pool_size", pool_size)
     if strides is None:
         strides = (1,) * len(size)

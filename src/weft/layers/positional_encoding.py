@@ -1,4 +1,5 @@
-"""Positions, added to vectors: the trained table of sines and cosines, and dropout of positions."""
+"""Adds positions to vectors: a trained table, initialized with sines and cosines, and dropout of
+positions."""
 
 import math
 from collections.abc import Sequence
@@ -14,30 +15,30 @@ from .assert_shape import assert_shape
 from .base import Layer
 from .initializers import GlorotUniformInitializer
 
-WAVELENGTHS = 10000.0  # the longest over the shortest
+WAVELENGTHS = 10000.0  # the ratio of the longest to the shortest wavelength
 
 
 @assert_shape("...d->...d")
 class PositionalEncoding(Layer):
-    """Adds a vector for its position to each vector of a sequence.
+    """Adds to each vector of a sequence a vector for its position.
 
-    The vectors are trained; they begin as sin(p / 10000^(i/d)) in the even channels i, and the
-    cosine in the odd ones. Mode "predict" takes sequences in pieces: the state is the number of
-    positions so far, and beyond `max_len` the results are NaN.
+    The position vectors are trained; they are initialized with sin(p / 10000^(i/d)) in the even
+    channels i, and the cosine in the odd ones. Mode "predict" takes sequences in pieces: the state
+    is the number of positions so far, and beyond `max_len` the results are NaN.
 
     Args:
-      max_len: positions in the table.
-      dropout: rate at which encodings aren't added, in mode "train"; the others are divided by
-        1 - dropout.
+      max_len: the number of positions in the table.
+      dropout: the rate at which encodings are dropped, in mode "train"; the others are divided by 1
+        - dropout.
       dropout_broadcast_dims: the axes of [1, length, d] along which encodings are dropped together.
         With (-2,), a channel is dropped at all positions; with (-1,), a position in all channels.
-      use_bfloat16: the table is bfloat16.
-      start_from_zero_prob: the probability, in mode "train", that the first position is 0; else it
-        is a random one.
-      max_offset_to_add: the bound of random first positions, exclusive. With the length of the
-        sequence it is to stay within `max_len`.
-      d_feature: features of the table, which a trained matrix maps to those of the vectors; theirs
-        by default.
+      use_bfloat16: whether the table is bfloat16.
+      start_from_zero_prob: the probability, in mode "train", that the first position is 0;
+        otherwise it is random.
+      max_offset_to_add: the bound of random first positions, exclusive. Its sum with the length of
+        the sequence must not exceed `max_len`.
+      d_feature: the features of the table, which a trained matrix maps to the features of the
+        vectors; by default, those of the vectors.
       mode: "train", "eval", "predict" or "viz".
     Inputs: floats [batch, length, d].
     Outputs: the same shape.
@@ -79,7 +80,7 @@ class PositionalEncoding(Layer):
         self._needs_key = self._dropout > 0 or self._random_start
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """The table, and in mode "predict" the position."""
+        """Makes the table; in mode "predict", the state is the position."""
         *_, features = shape_of_sequence(self, input_signature)
         depth = self._d_feature or features
         table = jnp.asarray(wave_table(self._max_len, depth))
@@ -93,7 +94,7 @@ class PositionalEncoding(Layer):
             self.state = jnp.zeros((), jnp.int32)
 
     def forward(self, inputs: Any) -> Any:
-        """The vectors, with their positions added."""
+        """The vectors with their positions added."""
         length, room = inputs.shape[1], self._max_len
         needed = length + (self._offsets - 1 if self._random_start else 0)
         if needed > room:
@@ -102,7 +103,7 @@ class PositionalEncoding(Layer):
                 f"  fix: max_len={needed}, or more"
             )
         table, matrix = (self.weights, None) if self._d_feature is None else self.weights
-        table = jnp.reshape(table, table.shape[-2:])  # older checkpoints have an axis more
+        table = jnp.reshape(table, table.shape[-2:])  # older checkpoints have an additional axis
         if self._mode == "predict":
             start = self.state
             rows = within(fastmath.dynamic_slice_in_dim(table, start, length), start, length, room)
@@ -137,12 +138,12 @@ def wave_table(length: int, depth: int) -> onp.ndarray:
 
 
 def frequencies(depth: int) -> onp.ndarray:
-    """10000^(-i/depth) for the even i below depth: float64 [depth / 2]."""
+    """10000^(-i/depth) for even i below depth: float64 [depth / 2]."""
     return onp.exp(onp.arange(0, depth, 2) * (-math.log(WAVELENGTHS) / depth))
 
 
 def dropped(encoding: Any, rate: float, broadcast_dims: Sequence[int], rng: Any) -> Any:
-    """The encoding, zero at random at this rate, alike along the axes of `broadcast_dims`."""
+    """The encoding with random zeros at this rate, the same along the axes of `broadcast_dims`."""
     shape = list(encoding.shape)
     for axis in broadcast_dims:
         if not -len(shape) <= axis < len(shape):
@@ -153,7 +154,8 @@ def dropped(encoding: Any, rate: float, broadcast_dims: Sequence[int], rng: Any)
 
 
 def within(values: Any, start: Any, length: int, room: int) -> Any:
-    """The values, or NaN if start + length is beyond the room: no error can say so under `jit`."""
+    """The values, or NaN if start + length exceeds the room, because errors cannot be raised under
+    `jit`."""
     return jnp.where(start + length <= room, values, jnp.full((), math.nan, values.dtype))
 
 

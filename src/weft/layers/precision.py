@@ -1,4 +1,4 @@
-"""InPrecision: a layer computed in another floating-point dtype, with weights kept in float32."""
+"""InPrecision: computes a layer in another floating-point dtype, with weights in float32."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ DTYPES = {"bfloat16": bfloat16, "float16": onp.float16, "float32": onp.float32}
 
 
 class InPrecision(Wrapper):
-    """Computes a layer in a floating-point dtype of 16 bits; the weights stay in float32.
+    """Computes a layer in a 16-bit floating-point dtype; the weights stay in float32.
 
-    Weights and inputs of floats are cast to the dtype, and outputs back to float32, so that a loss
+    Float weights and inputs are cast to the dtype, and outputs are cast back to float32, so a loss
     after the layer is computed in float32. Gradients of the weights are float32.
 
     Args:
@@ -50,7 +50,7 @@ class InPrecision(Wrapper):
         self.sublayer.init(input_signature, use_cache=True)
 
     def forward(self, inputs: Any) -> Any:
-        """The layer's outputs, as float32 where they are floats."""
+        """The layer's outputs; floats are float32."""
         (weights,), (state,) = self.weights, self.state
         cast = _caster(self._dtype)
         outputs, new_state = self.sublayer.pure_fn(
@@ -62,12 +62,12 @@ class InPrecision(Wrapper):
 
 
 def _caster(dtype: Any) -> Any:
-    """A function that casts floats, and leaves other arrays as they are."""
+    """A function that casts floats, and returns other arrays unchanged."""
     return lambda x: jnp.asarray(x, dtype) if is_inexact(x) else x
 
 
 def _like(new: Any, old: Any) -> Any:
-    """Nested arrays with the dtypes that they had before."""
+    """Nested arrays with the dtypes of other nested arrays."""
     if isinstance(new, dict):
         return {name: _like(new[name], old[name]) for name in new}
     if isinstance(new, list | tuple):

@@ -1,7 +1,7 @@
 """Recipes: a layer remembers the call that made it, so that `in_mode` can make it again.
 
-A class of layers needs nothing for it: Made notes a Recipe of each object, which has its class and
-arguments. takes_mode decorates a function that makes a layer.
+Classes need no change: Made stores a Recipe of each object, with its class and arguments.
+takes_mode decorates a function that makes a layer.
 """
 
 import functools
@@ -22,8 +22,8 @@ class Recipe(NamedTuple):
     keyword: Mapping[str, Any]
 
     def arguments(self) -> dict[str, Any] | None:
-        """The arguments by name, with defaults; those of `*names` and `**names` are a tuple and a
-        dict. None if the class hides them in a `__new__` of its own."""
+        """The arguments by name, with defaults; `*names` become a tuple and `**names` a dict. None
+        if the class hides them with its own `__new__`."""
         try:
             bound = inspect.signature(self.make).bind(*self.positional, **self.keyword)
         except (TypeError, ValueError):
@@ -39,14 +39,14 @@ class Recipe(NamedTuple):
         """Makes another layer.
 
         Args:
-          mode: its mode; None for the mode that it had.
-          replaced: the function that each argument is passed through.
+          mode: its mode; None for the original mode.
+          replaced: a function applied to each argument.
         """
         signature = inspect.signature(self.make)
         bound = signature.bind(*self.positional, **self.keyword)
         if mode is not None and "mode" in signature.parameters:
             bound.arguments["mode"] = mode
-        elif mode is not None:  # among `**keywords`
+        elif mode is not None:  # one of `**keywords`
             bound = signature.bind(*self.positional, **{**self.keyword, "mode": mode})
         for name, value in bound.arguments.items():
             bound.arguments[name] = replaced(value)
@@ -54,7 +54,7 @@ class Recipe(NamedTuple):
 
 
 class Made:
-    """An object that has a recipe: its class, and the arguments that the class was called with."""
+    """An object with a recipe: its class, and the arguments with which the class was called."""
 
     def __new__(cls, *positional: Any, **keyword: Any) -> Self:
         made = super().__new__(cls)
@@ -65,12 +65,12 @@ class Made:
 def takes_mode(make: Make) -> Make:
     """A decorator for a function with a parameter `mode` that makes a layer.
 
-    `in_mode` calls the function again for another mode. It is needed where the mode decides which
-    layers there are, or which mode a part has; a function that only hands `mode` on does without.
+    `in_mode` calls the function again for another mode. It is needed if the mode changes which
+    layers are built, or the mode of a part. A function that only passes `mode` on does not need it.
 
     Args:
       make: the function; it makes new layers at each call.
-    Returns: the function, whose layers remember the call.
+    Returns: the function; its layers remember the call.
     Example:
       >>> from weft import layers as tl
       >>> @tl.takes_mode

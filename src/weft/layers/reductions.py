@@ -1,4 +1,4 @@
-"""Reductions of an axis: Mean, Min, Max, Sum, ArgMax and LogSumExp."""
+"""Reductions along an axis: Mean, Min, Max, Sum, ArgMax and LogSumExp."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .base import Fn, Layer
 
 
 def checked_axes(layer: str, axis: Any) -> Any:
-    """An option that is an axis, several, or None for all."""
+    """Checks an option that is an axis, several axes, or None for all."""
     if axis is None:
         return None
     if isinstance(axis, list | tuple):
@@ -17,7 +17,7 @@ def checked_axes(layer: str, axis: Any) -> Any:
 
 
 def LogSumExp(axis: int = -1) -> Layer:
-    """A layer that computes log Σ exp(x) along an axis, which stays, with length 1.
+    """A layer that computes log Σ exp(x) along an axis, which is kept with length 1.
 
     Args:
       axis: the axis.
@@ -33,7 +33,7 @@ def LogSumExp(axis: int = -1) -> Layer:
 
 
 def _reduction(name: str, function: str, axis: Any, keepdims: bool) -> Layer:
-    """A layer that applies a function of NumPy's with an axis."""
+    """A layer that applies a NumPy reduction with an axis."""
     axis, keepdims = checked_axes(name, axis), option_checks.flag(name, "keepdims", keepdims)
     return Fn(name, lambda x: getattr(jnp, function)(x, axis=axis, keepdims=keepdims))
 
@@ -42,8 +42,8 @@ def Mean(axis: Any = -1, keepdims: bool = False) -> Layer:
     """A layer that takes the mean along an axis.
 
     Args:
-      axis: the axis; several, as a tuple; None for all.
-      keepdims: whether the axis stays, with length 1.
+      axis: the axis, a tuple of axes, or None for all.
+      keepdims: whether to keep the axis with length 1.
     Example:
       >>> from weft import layers as tl
       >>> tl.Mean()(np.array([[1.0, 2.0, 6.0]]))
@@ -54,11 +54,11 @@ def Mean(axis: Any = -1, keepdims: bool = False) -> Layer:
 
 
 def Min(axis: Any = -1, keepdims: bool = False) -> Layer:
-    """A layer that takes the least element along an axis.
+    """A layer that computes the minimum along an axis.
 
     Args:
-      axis: the axis; several, as a tuple; None for all.
-      keepdims: whether the axis stays, with length 1.
+      axis: the axis, a tuple of axes, or None for all.
+      keepdims: whether to keep the axis with length 1.
     Example:
       >>> from weft import layers as tl
       >>> tl.Min()(np.array([[1.0, 2.0, 6.0]]))
@@ -69,11 +69,11 @@ def Min(axis: Any = -1, keepdims: bool = False) -> Layer:
 
 
 def Max(axis: Any = -1, keepdims: bool = False) -> Layer:
-    """A layer that takes the greatest element along an axis.
+    """A layer that computes the maximum along an axis.
 
     Args:
-      axis: the axis; several, as a tuple; None for all.
-      keepdims: whether the axis stays, with length 1.
+      axis: the axis, a tuple of axes, or None for all.
+      keepdims: whether to keep the axis with length 1.
     Example:
       >>> from weft import layers as tl
       >>> tl.Max()(np.array([[1.0, 2.0, 6.0]]))
@@ -87,8 +87,8 @@ def Sum(axis: Any = None, keepdims: bool = False) -> Layer:
     """A layer that sums along an axis, by default along all.
 
     Args:
-      axis: the axis; several, as a tuple; None for all.
-      keepdims: whether the axis stays, with length 1.
+      axis: the axis, a tuple of axes, or None for all.
+      keepdims: whether to keep the axis with length 1.
     Example:
       >>> from weft import layers as tl
       >>> tl.Sum(axis=0)(np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -99,7 +99,7 @@ def Sum(axis: Any = None, keepdims: bool = False) -> Layer:
 
 
 def ArgMax(axis: int = -1) -> Layer:
-    """A layer that gives the index of the greatest element along an axis, as int32.
+    """A layer that returns the index of the maximum along an axis, as int32.
 
     Args:
       axis: the axis.

@@ -7,7 +7,7 @@ from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..shapes import ShapeDtype
 from ..user_lines import noted
-from .layer_calls import held, put_back, tree
+from .layer_calls import held, put_back
 from .layer_errors import drawn
 from .serial import Wrapper, as_tuple, checked_layer, packed, state_pair
 from .weight_trees import is_state_marker
@@ -98,7 +98,7 @@ class Scan(Wrapper):
         step = fastmath.remat(step) if self._remat else step  # type: ignore[assignment]
         xs = tuple([jnp.swapaxes(x, self._axis, 0) for x in xs])
         start = (tuple(carry), state, jnp.asarray(0, jnp.int32))
-        before = [held(inner) for inner in tree(layer)]
+        before = held(layer)
         (carry, state, _), ys = fastmath.scan(step, start, xs)
         put_back(before)  # the layers would hold values of the loop's own trace
         self.state = (state, carry if self._mode == "predict" and m else ())

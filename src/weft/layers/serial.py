@@ -9,7 +9,7 @@ from ..user_lines import noted
 from .base import Layer
 from .layer_calls import checked_items
 from .layer_errors import arity, drawn
-from .weight_trees import is_state_marker, is_weights_marker
+from .weight_trees import is_state_marker, is_weights_marker, marks_of
 
 
 def inputs_from_stack(stack: Any, n: int) -> Any:
@@ -134,11 +134,11 @@ class Combinator(Layer):
         if is_repeated or is_weights_marker(weights):
             weights = self.weights
         else:
-            own["_weights"] = tuple([_mark(w) for w in checked_items(self, weights, "weight")])
+            own["_weights"] = marks_of(checked_items(self, weights, "weight"))
         if is_repeated or is_state_marker(state):
             state = self.state
         else:
-            own["_state"] = tuple([_mark(s) for s in checked_items(self, state, "state")])
+            own["_state"] = marks_of(checked_items(self, state, "state"))
         return weights, state
 
     def _keys(self, rng: Any) -> Any:
@@ -155,22 +155,16 @@ class Combinator(Layer):
 
     def _new_state(self, states: list[Any]) -> tuple[Any, ...]:
         """The states after a call. That of a shared layer is the one after its first occurrence."""
-        if any([is_state_marker(s) for s in states]):
-            self._state = tuple([_mark(s) for s in states])
+        marks = marks_of(states)
+        if any(marks):
+            self._state = marks
             for layer, s in zip(self._sublayers, states, strict=True):
                 layer.state = s
         return tuple(states)
 
     def _init_marks(self, weights: list[Any], states: list[Any]) -> None:
         """Notes which of the sublayers, which have their weights and states already, are shared."""
-        self._weights = tuple([_mark(w) for w in weights])
-        self._state = tuple([_mark(s) for s in states])
-
-
-def _mark(tree: Any) -> Any:
-    """The mark of a shared layer, if it replaces weights or state."""
-    is_mark = type(tree) is dict and (is_weights_marker(tree) or is_state_marker(tree))
-    return tree if is_mark else None
+        self._weights, self._state = marks_of(weights), marks_of(states)
 
 
 class Serial(Combinator):

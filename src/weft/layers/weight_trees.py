@@ -32,6 +32,14 @@ def is_state_marker(tree: Any) -> bool:
     return isinstance(tree, dict) and tree == GET_STATE_FROM_CACHE
 
 
+def marks_of(items: Any) -> tuple[Any, ...]:
+    """For the weights or states of several layers: the marks of shared ones, None for others."""
+    return tuple([item if isinstance(item, dict) and item in _MARKS else None for item in items])
+
+
+_MARKS = (GET_WEIGHTS_FROM_CACHE, GET_STATE_FROM_CACHE)
+
+
 def flatten_weights_and_state(weights: Any, state: Any) -> tuple[list[Any], list[Any]]:
     """The arrays of weights and of state, each as a flat list.
 
