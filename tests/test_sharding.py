@@ -54,7 +54,7 @@ def test_meshes_are_equal_by_devices_and_names():
 
 def test_a_mesh_with_a_device_twice_is_refused():
     first, second = weft.devices()[:2]
-    with pytest.raises(ValueError, match="Mesh: a device is in it twice"):
+    with pytest.raises(ValueError, match="Mesh: a device is repeated"):
         Mesh([first, second, first], "x")
 
 

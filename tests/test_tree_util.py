@@ -417,7 +417,7 @@ def test_registration_errors():
         tree_util.register_dataclass(dataclasses.make_dataclass("D", "ab"), ["a", "b"], ["a"])
     with pytest.raises(ValueError, match="can't be the name of a field"):
         tree_util.register_dataclass(type("Plain", (), {}), ["a, b"], [])
-    with pytest.raises(TypeError, match="no dataclass"):
+    with pytest.raises(TypeError, match="not a dataclass"):
         tree_util.register_dataclass(type("Plain", (), {}))
     with pytest.raises(TypeError, match="both"):
         tree_util.register_dataclass(Bad, ["a"])

@@ -37,7 +37,7 @@ def flatten_fun(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTre
 
 
 def flatten_fun_nokwargs(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]:
-    """As `flatten_fun`, for the structure of a tuple of positional arguments.
+    """Like `flatten_fun`, for the structure of a tuple of positional arguments.
 
     Example:
       >>> from weft.extend import linear_util
@@ -51,7 +51,7 @@ def flatten_fun_nokwargs(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFu
 
 
 def on_leaves(f: WrappedFun, arguments: Callable[..., Any]) -> tuple[WrappedFun, OutTree]:
-    """A function of leaves, where `arguments` makes the pair (positional, keyword) of them."""
+    """A function of leaves; `arguments` returns the pair (positional, keyword) for them."""
     out_trees: list[PyTreeDef] = []
 
     def function(*leaves: object) -> list[Any]:

@@ -13,7 +13,7 @@ __all__ = ["from_dlpack", "is_supported_dtype", "to_dlpack"]
 
 
 def is_supported_dtype(dtype: DTypeLike) -> bool:
-    """True if arrays of a dtype can be shared by DLPack: all but types of less than a byte.
+    """True if arrays of a dtype can be shared by DLPack: all except dtypes of less than a byte.
 
     Example:
       >>> from weft import dlpack
@@ -31,8 +31,8 @@ def to_dlpack(x: Array) -> Any:
 
     Args:
       x: the array. Its memory is shared or copied; the other library must not write to it.
-    Returns: a capsule, which can be read once. Libraries that take arrays themselves
-      (`torch.from_dlpack(x)`) need none.
+    Returns: a capsule, which can be read once. Libraries that accept arrays
+      (`torch.from_dlpack(x)`) need no capsule.
     Raises: TypeError: `x` is not an array. TracerArrayConversionError: it is being traced.
     Example:
       >>> import weft.numpy as np
@@ -69,9 +69,9 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
 
     Args:
       external_array: anything with `__dlpack__`, or a capsule.
-      device: where to put it.
-      copy: True copies; otherwise memory is shared where it can be.
-    Returns: array. Shared memory must not be written to any more.
+      device: the device to put it on.
+      copy: True copies; otherwise memory is shared if possible.
+    Returns: array. Shared memory must no longer be written to.
     Example:
       >>> import numpy
       >>> from weft import dlpack

@@ -68,7 +68,7 @@ float32         = np.dtype(np.float32)
 float64         = np.dtype(np.float64)
 complex64       = np.dtype(np.complex64)
 complex128      = np.dtype(np.complex128)
-float0          = np.dtype([("float0", np.void, 0)])   # tangents of integers: no bits at all
+float0          = np.dtype([("float0", np.void, 0)])   # for tangents of integers: without bits
 # fmt: on
 
 SMALL_FLOATS: tuple[np.dtype[Any], ...] = tuple(map(np.dtype, (
@@ -83,7 +83,7 @@ UNSIGNED: tuple[np.dtype[Any], ...] = (*SMALL_INTS[2:], uint8, uint16, uint32, u
 FLOATS: tuple[np.dtype[Any], ...] = (*SMALL_FLOATS, np.dtype(bfloat16), float16, float32, float64)
 COMPLEX: tuple[np.dtype[Any], ...] = (complex64, complex128)
 DTYPES: tuple[np.dtype[Any], ...] = (bool_, *SIGNED, *UNSIGNED, *FLOATS, *COMPLEX)
-"""Every dtype that an array can have (float0 apart, which only tangents have)."""
+"""Every dtype of arrays (except float0, which only tangents have)."""
 
 _BOOL, _SIGNED, _UNSIGNED, _FLOAT, _COMPLEX, _FLOAT0, _EXTENDED = 1, 2, 4, 8, 16, 32, 64
 _KIND: dict[Any, int] = {
@@ -174,7 +174,7 @@ def requested_dtype(dtype: DTypeLike, operation: str = "array") -> np.dtype[Any]
     """`canonicalize_dtype` for a dtype that the user wrote: warns if the result is narrower.
 
     The warning points at the user's line, so Python's default filter shows it once for each line.
-    Python's own `int`, `float` and `complex` mean "the default width" and never warn.
+    Python's `int`, `float` and `complex` mean the default width and never cause a warning.
     """
     if hasattr(dtype, "aval"):
         raise TypeError(f"an array is not a dtype; got {dtype.aval}\n  fix: x.dtype")
@@ -290,7 +290,7 @@ def issubdtype(a: Any, b: Any) -> bool:
 
 
 def _is_abstract(dtype: DTypeLike) -> bool:
-    """True if `dtype` is a NumPy class of dtypes, such as np.floating, not one dtype."""
+    """True if `dtype` is a NumPy class of dtypes, such as np.floating, and not a single dtype."""
     return isinstance(dtype, type) and dtype in _ABSTRACT_CLASSES
 
 
@@ -324,7 +324,7 @@ def real_of(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def complex_of(dtype: DTypeLike) -> np.dtype[Any]:
-    """The smallest complex dtype that holds `dtype`.
+    """The smallest complex dtype that can represent `dtype`.
 
     Example:
       >>> complex_of(float64), complex_of(bfloat16), complex_of(complex64)
@@ -365,8 +365,8 @@ def finfo(dtype: DTypeLike) -> Any:
     """Limits of a floating-point dtype: eps, max, tiny, …; of the real part if it is complex.
 
     Args:
-      dtype: a dtype, or an array or scalar that has it.
-    Raises: ValueError: it is of integers or booleans.
+      dtype: a dtype, or an array or scalar with that dtype.
+    Raises: ValueError: it is an integer or boolean dtype.
 
     Example:
       >>> float(finfo(bfloat16).eps), finfo(complex64).bits
@@ -384,8 +384,8 @@ def iinfo(int_type: DTypeLike) -> Any:
     """Limits of an integer dtype: min, max, bits.
 
     Args:
-      int_type: a dtype, or an array or scalar that has it.
-    Raises: ValueError: it is not of integers.
+      int_type: a dtype, or an array or scalar with that dtype.
+    Raises: ValueError: it is not an integer dtype.
     Example:
       >>> iinfo(int4).min, iinfo("uint16").max
       (-8, 65535)

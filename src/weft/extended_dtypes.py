@@ -1,9 +1,9 @@
 """Extended dtypes, which NumPy does not have: the dtypes of random keys.
 
-An element of an extended dtype is stored as one element of a NumPy dtype, so that operations that
-move elements work on the stored array, with the shape that users see. In programs that is an
-unsigned integer, or for keys of four words a complex number, XLA's only element of 128 bits. In
-NumPy arrays on the host it is opaque bytes, which NumPy moves but neither adds nor uses as indices.
+An element of an extended dtype is stored as one element of a NumPy dtype, so operations that move
+elements work on the stored array, which has the same shape. In programs, an element is stored as an
+unsigned integer; keys of four words are complex numbers, XLA's only elements of 128 bits. In NumPy
+arrays on the host, it is opaque bytes, which NumPy can move but not compute with.
 """
 
 from __future__ import annotations
@@ -135,10 +135,10 @@ _STORED = {dtype.host: dtype.stored for dtype in KEYS}
 
 
 def no_numbers(operation: str, aval: object) -> TypeError:
-    """The error for an operation on numbers that was given keys.
+    """The error for an operation on numbers that is called with keys.
 
     Args:
-      got: the aval of the keys.
+      aval: the aval of the keys.
     """
     return TypeError(
         f"{operation}: expected numbers; got keys, {aval}, which have no arithmetic\n"

@@ -52,7 +52,7 @@ def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[Any], PyTree]]:
 
     @located
     def unravel(flat: Any) -> PyTree:
-        """The pytree of a vector."""
+        """The pytree from a vector."""
         x = value("unravel", flat, "the vector")
         if x.aval.shape != (length,):
             raise ShapeError(f"unravel: expected a vector of length {length}; got {x.aval}")

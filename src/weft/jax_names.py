@@ -96,10 +96,10 @@ OPTIMIZERS = {
     "Lamb": "lamb", "Lars": "lars", "LBFGS": "lbfgs", "Lion": "lion", "NAdam": "nadam",
     "Nadam": "nadam", "RAdam": "radam",
 }  # fmt: skip
-"""Optimizers that other libraries have, with optax's names of them."""
+"""Optimizers of other libraries, with their names in optax."""
 
 PRIMITIVE = "weft's primitives have other parameters than JAX's: see weft.extend, docs/extending.md"
-"""The way out for `weft.lax.…_p`."""
+"""The replacement for `weft.lax.…_p`."""
 
 NO_SHARDED_TYPES = "shardings are no part of weft's types; jit and shard_map take them as arguments"
 
@@ -168,7 +168,7 @@ LEFT_OUT = {
     "weft.remove_size_one_mesh_axis_from_type": NO_SHARDED_TYPES,
     "weft.safe_map": "Python's zip(…, strict=True) does it",
 }
-"""The reason for a name that weft won't have, by full name."""
+"""The reason why weft does not have a name, by full name."""
 
 UNSUPPORTED_MODULES = {
     "weft.api_util": "JAX's own way to flatten arguments; weft.tree_util does it for users",

@@ -81,7 +81,7 @@ NEIGHBOURS = ("", ".numpy", ".lax", ".random", ".tree_util", ".sharding")
 
 
 def absent(owner: str, name: str) -> AttributeError:
-    """The error for a name that a namespace does not have, with its place or a replacement.
+    """The error for a name that a namespace does not have, with its namespace or a replacement.
 
     For a misspelt name, Python suggests a similar one from `__dir__` when it prints the error.
     """
@@ -118,7 +118,7 @@ def _way_out(owner: str, name: str) -> str:
 
 
 def _has(place: str, name: str) -> bool:
-    """True if a namespace has a public name; loads no further module of it."""
+    """True if a namespace has a public name; loads no further modules."""
     module = importlib.import_module(place)
     return name in getattr(module, "__all__", ())
 

@@ -47,7 +47,7 @@ def index_update(
       idx: the index between the brackets; `weft.ops.index[…]` makes one.
       y: array that broadcasts to the shape of `x[idx]`.
       indices_are_sorted, unique_indices: promises about index arrays.
-    Returns: array like `x`. Places out of range are left alone.
+    Returns: array like `x`. Updates out of range are ignored.
     Example:
       >>> import weft.numpy as np
       >>> from weft import ops
@@ -67,7 +67,7 @@ def index_add(
 ) -> Any:
     """A copy of an array with `y` added at an index: `x.at[idx].add(y)`. See `index_update`.
 
-    If an index occurs twice, both values are added.
+    Values for a repeated index are all added.
 
     Example:
       >>> import weft.numpy as np
@@ -105,7 +105,7 @@ def index_min(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
 ) -> Any:
-    """A copy of an array with the smaller of element and `y` at an index. See `index_update`.
+    """A copy of an array with the minimum of old elements and `y` at an index. See `index_update`.
 
     Example:
       >>> import weft.numpy as np
@@ -137,7 +137,7 @@ def index_max(
 
 
 def changed(method: str, x: ArrayLike, idx: Any, y: ArrayLike, ordered: bool, unique: bool) -> Any:
-    """A copy of an array, changed at an index by a method of `at[…]`."""
+    """A copy of an array, updated at an index by a method of `at[…]`."""
     change = getattr(np.asarray(x).at[idx], method)
     return change(y, indices_are_sorted=ordered, unique_indices=unique)
 
@@ -154,14 +154,14 @@ def segment_sum(
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """Sums of the slices of an array that belong to the same segment.
+    """Sums of the slices of each segment of an array.
 
     Args:
-      data: array [n, …], or a scalar, which means n equal ones.
-      segment_ids: integers [n]: the segment that each slice belongs to, in any order. Slices whose
-        number is negative, or not below `num_segments`, belong to none.
-      num_segments: how many there are; by default one more than the highest number, which must
-        then be known: inside `jit`, pass it.
+      data: array [n, …], or a scalar, which stands for n equal ones.
+      segment_ids: integers [n]: the segment of each slice, in any order. Slices with a negative
+        number, or one not below `num_segments`, are ignored.
+      num_segments: the number of segments; by default the largest of `segment_ids` plus one, which
+        is not known inside `jit`.
       indices_are_sorted, unique_indices: promises about `segment_ids`.
       bucket_size: first add this number of slices, which is more exact for long sums.
       mode: "drop" (or `None`), or "clip", by which slices that belong to none go to the nearest.
@@ -187,7 +187,7 @@ def segment_prod(
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """Products of the slices of an array that have the same number; 1 for none. See `segment_sum`.
+    """Products of the slices of each segment; 1 for an empty segment. See `segment_sum`.
 
     Example:
       >>> import weft.numpy as np
@@ -209,7 +209,7 @@ def segment_max(
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """The largest of the slices of an array that have the same number. See `segment_sum`.
+    """The maximum of the slices of each segment. See `segment_sum`.
 
     A segment without slices is -inf, or the lowest integer.
 
@@ -233,7 +233,7 @@ def segment_min(
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """The smallest of the slices of an array that have the same number. See `segment_sum`.
+    """The minimum of the slices of each segment. See `segment_sum`.
 
     A segment without slices is inf, or the highest integer.
 
@@ -268,12 +268,12 @@ def extreme(dtype: Any, which: str, infinity: float) -> Any:
 def over_segments(
     kind: str, data: ArrayLike, segment_ids: ArrayLike, count: int | None, hints: Any
 ) -> Any:
-    """A reduction of each segment."""
+    """Reduces each segment."""
     name = f"segment_{kind}"
     x, ids = np.asarray(data), np.asarray(segment_ids)
     if not dtypes.is_integer(ids.dtype):
         raise errors.ShapeError(f"{name}: segment_ids must be integers; got {ids.aval}")
-    if not x.ndim:  # each segment number means the same scalar
+    if not x.ndim:  # every segment number stands for the same scalar
         x = np.broadcast_to(x, ids.shape[:1])
     if ids.shape != x.shape[:1]:
         raise errors.ShapeError(

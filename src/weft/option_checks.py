@@ -1,9 +1,8 @@
 """Checks of the options of layers, optimizers, data and training: numbers, flags, choices, modes.
 
 Each function takes the layer's name, the option's name and its value, and returns the checked
-value. Its errors name all three and the user's line. `optional` imports a package that an option or
-a feature needs and weft itself does not: no other function of layers, data and training imports
-one.
+value. Its errors name all three and the user's line. `optional` imports a package that only an
+option or a feature needs; no other function of layers, data and training does.
 """
 
 import importlib
@@ -132,7 +131,7 @@ def optional(package: str, feature: str, extra: str) -> Any:
     Args:
       package: the name that is imported.
       feature: the feature, for the error: `Tokenize: 'sentencepiece'`.
-      extra: the name that pip installs.
+      extra: the name for `pip install`.
     Returns: the module.
     Raises: ImportError: the package is not installed.
     Example:
@@ -142,7 +141,7 @@ def optional(package: str, feature: str, extra: str) -> Any:
     try:
         return importlib.import_module(package)
     except ModuleNotFoundError as error:
-        if error.name != package.partition(".")[0]:  # it is there, and lacks a package of its own
+        if error.name != package.partition(".")[0]:  # a package that it needs is missing
             raise
         raise noted(
             ImportError(f"{feature} needs the package {package}\n  fix: pip install {extra}")

@@ -13,10 +13,10 @@ __all__ = ["AbstractRef", "Ref", "addupdate", "freeze", "get", "new_ref", "set",
 
 @located
 def new_ref(init_val: ArrayLike, *, memory_space: Any = None, kind: Any = None) -> Ref:
-    """A mutable array with a first value.
+    """Makes a mutable array with an initial value.
 
     Args:
-      init_val: an array or a scalar; its shape and dtype stay.
+      init_val: an array or a scalar; its shape and dtype are fixed.
       memory_space, kind: must be `None`.
     Raises: TypeError: the value is not an array. NotImplementedError: an option is not `None`.
     Example:
@@ -36,11 +36,11 @@ def new_ref(init_val: ArrayLike, *, memory_space: Any = None, kind: Any = None) 
 
 @located
 def freeze(ref: Ref) -> Any:
-    """The final value of a ref, which cannot be used any more.
+    """The final value of a ref, which cannot be used afterwards.
 
     Args:
-      ref: a ref that was made by the function that is running, not an argument of it.
-    Raises: TypeError: the ref was made elsewhere. ValueError: it was frozen before.
+      ref: a ref made by the current function, not an argument of it.
+    Raises: TypeError: the ref was made elsewhere. ValueError: it is frozen already.
     Example:
       >>> import weft
       >>> ref = weft.new_ref(weft.numpy.zeros(2))
@@ -89,7 +89,7 @@ def swap(ref: Ref, idx: Any, value: ArrayLike) -> Any:
 
 
 def addupdate(ref: Ref, idx: Any, x: ArrayLike) -> None:
-    """Adds to the value at an index; an element that is indexed twice gets both terms.
+    """Adds to the value at an index; all terms for a repeated index are added.
 
     Example:
       >>> import weft

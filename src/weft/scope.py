@@ -1,6 +1,6 @@
 """The scope in which a program is traced, which is a part of its key.
 
-It has named axes, from `vmap(axis_name=…)` and others, and the values of `Mark`s.
+It consists of named axes, from `vmap(axis_name=…)` and others, and the values of `Mark`s.
 """
 
 import functools
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Mark:
-    """A name in the scope that is not an axis, for something else that programs depend on."""
+    """A name in the scope that is not an axis but affects programs."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -78,7 +78,7 @@ def named_axis(name: object, size: object) -> Iterator[None]:
 
 
 def within_axes(axes: Sequence[tuple[Any, Any]], function: Callable[..., T], *args: object) -> T:
-    """As `within_axis`, for several axes: names and sizes."""
+    """Like `within_axis`, for several axes: names and sizes."""
     inside = functools.partial(function, *args)
     for name, size in reversed(axes):
         inside = functools.partial(within_axis, name, size, inside)
@@ -86,5 +86,5 @@ def within_axes(axes: Sequence[tuple[Any, Any]], function: Callable[..., T], *ar
 
 
 def on_devices(axes: Sequence[tuple[Any, int]], function: Callable[..., T], *args: object) -> T:
-    """As `within_axes`, inside one more map over devices."""
+    """Like `within_axes`, inside one more map over devices."""
     return within_axes([(DEVICES, in_scope(DEVICES, 0) + 1), *axes], function, *args)

@@ -1,4 +1,4 @@
-"""ShapeDtype and signature: shapes and dtypes without elements, nested as the inputs are.
+"""ShapeDtype and signature: shapes and dtypes without elements, nested like the inputs.
 splice_signatures joins them; assert_shape_equals and assert_same_shape check arrays.
 
 A layer is initialized for a signature. It may describe arrays of any backend.
@@ -24,8 +24,9 @@ class ShapeDtype:
     """The shape and the dtype of an array, without its elements.
 
     Args:
-      shape: tuple or list of ints; None is an unknown length.
-      dtype: anything NumPy takes for a dtype, or a dtype of TensorFlow; it is kept as it comes.
+      shape: tuple or list of ints; `None` for an unknown length.
+      dtype: anything that NumPy accepts as a dtype, or a dtype of TensorFlow; it is stored
+        unchanged.
 
     Raises: TypeError: `shape` is not a tuple or list of ints.
 
@@ -83,7 +84,7 @@ class ShapeDtype:
         return self.shape, self.dtype
 
     def replace(self, shape: Any = None, dtype: Any = None, **ignored: Any) -> "ShapeDtype":
-        """A new one, with another shape, another dtype, or both; other keywords are ignored.
+        """A copy with another shape, another dtype, or both; other keywords are ignored.
 
         Example:
           >>> ShapeDtype((2, 3)).replace(shape=(4,))
@@ -98,10 +99,10 @@ def signature(obj: Any) -> Any:
     """The shapes and dtypes of nested arrays.
 
     Args:
-      obj: an array of any backend, or anything else with a shape and a dtype; or lists, tuples and
-        dicts of such.
+      obj: an array of any backend, or another object with a shape and a dtype; or lists, tuples and
+        dicts of these.
     Returns: the same nesting, with a `ShapeDtype` in place of each array.
-    Raises: TypeError: something has no shape and dtype, such as a Python number.
+    Raises: TypeError: an object lacks a shape or a dtype, such as a Python number.
     Example:
       >>> signature((np.zeros((2, 3)), [np.zeros(4)]))[1]
       [ShapeDtype{shape:(4,), dtype:float32}]
@@ -127,11 +128,11 @@ def signature(obj: Any) -> Any:
 
 
 def splice_signatures(*sigs: Any) -> Any:
-    """Signatures one after the other, as they lie on a data stack.
+    """Joins signatures into one, in the order of a data stack.
 
     Args:
       *sigs: each a `ShapeDtype`, or a list or tuple of them, which is expanded.
-    Returns: a tuple of all of them; a single one alone.
+    Returns: a tuple of all of them; a single one is returned itself.
     Example:
       >>> splice_signatures(ShapeDtype((2,)), [ShapeDtype((3,)), ShapeDtype((4,))])[2].shape
       (4,)

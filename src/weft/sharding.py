@@ -1,8 +1,8 @@
 """Mesh, PartitionSpec, NamedSharding, SingleDeviceSharding, and Sharding, their base: the division
 of arrays among devices, as plain values.
 
-A mesh is an array of devices whose axes have names; a partition says which axes of the mesh split
-which axis of an array.
+A mesh is an array of devices whose axes have names; a partition names the axes of the mesh that
+split each axis of an array.
 """
 
 import math
@@ -21,7 +21,7 @@ Index = tuple[slice, ...]
 
 
 class Unconstrained:
-    """In a spec: the compiler decides about this axis."""
+    """An entry of a spec that lets the compiler decide about an axis."""
 
     def __repr__(self) -> str:
         return "UNCONSTRAINED"
@@ -37,8 +37,8 @@ class Mesh:
 
     Args:
       devices: an array (or nested list) of devices, one axis for each name.
-      axis_names: names, or a single one. `Mesh((), ())` is not a mesh.
-    Raises: ValueError: a device or a name comes twice, or the numbers of axes differ.
+      axis_names: names, or a single name. `Mesh((), ())` is not a mesh.
+    Raises: ValueError: a device or a name is repeated, or the numbers of axes differ.
     Example:
       >>> import weft
       >>> Mesh(weft.devices()[:1], "x")
@@ -56,7 +56,7 @@ class Mesh:
         if len(set(names)) != len(names):
             raise ValueError(f"Mesh: axis names are repeated in {names}")
         if len(set(array.flat)) != array.size:
-            raise ValueError("Mesh: a device is in it twice")
+            raise ValueError("Mesh: a device is repeated")
         array.flags.writeable = False
         self.devices, self.axis_names = array, names
         self.device_tuple = tuple(array.flat)
@@ -114,7 +114,7 @@ class Mesh:
 class PartitionSpec(tuple[Any, ...]):
     """The axes of a mesh that split each axis of an array: a name, a tuple of names, or `None`.
 
-    Axes that it doesn't mention are not split.
+    Axes without an entry are not split.
 
     Example:
       >>> PartitionSpec("x", None)
@@ -146,7 +146,7 @@ class Sharding:
     """
 
     memory_kind: str | None = None
-    """The kind of memory, of which weft knows only the device's own."""
+    """The kind of memory: weft uses only the device's own."""
 
     @property
     def devices(self) -> tuple[Any, ...]:
@@ -154,7 +154,7 @@ class Sharding:
         raise TypeError(f"{type(self).__name__}: expected one of its kinds, as NamedSharding")
 
     def indices(self, shape: Sequence[int]) -> Iterator[Index]:
-        """The indices of the part of an array of this shape that each of `devices` has."""
+        """The indices of each device's part of an array of this shape."""
         raise TypeError(f"{type(self).__name__}: expected one of its kinds, as NamedSharding")
 
     @property
@@ -204,7 +204,7 @@ class Sharding:
         return len(self.devices)
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
-        """The index of the part of an array of this shape that each device has."""
+        """The index of each device's part of an array of this shape."""
         return dict(zip(self.devices, self.indices(global_shape), strict=True))
 
     def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
@@ -226,7 +226,7 @@ class Sharding:
 
 
 def check_memory(name: str, kind: str | None) -> None:
-    """Raises an error for another memory than the device's own."""
+    """Refuses memory other than the device's own."""
     if kind not in (None, "device"):
         raise ValueError(
             f"{name}: memory_kind must be None or 'device', since weft keeps arrays in the memory "
@@ -235,7 +235,7 @@ def check_memory(name: str, kind: str | None) -> None:
 
 
 class SingleDeviceSharding(Sharding):
-    """All of an array on one device.
+    """A whole array on one device.
 
     Args:
       device: the device.
@@ -258,7 +258,7 @@ class SingleDeviceSharding(Sharding):
         return (self.device,)
 
     def indices(self, shape: Sequence[int]) -> Iterator[Index]:
-        """All of the array."""
+        """The indices of the whole array."""
         yield (slice(None),) * len(shape)
 
     def __eq__(self, other: object) -> bool:
@@ -276,7 +276,7 @@ class NamedSharding(Sharding):
 
     Args:
       mesh: the devices.
-      spec: which axes of the mesh split each axis of the array.
+      spec: the axes of the mesh that split each axis of the array.
     Raises: ValueError: `spec` names an axis that the mesh doesn't have, or names one twice.
     Example:
       >>> import weft
@@ -348,7 +348,7 @@ class NamedSharding(Sharding):
         return counts, numbers.reshape(*counts, -1)
 
     def indices(self, shape: Sequence[int]) -> Iterator[Index]:
-        """The index of the part of an array of this shape that each device has."""
+        """The index of each device's part of an array of this shape."""
         sizes = self.mesh.shape
         if self.mesh.empty:
             raise ShapeError(
@@ -420,7 +420,7 @@ def _names(part: object) -> tuple[Any, ...]:
 
 
 def _trimmed(spec: PartitionSpec) -> tuple[Any, ...]:
-    """The entries in one form: tuples, without empty ones at the end."""
+    """The entries in canonical form: tuples, without empty ones at the end."""
     parts = [p if p is UNCONSTRAINED else _names(p) for p in spec]
     while parts and parts[-1] == ():
         parts.pop()

@@ -1,4 +1,4 @@
-"""The steps of a compilation, which `jit(f)`, `.trace()`, `.lower()` and `.compile()` return:
+"""The stages of a compilation, which `jit(f)`, `.trace()`, `.lower()` and `.compile()` return:
 Wrapped, Traced, Lowered, Compiled; OutInfo and ArgInfo describe their arguments and results.
 
 Example:
@@ -23,7 +23,7 @@ __all__ = ["ArgInfo", "Compiled", "Lowered", "OutInfo", "Traced", "Wrapped"]
 
 @runtime_checkable
 class Wrapped(Protocol):
-    """A function that is ready to be traced, lowered and compiled, as `jit` returns it.
+    """A function that can be traced, lowered and compiled, as `jit` returns it.
 
     Example:
       >>> import weft
@@ -46,7 +46,7 @@ class Wrapped(Protocol):
 
 @runtime_checkable
 class OutInfo(Protocol):
-    """The shape and the dtype of a result: a leaf of the `out_info` of every step.
+    """The shape and the dtype of a result: a leaf of the `out_info` of every stage.
 
     Example:
       >>> import weft

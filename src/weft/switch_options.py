@@ -89,7 +89,7 @@ def plain(name: str) -> str:
 
 
 def is_settled(name: str, value: object) -> bool:
-    """True if an option of JAX has this value in weft, or may have any value.
+    """True if an option of JAX has this value in weft, or accepts any value.
 
     Raises: ValueError: the option has another, fixed value.
     """
@@ -114,7 +114,7 @@ def unknown(name: str, names: Collection[str]) -> AttributeError:
 def in_command_line(
     arguments: Sequence[str], is_flag: Callable[[str], bool]
 ) -> Iterator[tuple[str, str]]:
-    """The options (name, value) of `--jax_name=value` and its like among arguments.
+    """The options (name, value) in arguments of the form `--jax_name=value`.
 
     A flag may stand alone, as `--jax_name` or `--nojax_name`; the value of another option may be
     the next argument. Arguments after `--` are not options.

@@ -30,7 +30,7 @@ class SwitchState(tuple[Any, ...]):
 
 
 class ThreadCache(dict[Any, Any]):
-    """Stands for a cache while threads have different states: it looks in the thread's cache."""
+    """A cache that looks up the thread's own cache while threads have different states."""
 
     def __init__(self, number: int, here: Callable[[], SwitchState]) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ _KEYS = ("key", "switches")
 def _update_key(own: dict[str, Any] | None) -> bool:
     """Updates the key of one thread, or the global one; returns whether a switch changed."""
     values = (own or {}).get
-    # 1 == True, but every parser returns values of one type: equal keys are the same keys.
+    # 1 == True, but each parser returns values of one type, so equal keys mean the same.
     switches = caches.state(
         tuple(values(name, getattr(_Thread, name)) for name in traced_attributes),
         [_Thread.switches, *[o["switches"] for o in _overriding if "switches" in o]],

@@ -1,4 +1,4 @@
-"""Derivatives checked against finite differences: `check_grads`, `check_jvp`, `check_vjp`.
+"""Checks derivatives against finite differences: `check_grads`, `check_jvp`, `check_vjp`.
 
 The differences are computed in NumPy. Directions are random, and the same in every run.
 """
@@ -36,7 +36,7 @@ def check_grads(
     Args:
       f: differentiable; takes and returns trees of arrays of real or complex dtypes.
       args: the arguments at which to check.
-      order: up to which order derivatives are checked, in all combinations of the modes.
+      order: the maximum order of derivatives to check, in all combinations of the modes.
       modes: 'fwd' for `jvp`, 'rev' for `vjp`, or both.
       atol, rtol: absolute and relative tolerance; by default 2e-3 for float32, 1e-5 for float64.
       eps: the step of the differences; 1/2048 by default.
@@ -68,7 +68,7 @@ def check_orders(
     limits: tuple[float | None, float | None, float | None],
     message: str,
 ) -> None:
-    """`check_grads` up to an order; `message` lists the derivatives taken so far."""
+    """`check_grads` up to an order; `message` lists the derivatives so far."""
     generator = np.random.default_rng(order)
     if "fwd" in modes:
         pushed = lambda primals, tangents: jvp(f, primals, tangents)  # noqa: E731
@@ -107,7 +107,7 @@ def check_jvp(
       f_jvp: `f_jvp(primals, tangents) -> (outputs, output tangents)`, tuples in.
       args: the arguments at which to check.
       atol, rtol, eps: as for `check_grads`.
-      err_msg: where the message of an error begins.
+      err_msg: the beginning of error messages.
     Raises: AssertionError: the outputs or the tangents are wrong.
     Example:
       >>> import weft, weft.numpy as np
@@ -141,7 +141,7 @@ def check_vjp(
         and returns a tuple with one for each argument.
       args: the arguments at which to check.
       atol, rtol, eps: as for `check_grads`.
-      err_msg: where the message of an error begins.
+      err_msg: the beginning of error messages.
     Raises: AssertionError: the outputs or the cotangents are wrong.
     Example:
       >>> import weft, weft.numpy as np
@@ -163,7 +163,7 @@ def check_vjp(
 
 
 def arrays(tree: PyTree) -> PyTree:
-    """The tree with arrays for its leaves."""
+    """The tree with its leaves as arrays."""
     return tree_map(as_value, tree)
 
 

@@ -92,7 +92,7 @@ def fold(error: Any) -> None:
 
 
 def stayed_inside(error: BaseException) -> bool:
-    """True if an error was raised and caught by weft: its traceback has no frame of the user's."""
+    """True if weft raised and caught the error: its traceback has no frame of the user's."""
     trace = error.__traceback__
     if trace is None:
         return False

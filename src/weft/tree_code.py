@@ -92,7 +92,7 @@ def _expression(treedef: Any, names: _Constants, leaves: list[str]) -> str:
 def compile_match(
     treedef: object, flatteners: dict[type, Any]
 ) -> Callable[[Any], list[Any] | None]:
-    """A function from a tree to its leaves, or to `None` if it has, or may have, another structure.
+    """A function from a tree to its leaves, or to `None` if the tree may have another structure.
 
     Args:
       flatteners: the table of flatteners; `None` for types of leaves.

@@ -47,7 +47,7 @@ def flatten(
 
     Args:
       tree: any nesting of tuples, lists, dicts, None, namedtuples and registered types.
-      is_leaf: called on each node on the way down; True makes it a leaf.
+      is_leaf: called on each node from the root down; True makes it a leaf.
     Example:
       >>> flatten({"b": 1, "a": [2, (3,)], "none": None})
       ([2, 3, 1], PyTreeDef({'a': [*, (*,)], 'b': *, 'none': None}))

@@ -133,10 +133,10 @@ KeyPath = tuple[Any, ...]
 
 
 def keystr(keys: Iterable[object], *, simple: bool = False, separator: str = "") -> str:
-    """A path as text, as one would write it in Python after the name of the tree.
+    """A path as Python code that follows the name of the tree.
 
     Args:
-      keys: of a path, from the root down.
+      keys: the keys of a path, from the root down.
       simple: writes keys bare, without brackets, quotes and dots.
       separator: the text between two keys.
     Example:
@@ -161,7 +161,7 @@ def _bare(key: object) -> str:
 
 
 def shown(treedef: Any) -> str:
-    """A structure as one would write the tree, with `*` for leaves."""
+    """A structure as Python code, with `*` for leaves."""
     kind, data = treedef.kind, treedef.data
     if kind is None:
         return "*"
@@ -181,7 +181,7 @@ def shown(treedef: Any) -> str:
 
 
 def difference(prefix: Any, full: Any) -> tuple[KeyPath, str, str, str] | None:
-    """The first place where `full` differs from `prefix`; None if `prefix` is a prefix.
+    """The first difference between `full` and `prefix`; `None` if `prefix` is a prefix.
 
     Returns: the path; descriptions of the nodes of `prefix` and `full` there; and a remark.
     """
@@ -254,7 +254,7 @@ def _remark(prefix: Any, full: Any) -> str:
         missing = [key for key in prefix.data if key not in full.data]
         extra = [key for key in full.data if key not in prefix.data]
         if len(prefix.data) <= 3 and len(full.data) <= 3:
-            return ""  # plain to see
+            return ""  # the descriptions show it
         lists = (("without", missing), ("with", extra))
         return ", that is " + " and ".join(f"{word} {_keys(keys)}" for word, keys in lists if keys)
     if a is b and len(prefix.children()) == len(full.children()):

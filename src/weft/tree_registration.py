@@ -47,7 +47,7 @@ def register_pytree_node(
       flatten_func: from an instance to (children, data); the data are part of the structure and
         must be comparable, and hashable if the tree is an argument of a jitted function.
       unflatten_func: from data and children (a tuple) to an instance. The children may be any
-        objects, not arrays only: don't check them here.
+        objects, not only arrays: do not check them.
       flatten_with_keys_func: as `flatten_func`, with (key, child) in place of each child.
     Raises: ValueError: the class is registered already.
     Example:
@@ -103,7 +103,8 @@ def register_pytree_with_keys(
 
 
 def register_pytree_node_class(cls: Class) -> Class:
-    """Class decorator: registers by the methods `tree_flatten` and, of the class, `tree_unflatten`.
+    """Class decorator: registers the class by its methods `tree_flatten` and `tree_unflatten` (a
+    class method).
 
     Example:
       >>> @register_pytree_node_class
@@ -125,7 +126,7 @@ def register_pytree_node_class(cls: Class) -> Class:
 
 
 def register_pytree_with_keys_class(cls: Class) -> Class:
-    """Class decorator: as `register_pytree_node_class`, with a method `tree_flatten_with_keys`.
+    """Class decorator: like `register_pytree_node_class`, with a method `tree_flatten_with_keys`.
 
     Example:
       >>> from weft import tree_util
@@ -177,7 +178,7 @@ def register_dataclass(
       data_fields: the fields that are children. Without both lists: all fields of the constructor,
         except those declared with `field(metadata={"static": True})`.
       meta_fields: the fields that are part of the structure.
-      drop_fields: fields with a default, which a tree doesn't carry.
+      drop_fields: fields with a default, which trees omit.
     Returns: the class, so that this can be a decorator.
     Raises: ValueError: the lists are not all the fields, once each.
     Example:
@@ -232,12 +233,12 @@ def _fields_of(
         if data_fields is None or meta_fields is None:
             raise noted(
                 TypeError(
-                    f"register_dataclass: {name} is no dataclass; name its fields\n"
+                    f"register_dataclass: {name} is not a dataclass; name its fields\n"
                     "  fix: @dataclasses.dataclass on it, or data_fields=[…], meta_fields=[…]"
                 )
             )
         return tuple(data_fields), tuple(meta_fields)
-    real = [f for f in declared.values() if f._field_type.name == "_FIELD"]  # no ClassVar
+    real = [f for f in declared.values() if f._field_type.name == "_FIELD"]  # not a ClassVar
     fields = [f for f in real if f.init and f.name not in drop_fields]
     static = [f.name for f in fields if f.metadata.get("static", False)]
     names = [f.name for f in fields]
@@ -277,14 +278,14 @@ class Partial(functools.partial[Any]):
     """
 
     def __new__(cls, func: Callable[..., object], /, *args: object, **keywords: object) -> Partial:
-        # functools.partial would merge with a partial inside, whose arguments are no leaves
+        # functools.partial would merge with an inner partial, whose arguments are not leaves
         if isinstance(func, functools.partial) and not isinstance(func, Partial):
             func = _Opaque(func)
         return super().__new__(cls, func, *args, **keywords)
 
 
 class _Opaque:
-    """A callable that functools.partial doesn't look into."""
+    """A callable that functools.partial does not open."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         self.__wrapped__ = function

@@ -135,13 +135,13 @@ def tree_structure(tree: object, is_leaf: IsLeaf | None = None) -> PyTreeDef:
 def tree_map(
     f: Callable[..., object], tree: object, *rest: object, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """Applies a function to each leaf of a tree, or to the leaves of several in step.
+    """Applies a function to each leaf of a tree, or to the corresponding leaves of several trees.
 
     Args:
-      f: takes a leaf of `tree`, and the subtree of each of `rest` at its place.
-      tree: decides the structure of the result.
-      rest: trees that begin as `tree` does; where it has leaves they may have subtrees.
-      is_leaf: called on each node of `tree` on the way down; True makes it a leaf.
+      f: a function of a leaf of `tree` and the subtree of each of `rest` at its position.
+      tree: determines the structure of the result.
+      rest: trees of which `tree` is a prefix: they may have subtrees at its leaves.
+      is_leaf: called on each node of `tree` from the root down; True makes it a leaf.
     Returns: a tree of the structure of `tree`.
     Raises: ValueError: one of `rest` has another structure; the message names the path.
     Example:
@@ -171,7 +171,7 @@ def _aligned(treedef: PyTreeDef, tree: object, position: int, caller: str) -> li
     """The parts of `tree` at the leaves of `treedef`."""
     try:
         leaves, other = flatten(tree)
-    except (ValueError, RecursionError):  # below those leaves may be anything
+    except (ValueError, RecursionError):  # anything may be below those leaves
         return treedef.flatten_up_to(tree, caller)
     if other is treedef or other == treedef:
         return leaves
@@ -240,8 +240,8 @@ def tree_reduce_associative(
     """Combines the leaves in pairs, then the results in pairs, and so on, to logarithmic depth.
 
     Args:
-      operation: associative; takes two leaves.
-      tree: the leaves are combined in their order.
+      operation: an associative function of two leaves.
+      tree: the tree, whose leaves are combined in order.
       identity: the result for a tree without leaves; not used otherwise.
       is_leaf: called on each node on the way down; True makes it a leaf.
     Raises: TypeError: no leaves, and no identity.
@@ -267,8 +267,8 @@ def tree_transpose(
     """Transposes a tree of trees.
 
     Args:
-      outer_treedef: the structure outside.
-      inner_treedef: the structure in each of its leaves; inferred if None.
+      outer_treedef: the outer structure.
+      inner_treedef: the structure at each of its leaves; inferred if `None`.
       pytree_to_transpose: a tree of structure `outer_treedef.compose(inner_treedef)`.
     Returns: the same leaves, with `inner_treedef` outside.
     Example:
@@ -312,7 +312,7 @@ _BUILTIN = (tuple, list, type(None), *_KEYED)
 
 def _same_nodes(a: PyTreeDef, b: PyTreeDef) -> bool:
     """True if two structures have the same nodes. The data of registered classes may differ, since
-    it may describe the children; and a class that flattens its contents has only leaves."""
+    it may describe the children, and a class may flatten its contents to leaves."""
     children, others = a.children(), b.children()
     if len(children) != len(others):
         kind = a.kind
@@ -402,7 +402,7 @@ def broadcast_prefix(
     """The leaves of a prefix, one for each leaf of the full tree.
 
     Args:
-      prefix_tree: begins like `full_tree`; each of its leaves replaces a subtree.
+      prefix_tree: a prefix of `full_tree`: each of its leaves replaces a subtree.
       full_tree: the tree.
       is_leaf: called on each node of the prefix on the way down; True makes it a leaf.
       name: the name of the prefix in errors, such as "vmap in_axes".
@@ -496,7 +496,7 @@ def tree_flatten_with_path(
       tree: the tree.
       is_leaf: called on each node on the way down; True makes it a leaf.
       is_leaf_takes_path: if True, `is_leaf` is called with the node's path and the node.
-    Returns: a list of (path, leaf), and the structure. `keystr` writes a path.
+    Returns: a list of (path, leaf), and the structure. `keystr` converts a path to text.
     Example:
       >>> pairs, treedef = tree_flatten_with_path({"a": [1, 2], "b": 3})
       >>> [(keystr(path), leaf) for path, leaf in pairs]
@@ -533,7 +533,7 @@ def tree_leaves_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> list[tuple[KeyPath, Any]]:
-    """The (path, leaf) of each leaf of a tree, in order; options as of `tree_flatten_with_path`.
+    """The (path, leaf) of each leaf of a tree, in order; options as in `tree_flatten_with_path`.
 
     Example:
       >>> weft.tree.leaves_with_path({"a": 1, "b": [2]})
@@ -553,7 +553,7 @@ def tree_map_with_path(
 
     Args:
       f: called with a path, a leaf, and the corresponding parts of the other trees.
-      tree, rest: the trees; the first one gives the structure.
+      tree, rest: the trees; the first one determines the structure.
       is_leaf, is_leaf_takes_path: as in `tree_flatten_with_path`.
     Returns: the tree of results.
     Example:

@@ -281,8 +281,8 @@ class PyTreeDef:
     @property
     def matcher(self) -> Callable[[Any], list[Any] | None]:
         """A function `match(tree)`, compiled for this structure: the leaves of a tree of this
-        structure, or `None` if the tree has, or may have, another structure. It is four times
-        faster than flattening (benchmarks/decoding.py).
+        structure, or `None` if the tree may have another structure. It is four times faster than
+        flattening (benchmarks/decoding.py).
         """
         if self._match is None:
             compilable = self._is_compilable()
@@ -293,9 +293,9 @@ class PyTreeDef:
         """The subtrees of `tree` at the leaves of this structure.
 
         Args:
-          tree: a tree that begins as this structure does.
+          tree: a tree with this structure as a prefix.
           name: the name of the caller's argument, for the error.
-        Raises: ValueError: `tree` does not begin so; names the path.
+        Raises: ValueError: this structure is not a prefix of `tree`; names the path.
         Example:
           >>> structure_of((1, [2])).flatten_up_to(("x", [{"y": 3}]))
           ['x', {'y': 3}]
@@ -317,7 +317,7 @@ class PyTreeDef:
 
 
 def _build(treedef: PyTreeDef, leaves: list[Any], i: int) -> Any:
-    """The tree of the leaves from number `i` on."""
+    """The tree from the leaves with numbers `i` and above."""
     kind, n = treedef.kind, treedef.num_leaves
     if kind is None:
         return leaves[i]

@@ -63,7 +63,7 @@ class SupportsDType(Protocol):
 
 @runtime_checkable
 class SupportsShape(Protocol):
-    """A stand-in for an array where only its shape and dtype matter, as in `eval_shape`.
+    """An object with a shape and a dtype, which stands for an array in `eval_shape` and others.
 
     Example:
       >>> isinstance(np.zeros(3), SupportsShape), isinstance(3, SupportsShape)

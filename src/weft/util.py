@@ -26,7 +26,7 @@ def safe_map(f: Callable[..., T], *args: Iterable[object]) -> list[T]:
 
 @located
 def safe_zip(*args: Iterable[object]) -> list[tuple[Any, ...]]:
-    """The list of tuples of the items of lists of one length.
+    """The list of tuples of corresponding items of lists of one length.
 
     Raises: ValueError: the lengths differ.
     Example:
@@ -39,7 +39,7 @@ def safe_zip(*args: Iterable[object]) -> list[tuple[Any, ...]]:
 
 
 def rows(operation: str, args: Sequence[Iterable[Any]]) -> list[tuple[Any, ...]]:
-    """The tuples of items of several lists; raises an error for different lengths."""
+    """The tuples of corresponding items of several lists; raises an error for different lengths."""
     columns = [list(a) for a in args]
     lengths = [len(c) for c in columns]
     if not columns or len(set(lengths)) > 1:

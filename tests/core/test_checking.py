@@ -42,7 +42,7 @@ def test_use_before_definition():
     x, y, z = var(), var(), var()
     first, second = Equation(sin, [x], (), [y]), Equation(sin, [y], (), [z])
     check_jaxpr(Jaxpr([], [], [x], [first, second], [z]))
-    refused(Jaxpr([], [], [x], [second, first], [z]), "equation 0, sin: .* used and not defined")
+    refused(Jaxpr([], [], [x], [second, first], [z]), "equation 0, sin: .* used but not defined")
     refused(Jaxpr([], [], [x], [], [z]), "the results: .* not defined")
     refused(Jaxpr([], [], [], [first], [y]), "equation 0, sin: .* not defined")
 

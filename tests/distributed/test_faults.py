@@ -216,7 +216,7 @@ def test_a_process_that_starts_late_enough_to_be_missed(start):
     for each in here:
         refused(each, "process 1 of 3 did not come within 2 s", f"pid {here[1].pid})")
     (late,) = ranks_told(start, (1, 3), address=address, WEFT_FAULT_TIMEOUT="1")
-    refused(late, f"process 0 was not to be found at {address} within 1 s", "start it")
+    refused(late, f"found no process 0 at {address} within 1 s", "start it")
 
 
 def test_a_process_that_starts_late_but_in_time(start):

@@ -151,7 +151,7 @@ PYTREES = [
         lambda: tree_util.register_dataclass(NoDataclass),
         TypeError,
         "NoDataclass",
-        ("no dataclass",),
+        ("not a dataclass",),
         "@dataclasses.dataclass",
     ),
     Wrong(

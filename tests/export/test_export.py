@@ -279,7 +279,7 @@ WRONG = {
         lambda: export.deserialize(changed(b'version": 1', b'version": 9')), ValueError,
         "calling convention 9 is unknown"),
     "head": (
-        lambda: export.deserialize(changed(b'"in_tree"', b'"xx_tree"')), ValueError, "no valid"),
+        lambda: export.deserialize(changed(b'"in_tree"', b'"xx_tree"')), ValueError, "head of"),
     "unknown class": (
         lambda: export.deserialize(changed(b'"in_tree": {', b'"in_tree": {"node": ["no", "", []]},'
                                            b' "x": {')), ValueError, "class 'no' isn't known"),

@@ -92,7 +92,7 @@ def test_a_registered_target_is_called_under_its_own_name():
         (lambda: ffi.register_ffi_target("x", None, api_version=0), "api_version must be 1"),
         (lambda: ffi.ffi_call("x", 3), "must be a tree of objects with a shape and a dtype"),
         (lambda: ffi.ffi_call("x", (), vmap_method="no"), "vmap_method must be one of"),
-        (lambda: ffi.ffi_call("x", (), input_layouts=[(1, 1)])(STACK[0]), "is no order"),
+        (lambda: ffi.ffi_call("x", (), input_layouts=[(1, 1)])(STACK[0]), "is not an order"),
         (lambda: ffi.ffi_call("x", (), input_layouts=[])(STACK[0]), "must have 1 entries; got 0"),
         (lambda: ffi.ffi_call("x", ())(STACK[0], a=object()), "attributes must be numbers"),
     ],

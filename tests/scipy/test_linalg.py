@@ -453,7 +453,7 @@ BAD = [
     (weft.errors.ShapeError, "b must be", lambda: ours.solve_triangular(A, LINE[:2])),
     (weft.errors.ShapeError, "one shape", lambda: ours.expm_frechet(A, B)),
     (weft.errors.ShapeError, "C ", lambda: ours.solve_sylvester(A, B, A)),
-    (weft.errors.ShapeError, "one element less", lambda: ours.leslie(LINE, LINE)),
+    (weft.errors.ShapeError, "one element fewer", lambda: ours.leslie(LINE, LINE)),
     (weft.errors.ShapeError, "vector", lambda: ours.companion(A)),
     (weft.errors.ShapeError, "two axes", lambda: ours.block_diag(onp.zeros((2, 2, 2)))),
     (weft.errors.ShapeError, "ab", lambda: ours.solve_banded((1, 1), A, LINE)),

@@ -252,7 +252,7 @@ def test_a_long_segment_is_shortened_with_a_warning():
 
 ONE = onp.ones(8, "f")
 BAD = [
-    (lambda: signal.convolve(ONE, ONE[None]), ValueError, "equally many axes"),
+    (lambda: signal.convolve(ONE, ONE[None]), ValueError, "same number of axes"),
     (lambda: signal.convolve(ONE, ONE[:0]), ValueError, "must have elements"),
     (lambda: signal.convolve(ONE, ONE, "most"), ValueError, "mode must be one of 'full'"),
     (lambda: signal.convolve(ONE, ONE, method="x"), ValueError, "method must be one of 'auto'"),

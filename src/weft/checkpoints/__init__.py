@@ -1,6 +1,6 @@
 """Checkpoints: trees of arrays on disk. A checkpoint is complete or does not exist.
 
-`save` and `restore` write and read one; `Checkpoints` keeps those of a run.
+`save` and `restore` write and read a checkpoint; `Checkpoints` manages those of a run.
 """
 
 from ..lazy import exports

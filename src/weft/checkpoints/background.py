@@ -1,4 +1,4 @@
-"""Work in the background whose errors come out: Background."""
+"""Background: work in a thread, whose errors are raised by the next call."""
 
 import os
 import sys
@@ -10,22 +10,21 @@ from collections.abc import Callable
 from ..user_lines import noted
 
 NICENESS = 10
-"""The thread comes after those that compute: else, where they use all cores, a step beside it takes
-half as long again (benchmarks/train_checkpoint.py)."""
+"""The thread has a lower priority than threads that compute. Otherwise, if these use all cores, a
+step during a save takes half as long again (benchmarks/train_checkpoint.py)."""
 
 
 class _Outcome:
-    """The error of the work that ended last. The thread has it, and not the `Background`."""
+    """The error of the last work. The thread refers to this object, and not to the `Background`."""
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
 
 
 class Background:
-    """Runs one function at a time in a thread; its error is raised by the next call.
-
-    The process does not end before the function has: the thread is not a daemon. In a forked child
-    there is no thread, and nothing to wait for.
+    """Runs one function at a time in a thread. The next call raises its error. The process does not
+    end before the function, because the thread is not a daemon. In a forked child there is no
+    thread and nothing to wait for.
     """
 
     def __init__(self, name: str) -> None:
@@ -40,7 +39,7 @@ class Background:
         self._outcome = _Outcome()
 
     def start(self, work: Callable[[], None]) -> None:
-        """Starts a function once the previous one has ended.
+        """Starts a function after the previous one has ended.
 
         Raises: the error of the previous one.
         """
@@ -70,16 +69,16 @@ class Background:
             try:
                 raise noted(error)
             finally:
-                del error  # it refers to this frame
+                del error  # the error refers to this frame
 
 
 def _run(work: Callable[[], None], outcome: _Outcome) -> None:
     try:
-        if sys.platform == "linux":  # there, a thread has a priority of its own
+        if sys.platform == "linux":  # on Linux, each thread has its own priority
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
         work()
-    except BaseException as error:  # for the thread that asks
-        if isinstance(error, OSError):  # it says all; its frames would keep the arrays alive
+    except BaseException as error:  # for the thread that waits
+        if isinstance(error, OSError):  # its traceback would keep the arrays alive
             error.__context__ = None
             error = error.with_traceback(None)
         outcome.error = error

@@ -1,8 +1,8 @@
 """The file tree.json of a checkpoint: Manifest, text_of, read_manifest, array_of, damaged.
 
-Its first line is a digest of the rest, so that a changed bit anywhere is seen. All that it says is
-checked before anything is done with it: reading runs no code, and takes memory in proportion to the
-files that are there.
+Its first line is a digest of the other lines, which detects any changed bit. All of its content is
+checked before it is used. Reading runs no code, and uses memory in proportion to the size of the
+files.
 """
 
 import contextlib
@@ -29,15 +29,15 @@ ARRAYS = "arrays.safetensors"
 FORMAT, VERSION = "weft checkpoint", 1
 
 MAX_BYTES = 64 << 20
-"""The longest tree.json that is read; its objects take some twenty times as much memory."""
+"""The maximal size of a tree.json in bytes; its objects take some twenty times as much memory."""
 
 MAX_JSON_DEPTH = 100
 MAX_AXES = 64
 MAX_SIZE = 1 << 58
-"""Elements of an array, with which its bytes can still be counted in 64 bits."""
+"""The maximal number of elements of an array, so that its bytes can be counted in 64 bits."""
 
 MAX_BITS = 8192
-"""The largest whole number. Python refuses to read numbers of many more digits."""
+"""The maximal bits of a whole number. Python refuses to parse numbers with many more digits."""
 
 _FIRST_LINE = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
 _OPEN, _CLOSE = list(b"[{"), list(b"]}")
@@ -53,7 +53,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an array, as one process saved it."""
+    """A part of an array, as saved by one process."""
 
     file: int
     """The process that wrote the file."""
@@ -71,7 +71,7 @@ class SavedArray:
     dtype: str
     shape: tuple[int, ...]
     of: str
-    """Its kind: of "weft", of "numpy", or a "scalar" of NumPy's."""
+    """"weft", "numpy", or "scalar" for a NumPy scalar."""
     weak: bool
     parts: tuple[Part, ...]
 
@@ -81,7 +81,7 @@ class SavedArray:
 
 
 def file_of(process: int) -> str:
-    """The name of the file with the arrays that a process wrote."""
+    """The name of the file with the arrays of a process."""
     return f"arrays-{process:05d}.safetensors" if process else ARRAYS
 
 
@@ -92,7 +92,7 @@ def part_name(name: str, start: tuple[int, ...], shape: tuple[int, ...]) -> str:
 
 
 def damaged(operation: str, path: str, wrong: str) -> CheckpointError:
-    """The error for a file that can't be read."""
+    """The error for a file that cannot be read."""
     return noted(
         CheckpointError(
             f"{operation}: {path} is damaged, or no checkpoint: {wrong}\n"
@@ -105,9 +105,9 @@ def damaged(operation: str, path: str, wrong: str) -> CheckpointError:
 
 
 def text_of(nodes: list[Node], metadata: dict[str, Any]) -> bytes:
-    """The bytes of a tree.json; the same for the same nodes and metadata.
+    """The bytes of a tree.json. Equal nodes and metadata give equal bytes.
 
-    Raises: ValueError: it would be too long to be read.
+    Raises: ValueError: it would be too long to read.
     """
     lines = ",\n".join(json.dumps(node) for node in nodes)
     rest = (
@@ -125,11 +125,11 @@ def text_of(nodes: list[Node], metadata: dict[str, Any]) -> bytes:
 
 
 def plain_json(value: Any, place: str, depth: int = 3) -> Any:
-    """Metadata as JSON gives it back: a tuple as a list, a NumPy number as Python's.
+    """Metadata as JSON values: tuples become lists, NumPy numbers become Python numbers.
 
     Args:
-      place: of the value, for messages: `metadata['loss']`.
-    Raises: TypeError: something that JSON does not have. ValueError: nested too deep.
+      place: the place of the value for messages, such as `metadata['loss']`.
+    Raises: TypeError: a value that JSON does not have. ValueError: it is nested too deep.
     """
     if isinstance(value, np.generic) or (getattr(value, "shape", None) == () and value.ndim == 0):
         value = value.item()
@@ -157,7 +157,7 @@ def plain_json(value: Any, place: str, depth: int = 3) -> Any:
 
 
 def checked_int(value: int, place: str) -> int:
-    """A whole number that can be read again."""
+    """A whole number, checked to be small enough to read back."""
     if value.bit_length() > MAX_BITS:
         raise noted(
             ValueError(
@@ -174,13 +174,13 @@ def checked_int(value: int, place: str) -> int:
 def read_manifest(operation: str, directory: str) -> Manifest:
     """The content of the tree.json in a directory.
 
-    Raises: CheckpointError: there is none, or it is damaged. OSError: it can't be read.
+    Raises: CheckpointError: the file is missing or damaged. OSError: it cannot be read.
     """
     path = os.path.join(directory, TREE)
     with regular_file(operation, path) as (file, size):
         if size > MAX_BYTES:
             raise damaged(operation, path, f"it has {size:,} bytes, more than {MAX_BYTES:,}")
-        data = file.read(size)  # Python reserves as much
+        data = file.read(size)  # Python allocates this much
     first = _FIRST_LINE.match(data)
     if first is None:
         raise damaged(operation, path, "it does not begin with a checksum")
@@ -199,7 +199,8 @@ def read_manifest(operation: str, directory: str) -> Manifest:
 
 @contextlib.contextmanager
 def regular_file(operation: str, path: str) -> Iterator[tuple[IO[bytes], int]]:
-    """An open file and its size. A pipe is refused: reading from it could wait for ever."""
+    """An open file and its size. A pipe raises an error, because reading from it could block
+    forever."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             raise damaged(operation, path, "it is no regular file")
@@ -215,11 +216,11 @@ def regular_file(operation: str, path: str) -> Iterator[tuple[IO[bytes], int]]:
 
 
 def _check_depth(data: bytes) -> None:
-    """Refuses JSON that is nested deep, before it is parsed."""
+    """Raises an error for deeply nested JSON, before it is parsed."""
     text = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     letters = np.frombuffer(text, np.uint8)
     steps = np.isin(letters, _OPEN).astype(np.int8) - np.isin(letters, _CLOSE)
-    steps[np.logical_xor.accumulate(letters == ord('"'))] = 0  # in strings
+    steps[np.logical_xor.accumulate(letters == ord('"'))] = 0  # inside strings
     if np.cumsum(steps, dtype=np.int32).max() > MAX_JSON_DEPTH:
         raise Malformed(f"it is nested more than {MAX_JSON_DEPTH} levels deep")
 
@@ -241,9 +242,9 @@ def _manifest(operation: str, path: str, content: dict[str, Any]) -> Manifest:
 
 
 def array_of(node: Node) -> SavedArray | None:
-    """The array that a leaf is; None for a number or a string.
+    """The array of a leaf; None for a number or a string.
 
-    Raises: structure.Malformed: it describes no array.
+    Raises: structure.Malformed: the description of the array is invalid.
     """
     if "array" not in node:
         return None
@@ -266,7 +267,7 @@ def array_of(node: Node) -> SavedArray | None:
 
 
 def _lengths(shape: Any, name: str) -> tuple[int, ...]:
-    """A shape, or a place in an array."""
+    """A shape, or the position of a part in an array."""
     is_shape = isinstance(shape, list) and all(type(n) is int and 0 <= n < MAX_SIZE for n in shape)
     if is_shape and len(shape) < MAX_AXES and math.prod(max(n, 1) for n in shape) < MAX_SIZE:
         return tuple(shape)
@@ -295,7 +296,7 @@ def _part(entry: Any, name: str, whole: tuple[int, ...]) -> Part:
 
 
 def _check_tiling(parts: list[Part], name: str, whole: tuple[int, ...]) -> None:
-    """Checks that the parts are the whole array: equal blocks of a grid, each once."""
+    """Checks that the parts form the whole array: equal blocks of a grid, each once."""
     block = parts[0].shape if parts else whole
     fits = bool(parts) and all(n and total % n == 0 for n, total in zip(block, whole, strict=True))
     if fits:
@@ -315,5 +316,5 @@ def _check_tiling(parts: list[Part], name: str, whole: tuple[int, ...]) -> None:
 
 
 def checked_leaves(manifest: Manifest) -> list[tuple[structure.Path, Node]]:
-    """The paths and nodes of all leaves, when the structure has been checked."""
+    """The paths and nodes of all leaves. Checks the structure."""
     return list(structure.leaf_paths(manifest.nodes))

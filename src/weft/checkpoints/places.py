@@ -1,10 +1,10 @@
-"""Directories that appear whole: partial_directory, place, place_of, names_in, remove,
+"""Directories that appear atomically: partial_directory, place, place_of, names_in, remove,
 remove_all, sweep.
 
-A checkpoint is written in a hidden directory beside its place, and renamed when all of it is on the
-disk. One that is there already is renamed to a hidden name first; if the process is killed between
-the two, readers find it under that name. So a kill at any moment leaves the old checkpoint or the
-new one.
+A checkpoint is written to a hidden directory next to its place, and renamed when all of it is on
+the disk. An existing checkpoint is renamed to a hidden name first; if the process is killed between
+the two renames, readers find it under that name. So a kill at any moment leaves the old or the new
+checkpoint.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ _HIDDEN = re.compile(
 
 
 def new_token() -> str:
-    """A mark for hidden names: of this host, this process, and this call."""
+    """A token for hidden names: it identifies this host, this process and this call."""
     return f"{_host()}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
@@ -34,27 +34,27 @@ def _host() -> str:
 
 
 def partial_directory(target: str, token: str) -> str:
-    """The directory beside `target` in which it is written."""
+    """The hidden directory, next to `target`, to which it is written."""
     parent, name = os.path.split(target)
     return os.path.join(parent, f".{name}.partial-{token}")
 
 
 def sync_directory(path: str) -> None:
-    """Has the names in a directory written to the disk."""
+    """Flushes the names in a directory to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a network's file system may not have it
+        if error.errno != errno.EINVAL:  # network file systems may not support it
             raise
     finally:
         os.close(handle)
 
 
 def place(partial: str, target: str, overwrite: bool) -> None:
-    """Gives a written directory its name.
+    """Renames a written directory to its final name.
 
-    Raises: FileExistsError: there is one, and `overwrite` is False.
+    Raises: FileExistsError: the name exists, and `overwrite` is False.
     """
     parent, name = os.path.split(target)
     replaced = []
@@ -67,8 +67,9 @@ def place(partial: str, target: str, overwrite: bool) -> None:
                 raise
             if not overwrite or error.errno == errno.ENOTDIR:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
-        # Each process moves the old one to a name of its own, and removes it when the new one is
-        # there: so one whole checkpoint is there at all times, also with several at it.
+        # Each process moves the old checkpoint to its own hidden name, and removes it after the new
+        # one is in place. So a complete checkpoint exists at all times, even if several processes
+        # write.
         old = os.path.join(parent, f".{name}.replaced-{new_token()}")
         with contextlib.suppress(FileNotFoundError):  # another process was faster
             os.rename(target, old)
@@ -92,7 +93,7 @@ def place_of(target: str) -> str:
 
 
 def names_in(directory: str) -> set[str]:
-    """The names of the checkpoints in a directory, those included that a killed process left."""
+    """The names of the checkpoints in a directory, including those that a killed process left."""
     try:
         entries = os.listdir(directory)
     except FileNotFoundError:
@@ -105,7 +106,8 @@ def names_in(directory: str) -> set[str]:
 
 
 def remove(directory: str) -> None:
-    """Removes a checkpoint; of a link to one, the link. A part that is left is not a checkpoint."""
+    """Removes a checkpoint; for a link, removes the link. An incompletely removed directory is not
+    a checkpoint."""
     if os.path.islink(directory):
         os.unlink(directory)
         return
@@ -115,7 +117,7 @@ def remove(directory: str) -> None:
 
 
 def remove_all(target: str) -> None:
-    """Removes a checkpoint, and incomplete copies that killed processes left."""
+    """Removes a checkpoint, and replaced copies of it that killed processes left."""
     remove(target)
     parent, name = os.path.split(target)
     for hidden, _ in _hidden(parent, name, "replaced"):
@@ -123,11 +125,11 @@ def remove_all(target: str) -> None:
 
 
 def sweep(directory: str, name: str | None = None) -> None:
-    """Removes incomplete copies of checkpoints that killed processes of this host left.
+    """Removes incomplete or replaced copies of checkpoints that killed processes of this host left.
 
     Args:
-      directory: where they are.
-      name: of the checkpoint; None is all of them.
+      directory: the directory of the checkpoints.
+      name: the name of a checkpoint; None means all of them.
     """
     for hidden, match in _hidden(directory, name, "partial|replaced"):
         if match["host"] != _host() or _is_alive(int(match["pid"])):
@@ -152,6 +154,6 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):  # of another user; no number of a process
+    except (PermissionError, OverflowError):  # a process of another user; not a process number
         return True
     return True

@@ -38,15 +38,15 @@ def restore(path: Any, like: Any = None, *, strict: bool = True) -> Any:
     Args:
       path: the directory.
       like: a tree of the same structure, of arrays or of `ShapeDtypeStruct`s. The result has its
-        classes, and the placement of its arrays. Without it, the result has dicts, lists, tuples
-        and None, also for namedtuples, dataclasses and other registered nodes; weft's arrays are on
-        the default device, and NumPy's arrays are restored as such.
-      strict: False takes the leaves that both have: other leaves of `like` do not change, and other
-        leaves of the checkpoint are ignored.
+        classes, and the placement of its arrays. Without `like`, namedtuples, dataclasses and other
+        registered nodes become dicts, lists, tuples and None; weft's arrays are on the default
+        device, and NumPy arrays are restored as NumPy arrays.
+      strict: False restores the leaves that both have: other leaves of `like` do not change, and
+        other leaves of the checkpoint are ignored.
     Returns: the tree.
     Raises: FileNotFoundError: there is no such directory. CheckpointError: a file is damaged,
-      truncated or foreign. ShapeError: leaves differ from those of `like`, or their shapes or
-      dtypes do; the message names them.
+      truncated or foreign. ShapeError: leaves, shapes or dtypes differ from those of `like`; the
+      message names them.
     Example:
       >>> from weft import checkpoints, numpy as np
       >>> checkpoints.save("model", {"w": np.arange(3.0), "step": 7})
@@ -57,11 +57,11 @@ def restore(path: Any, like: Any = None, *, strict: bool = True) -> Any:
 
 
 TRIES = 10
-"""The number of times that a checkpoint is read which is replaced each time."""
+"""The number of attempts to read a checkpoint that is replaced while it is read."""
 
 
 def _read(operation: str, path: Any, read: Callable[[str], Any]) -> Any:
-    """Reads a checkpoint, and again if another process has replaced it meanwhile."""
+    """Reads a checkpoint; reads it again if another process has replaced it meanwhile."""
     for tries_left in reversed(range(TRIES)):
         version = None
         try:
@@ -76,7 +76,7 @@ def _read(operation: str, path: Any, read: Callable[[str], Any]) -> Any:
 
 
 def _version(directory: str) -> tuple[str, int, int] | None:
-    """A mark of a checkpoint, which another one in its place does not have, nor it elsewhere."""
+    """Identifies a checkpoint: a replacement has another value, and so has a moved one."""
     try:
         status = os.stat(os.path.join(directory, TREE))
     except OSError:
@@ -121,12 +121,14 @@ def read_metadata(path: Any) -> dict[str, Any]:
       {'loss': 0.25}
     """
     name = "read_metadata"
-    metadata: dict[str, Any] = _read(name, path, lambda found: read_manifest(name, found).metadata)
+    metadata: dict[str, Any] = _read(
+        name, path, lambda directory: read_manifest(name, directory).metadata
+    )
     return metadata
 
 
 def existing(operation: str, path: Any) -> str:
-    """The directory of a checkpoint that is there."""
+    """The directory of an existing checkpoint."""
     target = checked_path(operation, path)
     directory = place_of(target)
     if not os.path.lexists(directory):
@@ -154,14 +156,14 @@ class Leaf:
 
     @property
     def text(self) -> str:
-        """Its kind, for messages."""
+        """A description of the leaf, for messages."""
         if self.array is None:
             return f"a Python {type(self.value).__name__}"
         return _text(self.array.dtype, self.array.shape)
 
 
 def described_leaves(operation: str, directory: str, content: Manifest) -> list[Leaf]:
-    """The leaves of a tree.json, with the values of all but the arrays.
+    """The leaves of a tree.json, with the values of all leaves except arrays.
 
     Raises: CheckpointError: `save` did not write them.
     """
@@ -190,9 +192,9 @@ def _plain_value(node: Node) -> Any:
 def loaded(
     operation: str, directory: str, leaves: Sequence[Leaf], chosen: Collection[int]
 ) -> Sequence[Leaf]:
-    """Reads the arrays of some of the leaves into their `value`; returns all leaves.
+    """Reads the arrays of some leaves into their `value`; returns all leaves.
 
-    Raises: CheckpointError: a file is damaged, or does not fit tree.json.
+    Raises: CheckpointError: a file is damaged, or does not match tree.json.
     """
     files: dict[int, dict[str, Tensor]] = {0: {}}
     names_by_file: dict[int, set[str]] = {0: set()}
@@ -224,7 +226,7 @@ def loaded(
 
 
 def _assembled(array: SavedArray, raw: dict[int, dict[str, np.ndarray[Any, Any]]]) -> Any:
-    """An array of its parts, as the one that was saved."""
+    """The array from its parts."""
     blocks = [from_stored(raw[p.file].pop(p.name), array.dtype, p.shape) for p in array.parts]
     host = blocks[0]
     if len(blocks) > 1:
@@ -238,7 +240,8 @@ def _assembled(array: SavedArray, raw: dict[int, dict[str, np.ndarray[Any, Any]]
 
 
 def _array(host: np.ndarray[Any, Any], dtype: str, weak: bool = False) -> Array:
-    """An array of weft's with the elements of a NumPy array, whatever the precision now is."""
+    """A weft array with the elements of a NumPy array. The current precision does not change its
+    dtype."""
     host.flags.writeable = False
     return Array(host, aval(host.shape, DTYPES[dtype], weak))
 
@@ -251,7 +254,7 @@ def _text(dtype: str, shape: Sequence[int]) -> str:
 
 
 def _type_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
-    """(dtype, shape) of an array, or of a description of one; None for something else."""
+    """(dtype, shape) of an array or of a description of one; None for other objects."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is None or dtype is None:
         return None
@@ -293,7 +296,7 @@ def _check_like(directory: str, leaf: Leaf, value: Any, path: str) -> None:
 
 
 def _placed(leaf: Leaf, like: Any) -> Any:
-    """The value of a leaf, as its counterpart is: NumPy's or weft's, and where that is."""
+    """Converts the value of a leaf to its counterpart's kind (NumPy or weft) and placement."""
     value, array = leaf.value, leaf.array
     if array is None:
         return value
@@ -311,6 +314,6 @@ def _placed(leaf: Leaf, like: Any) -> Any:
 
 
 def _writeable(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array that was just read and has no other owner."""
+    """A writeable array; the argument was just read and has no other owner."""
     host.flags.writeable = True
     return host

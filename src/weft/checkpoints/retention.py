@@ -11,12 +11,12 @@ from ..user_lines import noted
 
 @dataclass(frozen=True)
 class Retention:
-    """The rule by which checkpoints of a run stay.
+    """Decides which checkpoints of a run are kept.
 
     Attributes:
-      keep_last: the number of the newest ones that stay; None keeps all.
-      keep_every: those of steps that are multiples of this stay too.
-      keep_best: the number of those with the best values of a metric that stay too.
+      keep_last: the number of newest checkpoints to keep; None keeps all.
+      keep_every: also keeps checkpoints of steps that are multiples of this number.
+      keep_best: also keeps this number of checkpoints with the best values of a metric.
       best_metric: the name of the metric in the metadata.
       best_is: "lowest" or "highest".
     """
@@ -64,7 +64,7 @@ class Retention:
         )
 
     def best(self, steps: Iterable[int], metric_of: Callable[[int], float | None]) -> list[int]:
-        """The steps that have a metric, the best first, and of equal ones the newest first."""
+        """The steps that have a metric, best first; of equal ones, the newest first."""
         sign = 1 if self.best_is == "lowest" else -1
         values = {step: metric_of(step) for step in steps}
         ranked = {s: sign * v for s, v in values.items() if v is not None and not math.isnan(v)}
@@ -73,9 +73,9 @@ class Retention:
     def superfluous(
         self, steps: Iterable[int], new: int, metric_of: Callable[[int], float | None]
     ) -> list[int]:
-        """The steps whose checkpoints are removed once the one of `new` is written.
+        """The steps whose checkpoints to remove after `new` is written.
 
-        `new` stays in any case, even where a run begins again at an earlier step.
+        `new` is always kept, even if a run restarts at an earlier step.
         """
         steps = sorted(steps)
         if self.keep_last is None:

@@ -1,4 +1,4 @@
-"""save: writes a tree of arrays and numbers to a directory, whole or not at all."""
+"""save: writes a tree of arrays and numbers to a directory, atomically."""
 
 import contextlib
 import errno
@@ -18,21 +18,20 @@ __all__ = ["save"]
 
 
 def save(path: Any, tree: Any, *, metadata: Any = None, overwrite: bool = False) -> None:
-    """Writes a tree to a directory, from which `restore` reads it.
-
-    The directory has the arrays in arrays.safetensors, under the names of their paths, and
-    everything else in tree.json. It appears when all files are on the disk: a killed process leaves
-    no directory, or the old checkpoint. The same tree gives the same bytes.
+    """Writes a tree to a directory, for `restore`. The directory contains the arrays in
+    arrays.safetensors, named by their paths, and everything else in tree.json. It appears when all
+    files are on the disk: a killed process leaves no directory, or the old checkpoint. The same
+    tree gives the same bytes.
 
     Args:
-      path: the directory; missing ones are made.
-      tree: dicts, lists, tuples, None and registered nodes; of weft's arrays of any dtype and
-        placement, random keys, NumPy's arrays and scalars, and Python's numbers, bools and strings.
+      path: the directory; missing parents are made.
+      tree: dicts, lists, tuples, None and registered nodes; with weft's arrays of any dtype and
+      placement, random keys, NumPy arrays and scalars, and Python numbers, bools and strings.
       metadata: a dict of JSON values: strings, numbers, bools, None, lists and dicts.
-      overwrite: replaces a checkpoint that is there.
-    Raises: FileExistsError: there is one, and `overwrite` is False. TypeError: an object can't
-      be saved; the message has its path. OSError: the disk is full, or the directory can't be
-      written; an existing checkpoint stays unchanged.
+      overwrite: whether to replace an existing checkpoint.
+    Raises: FileExistsError: the checkpoint exists, and `overwrite` is False. TypeError: an object
+      cannot be saved; the message has its path. OSError: the disk is full, or the directory cannot
+      be written; an existing checkpoint does not change.
     Example:
       >>> from weft import checkpoints
       >>> tree = {"dense": {"kernel": np.eye(2), "bias": np.zeros(2)}, "step": 3}
@@ -41,8 +40,8 @@ def save(path: Any, tree: Any, *, metadata: Any = None, overwrite: bool = False)
       >>> restored["step"], restored["dense"]["bias"]
       (3, Array([0., 0.], dtype=float32))
 
-    With several processes, all of them call it: process 0 writes its arrays, and the others write
-    the parts of arrays that only they have. All must see the directory.
+    With several processes, all of them must call it: process 0 writes its arrays, and the others
+    write the parts of arrays that only they have. All must have access to the directory.
 
     Source: the format of safetensors, https://github.com/huggingface/safetensors.
     """
@@ -66,7 +65,7 @@ def checked_path(operation: str, path: Any) -> str:
 
 
 def checked_metadata(metadata: Any) -> dict[str, Any]:
-    """The metadata as JSON gives it back."""
+    """The metadata as JSON values."""
     if metadata is None:
         return {}
     if not isinstance(metadata, dict):
@@ -76,7 +75,7 @@ def checked_metadata(metadata: Any) -> dict[str, Any]:
 
 
 def refuse_existing(target: str) -> None:
-    """Raises FileExistsError if there is a checkpoint, or something else."""
+    """Raises FileExistsError if the path exists."""
     if os.path.lexists(places.place_of(target)):
         raise noted(_exists(target))
 
@@ -88,7 +87,7 @@ def _exists(target: str) -> FileExistsError:
 
 
 def shared_token() -> str:
-    """A token for a save that all processes do together; they must all call this."""
+    """A token for a save by all processes together; all of them must call this."""
     token = places.new_token()
     here = distributed.connection()
     return token if here is None else here.exchange(token)[0]
@@ -97,10 +96,10 @@ def shared_token() -> str:
 def write(
     copy: Snapshot, metadata: dict[str, Any], target: str, overwrite: bool, token: str
 ) -> None:
-    """Writes a snapshot. In each process, it returns when the checkpoint is there.
+    """Writes a snapshot. In each process, it returns when the checkpoint is complete.
 
     Args:
-      token: the same in all processes, another one for each call.
+      token: equal in all processes, different for each call.
     """
     here = distributed.connection()
     process = 0 if here is None else here.process_index
@@ -130,7 +129,8 @@ def write(
 
 
 def _all_written(copy: Snapshot, partial: str, token: str) -> dict[int, dict[str, str]]:
-    """The checksums of all processes' arrays, when all are written.
+    """The checksums of all processes' arrays, after all of them have written. The directory is kept
+    until all have answered, even if one cannot write.
 
     The directory stays until all have answered, even if one can't write.
     """
@@ -148,7 +148,7 @@ def _all_written(copy: Snapshot, partial: str, token: str) -> dict[int, dict[str
         if failure is not None:
             raise failure
     finally:
-        del failure  # it refers to this frame
+        del failure  # the error refers to this frame
     return sums
 
 
@@ -190,7 +190,7 @@ def _write_own_parts(copy: Snapshot, partial: str, target: str, token: str, proc
 
 
 def _answer(key: str) -> Any:
-    """The answer of another process, which may take as long as it needs to write."""
+    """The answer of another process. It waits as long as the process needs to write."""
     here = distributed.connection()
     assert here is not None
     while True:
@@ -214,7 +214,7 @@ def _explained(target: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # it says so already
+        if error.errno is None:  # the message already has these
             raise
         if error.errno == errno.EEXIST and error.filename == target:
             raise _exists(target) from None

@@ -29,11 +29,11 @@ class Checkpoints:
     """The checkpoints of a run: one for each saved step, and named ones.
 
     Args:
-      directory: the directory; the first checkpoint makes it.
-      keep_last: the number of the newest checkpoints to keep; older ones are removed when a new one
-        is on the disk. None keeps all.
-      keep_every: checkpoints of steps that are multiples of this stay too.
-      keep_best: the number of checkpoints with the best metrics to keep too.
+      directory: the directory; it is made for the first checkpoint.
+      keep_last: the number of newest checkpoints to keep. Older ones are removed when a new one is
+        on the disk. None keeps all.
+      keep_every: also keeps checkpoints of steps that are multiples of this number.
+      keep_best: also keeps this number of checkpoints with the best metrics.
       best_metric: the name of a number in the metadata, for `keep_best` and `best()`.
       best_is: "lowest" or "highest".
     Raises: ValueError: `keep_every` or `keep_best` without `keep_last`, or `keep_best` without
@@ -47,9 +47,9 @@ class Checkpoints:
       ([200, 300], {'w': Array([300., 300.], dtype=float32)})
 
     Every method first waits for a checkpoint that is being written, and raises its error. The
-    object is a context manager: the block waits for the last checkpoint when it ends. Without one,
-    the process ends when the last checkpoint is written. With several processes, all make one, and
-    call the same methods.
+    object is a context manager, whose block waits for the last checkpoint at its end. The process
+    does not exit before the last checkpoint is written. With several processes, all must make such
+    an object and call the same methods.
     """
 
     def __init__(
@@ -80,18 +80,18 @@ class Checkpoints:
         name: str | None = None,
         background: bool = True,
     ) -> None:
-        """Saves a tree, in the background while the program goes on.
+        """Saves a tree in the background, while the program continues.
 
         Args:
-          step: the number of the step, at least 0. A checkpoint of this step is replaced.
-          tree: as for `save`. weft's arrays may be donated to programs afterwards, and NumPy's
-            changed.
+          step: the number of the step, at least 0. An existing checkpoint of this step is replaced.
+          tree: as for `save`. Afterwards weft's arrays may be donated to programs, and NumPy arrays
+            may be changed.
           metadata: as for `save`; it gets an entry "step".
-          name: a name instead of the step's: `directory/name`, which stays until another one of
-            this name is saved.
-          background: False returns when the checkpoint is on the disk.
-        Raises: OSError: the checkpoint before this one could not be written. TypeError: something
-          that can't be saved. ValueError: an impossible step, name or metric.
+          name: a name instead of the step: `directory/name`, which is kept until another checkpoint
+            with this name is saved.
+          background: if False, `save` returns when the checkpoint is on the disk.
+        Raises: OSError: the checkpoint before this one could not be written. TypeError: an object
+          cannot be saved. ValueError: an invalid step, name or metric.
         """
         step = whole_number("Checkpoints.save", "step", step, 0)
         if self._closed:
@@ -106,7 +106,7 @@ class Checkpoints:
                 )
             )
         metric = self.retention.metric_in(content)
-        self._background.wait()  # no two snapshots are in memory
+        self._background.wait()  # so that only one snapshot is in memory
         copy = snapshot(tree)
         self._saves += 1
         token = places.new_token()
@@ -130,7 +130,7 @@ class Checkpoints:
         step: int | None,
         metric: float | None,
     ) -> None:
-        """Writes a checkpoint, then removes those that need not stay."""
+        """Writes a checkpoint, then removes those that need not be kept."""
         write(copy, metadata, target, overwrite=True, token=token)
         if not is_first_process():
             return
@@ -174,15 +174,15 @@ class Checkpoints:
                 raise
             error.add_note(f"  and then: {failure}")
 
-    # --- the checkpoints that are there ---
+    # --- existing checkpoints ---
 
     def steps(self) -> list[int]:
-        """The steps of the checkpoints, the newest last; those with names not."""
+        """The steps of the checkpoints, in ascending order, without those that have a name."""
         self._background.wait()
         return self._steps()
 
     def names(self) -> list[str]:
-        """The names of the checkpoints that were saved with a name, in order."""
+        """The names of the checkpoints that have one, in alphabetical order."""
         self._background.wait()
         return sorted(n for n in places.names_in(self.directory) if not _STEP.fullmatch(n))
 
@@ -190,7 +190,7 @@ class Checkpoints:
         """The last step that has a checkpoint; None if there is none.
 
         Args:
-          whole: checks that the checkpoint is not damaged, and goes back to one that is not.
+          whole: whether to check checkpoints, and to return the last one that is not damaged.
         """
         for step in reversed(self.steps()):
             if not whole or _is_whole(self._path(step)):
@@ -198,7 +198,7 @@ class Checkpoints:
         return None
 
     def best(self) -> int | None:
-        """The step whose checkpoint has the best metric; None if none has one.
+        """The step whose checkpoint has the best metric; None if no checkpoint has one.
 
         Raises: ValueError: there is no `best_metric`.
         """
@@ -218,11 +218,11 @@ class Checkpoints:
         """Reads a checkpoint, as `restore` does.
 
         Args:
-          which: a step or a name; None is the last step.
+          which: a step or a name; None means the last step.
           like, strict: as for `restore`.
         Returns: the tree.
         Raises: FileNotFoundError: there is no such checkpoint. CheckpointError: it is damaged; the
-          message says which older one is whole. ShapeError: it does not fit `like`.
+          message names an older one that is not. ShapeError: it does not match `like`.
         """
         path = self._chosen("restore", which)
         try:
@@ -238,7 +238,7 @@ class Checkpoints:
         """The metadata of a checkpoint, with its "step".
 
         Args:
-          which: a step or a name; None is the last step.
+          which: a step or a name; None means the last step.
         Raises: as `restore`.
         """
         return read_metadata(self._chosen("metadata", which))
@@ -251,7 +251,7 @@ class Checkpoints:
         return os.path.join(self.directory, _step_name(step))
 
     def _chosen(self, operation: str, which: int | str | None) -> str:
-        """The path of a checkpoint that is there."""
+        """The path of an existing checkpoint."""
         steps, names = self.steps(), self.names()
         if which is None and steps:
             which = steps[-1]
@@ -276,7 +276,7 @@ class Checkpoints:
         return next((s for s in reversed(older) if _is_whole(self._path(s))), None)
 
     def _metric_of(self, step: int) -> float | None:
-        """The metric of a checkpoint, which is read once; a damaged one has none."""
+        """The metric of a checkpoint, which is read once; None for a damaged checkpoint."""
         if step not in self._metrics:
             try:
                 self._metrics[step] = self.retention.metric_in(read_metadata(self._path(step)))
@@ -286,7 +286,7 @@ class Checkpoints:
 
 
 def is_first_process() -> bool:
-    """True in process 0, and where there is one process."""
+    """True in process 0, and if there is only one process."""
     here = distributed.connection()
     return here is None or here.process_index == 0
 
@@ -296,7 +296,7 @@ def _step_name(step: int) -> str:
 
 
 def _named(name: Any) -> str:
-    """A name that is a name of a directory everywhere."""
+    """Checks that a name is a valid directory name on every system."""
     if isinstance(name, str) and _NAME.fullmatch(name) and not _STEP.fullmatch(name):
         return name
     raise noted(
@@ -313,7 +313,7 @@ def _few(items: list[Any]) -> str:
 
 
 def _is_whole(path: str) -> bool:
-    """True if a checkpoint can be read, to its last byte."""
+    """True if a checkpoint can be read completely."""
     try:
         directory = existing("restore", path)
         leaves = described_leaves("restore", directory, read_manifest("restore", directory))

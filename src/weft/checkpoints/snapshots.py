@@ -1,9 +1,8 @@
-"""Snapshots of trees, which are written while the program goes on: snapshot, Snapshot.
-
-weft's arrays are immutable, so a snapshot refers to them. But a program may write its results into
-an array that is donated to it. On the CPU the snapshot therefore has a view of each array's memory,
-which XLA then leaves alone; on other devices it has a copy there, which is made in the background
-too. NumPy arrays may be changed by anybody and are copied. (benchmarks/train_checkpoint.py)
+"""Snapshots of trees, which are written while the program continues: snapshot, Snapshot. weft's
+arrays are immutable, but a program may write its results into an array that is donated to it. So on
+the CPU a snapshot has a view of each array's memory, which XLA then does not reuse; on other
+devices it has a copy on the device, which is also made in the background. NumPy arrays are mutable,
+so they are copied. (benchmarks/train_checkpoint.py)
 """
 
 import copy
@@ -23,7 +22,7 @@ from .structure import Node, nodes_of
 from .tensor_files import digest
 
 Elements = Callable[[], np.ndarray[Any, Any]]
-"""Gives the elements of an array on the host, when it is written."""
+"""A function that returns the elements of an array on the host, called when it is written."""
 
 
 @dataclass
@@ -35,7 +34,7 @@ class Piece:
     owner: int
     """The process that saves it."""
     elements: Elements | None
-    """None if it is another process's."""
+    """None for the part of another process."""
 
 
 @dataclass
@@ -51,11 +50,11 @@ class HeldArray:
 
     @property
     def is_whole(self) -> bool:
-        """True if process 0 saves all of it."""
+        """True if process 0 saves the whole array."""
         return all(piece.owner == 0 for piece in self.pieces)
 
     def whole(self) -> np.ndarray[Any, Any]:
-        """All elements, in one array."""
+        """All elements as one array."""
         first, *others = self.pieces
         assert first.elements is not None
         if not others:
@@ -78,7 +77,7 @@ class Snapshot:
 
     @property
     def owners(self) -> set[int]:
-        """The processes that save something."""
+        """The processes that save parts."""
         return {0} | {p.owner for a in self.arrays if not a.is_whole for p in a.pieces}
 
     def tensors(self, process: int) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]]:
@@ -98,7 +97,7 @@ class Snapshot:
         """The nodes for tree.json.
 
         Args:
-          sums: by process, the checksums of the arrays in its file.
+          sums: the checksums of the arrays in each process's file, by process.
         """
         nodes = list(self.nodes)
         for array in self.arrays:
@@ -115,9 +114,10 @@ class Snapshot:
 
 
 def snapshot(tree: Any) -> Snapshot:
-    """A copy of a tree as it is now, without waiting for computations on an accelerator.
+    """A snapshot of the current state of a tree. It does not wait for computations on an
+    accelerator.
 
-    Raises: TypeError: a leaf can't be saved. DeletedArrayError: an array was donated or deleted.
+    Raises: TypeError: a leaf cannot be saved. DeletedArrayError: an array was donated or deleted.
     """
     nodes, leaves = nodes_of(tree)
     result = Snapshot(nodes)
@@ -175,7 +175,7 @@ def _piece_of(shape: tuple[int, ...], elements: Elements) -> Piece:
 
 
 def _pieces(array: Array) -> list[Piece]:
-    """The pieces of one of weft's arrays, each of which is saved by one process."""
+    """The pieces of a weft array, each of which is saved by one process."""
     shape = array.aval.shape
     if array.type.placement.group is None or not array.size:
         everything = array if array.size else Array(np.empty(shape, host_type(array)), array.aval)
@@ -185,7 +185,7 @@ def _pieces(array: Array) -> list[Piece]:
     for device, index in array.sharding.devices_indices_map(shape).items():
         place = _range(index, shape)
         owners[place] = min(owners.get(place, device.process_index), device.process_index)
-    if array.is_fully_addressable:  # then process 0 has such an array of its own
+    if array.is_fully_addressable:  # then process 0 has its own array of this kind
         owners = dict.fromkeys(owners, 0)
     return [
         Piece(
@@ -199,7 +199,7 @@ def _pieces(array: Array) -> list[Piece]:
 
 
 def host_type(array: Array) -> np.dtype[Any]:
-    """The dtype of an array's elements in NumPy arrays."""
+    """The dtype of an array's elements as a NumPy array."""
     dtype = array.aval.dtype
     return getattr(dtype, "host", dtype)
 
@@ -213,7 +213,7 @@ def _range(
 
 
 def _reference(array: Array) -> Elements:
-    """The elements of an array on the host or on one device, whatever becomes of it."""
+    """A function that returns the elements of an array, even if the array is donated or deleted."""
     if array._host is None and array.platform() != "cpu":
         array = copy.copy(array)
         return lambda: np.asarray(array.host())

@@ -1,9 +1,8 @@
 """The dtypes of arrays in files: stored_type, to_stored and from_stored.
 
-A dtype that every release of safetensors reads is stored as it is, so that other libraries read it
-too. The elements of others are stored as elements of a dtype that is: complex numbers as pairs of
-floats, small integers as integers of 8 bits, other small floats as their bits, and random keys as
-their words.
+Dtypes that every release of safetensors reads are stored unchanged, so that other libraries can
+read them. Other elements are stored in one of these dtypes: complex numbers as pairs of floats,
+small integers as 8-bit integers, other small floats as their bits, and random keys as their words.
 """
 
 import math
@@ -16,7 +15,7 @@ from .. import dtypes
 from ..extended_dtypes import KEYS
 
 DTYPES: dict[str, Any] = {d.name: d for d in (*dtypes.DTYPES, *KEYS)}
-"""The dtypes that a checkpoint can have, by name."""
+"""The dtypes that a checkpoint may contain, by name."""
 
 _CODES = {
     "bool": "BOOL",
@@ -35,7 +34,7 @@ _CODES = {
     "float32": "F32",
     "float64": "F64",
 }
-"""The dtypes that are stored as they are, with safetensors' name for each."""
+"""The dtypes that are stored unchanged, with their names in safetensors."""
 
 _AS = {
     "complex64": "float32",
@@ -45,7 +44,7 @@ _AS = {
     "uint2": "uint8",
     "uint4": "uint8",
 }
-"""The dtypes of the elements for which others are stored. Floats of 8 bits and less are bits."""
+"""The dtypes in which other dtypes are stored. Floats of 8 bits or fewer are stored as bits."""
 
 _RANGES = {
     "bool": (0, 1),
@@ -55,7 +54,7 @@ _RANGES = {
     "uint4": (0, 15),
     "float4_e2m1fn": (0, 15),
 }
-"""The bytes that stand for an element, where some do not."""
+"""The valid bytes of an element, for dtypes that do not use all of them."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class StoredType:
 
     dtype: np.dtype[Any]
     code: str
-    """The name that safetensors has for the dtype."""
+    """The name of the dtype in safetensors."""
     shape: tuple[int, ...]
 
     @property
@@ -74,7 +73,7 @@ class StoredType:
 
 
 def stored_type(name: str, shape: tuple[int, ...]) -> StoredType:
-    """The type in the file of an array of the dtype with this name.
+    """The type in which an array of the dtype with this name is stored.
 
     Example:
       >>> stored_type("complex64", (3,))
@@ -89,7 +88,8 @@ def stored_type(name: str, shape: tuple[int, ...]) -> StoredType:
 
 
 def to_stored(host: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
-    """The elements of a NumPy array as the file has them, in rows and in this machine's byte order.
+    """The elements of a NumPy array as stored in a file: in row-major order and this machine's byte
+    order.
 
     Args:
       host: the array; keys are opaque bytes, as in `Array.host()`.
@@ -103,11 +103,11 @@ def to_stored(host: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
 
 
 def from_stored(raw: np.ndarray[Any, Any], name: str, shape: tuple[int, ...]) -> Any:
-    """An array of the bytes that the file has for it; the inverse of `to_stored`.
+    """An array from its bytes in a file; the inverse of `to_stored`.
 
     Args:
       raw: uint8, as many as `stored_type(name, shape).nbytes`.
-    Raises: ValueError: a byte stands for no element, as 7 does for none of booleans.
+    Raises: ValueError: a byte is invalid for the dtype, such as 7 for booleans.
     """
     stored = stored_type(name, shape)
     dtype = DTYPES[name]

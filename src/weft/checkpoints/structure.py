@@ -1,8 +1,8 @@
 """The structure of a tree as a list of nodes that JSON can hold: nodes_of, leaf_paths, plain_tree.
 
-The list has the nodes of the tree from the root down, each before its children, so that JSON is not
-nested as deep as the tree. A node of a class of the user's is written as a dict or a list of its
-children: the class comes back with a tree that has the same structure (`restore(path, like)`).
+The list contains the nodes in depth-first order, each before its children, so the JSON is not
+nested as deeply as the tree. A node of a user's class is written as a dict or a list of its
+children; `restore(path, like)` restores the class.
 """
 
 import math
@@ -14,25 +14,26 @@ from ..tree_util import tree_flatten_with_path
 from ..user_lines import noted
 
 MAX_DEPTH = 400
-"""The levels of a tree that can be saved: less than Python's functions on trees recurse into."""
+"""The maximal depth of a tree that can be saved, less than the recursion depth of functions on
+trees."""
 
 Node = dict[str, Any]
 Path = tuple[Any, ...]
 
 
 class Malformed(Exception):
-    """The list of nodes is not a tree; the message says why."""
+    """The list of nodes is not a tree; the message has the reason."""
 
 
 # --- writing ---
 
 
 def nodes_of(tree: Any) -> tuple[list[Node], list[tuple[int, Any, Any]]]:
-    """The nodes of a tree, and its leaves.
+    """The nodes and leaves of a tree.
 
     Returns: (nodes, leaves): a leaf is (its index in `nodes`, its path for messages, its value),
       and its node has a name only, to which the caller adds the value.
-    Raises: TypeError: a key of a dict is none of string, number, bool, None or tuple of those.
+    Raises: TypeError: a key of a dict is not a string, number, bool, None or tuple of these.
       ValueError: the tree is nested too deep.
     Example:
       >>> nodes_of({"w": 1.5})[0]
@@ -65,14 +66,14 @@ def nodes_of(tree: Any) -> tuple[list[Node], list[tuple[int, Any, Any]]]:
 
 
 class _Names:
-    """Names of arrays: the keys of their paths with slashes between, made different if they are
-    not."""
+    """Names of arrays: the keys of their paths, separated by slashes, with a number added to
+    duplicates."""
 
     def __init__(self) -> None:
-        self.taken = {"__metadata__"}  # of safetensors
+        self.taken = {"__metadata__"}  # reserved by safetensors
 
     def text(self, path: Path) -> str:
-        """The path as text that every file can have."""
+        """The path as text that is valid in every file."""
         text = keystr(path, simple=True, separator="/")
         return text.encode("utf-8", "replace").decode("utf-8")
 
@@ -88,7 +89,7 @@ class _Names:
 
 
 def _container(definition: Any, path: Path) -> Node:
-    """The entries of a node that has children, or could have."""
+    """The entries of a node that is a container, even an empty one."""
     kind, keys = definition.kind, definition.child_keys()
     if kind.type is type(None):
         return {"none": True}
@@ -102,7 +103,7 @@ def _container(definition: Any, path: Path) -> Node:
 
 
 def key_of(key: Any) -> Any:
-    """The key of one step of a path, for comparing trees; `x.w` and `x["w"]` have the same key."""
+    """The key of one step of a path, for comparing trees. `x.w` and `x["w"]` have the same key."""
     match key:
         case SequenceKey(idx=value) | DictKey(key=value) | FlattenedIndexKey(key=value):
             return value
@@ -112,7 +113,7 @@ def key_of(key: Any) -> Any:
 
 
 def _written(key: Any, path: Path) -> Any:
-    """A key of a dict as JSON has it: a tuple is a list."""
+    """A key of a dict as a JSON value; a tuple becomes a list."""
     if type(key) is tuple:
         return [_written(part, path) for part in key]
     is_plain = key is None or type(key) in (str, bool, int)
@@ -137,9 +138,9 @@ def _too_deep() -> ValueError:
 
 
 def leaf_paths(nodes: Sequence[Node]) -> Iterator[tuple[Path, Node]]:
-    """The path and the node of each leaf.
+    """Yields the path and the node of each leaf.
 
-    Raises: Malformed: the nodes are not a tree. It may come after some leaves.
+    Raises: Malformed: the nodes are not a tree. It may be raised after some leaves.
     """
     expected: list[Path] = [()]
     for i, node in enumerate(nodes):
@@ -161,14 +162,14 @@ def plain_tree(nodes: Sequence[Node], values: Sequence[Any]) -> Any:
     """The tree, of dicts, lists, tuples and None.
 
     Args:
-      nodes: checked by `leaf_paths`.
-      values: of the leaves, in their order.
+      nodes: the nodes, checked by `leaf_paths`.
+      values: the values of the leaves, in order.
     Example:
       >>> plain_tree([{"dict": ["a", "b"]}, {"name": "a"}, {"tuple": 0}], [1])
       {'a': 1, 'b': ()}
     """
     rest = list(values)
-    done: list[Any] = []  # the subtrees behind the node, the nearest last
+    done: list[Any] = []  # the subtrees after the node, the nearest last
     for node in reversed(nodes):
         keys = _children(node, len(done))
         if keys is None:
@@ -214,7 +215,7 @@ def _children(node: Any, most: int) -> Sequence[Any] | None:
 
 
 def _read(key: Any) -> Any:
-    """A key of a dict as it was before `_written`."""
+    """A key of a dict from its JSON value; the inverse of `_written`."""
     if isinstance(key, list):
         return tuple(_read(part) for part in key)
     if isinstance(key, dict):

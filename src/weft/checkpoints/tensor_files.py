@@ -1,4 +1,4 @@
-"""Files of arrays in the safetensors format, by its library: write_tensors, read_tensors."""
+"""Files of arrays in the safetensors format: write_tensors, read_tensors."""
 
 import errno
 import hashlib
@@ -17,7 +17,7 @@ from .manifest import damaged, regular_file
 from .stored_dtypes import StoredType
 
 _LENGTH_BYTES = 8
-"""The bytes before the header, in which its length is."""
+"""The bytes before the header; they contain its length."""
 
 
 @dataclass(frozen=True)
@@ -29,20 +29,20 @@ class Tensor:
 
 
 def digest(array: np.ndarray[Any, Any]) -> str:
-    """The checksum of an array's bytes, which lie in rows."""
+    """The checksum of an array's bytes in row-major order."""
     return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
 
 
 def require_library(operation: str) -> Any:
-    """The library, or the error that says how to install it."""
+    """The library safetensors. If it is not installed, raises an error with instructions."""
     return optional("safetensors", operation, "safetensors")
 
 
 def write_tensors(path: str, tensors: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Writes arrays to a file; they are on the disk when this returns.
+    """Writes arrays to a file, and waits until they are on the disk.
 
     Args:
-      tensors: arrays in rows, of dtypes that the format has.
+      tensors: arrays in row-major order, of dtypes that the format supports.
     Raises: OSError: the disk is full, for example.
     """
     library = require_library("save")
@@ -53,7 +53,7 @@ def write_tensors(path: str, tensors: Mapping[str, np.ndarray[Any, Any]]) -> Non
         if number is None:
             raise OSError(errno.EIO, str(error), path) from None
         raise OSError(int(number[1]), os.strerror(int(number[1])), path) from None
-    # the library's files are for their owner alone
+    # the library makes files that only their owner can read
     os.chmod(path, os.stat(os.path.dirname(path)).st_mode & 0o666)
     with open(path, "rb+") as file:
         os.fsync(file.fileno())
@@ -62,14 +62,14 @@ def write_tensors(path: str, tensors: Mapping[str, np.ndarray[Any, Any]]) -> Non
 def read_tensors(
     operation: str, path: str, tensors: Mapping[str, Tensor], names: Collection[str]
 ) -> dict[str, np.ndarray[Any, Any]]:
-    """The bytes of arrays in a file, compared with their checksums.
+    """Reads the bytes of arrays in a file, and compares their checksums.
 
     Args:
       operation: the function that the user called, for messages.
-      tensors: all arrays that the file must have, by name.
-      wanted: the names of those that are read.
-    Returns: arrays of uint8, in memory that XLA can use as it is.
-    Raises: CheckpointError: the file is another one than `tensors` describes, or damaged.
+      tensors: all arrays that the file must contain, by name.
+      names: the names of the arrays to read.
+    Returns: arrays of uint8, in memory that XLA can use without a copy.
+    Raises: CheckpointError: the file does not match `tensors`, or is damaged.
     """
     library = require_library(operation)
     content = sum(tensor.type.nbytes for tensor in tensors.values())
@@ -83,7 +83,7 @@ def read_tensors(
                 f"it has {size:,} bytes, which do not fit its {len(tensors)} arrays",
             )
         try:
-            # the library checks the header: no array overlaps another one or leaves a gap
+            # the library checks the header: arrays do not overlap, and there are no gaps
             with library.safe_open(path, "np") as opened:
                 types = {name: _type_in(opened, name) for name in opened.keys()}  # noqa: SIM118
         except library.SafetensorError as error:
@@ -100,7 +100,7 @@ def read_tensors(
 
 
 def _longest_header(tensors: Mapping[str, Tensor]) -> int:
-    """The bytes that a header of these arrays can have, whoever wrote it."""
+    """The maximal length of a header for these arrays, from any writer."""
     return 256 + sum(
         len(json.dumps(name)) + 128 + 24 * len(tensor.type.shape)
         for name, tensor in tensors.items()

@@ -1,4 +1,4 @@
-"""Runs programs and libraries that are written for JAX or Trax, unchanged.
+"""Runs programs and libraries written for JAX or Trax, unchanged.
 
     python -m weft.compat program.py …        a program
     python -m weft.compat -m pytest …         a module
@@ -6,8 +6,9 @@
     import weft.compat                        or in the program, before anything imports jax
     weft.compat.install()
 
-Afterwards `import jax` gives weft's modules under JAX's names, and `import trax` those under
-Trax's, even if the packages are installed. Names that weft lacks are refused when they are used.
+Afterwards `import jax` imports weft's modules under JAX's names, and `import trax` imports them
+under Trax's names, even if the packages are installed. Names that weft lacks raise an error when
+they are used.
 """
 
 from ..lazy import exports

@@ -30,19 +30,19 @@ def tensorstore() -> Any:
 
 @functools.cache
 def default_context() -> Any:
-    """The context of calls that state none: the files that are open at once are limited."""
+    """The default context: it limits the number of open files."""
     return tensorstore().Context({"file_io_concurrency": {"limit": 128}})
 
 
 class LimitInFlightBytes:
-    """Limits the bytes that are read at the same time; others wait."""
+    """Limits the bytes that are read at the same time; further reads wait."""
 
     def __init__(self, num_bytes: int) -> None:
         self._max_bytes = self._available_bytes = num_bytes
         self._changed = asyncio.Condition()
 
     async def wait_for_bytes(self, requested_bytes: int) -> None:
-        """Waits until this number of bytes is free, and takes them."""
+        """Waits until this number of bytes is available, and reserves them."""
         if requested_bytes > self._max_bytes:
             raise ValueError(
                 f"wait_for_bytes: {requested_bytes} bytes are asked for; the limit is "
@@ -53,7 +53,7 @@ class LimitInFlightBytes:
             self._available_bytes -= requested_bytes
 
     async def release_bytes(self, requested_bytes: int) -> None:
-        """Gives bytes back."""
+        """Releases reserved bytes."""
         async with self._changed:
             self._available_bytes += requested_bytes
             self._changed.notify_all()
@@ -64,15 +64,15 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
 
     @abc.abstractmethod
     def check_for_errors(self) -> None:
-        """Raises an error of the background."""
+        """Raises an error from the background."""
 
     @abc.abstractmethod
     def wait_until_finished(self) -> None:
-        """Waits until all is written."""
+        """Waits until everything is written."""
 
 
 def get_tensorstore_spec(path: str | PurePath, ocdbt: bool = False) -> dict[str, Any]:
-    """The specification of an array in a file of the format zarr, for tensorstore."""
+    """The specification for tensorstore of an array in a zarr file."""
     if not ocdbt:
         return {"driver": "zarr", "kvstore": {"driver": DRIVER, "path": str(path)}}
     base = f"{DRIVER}://{PurePath(path).parent}"
@@ -83,7 +83,7 @@ def get_tensorstore_spec(path: str | PurePath, ocdbt: bool = False) -> dict[str,
 
 
 def has_metadata(spec: dict[str, Any]) -> bool:
-    """True if a specification, or the one inside it, states shape and chunks."""
+    """True if a specification, or the one inside it, contains metadata such as shape and chunks."""
     return "metadata" in spec or ("base" in spec and has_metadata(spec["base"]))
 
 
@@ -100,12 +100,13 @@ async def async_serialize(
 
     Args:
       arr_inp: the array.
-      tensorstore_spec: where and how; without metadata, the chunks are the parts.
-      commit_future: a list that gets the futures of the writing; without it, this waits for them.
-      context: a context of tensorstore.
-      primary_host: not needed: each process can make the file.
-      replica_id: which copy of each part is written.
-      transaction: a transaction of tensorstore that the writing belongs to.
+      tensorstore_spec: where and how to write; without metadata, the chunks are the parts.
+      commit_future: a list to which the futures of the writes are added; without it, the function
+        waits for them.
+      context: a tensorstore context.
+      primary_host: not used, because each process can make the file.
+      replica_id: the number of the copy of each part to write.
+      transaction: a tensorstore transaction for the writes.
     """
     spec = dict(tensorstore_spec)
     if not has_metadata(spec):
@@ -142,12 +143,13 @@ async def async_deserialize(
 
     Args:
       user_in_sharding: the sharding of the result, or a format with one.
-      tensorstore_spec: where the array is.
-      global_shape: the shape of the result, by default that of the file. What the file lacks is 0.
-      dtype: the dtype of the result, by default that of the file.
-      byte_limiter: limits what is read at once.
-      context: a context of tensorstore.
-      assume_metadata: whether the metadata of the specification are taken for the file's.
+      tensorstore_spec: the place of the array.
+      global_shape: the shape of the result; by default, the file's. Elements that the file lacks
+        are 0.
+      dtype: the dtype of the result; by default, the file's.
+      byte_limiter: limits the bytes that are read at the same time.
+      context: a tensorstore context.
+      assume_metadata: whether to use the specification's metadata instead of reading the file's.
     Returns: the array.
     """
     sharding = getattr(user_in_sharding, "sharding", user_in_sharding)
@@ -174,21 +176,21 @@ async def async_deserialize(
 
 
 def bounds(index: Sequence[slice], shape: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """The ends of the slices of an index."""
+    """The bounds of the slices of an index."""
     return tuple([s.indices(n)[:2] for s, n in zip(index, shape, strict=True)])
 
 
 async def part(
     store: Any, ends: Sequence[tuple[int, int]], byte_limiter: LimitInFlightBytes | None
 ) -> Any:
-    """The elements between ends; those that the store lacks are 0."""
+    """The elements between bounds; elements that the store lacks are 0."""
     inside = [(min(a, n), min(b, n)) for (a, b), n in zip(ends, store.shape, strict=True)]
-    found = store[tuple([slice(*pair) for pair in inside])]
-    size = int(np.prod(found.shape, dtype=int)) * store.dtype.numpy_dtype.itemsize
+    selection = store[tuple([slice(*pair) for pair in inside])]
+    size = int(np.prod(selection.shape, dtype=int)) * store.dtype.numpy_dtype.itemsize
     if byte_limiter is not None:
         await byte_limiter.wait_for_bytes(size)
     try:
-        elements = await found.read()
+        elements = await selection.read()
     finally:
         if byte_limiter is not None:
             await byte_limiter.release_bytes(size)
@@ -197,7 +199,7 @@ async def part(
 
 
 def run_serialization(arrays: Iterable[Any], tensorstore_specs: Iterable[dict[str, Any]]) -> None:
-    """Writes arrays, each where its specification says.
+    """Writes arrays to the places in their specifications.
 
     Example:
       >>> import tempfile, weft.numpy as np
@@ -226,7 +228,7 @@ def run_deserialization(
     dtypes: Sequence[Any] | None = None,
     concurrent_gb: int = 32,
 ) -> list[Array]:
-    """Reads arrays, each with its sharding, and limits the gigabytes that are read at once."""
+    """Reads arrays with their shardings; limits the gigabytes that are read at the same time."""
     nothing = [None] * len(shardings)
 
     async def run() -> list[Array]:

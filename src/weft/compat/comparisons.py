@@ -12,10 +12,11 @@ from .. import dtypes
 from ..tree_util import tree_map
 
 Tolerance = float | Mapping[Any, float] | None
-"""A number, or one for each dtype (a missing one is the default), or the default."""
+"""A number, or a dict of numbers by dtype (with the default for missing ones), or None for the
+default."""
 
 DEFAULT = {2: 1e-2, 4: 1e-6, 8: 1e-15}
-"""The default tolerance by the bytes of a real number."""
+"""The default tolerance by the size in bytes of a real number."""
 
 
 def check_close(
@@ -24,10 +25,10 @@ def check_close(
     """Compares the leaves of two trees.
 
     Args:
-      xs, ys: trees of one structure.
-      atol, rtol: how far apart elements may be: |x - y| <= atol + rtol · |y|.
+      xs, ys: trees of the same structure.
+      atol, rtol: the tolerances: |x - y| <= atol + rtol · |y|.
       err_msg: a line of the error.
-    Raises: AssertionError: elements differ by more.
+    Raises: AssertionError: elements differ by more than that.
     Example:
       >>> check_close({"a": 1.0}, {"a": 1.01}, rtol={"float32": 0.1, "float64": 0.1})
     """
@@ -55,6 +56,6 @@ def tolerance(dtype: Any, stated: Tolerance) -> float:
 
 
 def widened(x: Any) -> Any:
-    """An array that NumPy can compare: small floats as float32."""
+    """An array that NumPy can compare: small floats become float32."""
     small = dtypes.is_inexact(x.dtype) and x.dtype.kind not in "fc"
     return x.astype(np.float32) if small else x

@@ -1,7 +1,6 @@
-"""The importer: `import jax` and `import trax` give modules that show weft's names.
-
-It is a finder on `sys.meta_path`, in front of all others, so that installed packages of these names
-are not seen. A module `jax.X` shows the names of the table (`names.py`), or else those of `weft.X`.
+"""The importer: `import jax` and `import trax` return modules with weft's names. It is the first
+finder on `sys.meta_path`, so installed packages with these names are not found. A module `jax.X`
+has the names of the table (`names.py`), and otherwise those of `weft.X`.
 """
 
 import importlib
@@ -14,7 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 Names = Mapping[str, Mapping[str, Any]]
-"""The names of each module that are not weft's names of the same module."""
+"""The names of each module that differ from weft's names of the same module."""
 
 
 ELSEWHERE = {
@@ -51,7 +50,7 @@ class ModuleView(ModuleType):
         if value is _ABSENT:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
         if isinstance(value, FunctionType):
-            vars(self)[name] = value  # the next use finds it at once
+            vars(self)[name] = value  # the next access finds it directly
         return value
 
     def __dir__(self) -> list[str]:
@@ -59,7 +58,7 @@ class ModuleView(ModuleType):
 
 
 class Distribution(importlib.metadata.Distribution):
-    """The metadata of a package that weft stands for."""
+    """The metadata of a package that weft replaces."""
 
     def __init__(self, package: str, version: str) -> None:
         self.package, self.number = package, version
@@ -74,7 +73,7 @@ class Distribution(importlib.metadata.Distribution):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules of packages that weft stands for.
+    """Finds the modules of packages that weft replaces.
 
     Args:
       versions: the version of each package, such as {"jax": "0.10.2"}.
@@ -84,7 +83,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, versions: Mapping[str, str], names: Names) -> None:
         self.versions, self.names = versions, names
         self.partitionable_before = False
-        """`threefry_partitionable` before `install`, which `uninstall` restores."""
+        """The value of `threefry_partitionable` before `install`, which `uninstall` restores."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -125,7 +124,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return ModuleView(spec.name, self.shown(spec.name), self.names)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Runs nothing: a view has its names already."""
+        """Does nothing: a view already has its names."""
 
     def find_distributions(
         self, context: importlib.metadata.DistributionFinder.Context

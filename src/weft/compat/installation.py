@@ -1,4 +1,4 @@
-"""`install` and `uninstall`: `import jax` gives weft, in this process."""
+"""`install` and `uninstall`: make `import jax` import weft, in this process."""
 
 import sys
 
@@ -10,18 +10,18 @@ from .names import names_of
 __all__ = ["VERSIONS", "install", "uninstall"]
 
 VERSIONS = {"2024": "0.4.30", "today": "0.10.2"}
-"""The versions of JAX whose names can be shown, by year."""
+"""The supported versions of JAX's names, by year."""
 
 PACKAGES = ("jax", "trax")
 
 
 def install(year: str = "today", quiet: bool = False) -> None:
-    """From now on `import jax` and `import trax` give weft, in this process.
+    """Makes `import jax` and `import trax` import weft, from now on, in this process.
 
     Args:
-      year: "today" shows the names of today's JAX, "2024" those of JAX 0.4.30, for libraries of
-        that time. Random numbers follow too: `threefry_partitionable` is on today.
-      quiet: False prints one line to standard error.
+      year: "today" for the names of today's JAX, "2024" for those of JAX 0.4.30, for older
+        libraries. It also selects the random numbers: `threefry_partitionable` is on for "today".
+      quiet: if False, prints one line to standard error.
     Raises: RuntimeError: the real jax or trax is loaded already. ValueError: an unknown year.
     Example:
       >>> import weft.compat
@@ -55,7 +55,8 @@ def install(year: str = "today", quiet: bool = False) -> None:
 def uninstall() -> None:
     """Undoes `install`: later imports of jax find the installed package, if there is one.
 
-    Libraries that were imported meanwhile keep weft's modules. Random numbers are again as before.
+    Libraries that were imported meanwhile keep weft's modules. The setting of random numbers is
+    restored.
 
     Example:
       >>> import sys

@@ -1,7 +1,7 @@
 """`jax.experimental.layout`: the order of the axes of arrays in memory, as plain values.
 
-weft's arrays are in row-major order on the host, and XLA chooses the order inside programs. So a
-layout can be stated and read, and only the row-major one can be asked for.
+weft's arrays are in row-major order on the host, and XLA chooses the order inside programs. So
+layouts can be stored and read, but only the row-major one can be requested.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ class Layout:
     """The order of axes in memory.
 
     Args:
-      major_to_minor: the axes, the one with the longest strides first.
+      major_to_minor: the axes, from the longest to the shortest stride.
       tiling: the tiles of accelerators' layouts.
     """
 
@@ -48,19 +48,19 @@ Layout.AUTO = Layout()
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """A layout and a sharding. `None` leaves either open."""
+    """A layout and a sharding. `None` leaves either unspecified."""
 
     layout: Layout | None = None
     sharding: Any = None
 
     @property
     def device_local_layout(self) -> Layout | None:
-        """The layout, by its name of 2024."""
+        """The layout, under its name of 2024."""
         return self.layout
 
 
 def device_put(x: Any, device: Any = None, *args: Any, **options: Any) -> Any:
-    """`weft.device_put`, which also takes formats: their shardings, with the layouts above."""
+    """`weft.device_put` that also accepts formats; it uses their shardings."""
 
     def sharding_of(place: Any) -> Any:
         return place.sharding if isinstance(place, Format) else place
@@ -70,7 +70,7 @@ def device_put(x: Any, device: Any = None, *args: Any, **options: Any) -> Any:
 
 
 def with_layout_constraint(x: Any, layouts: Any) -> Any:
-    """The value, if its layout is row-major or XLA's choice; others are refused."""
+    """Returns the value if the layout is row-major or left to XLA; raises an error otherwise."""
     axes = None if layouts is None else layouts.major_to_minor
     if axes is not None and axes != tuple(range(len(axes))):
         raise noted(

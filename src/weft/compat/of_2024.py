@@ -1,4 +1,4 @@
-"""Functions that JAX defined otherwise in 2024: `tree_map` and `custom_jvp`."""
+"""Functions that JAX defined differently in 2024: `tree_map` and `custom_jvp`."""
 
 import functools
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def tree_map(
     *rest: Any,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """`weft.tree_util.tree_map`, in which `None` in the first tree stands for any other tree."""
+    """`weft.tree_util.tree_map`, where `None` in the first tree matches any other tree."""
 
     def no_node(x: Any) -> bool:
         return x is None or (is_leaf is not None and is_leaf(x))
@@ -34,7 +34,7 @@ def tree_map(
 
 
 class custom_jvp(weft_custom_jvp[..., Any]):
-    """`weft.custom_jvp`, whose rule may return a tangent of integers, which means nothing."""
+    """`weft.custom_jvp`, whose rule may return integer tangents; they are ignored."""
 
     def defjvp(self, jvp: Any, symbolic_zeros: bool = False) -> Any:
         """Defines the rule."""
@@ -49,14 +49,14 @@ class custom_jvp(weft_custom_jvp[..., Any]):
 
 
 def without_integers(tangent: Any) -> Any:
-    """The tangent; one of integers becomes one of no bits."""
+    """The tangent; an integer tangent becomes a float0 one."""
     if isinstance(tangent, SymbolicZero) or as_value_dtype(tangent).kind not in "biu":
         return tangent
     return np.zeros(np.shape(tangent), dtypes.float0)
 
 
 def as_value_dtype(tangent: Any) -> Any:
-    """The dtype of a tangent, which may be of no bits."""
+    """The dtype of a tangent, which may be float0."""
     if getattr(tangent, "dtype", None) == dtypes.float0:
         return dtypes.float0
     return as_value(tangent).dtype

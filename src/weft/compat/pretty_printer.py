@@ -1,7 +1,6 @@
-"""Documents that are laid out to a width, as `jax._src.pretty_printer` has them.
-
-The method is Wadler's (A prettier printer, 2003): a group is written flat if it fits the line, and
-with its breaks as new lines if not.
+"""Documents that are formatted to a width, like `jax._src.pretty_printer`. The algorithm is
+Wadler's (A prettier printer, 2003): a group is written on one line if it fits; otherwise its breaks
+become new lines.
 """
 
 from collections.abc import Sequence
@@ -13,8 +12,8 @@ class Doc:
 
     Args:
       kind: "text", "break", "concat", "nest" or "group".
-      content: the text, the text of a break that is written flat, or the documents inside.
-      indent: the columns by which a "nest" moves its new lines.
+      content: the text, the text of a break within one line, or the inner documents.
+      indent: the columns by which a "nest" indents new lines.
     """
 
     def __init__(self, kind: str, content: Any, indent: int = 0) -> None:
@@ -24,7 +23,7 @@ class Doc:
         return concat([self, other])
 
     def format(self, width: int = 80, **options: Any) -> str:
-        """The text of the document, in lines of `width` columns where that is possible."""
+        """The text of the document, in lines of at most `width` columns where possible."""
         pieces: list[str] = []
         column = 0
         todo = [(0, False, self)]
@@ -68,12 +67,12 @@ def text(s: str, *annotations: Any, **options: Any) -> Doc:
 
 
 def brk(flat: str = " ") -> Doc:
-    """A new line, or this text where the group is written flat."""
+    """A new line, or this text if the group is written on one line."""
     return Doc("break", flat)
 
 
 def concat(docs: Sequence[Doc]) -> Doc:
-    """Documents one after the other."""
+    """Concatenates documents."""
     return Doc("concat", list(docs))
 
 
@@ -83,11 +82,11 @@ def nest(indent: int, doc: Doc) -> Doc:
 
 
 def group(doc: Doc) -> Doc:
-    """A document that is written flat if it fits."""
+    """A document that is written on one line if it fits."""
     return Doc("group", [doc])
 
 
 def join(separator: Doc, docs: Sequence[Doc]) -> Doc:
-    """Documents with a separator in between."""
+    """Joins documents with a separator."""
     parts = [part for doc in docs for part in (separator, doc)]
     return concat(parts[1:])

@@ -1,7 +1,6 @@
-"""JAX's shardings on weft's: parameters `out_sharding`, types of mesh axes, and the current mesh.
-
-weft's array types have no shardings, so a sharding that a program states is a constraint on the
-value, and XLA divides along all axes of a mesh, whatever types they are declared with.
+"""JAX's shardings in terms of weft's: parameters `out_sharding`, types of mesh axes, and the
+current mesh. weft's array types have no shardings. So a sharding in a program is a constraint on
+the value, and XLA treats all axes of a mesh alike, whatever their declared types.
 """
 
 import enum
@@ -43,13 +42,13 @@ OUT_SHARDING = {
 
 
 def taking_out_sharding(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with a parameter `out_sharding`, which constrains its result."""
+    """Adds a parameter `out_sharding` to a function, which constrains its result."""
 
     @functools.wraps(function)
     def constrained(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
         out = function(*args, **kwargs)
         of_type = isinstance(out_sharding, NamedSharding) and out_sharding.mesh.empty
-        if out_sharding is None or of_type:  # the sharding of a type states nothing
+        if out_sharding is None or of_type:  # the sharding of a type has no information
             return out
         return with_sharding_constraint(out, out_sharding)
 
@@ -66,7 +65,7 @@ def out_sharding_names(module: str, of_weft: ModuleType) -> dict[str, Any]:
 
 
 class AxisType(enum.Enum):
-    """The types of mesh axes. XLA divides arrays along axes of all types, as along `Auto` ones."""
+    """The types of mesh axes. XLA treats axes of all types like `Auto` axes."""
 
     Auto = enum.auto()
     Explicit = enum.auto()
@@ -77,7 +76,7 @@ class AxisType(enum.Enum):
 
 
 class TypedMesh(WeftMesh):
-    """A mesh whose axes have types, and sizes by name."""
+    """A mesh whose axes have types, with axis sizes by name."""
 
     axis_types: tuple[AxisType, ...]
 
@@ -111,7 +110,7 @@ class TypedMesh(WeftMesh):
         return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
 
     def axes_of(self, kind: AxisType) -> tuple[Any, ...]:
-        """The names of the axes that have this type."""
+        """The names of the axes with a type."""
         pairs = zip(self.axis_names, self.axis_types, strict=True)
         return tuple(name for name, its in pairs if its is kind)
 
@@ -122,17 +121,17 @@ class TypedMesh(WeftMesh):
 
     @property
     def explicit_axes(self) -> tuple[Any, ...]:
-        """The axes that were declared `Explicit`."""
+        """The axes declared `Explicit`."""
         return self.axes_of(AxisType.Explicit)
 
     @property
     def manual_axes(self) -> tuple[Any, ...]:
-        """The axes that were declared `Manual`."""
+        """The axes declared `Manual`."""
         return self.axes_of(AxisType.Manual)
 
     @property
     def are_all_axes_auto(self) -> bool:
-        """True if no axis was declared with another type."""
+        """True if all axes were declared `Auto`, or without a type."""
         return len(self.auto_axes) == len(self.axis_names)
 
     @property
@@ -149,7 +148,7 @@ class TypedMesh(WeftMesh):
 class AbstractMesh(TypedMesh):
     """Names and lengths of the axes of a mesh, without devices.
 
-    A sharding over it is one over the mesh in scope, which must have its axes.
+    A sharding over it means a sharding over the mesh in scope, which must have its axes.
 
     Args:
       axis_sizes: the length of each axis; or, as of 2024, pairs (name, length).
@@ -196,7 +195,7 @@ class AbstractMesh(TypedMesh):
 
 
 class Mesh(TypedMesh, metaclass=Standing, of=(WeftMesh,), but=(AbstractMesh,)):
-    """A mesh of devices. Every mesh of weft is an instance."""
+    """A mesh of devices. Every weft mesh is an instance."""
 
 
 def _names(names: Any) -> tuple[Any, ...]:
@@ -212,7 +211,7 @@ def make_mesh(
 
 
 class set_mesh:
-    """`jax.set_mesh(mesh)`: from now on, or in a `with` block, specs are of this mesh."""
+    """`jax.set_mesh(mesh)`: sets the mesh of specs, from now on or in a `with` block."""
 
     def __init__(self, mesh: Any) -> None:
         self.mesh = mesh
@@ -228,14 +227,15 @@ class set_mesh:
 
 
 class use_abstract_mesh(set_mesh):
-    """A block in which `get_abstract_mesh` gives this mesh, and specs are of the mesh around it."""
+    """A context in which `get_abstract_mesh` returns this mesh. Specs refer to the surrounding
+    mesh."""
 
 
 NO_MESH_AT_ALL = Mesh(NO_MESH.devices, NO_MESH.axis_names)
 
 
 def get_mesh() -> Any:
-    """The mesh of the `with` block around it, or an empty one."""
+    """The mesh of the surrounding `with` block, or an empty one."""
     return in_scope(MESH) or NO_MESH_AT_ALL
 
 
@@ -261,7 +261,7 @@ thread_resources = SimpleNamespace(env=Environment())
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """The mesh of the `with` block around it, without its devices."""
+    """The mesh of the surrounding `with` block, without its devices."""
     mesh = get_mesh()
     if isinstance(mesh, AbstractMesh):
         return mesh
@@ -283,19 +283,19 @@ def concrete(sharding: Any) -> Any:
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """`weft.lax.with_sharding_constraint`, also for shardings over abstract meshes."""
+    """`weft.lax.with_sharding_constraint` that also accepts shardings over abstract meshes."""
     return weft_constraint(x, tree_map(concrete, shardings, is_leaf=is_entry))
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:
-    """The values under these shardings: `lax.with_sharding_constraint`."""
+    """Constrains values to shardings, like `lax.with_sharding_constraint`."""
     return with_sharding_constraint(xs, out_shardings)
 
 
 def auto_axes(
     f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None
 ) -> Any:
-    """A function whose results have these shardings; XLA divides the values inside."""
+    """A function whose results have these shardings. XLA chooses the shardings inside."""
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
     function = f
@@ -311,7 +311,7 @@ def auto_axes(
 def explicit_axes(
     f: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None
 ) -> Any:
-    """A function whose arguments get these shardings."""
+    """A function whose arguments are constrained to these shardings."""
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
     function = f

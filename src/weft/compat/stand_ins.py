@@ -1,4 +1,5 @@
-"""Stand-ins for names of JAX: `Standing` for `isinstance`, `Refused`, which raises when used."""
+"""Stand-ins for names of JAX: `Standing`, for `isinstance` checks, and `Refused`, which raises an
+error when used."""
 
 from typing import Any, NoReturn
 
@@ -7,11 +8,11 @@ from ..user_lines import noted
 
 
 class Standing(type):
-    """A metaclass: `isinstance` is true for the instances of other classes.
+    """A metaclass for which `isinstance` is True for instances of other classes.
 
     Keywords of a class statement:
       of: classes whose instances count.
-      but: classes whose instances do not count, even so.
+      but: classes whose instances do not count nevertheless.
 
     Example:
       >>> class Number(metaclass=Standing, of=(int, float)):
@@ -49,10 +50,11 @@ class RefusedError(WeftError, NotImplementedError):
 
 
 class Refused:
-    """A name that can be imported and used in annotations. Any other use raises RefusedError.
+    """A name that can be imported and used in annotations, but not otherwise: other uses raise
+    RefusedError.
 
     Args:
-      name: the whole name, such as "jax.experimental.jax2tf.convert".
+      name: the full name, such as "jax.experimental.jax2tf.convert".
       reason: why weft does not provide it.
     """
 
@@ -69,13 +71,13 @@ class Refused:
             raise AttributeError(name)
         return Refused(f"{self._name}.{name}", self._reason)
 
-    def __or__(self, other: Any) -> Any:  # in annotations
+    def __or__(self, other: Any) -> Any:  # for annotations
         return Any
 
     __ror__ = __or__
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        """A class that derives from it can be defined; making an object of it raises."""
+        """Allows subclassing; making an instance raises an error."""
         name, reason = self._name, self._reason
 
         def refuse(cls: type, *args: Any, **kwargs: Any) -> NoReturn:

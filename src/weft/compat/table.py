@@ -1,4 +1,5 @@
-"""The table of names as rows: what `import jax` shows, and how. `docs/compat.md` shows it.
+"""The table of names as rows: the names that `import jax` provides, and their kinds.
+`docs/compat.md` shows it.
 
 python -m weft.compat.table         prints the table for the page
 """
@@ -18,9 +19,9 @@ class Row(NamedTuple):
 
     Attributes:
       module: the module of JAX, such as "jax.core".
-      name: the name in it; "*" for all names that have no row, "*_p" for its primitives.
-      kind: "same" for an object of weft's own, "adapted" for a definition of weft.compat, "refused"
-        for a name that can be imported and not used.
+      name: the name in the module; "*" for all names without a row, "*_p" for its primitives.
+      kind: "same" for weft's own object, "adapted" for a definition of weft.compat, "refused" for a
+        name that can be imported but not used.
       reason: why it is refused; empty for the other kinds.
     """
 
@@ -31,7 +32,7 @@ class Row(NamedTuple):
 
 
 def rows(version: str) -> list[Row]:
-    """The rows of all names that the table has for a version of JAX."""
+    """The rows of all names in the table for a version of JAX."""
     return [row for module, names in names_of(version).items() for row in _of(module, names)]
 
 
@@ -46,7 +47,7 @@ def _of(module: str, names: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _any_other(function: Any) -> Any:
-    """The definition of a name without an entry of its own."""
+    """The default definition of names without their own entry."""
     try:
         return function("no_such_name")
     except AttributeError:
@@ -58,14 +59,14 @@ def _kind(value: Any) -> tuple[str, str]:
         return REFUSED, value._reason
     if isinstance(value, ModuleType):
         return SAME, ""
-    scope = getattr(value, "__globals__", {})  # of a wrapper, not of the function inside
+    scope = getattr(value, "__globals__", {})  # the wrapper's, not the inner function's
     home = scope.get("__name__") or getattr(value, "__module__", None) or type(value).__module__
     is_weft_name = home.startswith("weft.") and not home.startswith("weft.compat")
     return (SAME if is_weft_name else ADAPTED), ""
 
 
 def as_markdown(version: str) -> str:
-    """The table for a page: a line for each module, and kind."""
+    """The table as Markdown: one line for each module and kind."""
     lines = ["| module | how | names | why |", "|---|---|---|---|"]
     groups: dict[tuple[str, str, str], list[str]] = {}
     for row in rows(version):

@@ -1,4 +1,4 @@
-"""JAX's ways to look at traces and to evaluate partially, for libraries that use them."""
+"""JAX's functions for inspecting traces and for partial evaluation, for libraries that use them."""
 
 import contextlib
 import functools
@@ -19,11 +19,11 @@ from ..higher_order.applying import AppliesJaxpr
 
 
 class PartialVal(tuple[Any, Any]):
-    """An unknown value, of which the aval is given, or a known one."""
+    """An unknown value with its aval, or a known value."""
 
     @classmethod
     def unknown(cls, aval: Any) -> "PartialVal":
-        """A value of which only the aval is known."""
+        """A value whose aval alone is known."""
         return cls((aval, None))
 
     @classmethod
@@ -45,7 +45,7 @@ class PartialVal(tuple[Any, Any]):
 
 
 class UnknownTracer(Tracer):
-    """A value of which only the aval is known."""
+    """A value whose aval alone is known."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class UnknownTracer(Tracer):
 
 
 class PartialTrace(Trace):
-    """Computes operations on known values; for unknown values it only finds the avals."""
+    """Computes operations on known values, and only the avals of operations on unknown values."""
 
     outside: Trace
     __slots__ = ("outside",)
@@ -68,7 +68,7 @@ class PartialTrace(Trace):
     ) -> Any:
         if not any(isinstance(a, UnknownTracer) and a._trace is self for a in args):
             return under(self.outside, self.outside.bind, primitive, args, params, out)
-        if isinstance(primitive.inside, AppliesJaxpr):  # what is known inside is computed
+        if isinstance(primitive.inside, AppliesJaxpr):  # known parts inside are computed
             return run(dict(params)["jaxpr"], args, self)
         avals = primitive.out(args, params) if out is None else out
         if primitive.multiple:
@@ -89,9 +89,8 @@ class PartialTrace(Trace):
 def trace_to_jaxpr_nounits(
     function: Any, inputs: Sequence[PartialVal], instantiate: bool = False
 ) -> tuple[None, list[PartialVal], None]:
-    """Finds the results of a function that do not depend on its unknown inputs, and their values.
-
-    Operations on unknown values are not computed, so that they cost no memory.
+    """Computes the results of a function that do not depend on its unknown inputs. Operations on
+    unknown values are not computed, so they cost no memory.
     """
     trace = PartialTrace(current.trace)
     values = [
@@ -108,11 +107,11 @@ def trace_to_jaxpr_nounits(
 
 
 class TraceTag:
-    """A mark for the tracers of one trace. weft distinguishes tracers by their trace."""
+    """Identifies the tracers of one trace. weft distinguishes tracers by their trace."""
 
 
 class TraceStack:
-    """The stack of traces of 2024, of which libraries look at the top."""
+    """JAX's stack of traces of 2024; libraries read its top."""
 
     def __getitem__(self, index: int) -> SimpleNamespace:
         return SimpleNamespace(trace_type=None, level=get_opaque_trace_state())
@@ -124,7 +123,7 @@ thread_local_state = SimpleNamespace(
 
 
 def find_top_trace(values: Sequence[Any]) -> SimpleNamespace:
-    """The innermost trace of values, and an object that differs if the current trace does."""
+    """The innermost trace of values, and an object that differs if the current trace differs."""
     traces = [value._trace for value in values if isinstance(value, Tracer)]
 
     def depth(trace: Any) -> int:
@@ -137,13 +136,13 @@ def find_top_trace(values: Sequence[Any]) -> SimpleNamespace:
 
 @contextlib.contextmanager
 def take_current_trace() -> Iterator[Any]:
-    """A block that gets the current trace."""
+    """A context manager that returns the current trace."""
     yield current.trace
 
 
 @contextlib.contextmanager
 def set_current_trace(trace: Any, check_leaks: bool = False) -> Iterator[None]:
-    """A block under the current trace; another one is refused."""
+    """A context manager for the current trace; raises an error for another trace."""
     if trace is not current.trace:
         raise NotImplementedError("set_current_trace: weft sets traces by extend.under(trace, f)")
     yield
@@ -164,7 +163,7 @@ def valid_jaxtype(x: object) -> bool:
 
 
 def raise_to_shaped(aval: Aval, weak_type: bool | None = None) -> Aval:
-    """The aval, which has no values to forget."""
+    """The aval unchanged, because weft's avals have no values."""
     return aval if weak_type is None else aval.update(weak_type=weak_type)
 
 
@@ -176,7 +175,8 @@ def mapped_aval(size: int, axis: int | None, aval: Aval) -> Aval:
 
 
 def unmapped_aval(size: int, *args: Any) -> Aval:
-    """The aval with an axis of this size; called (size, axis, aval) or (size, name, axis, aval)."""
+    """The aval with a new axis of this size; called (size, axis, aval) or (size, name, axis,
+    aval)."""
     *_, axis, aval = args
     if axis is None:
         return aval
@@ -186,7 +186,7 @@ def unmapped_aval(size: int, *args: Any) -> Aval:
 def infer_argnums_and_argnames(
     signature: inspect.Signature, argnums: Any, argnames: Any
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Completes positions by names and names by positions, for `static_argnums` and the like."""
+    """Completes positions by names and vice versa, for parameters such as `static_argnums`."""
     positional = [
         p.name
         for p in signature.parameters.values()
@@ -202,11 +202,11 @@ def infer_argnums_and_argnames(
 
 
 def debug_info(*args: Any, **kwargs: Any) -> None:
-    """Names for messages, which weft finds by itself."""
+    """Returns None, because weft finds the names for messages itself."""
 
 
 def api_boundary(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """The function: weft folds its own frames by itself."""
+    """The function unchanged, because weft filters its own frames."""
     return function if function is not None else lambda f: f
 
 

@@ -91,8 +91,8 @@ class Array(Value):
           stream: the consumer's stream on an accelerator, which waits for the array. Without one
             the array is ready when this returns.
           max_version: the newest version of DLPack that the consumer reads.
-          dl_device: the device on which it is wanted: the array's own, or the CPU.
-          copy: True copies, False never does, `None` does where it must.
+          dl_device: the target device: the array's own, or the CPU.
+          copy: True copies, False never copies, `None` copies if necessary.
         Raises: BufferError: the device or the dtype is not supported, or only a copy is possible.
         """
         options = {

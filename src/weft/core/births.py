@@ -28,7 +28,7 @@ def note(arrays: Iterable[Any], place: Place) -> None:
 
 
 def living() -> list[tuple[int, int, Place]]:
-    """For each line the bytes and the number of its arrays that are alive, the most bytes first."""
+    """For each line, the bytes and the number of its living arrays, largest first."""
     sizes: defaultdict[Place, list[int]] = defaultdict(list)
     for reference, place in list(_births.values()):
         x = reference()

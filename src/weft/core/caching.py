@@ -25,7 +25,7 @@ MAX_ENTRIES = 4096
 def remember(cache: dict[K, V], key: K, value: V, limit: int = MAX_ENTRIES) -> V:
     """Puts an entry into a bounded cache and returns it; a full cache is emptied first.
 
-    If several threads come with an entry for one key, all get the first one, so that it is compiled
+    If several threads add an entry for one key, all of them get the first one, so it is compiled
     once.
     """
     if len(cache) >= limit:
@@ -36,7 +36,7 @@ def remember(cache: dict[K, V], key: K, value: V, limit: int = MAX_ENTRIES) -> V
 def remember_under(state: SwitchState, number: int, key: Hashable, value: V) -> V:
     """Puts an entry into a cache of `state`, the switches under which it was made.
 
-    It is not stored if another thread has changed a switch for all threads meanwhile.
+    The entry is not stored if another thread has changed a switch for all threads meanwhile.
     """
     if thread.switches is not state:
         return value
@@ -45,7 +45,7 @@ def remember_under(state: SwitchState, number: int, key: Hashable, value: V) -> 
 
 
 def exact(value: Any) -> Any:
-    """A user's value as a part of a key: equal to another one only if both mean the same.
+    """A user's value as part of a key; keys are equal only if their values mean the same.
 
     1, 1.0 and True are equal in Python, and so are 0.0 and -0.0; their keys differ, inside tuples
     and frozen sets too. Other objects are equal if they have the same class and compare equal.
@@ -91,9 +91,8 @@ class Owner(Protocol):
 
 
 def latest(programs: Iterable[Any]) -> Any:
-    """The program that was made last. Results of several programs are kept on it, because it will
-    hardly live longer than the others.
-    """
+    """The most recent of several programs. It keeps results of all of them, since it rarely
+    outlives the others."""
     return max(programs, key=_number_of)
 
 
@@ -103,7 +102,7 @@ _number_of = attrgetter("number")
 class Derivation(Generic[P, *Ts, T]):
     """A function of a program and of hashable arguments, computed once for each of them.
 
-    If several threads compute the same, all of them return the first result, so that it is compiled
+    If several threads compute the same result, all of them return the first one, so it is compiled
     once. No lock is held meanwhile, because users' rules are traced here and may wait for other
     threads. The oldest results are dropped if there are too many.
     """
@@ -130,7 +129,7 @@ class Derivation(Generic[P, *Ts, T]):
         return results.setdefault(args, result)
 
     def known(self, owner: P, *args: *Ts) -> T | None:
-        """The result if it has been computed already, else `None`."""
+        """The cached result, or `None`."""
         return owner.derivations.get(self, _NOTHING).get(args)
 
 

@@ -87,10 +87,10 @@ def _use(defined: set[Var], atoms: Iterable[Any], where: str) -> None:
     for v in atoms:
         if type(v) is Var:
             if v not in defined:
-                raise _Wrong(f"{where}: {v} is used and not defined before")
+                raise _Wrong(f"{where}: {v} is used but not defined before")
         elif not hasattr(v, "host") or v.aval.ndim:
             raise _Wrong(
-                f"{where}: {v!r} is neither a variable nor a literal (an array of no axes)"
+                f"{where}: {v!r} is neither a variable nor a literal (an array without axes)"
             )
 
 

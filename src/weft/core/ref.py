@@ -141,7 +141,7 @@ class Ref:
         return bool(self.read("committed").committed)
 
     def unsafe_buffer_pointer(self) -> int:
-        """The address of the value's memory; another one after each write."""
+        """The address of the value's memory; it changes with each write."""
         return int(self.read("unsafe_buffer_pointer").unsafe_buffer_pointer())
 
     # --- reading and writing ---
@@ -197,7 +197,7 @@ class Ref:
         self._cell(operation).assign(operation, value)
 
     def assign(self, operation: str, value: Any) -> None:
-        """Replaces the value of this very object, which may be a stand-in."""
+        """Replaces the value of this object, which may be a stand-in."""
         trace: Trace | None = self._home
         if isinstance(value, Tracer):
             while trace is not None and trace is not value._trace:
@@ -241,7 +241,7 @@ class Ref:
         return self._value
 
     def _not_its_maker(self) -> Exception:
-        """The error for freezing the ref elsewhere than in the function that made it."""
+        """The error for freezing the ref outside the function that made it."""
         return TypeError(
             f"freeze: a Ref of {self.aval} can be frozen only by the function that made it\n"
             "  fix: freeze it after the call of the transformed function"

@@ -29,7 +29,7 @@ def located(function: F) -> F:
         except NOTED as error:
             note_user_line(error)
             raise
-        except Exception as error:  # of the user's function: nothing is added to it
+        except Exception as error:  # an error of the user's function stays as it is
             fold(error)
             raise
 
@@ -112,11 +112,11 @@ def check_arity(what: str, function: object, names: Sequence[str]) -> None:
     """Refuses a function that cannot be called with this number of positional arguments.
 
     Python's own error names neither the operation nor its arguments. Only functions written in
-    Python are checked, because others do not say what they accept.
+    Python are checked, because others do not describe their parameters.
 
     Args:
       what: the operation and the role of the function: "scan: the body".
-      given: the names of the arguments.
+      names: the names of the arguments.
     Raises: TypeError: the function takes fewer arguments, or more.
     Example:
       >>> check_arity("scan: the body", lambda carry, x: (carry, x), ("carry", "x"))

@@ -1,4 +1,4 @@
-"""Data for training: streams of examples, made of stages, with a position that is saved.
+"""Data for training: streams of examples, composed of stages, with a position that can be saved.
 
 Source: Trax documentation, `trax.data`.
 """

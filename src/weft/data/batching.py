@@ -18,15 +18,13 @@ __all__ = ["Batch", "BucketByLength", "batch", "bucket_by_length", "pad_to_max_d
 
 
 def Batch(batch_size: int) -> Stage:
-    """A stage that stacks examples to batches.
-
-    Arrays of different lengths get zeros at their ends. Examples at the end that do not fill a
-    batch are dropped.
+    """A stage that stacks examples into batches. Shorter arrays are padded with zeros at the end.
+    Examples at the end that do not fill a batch are dropped.
 
     Args:
       batch_size: the number of examples in a batch.
-    Returns: a stage from tuples of arrays […] to tuples of arrays [batch_size, …]. Dicts give
-      dicts, and bare arrays give bare arrays.
+    Returns: a stage from tuples of arrays […] to tuples of arrays [batch_size, …]. Dicts become
+      dicts, and bare arrays become bare arrays.
     Raises:
       TypeError, ValueError: `batch_size` is not an int of at least 1.
       ShapeError (while it runs): examples differ in form or number of axes.
@@ -42,7 +40,7 @@ def Batch(batch_size: int) -> Stage:
 
 
 def batch(generator: Iterable[Any], batch_size: int) -> Iterator[Any]:
-    """Batches of examples, as `Batch` makes them.
+    """Stacks examples into batches, like `Batch`.
 
     Args:
       generator: the examples.
@@ -73,7 +71,7 @@ def stacked(
     examples: list[Any],
     stack: Callable[[list[Any]], np.ndarray],
 ) -> Any:
-    """Examples of one form, with their numbers, as one, of arrays that a function stacks."""
+    """Stacks examples of one form: returns one example, whose arrays a function stacks."""
     first = examples[0]
     columns: dict[Any, Sequence[Any]]
     if {x.__class__ for x in examples} == {tuple} and len(set(map(len, examples))) == 1:
@@ -118,14 +116,14 @@ def _unlike(
 def pad_to_max_dims(
     tensors: Sequence[Any], boundary: Any = None, strict_pad_on_len: bool = False
 ) -> np.ndarray:
-    """Stacks arrays; shorter ones get zeros at their ends.
+    """Stacks arrays, padding shorter ones with zeros at the end.
 
     Args:
-      tensors: arrays with the same number of axes each.
+      tensors: arrays with the same number of axes.
       boundary: None gives each axis the largest length M among the arrays. An int b gives each axis
         the length max(M, b), or, if 2M is less, the next power of two after M. A list has a number
-        for each axis, whose multiple the length becomes; 0 and None give M.
-      strict_pad_on_len: whether an int gives multiples too.
+        for each axis: the length becomes the next multiple of it; 0 and None give M.
+      strict_pad_on_len: whether an int means multiples too.
     Returns: an array [number of arrays, …].
     Raises:
       TypeError, ValueError: `boundary` is invalid, or its length is not the number of axes.
@@ -196,9 +194,9 @@ def BucketByLength(
 ) -> Stage:
     """A stage that makes batches of examples of similar lengths.
 
-    An example goes into the bucket of the first boundary which its length does not exceed; longer
-    ones go into the last bucket. A bucket that has its number of examples becomes a batch, padded
-    with zeros. Examples that do not fill a bucket at the end are dropped.
+    An example goes into the bucket of the first boundary that its length does not exceed; longer
+    examples go into the last bucket. A full bucket becomes a batch, padded with zeros. At the end,
+    examples in buckets that are not full are dropped.
 
     The axis of the length is padded to the bucket's boundary, or, if the longest example has less
     than half of that length, to the next power of two. Other axes, and the last bucket, are padded
@@ -206,11 +204,11 @@ def BucketByLength(
 
     Args:
       boundaries: the boundaries, ascending.
-      batch_sizes: the number of examples in the batches of each bucket, one more than boundaries.
-        Without the last one, longer examples are an error.
-      length_keys: the places of the arrays that have the length, as for `FilterByLength`.
+      batch_sizes: the batch size of each bucket, one more than there are boundaries. Without the
+        last one, longer examples are an error.
+      length_keys: the positions of the arrays whose length counts, as in `FilterByLength`.
       length_axis: the axis of the length.
-      strict_pad_on_len: whether the axis always becomes a multiple of the boundary.
+      strict_pad_on_len: whether to always pad to a multiple of the boundary.
     Returns: a stage from tuples of arrays […] to tuples of arrays [batch, …].
     Raises:
       TypeError, ValueError: an option is invalid, or the numbers of boundaries and sizes do not
@@ -238,14 +236,14 @@ def bucket_by_length(
     *,
     length_axis: int = 0,
 ) -> Iterator[Any]:
-    """Batches of examples of similar lengths, as `BucketByLength` makes them.
+    """Makes batches of examples of similar lengths, like `BucketByLength`.
 
     Args:
       generator: the examples.
       length_fn: a function from an example to its length.
       boundaries: the boundaries of lengths, ascending.
-      batch_sizes: the number of examples in the batches of each bucket.
-      strict_pad_on_len: whether the axis of the length becomes a multiple of the boundary.
+      batch_sizes: the batch size of each bucket.
+      strict_pad_on_len: whether to always pad to a multiple of the boundary.
       length_axis: the axis of the length.
     Returns: an iterator of batches.
     Raises:
@@ -313,7 +311,7 @@ def _bucketer(
 
 
 def _stacker(axis: int, boundary: int, strict: bool) -> Callable[[list[Any]], np.ndarray]:
-    """A function that stacks arrays, with the axis of the length up to a boundary."""
+    """A function that stacks arrays and pads the length axis to a boundary."""
 
     def stack(tensors: list[Any]) -> np.ndarray:
         arrays = [np.asarray(x) for x in tensors]

@@ -1,4 +1,4 @@
-"""WordPiece: BertEncoder, made of BertBasicEncoder, which finds words, and BertWordpieceTokenizer,
+"""WordPiece: BertEncoder combines BertBasicEncoder, which finds words, with BertWordpieceTokenizer,
 which splits them.
 
 Source: Devlin et al., BERT (2019), and the vocabularies published with it; Trax documentation,
@@ -17,12 +17,12 @@ __all__ = ["BertBasicEncoder", "BertEncoder", "BertWordpieceTokenizer"]
 
 
 class BertEncoder:
-    """Ids of the pieces of words.
+    """Converts between texts and ids of word pieces.
 
     Args:
-      vocab_file: a file with a piece on each line, whose number is the id. Pieces that do not begin
-        a word begin with `##`.
-      do_lower_case: whether texts become lower-case, without accents.
+      vocab_file: a file with one piece per line; the line number is the id. Pieces inside a word
+        begin with `##`.
+      do_lower_case: whether to convert texts to lower case and remove accents.
 
     Raises:
       FileNotFoundError: there is no such file.
@@ -47,7 +47,7 @@ class BertEncoder:
         self._wordpiece = BertWordpieceTokenizer(self.vocab)
 
     def load_vocab(self, vocab_file: str | os.PathLike[str]) -> dict[str, int]:
-        """The ids of the lines of a file."""
+        """Reads a vocabulary: a dict from the lines of a file to their numbers."""
         return {piece: i for i, piece in enumerate(lines_of("BertEncoder", vocab_file))}
 
     @property
@@ -64,16 +64,16 @@ class BertEncoder:
         return [self.vocab[piece] for piece in self.tokenize(text)]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The words of ids, with a space between them; `[UNK]` for an unknown id."""
+        """The words of ids, separated by spaces; `[UNK]` for an unknown id."""
         pieces = [self._pieces.get(int(i), "[UNK]") for i in ids]
         return " ".join(pieces).replace(" ##", "")
 
 
 class BertBasicEncoder:
-    """Splits texts into words, at spaces; each punctuation mark is a word.
+    """Splits texts into words at spaces; each punctuation mark is a word of its own.
 
     Args:
-      do_lower_case: whether words become lower-case, without accents.
+      do_lower_case: whether to convert words to lower case and remove accents.
 
     Example:
       >>> BertBasicEncoder().tokenize("Élan, vite!")
@@ -86,7 +86,7 @@ class BertBasicEncoder:
         self.do_lower_case = option_checks.flag("BertBasicEncoder", "do_lower_case", do_lower_case)
 
     def tokenize(self, text: str | bytes) -> list[str]:
-        """The words of a text; Chinese characters are words each."""
+        """The words of a text; each Chinese character is a word."""
         cleaned = "".join(map(_cleaned, to_unicode_ignore_errors(text)))
         words: list[str] = []
         for word in cleaned.split():
@@ -98,8 +98,8 @@ class BertBasicEncoder:
 
 
 def _cleaned(c: str) -> str:
-    """A character as text: a space for any space, nothing for a control character, spaces around a
-    Chinese one."""
+    """A character as text: whitespace becomes a space, control characters are removed, Chinese
+    characters get spaces around them."""
     if c in " \t\n\r" or (category := unicodedata.category(c)) == "Zs":
         return " "
     if c in "\0\ufffd" or category in ("Cc", "Cf"):
@@ -136,16 +136,16 @@ def _at_punctuation(word: str) -> Iterator[str]:
 
 
 def _is_punctuation(c: str) -> bool:
-    """True for punctuation, and all marks of ASCII."""
+    """True for punctuation, including all ASCII symbols."""
     return (c.isascii() and not c.isalnum()) or unicodedata.category(c)[0] == "P"
 
 
 class BertWordpieceTokenizer:
-    """The pieces of a word: always the longest one that the vocabulary has.
+    """Splits words into pieces: repeatedly takes the longest piece that is in the vocabulary.
 
     Args:
-      vocab: the pieces; those that do not begin a word begin with `##`.
-      unk_token: stands for a word that can't be made of pieces.
+      vocab: the pieces; pieces inside a word begin with `##`.
+      unk_token: the token for a word that cannot be split into pieces.
       max_input_chars_per_word: longer words become `unk_token`.
 
     Example:

@@ -1,4 +1,4 @@
-"""Inputs of BERT: CreateBertInputs, with BertSingleSentenceInputs and BertDoubleSentenceInputs, and
+"""Inputs for BERT: CreateBertInputs, BertSingleSentenceInputs, BertDoubleSentenceInputs and
 mask_random_tokens.
 
 Source: Devlin et al., BERT (2019).
@@ -24,18 +24,18 @@ __all__ = [
 def CreateBertInputs(
     double_sentence: bool = True, labeled: bool = True, cls_id: int = 101, sep_id: int = 102
 ) -> Flow:
-    """A stage that puts the ids of one or two sentences into the form that BERT takes.
+    """A stage that converts the ids of one or two sentences to BERT's input format.
 
     Ids become [CLS] s₁ [SEP], or [CLS] s₁ [SEP] s₂ [SEP]; segments are 0 up to the first [SEP],
     then 1.
 
     Args:
       double_sentence: whether examples have two sentences.
-      labeled: whether a label comes after the sentences.
+      labeled: whether a label follows the sentences.
       cls_id: the id of [CLS].
       sep_id: the id of [SEP].
     Returns: a stage from (s₁[, s₂][, label]) to (ids, segments, segments[, label, 1]); the third
-      one stands for a mask, and the last is the weight of the label.
+      array is used as the mask, and the last value is the weight of the label.
     Raises:
       TypeError, ValueError: an option is invalid.
       ShapeError (while it runs): an example has the wrong form.
@@ -55,7 +55,7 @@ def CreateBertInputs(
 def BertSingleSentenceInputs(
     batch: Iterable[Any], labeled: bool = True, cls_id: int = 101, sep_id: int = 102
 ) -> Iterator[Any]:
-    """Inputs of BERT for examples of one sentence, as `CreateBertInputs` makes them.
+    """Makes BERT's inputs from examples of one sentence, like `CreateBertInputs`.
 
     Args:
       batch: the examples, (sentence[, label]).
@@ -76,7 +76,7 @@ def BertSingleSentenceInputs(
 def BertDoubleSentenceInputs(
     batch: Iterable[Any], labeled: bool = True, cls_id: int = 101, sep_id: int = 102
 ) -> Iterator[Any]:
-    """Inputs of BERT for examples of two sentences, as `CreateBertInputs` makes them.
+    """Makes BERT's inputs from examples of two sentences, like `CreateBertInputs`.
 
     Args:
       batch: the examples, (first, second[, label]).
@@ -130,19 +130,20 @@ def mask_random_tokens(
     """Masks some ids of examples, and adds the original ids.
 
     Of the n ids that are not [CLS] or [SEP], round(masking_prob · n) are chosen. 80 % of them
-    become [MASK], 10 % a random id, and 10 % stay. Examples without a chosen id are skipped.
+    become [MASK], 10 % become a random id, and 10 % stay unchanged. Examples without a chosen id
+    are skipped.
 
     Args:
       batch: examples (ids, …), ids [length].
-      explicit_vocab_size: random ids are less than it.
-      masking_prob: the share of ids that are chosen.
+      explicit_vocab_size: the exclusive upper bound of random ids.
+      masking_prob: the fraction of ids to choose.
       cls_id: the id of [CLS].
       sep_id: the id of [SEP].
       mask_id: the id of [MASK].
-      vocab_start_id: random ids are at least it.
-      seed: the seed of the choice; None draws one from NumPy's global generator.
-    Returns: an iterator of (masked ids, …, ids, weights), weights float32 [length] with the sum 1,
-      equal where an id was chosen and else 0.
+      vocab_start_id: the inclusive lower bound of random ids.
+      seed: the random seed; None draws one from NumPy's global generator.
+    Returns: an iterator of (masked ids, …, ids, weights), weights float32 [length] with sum 1:
+      equal for the chosen ids, otherwise 0.
     Raises:
       TypeError, ValueError: an option is invalid.
       ShapeError (while it runs): an example does not begin with an array of one axis.

@@ -16,13 +16,13 @@ def debug_pipeline(
     method: str = "pow",
     log_prefix: str | None = None,
 ) -> Callable[..., Iterator[Any]]:
-    """A function that logs the examples of a generator function.
+    """A decorator that logs the examples of a generator function.
 
     Args:
-      f: a function that gives an iterator.
-      debug: whether examples are logged; else the result is `f`.
-      method: "pow" logs the examples whose number is a power of two, "every" all of them; the first
-        one has the number 1.
+      f: a function that returns an iterator.
+      debug: whether to log examples; if False, the result is `f`.
+      method: "pow" logs the examples whose number is a power of two, "every" all of them; numbers
+        start at 1.
       log_prefix: the prefix of each line; None is the function's name.
     Returns: a function with the same arguments and examples.
     Raises: TypeError, ValueError: an option is invalid.

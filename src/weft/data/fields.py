@@ -1,5 +1,5 @@
-"""Stages that change the fields of examples or look at them: AddLossWeights, CastTo, Dup, Log and
-UnBatch, and the function add_loss_weights.
+"""Stages that change or log the fields of examples: AddLossWeights, CastTo, Dup, Log and UnBatch,
+and the function add_loss_weights.
 """
 
 import logging
@@ -34,11 +34,11 @@ def Dup() -> Stage:
 
 
 def Log(n_steps_per_example: int = 1, only_shapes: bool = True) -> Stage:
-    """A stage that prints and logs examples, unchanged.
+    """A stage that prints and logs examples and does not change them.
 
     Args:
-      n_steps_per_example: the first of every `n_steps_per_example` examples is printed.
-      only_shapes: whether shapes and dtypes are printed instead of elements.
+      n_steps_per_example: the interval between printed examples.
+      only_shapes: whether to print shapes and dtypes instead of elements.
     Returns: a stage.
     Raises: TypeError, ValueError: an option is invalid.
     Example:
@@ -68,8 +68,8 @@ def CastTo(
 
     Args:
       dtype: the dtype.
-      indices: the places of the fields; missing ones are skipped.
-      debug: whether fields with another dtype are printed.
+      indices: the positions of the fields; missing ones are skipped.
+      debug: whether to print fields with another dtype.
     Returns: a stage, whose examples are tuples.
     Raises: ShapeError (while it runs): an example is not a tuple.
     Example:
@@ -98,8 +98,8 @@ def CastTo(
 def UnBatch() -> Stage:
     """A stage that splits batches into examples.
 
-    Returns: a stage from tuples of arrays [batch, …] to tuples of arrays […]; a bare array gives
-      bare ones.
+    Returns: a stage from tuples of arrays [batch, …] to tuples of arrays […]; a bare array becomes
+      bare arrays.
     Raises: ShapeError (while it runs): the arrays of a batch differ in their first axis.
     Example:
       >>> import numpy
@@ -122,14 +122,15 @@ def UnBatch() -> Stage:
 
 
 def AddLossWeights(id_to_mask: int | None = None) -> Stage:
-    """A stage that adds weights for the loss to examples, or masks their weights.
+    """A stage that adds loss weights to examples, or masks existing weights.
 
     (inputs, targets) become (inputs, targets, ones), with float32 ones of the targets' shape. The
     weights of (inputs, targets, weights) become float32. Examples with other numbers of fields do
     not change.
 
     Args:
-      id_to_mask: targets of this value get weights of 0: the padding, usually. None for none.
+      id_to_mask: the weight of targets with this value is 0; usually the id of padding. None masks
+        nothing.
     Returns: a stage, of examples or of batches.
     Raises: ShapeError (while it runs): with `id_to_mask`, an example does not have two or three
       fields.
@@ -161,11 +162,11 @@ def AddLossWeights(id_to_mask: int | None = None) -> Stage:
 
 
 def add_loss_weights(generator: Iterable[Any], id_to_mask: int | None = None) -> Iterator[Any]:
-    """Examples with weights of the loss, as `AddLossWeights` makes them.
+    """Adds loss weights to examples, like `AddLossWeights`.
 
     Args:
       generator: the examples.
-      id_to_mask: targets of this value get weights of 0; None for none.
+      id_to_mask: the weight of targets with this value is 0; None masks nothing.
     Returns: an iterator of (inputs, targets, weights).
     Raises: ShapeError (while it runs): with `id_to_mask`, an example does not have two or three
       fields.

@@ -1,8 +1,7 @@
-"""Inputs: streams for training and evaluation in one object, for programs written for Trax.
-
-batcher makes them from streams of examples, batch_fn batches one stream; make_inputs,
-make_additional_stream and make_parallel_stream are for configurations by name. New programs pass
-the streams of `Serial` to the tasks of `weft.supervised`.
+"""Inputs: streams for training and evaluation in one object, for programs written for Trax. batcher
+makes them from streams of examples, and batch_fn makes batches from one stream; make_inputs,
+make_additional_stream and make_parallel_stream are for configuration files. New programs pass the
+streams of `Serial` to the tasks of `weft.supervised`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,14 +33,14 @@ class Inputs:
     """Streams for training and evaluation.
 
     Args:
-      train_stream: a function of the number of devices, to an iterator of batches.
-      eval_stream: the same, for evaluation; None is `train_stream`.
-      train_eval_stream: the same, for evaluation on training data; None is `train_stream`.
+      train_stream: a function from the number of devices to an iterator of batches.
+      eval_stream: the same, for evaluation; None means `train_stream`.
+      train_eval_stream: the same, for evaluation on training data; None means `train_stream`.
 
     Raises: TypeError: a stream is not a function.
 
-    The shapes are those of the first batch for training. It is drawn from a separate stream, when a
-    shape is first read.
+    Shapes come from the first training batch, which is drawn from a separate stream when a shape is
+    first read.
 
     Example:
       >>> import numpy
@@ -136,11 +135,11 @@ def make_inputs(
     train_stream: Iterable[Any] | Callable[[int], Iterator[Any]],
     eval_stream: Iterable[Any] | Callable[[int], Iterator[Any]] | None = None,
 ) -> Inputs:
-    """`Inputs` of two streams.
+    """Makes `Inputs` from two streams.
 
     Args:
       train_stream: an iterator of batches, or a function that makes one.
-      eval_stream: the same, for evaluation; None is `train_stream`.
+      eval_stream: the same, for evaluation; None means `train_stream`.
     Returns: the inputs.
     Raises: TypeError: a stream is of the wrong type.
     Example:
@@ -154,7 +153,7 @@ def make_inputs(
 
 
 def _function(name: str, stream: Any) -> Callable[[int], Iterator[Any]]:
-    """A function of the number of devices for a stream, or for a function of any arguments."""
+    """Converts a stream, or a function that makes one, to a function of the number of devices."""
     if callable(stream):
         return lambda n_devices: _called(stream)
     if not hasattr(stream, "__iter__"):
@@ -163,12 +162,12 @@ def _function(name: str, stream: Any) -> Callable[[int], Iterator[Any]]:
 
 
 def _called(function: Callable[..., Any]) -> Iterator[Any]:
-    """The stream of a function that takes nothing, or one argument."""
+    """Calls a function that takes no argument, or one, and returns its stream."""
     return as_stage("Inputs", 0, function).open(None, None, 0)
 
 
 def make_additional_stream(stream: Any) -> Any:
-    """Calls a `Serial`, for configurations that name streams.
+    """Calls a function that makes a stream, for configuration files.
 
     Args:
       stream: a function that makes a stream.
@@ -185,11 +184,11 @@ def make_additional_stream(stream: Any) -> Any:
 def make_parallel_stream(
     streams: Sequence[Any], counters: Sequence[int] | None = None
 ) -> Iterator[Any]:
-    """One stream of several, by `Parallel`.
+    """Combines several streams with `Parallel`.
 
     Args:
       streams: functions that make streams.
-      counters: the number of examples of each in a round; None is 1.
+      counters: the number of examples of each stream in a round; None means 1.
     Returns: an iterator.
     Raises: TypeError, ValueError: an argument is invalid.
     Example:
@@ -214,24 +213,24 @@ def batcher(
     id_to_mask: int | None = None,
     strict_pad_on_len: bool = False,
 ) -> Inputs:
-    """`Inputs` of batches, of a stream of examples for training and one for evaluation.
+    """Makes `Inputs` of batches from two streams of examples, for training and for evaluation.
 
     Args:
       data_streams: two functions that make streams of (inputs, targets), or two iterables.
-      variable_shapes: whether batches are of examples of similar lengths.
+      variable_shapes: whether to make batches of examples of similar lengths.
       batch_size_per_device: the number of examples in a batch for each device.
       batch_size: the number of examples in a batch; None computes it from the number per device.
       eval_batch_size: the number of examples in a batch for evaluation.
-      bucket_length: the length for which batches have this number of examples; for half the
-        length they have twice as many, and so on.
-      buckets: the boundaries and numbers of examples, as `BucketByLength` takes them; None for
-        those of `bucket_length`.
+      bucket_length: the length for which batches have this size; for half the length they have
+        twice the size, and so on.
+      buckets: the boundaries and batch sizes, as for `BucketByLength`; None derives them from
+        `bucket_length`.
       buckets_include_inputs_in_length: whether the length of an example is the larger one of inputs
-        and targets; otherwise it is the length of the targets.
+        and targets; otherwise it is the targets' length.
       batch_shuffle_size: the number of batches for training among which they are shuffled.
       max_eval_length: the largest length for evaluation; None is 32 · bucket_length.
-      id_to_mask: targets of this value get weights of 0.
-      strict_pad_on_len: whether lengths become multiples of the boundaries.
+      id_to_mask: the weight of targets with this value is 0.
+      strict_pad_on_len: whether to always pad to a multiple of the boundary.
     Returns: inputs of (inputs, targets, weights).
     Raises: TypeError, ValueError: an option is invalid.
     Example:
@@ -286,13 +285,13 @@ def batch_fn(
     id_to_mask: int | None = None,
     strict_pad_on_len: bool = False,
 ) -> Iterator[Any]:
-    """Batches of a stream of examples; for the options, see `batcher`.
+    """Makes batches from a stream of examples; for the options, see `batcher`.
 
     Args:
       dataset: an iterable of (inputs, targets).
       training: whether the batches are for training.
       n_devices: the number of devices; the sizes of batches are multiples of it.
-      variable_shapes: whether batches are of examples of similar lengths.
+      variable_shapes: whether to make batches of examples of similar lengths.
       batch_size_per_device: as for `batcher`.
       batch_size: as for `batcher`.
       eval_batch_size: as for `batcher`.
@@ -343,14 +342,14 @@ def batch_fn(
 
 
 def _buckets(bucket_length: int, size: int, max_length: int | None) -> tuple[list[int], list[int]]:
-    """Boundaries and sizes for which batches have about as many elements."""
+    """Boundaries and batch sizes for which all batches have about the same number of elements."""
     ratios = [(1, 4), (1, 2), (1, 1), (2, 1), (4, 1), (8, 1), (16, 1)]
     boundaries = [max(bucket_length * a // b, 1) for a, b in ratios]
     sizes = [max(size * b // a, 1) for a, b in ratios]
     if max_length is not None:
         smaller = [b for b in boundaries if b < max_length]
         return [*smaller, max_length], [*sizes[: len(smaller)], 1]
-    unique = dict(zip(boundaries, sizes, strict=True))  # short lengths give a boundary twice
+    unique = dict(zip(boundaries, sizes, strict=True))  # boundaries may repeat
     return list(unique), [*unique.values(), 1]
 
 

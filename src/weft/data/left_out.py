@@ -1,4 +1,5 @@
-"""Functions of Trax's `data.tf_inputs` that weft does not have: each raises an error that says why.
+"""Functions of Trax's `data.tf_inputs` that weft does not implement: each raises an error with the
+reason.
 
 Of T5's package: BertNextSentencePredictionInputs, CorpusToRandomChunks, T5GlueEvalStream,
 T5GlueEvalStreamsParallel, T5GlueEvalTasks, T5GlueTrainStream, T5GlueTrainStreamsParallel,
@@ -110,7 +111,7 @@ ARITHMETIC = (
 
 
 def refused(name: str, reason: tuple[str, str, tuple[str, ...]]) -> Callable[..., Any]:
-    """A function of that name, which raises an error with the reason and the way out."""
+    """A function with this name, which raises an error with the reason and a fix."""
     why, instead, example = reason
 
     def function(*arguments: Any, **options: Any) -> Any:

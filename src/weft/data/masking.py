@@ -1,4 +1,4 @@
-"""Spans of noise, for training to fill gaps: MLM, its stages generate_random_noise_mask and
+"""Masked spans, for training models to fill them in: MLM, its stages generate_random_noise_mask and
 consume_noise_mask, and the function random_spans_noise_mask.
 
 Source: Raffel et al., Exploring the Limits of Transfer Learning (2020), span corruption.
@@ -25,16 +25,16 @@ def MLM(
     *,
     seed: int | None = None,
 ) -> Stage:
-    """Stages that make pairs: a text with gaps, and the tokens of the gaps.
+    """Stages that make pairs of a text with gaps and the tokens of the gaps.
 
     They are `generate_sequential_chunks`, `generate_random_noise_mask` and `consume_noise_mask`.
 
     Args:
       vocab_size: the size of the vocabulary; its last ids mark the gaps.
-      max_length: the length of the pieces that texts are cut into.
-      noise_density: the share of tokens that are in gaps.
+      max_length: the length of the pieces into which texts are split.
+      noise_density: the fraction of tokens in gaps.
       mean_noise_span_length: the mean length of gaps.
-      seed: of the gaps; None draws one for each stream from NumPy's global generator.
+      seed: the seed of the gaps; None draws one for each stream from NumPy's global generator.
     Returns: a stage from sequences [n], bare or in tuples of one, to pairs (inputs, targets).
     Raises: TypeError, ValueError: an option is invalid; `vocab_size` or `max_length` is None.
     Example:
@@ -64,11 +64,11 @@ def generate_random_noise_mask(
     """A stage that draws a mask of gaps for each sequence, by `random_spans_noise_mask`.
 
     Args:
-      noise_density: the share of tokens that are in gaps.
+      noise_density: the fraction of tokens in gaps.
       mean_noise_span_length: the mean length of gaps.
-      seed1: seed of the lengths of gaps, the same for each sequence; None draws them by `seed`.
+      seed1: the seed of the lengths of gaps, the same for each sequence; None uses `seed`.
       seed2: the same for the lengths between gaps.
-      seed: of the whole stream; None draws one for each stream from NumPy's global generator.
+      seed: the seed of the stream; None draws one for each stream from NumPy's global generator.
     Returns: a stage from sequences [n], bare or in tuples of one, to pairs (sequence, mask).
     Raises:
       TypeError, ValueError: an option is invalid.
@@ -100,8 +100,9 @@ def generate_random_noise_mask(
 def consume_noise_mask(vocab_size: int = 32100) -> Stage:
     """A stage that cuts gaps out of sequences: pairs (sequence, mask) become (inputs, targets).
 
-    Each gap of the inputs becomes one id: the last one of the vocabulary for the first gap, the one
-    before for the second, and so on. The targets are made in the same way with the mask inverted.
+    Each gap of the inputs becomes one id: the last id of the vocabulary for the first gap, the id
+    before it for the second, and so on. The targets are made in the same way with the inverted
+    mask.
 
     Args:
       vocab_size: the size of the vocabulary.
@@ -129,7 +130,7 @@ def consume_noise_mask(vocab_size: int = 32100) -> Stage:
 
 
 def _without(tokens: np.ndarray, mask: np.ndarray, vocab_size: int) -> np.ndarray:
-    """Tokens with one id in place of each masked run: vocab_size - 1 for the first run."""
+    """Replaces each masked run of tokens by one id: vocab_size - 1 for the first run."""
     begins = mask & ~np.concatenate([[False], mask[:-1]])
     marked = np.where(begins, vocab_size - np.cumsum(begins), tokens).astype(tokens.dtype)
     return np.asarray(marked[~mask | begins])
@@ -143,18 +144,18 @@ def random_spans_noise_mask(
     seed2: int | None = None,
     example: Any = None,
 ) -> np.ndarray:
-    """A random mask of gaps for a sequence, which begins outside of a gap.
+    """A random mask of gaps for a sequence. The first element is not in a gap.
 
     round(length · noise_density) tokens, but at least one and not all, are in
-    max(round(tokens / mean_noise_span_length), 1) gaps. The lengths of gaps, and of what lies
-    between them, are uniform among the ways to divide their sums.
+    max(round(tokens / mean_noise_span_length), 1) gaps. The lengths of gaps, and of the spans
+    between them, are uniformly distributed over all partitions of their sums.
 
     Args:
       length: the length of the sequence.
-      noise_density: the share of tokens in gaps.
+      noise_density: the fraction of tokens in gaps.
       mean_noise_span_length: the mean length of gaps.
-      seed1: seed of the lengths of gaps; None draws from NumPy's global generator.
-      seed2: seed of the lengths between gaps.
+      seed1: the seed of the lengths of gaps; None draws from NumPy's global generator.
+      seed2: the seed of the lengths between gaps.
       example: not used.
     Returns: booleans [length], True in gaps.
     Raises: TypeError, ValueError: an option is invalid.
@@ -194,6 +195,6 @@ def _spans(
 
 
 def _parts(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """`count` positive lengths with the sum n: each division of it is equally likely."""
+    """`count` positive lengths with sum n. All partitions are equally likely."""
     cuts = np.sort(rng.choice(n - 1, count - 1, replace=False)) + 1
     return np.diff(cuts, prepend=0, append=n)

@@ -1,4 +1,4 @@
-"""Parallel: several streams as one, with a number of examples of each."""
+"""Parallel: combines several streams into one, with chosen numbers of examples from each."""
 
 import itertools
 import math
@@ -17,19 +17,18 @@ class Parallel(Stage):
 
     Args:
       fns: stages or other functions from an iterator to an iterator, usually sources.
-      counters: the number of examples of each in a round; None is 1 for each. A stream with 0 is
-        ignored.
-      reweight_by_minimum: whether the numbers are divided by their smallest, and rounded down.
+      counters: the number of examples of each stream in a round; None means 1 for each. A stream
+        with 0 is ignored.
+      reweight_by_minimum: whether to divide the numbers by the smallest one, and round down.
       gradually_reweight: whether a round is nested: one example of the stream with the smallest
-        number c₀, then ⌊c₁/c₀⌋ times: one of the next, then ⌊c₂/c₁⌋ times, and so on.
-      use_remainders: with `gradually_reweight`, whether the round ends with the examples that
-        rounding down dropped.
+        number c₀, then ⌊c₁/c₀⌋ times one example of the next stream, each followed by ⌊c₂/c₁⌋ of
+        the one after it, and so on.
+      use_remainders: with `gradually_reweight`, whether to append the examples that rounding down
+        dropped.
 
-    Without these options, a round goes through the streams again and again, and skips those whose
-    number is reached: (2, 1, 3) gives the streams 1, 2, 3, 1, 3, 3. The next round begins after the
-    last stream of the round.
-
-    It ends when the next stream has ended.
+    Without these options, a round cycles through the streams, and skips those that have reached
+    their number: (2, 1, 3) gives the streams 1, 2, 3, 1, 3, 3. The next round continues with the
+    stream after the last one. The combined stream ends when the stream whose turn it is has ended.
 
     Raises: TypeError, ValueError: an option is invalid, or the number of counters differs.
 
@@ -115,7 +114,8 @@ def _in_turn(counts: Sequence[int]) -> Iterator[int]:
 
 
 def _levels(streams: Sequence[int], floors: Sequence[int]) -> Iterator[int]:
-    """The streams of a nested round: `floors[0]` times the first, each followed by the others."""
+    """The order of streams in a nested round: the first one `floors[0]` times, each followed by the
+    other streams."""
     if streams:
         for _ in range(floors[0]):
             yield streams[0]

@@ -1,4 +1,4 @@
-"""Shuffle and shuffle: examples in a random order, by means of a buffer."""
+"""Shuffle and shuffle: put examples in a random order, using a buffer."""
 
 import itertools
 import logging
@@ -14,15 +14,15 @@ __all__ = ["Shuffle", "shuffle"]
 
 
 def Shuffle(queue_size: int = 1024, *, seed: int | None = None) -> Stage:
-    """A stage that gives examples in a random order, by means of a buffer.
+    """A stage that shuffles examples with a buffer.
 
-    The buffer is filled. Then each new example takes a random place in it, and the example that was
-    there comes out. At the end the rest comes out in a random order.
+    It first fills the buffer. Then each new example replaces a random one in the buffer, which is
+    returned. At the end it returns the remaining examples in a random order.
 
     Args:
       queue_size: the number of examples in the buffer.
-      seed: of the random numbers; None draws a seed from NumPy's global generator for each stream,
-        whose state has it. Each epoch has another order.
+      seed: the random seed; None draws one from NumPy's global generator for each stream and keeps
+        it in the stream's state. Each epoch has another order.
     Returns: a stage.
     Raises: TypeError, ValueError: `queue_size` is not an int of at least 1.
     Example:
@@ -35,12 +35,12 @@ def Shuffle(queue_size: int = 1024, *, seed: int | None = None) -> Stage:
 
 
 def shuffle(samples: Iterable[Any], queue_size: int, *, seed: int | None = None) -> Iterator[Any]:
-    """Examples in a random order, as `Shuffle` makes them.
+    """Shuffles examples with a buffer, like `Shuffle`.
 
     Args:
       samples: the examples.
       queue_size: the number of examples in the buffer.
-      seed: of the random numbers; None draws one from NumPy's global generator.
+      seed: the random seed; None draws one from NumPy's global generator.
     Returns: an iterator of the same examples.
     Raises: TypeError, ValueError: `queue_size` is not an int of at least 1.
     Example:
@@ -55,7 +55,7 @@ def shuffle(samples: Iterable[Any], queue_size: int, *, seed: int | None = None)
 
 
 def checked_size(name: str, queue_size: Any) -> int:
-    """The size of a buffer; one of 1 is logged, since nothing is shuffled then."""
+    """The size of a buffer. Logs a size of 1, because nothing is shuffled then."""
     size = option_checks.whole_number(name, "queue_size", queue_size)
     if size == 1:
         logging.getLogger(__name__).warning("%s: a buffer of one example changes no order", name)

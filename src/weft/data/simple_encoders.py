@@ -1,5 +1,5 @@
-"""Encoders from text to ids by a rule or a list: TextEncoder, ByteTextEncoder, TokenTextEncoder,
-ClassLabelEncoder, OneHotClassLabelEncoder and RealEncoder.
+"""Encoders that convert text to ids by a rule or a list: TextEncoder, ByteTextEncoder,
+TokenTextEncoder, ClassLabelEncoder, OneHotClassLabelEncoder and RealEncoder.
 
 Ids below NUM_RESERVED_TOKENS stand for RESERVED_TOKENS. strip_ids, whitespace_tokenize,
 is_unicode, native_to_unicode, to_unicode, to_unicode_utf8 and to_unicode_ignore_errors work on ids
@@ -64,10 +64,10 @@ def native_to_unicode(s: str | bytes) -> str:
 
 
 def is_unicode(s: Any) -> bool:
-    """True for a string, False for bytes and all else.
+    """True for a string, False for bytes and other objects.
 
     Args:
-      s: anything.
+      s: any object.
     Returns: a bool.
     Example:
       >>> is_unicode("a"), is_unicode(b"a")
@@ -82,7 +82,7 @@ def to_unicode(s: str | bytes, ignore_errors: bool = False) -> str:
 
     Args:
       s: a string or bytes.
-      ignore_errors: whether bytes that are not UTF-8 are left out.
+      ignore_errors: whether to drop bytes that are not UTF-8.
     Returns: a string.
     Raises: UnicodeDecodeError: the bytes are not UTF-8.
     Example:
@@ -98,7 +98,7 @@ def to_unicode(s: str | bytes, ignore_errors: bool = False) -> str:
 
 
 def to_unicode_ignore_errors(s: str | bytes) -> str:
-    """A string; of bytes, those that are not UTF-8 are left out.
+    """A string; bytes are decoded as UTF-8, and invalid bytes are dropped.
 
     Args:
       s: a string or bytes.
@@ -112,7 +112,7 @@ def to_unicode_ignore_errors(s: str | bytes) -> str:
 
 
 def to_unicode_utf8(s: bytes) -> str:
-    """Bytes of UTF-8 as a string.
+    """Decodes UTF-8 bytes.
 
     Args:
       s: bytes.
@@ -141,7 +141,7 @@ def whitespace_tokenize(text: str) -> list[str]:
 
 
 def strip_ids(ids: Iterable[int], ids_to_strip: Iterable[int]) -> list[int]:
-    """Ids without those of a set at their end.
+    """Removes trailing ids that are in a set.
 
     Args:
       ids: ids.
@@ -159,10 +159,10 @@ def strip_ids(ids: Iterable[int], ids_to_strip: Iterable[int]) -> list[int]:
 
 
 class TextEncoder:
-    """Ids of texts that are numbers: the base of the encoders.
+    """Base class of the encoders; it encodes texts of numbers, separated by spaces.
 
     Args:
-      num_reserved_ids: the number of first ids that are reserved for other uses; None is 0.
+      num_reserved_ids: the number of initial ids that are reserved for other uses; None means 0.
 
     `decode(encode(s)) == s`. `encode` does not append an id for the end.
 
@@ -189,7 +189,7 @@ class TextEncoder:
         return [int(word) + self._num_reserved_ids for word in s.split()]
 
     def decode(self, ids: Iterable[int], strip_extraneous: bool = False) -> str:
-        """The text of ids; `strip_extraneous` leaves out reserved ids at the end."""
+        """The text of ids; `strip_extraneous` drops reserved ids at the end."""
         return " ".join(self.decode_list(self._stripped(ids, strip_extraneous)))
 
     def decode_list(self, ids: Iterable[int]) -> list[Any]:
@@ -212,7 +212,7 @@ class TextEncoder:
 
 
 class ByteTextEncoder(TextEncoder):
-    """Ids of the bytes of texts, in UTF-8.
+    """Encodes the UTF-8 bytes of texts.
 
     Example:
       >>> encoder = ByteTextEncoder()
@@ -232,7 +232,7 @@ class ByteTextEncoder(TextEncoder):
         return b"".join(parts).decode(errors="replace")
 
     def decode_list(self, ids: Iterable[int]) -> list[bytes]:
-        """The byte of each id; the name of a reserved one."""
+        """The byte of each id, or the name of a reserved one."""
         n = self._num_reserved_ids
         return [self._reserved(i).encode() if i < n else bytes([i - n]) for i in map(int, ids)]
 
@@ -243,15 +243,15 @@ class ByteTextEncoder(TextEncoder):
 
 
 class TokenTextEncoder(TextEncoder):
-    """Ids of words, which are separated by spaces.
+    """Encodes words, which are separated by spaces.
 
     Args:
-      vocab_filename: a file with a word on each line, whose number is the id. None for
+      vocab_filename: a file with one word per line; the line number is the id. None for
         `vocab_list`.
-      reverse: whether ids come in the reverse order of words.
-      vocab_list: words instead; the reserved tokens come before them.
-      replace_oov: the word that stands for unknown ones; None makes them an error.
-      num_reserved_ids: the number of ids of reserved tokens before those of `vocab_list`.
+      reverse: whether to reverse the order of ids.
+      vocab_list: the words, if there is no file; the reserved tokens come before them.
+      replace_oov: the word that replaces unknown words; None raises an error for them.
+      num_reserved_ids: the number of reserved ids before those of `vocab_list`.
 
     Raises: ValueError: neither or both of the vocabularies are given.
 
@@ -303,17 +303,17 @@ class TokenTextEncoder(TextEncoder):
         return ids[::-1] if self._reverse else ids
 
     def decode(self, ids: Iterable[int], strip_extraneous: bool = False) -> str:
-        """The words of ids, with spaces between them."""
+        """The words of ids, separated by spaces."""
         return " ".join(self.decode_list(self._stripped(ids, strip_extraneous)))
 
     def decode_list(self, ids: Iterable[int]) -> list[str]:
-        """The words of ids; `ID_n` for an unknown one."""
+        """The word of each id; `ID_n` for an unknown one."""
         n = len(self._words)
         words = [self._words[i] if 0 <= i < n else f"ID_{i}" for i in map(int, ids)]
         return words[::-1] if self._reverse else words
 
     def store_to_file(self, filename: str | os.PathLike[str]) -> None:
-        """Writes a file with a word on each line."""
+        """Writes a file with one word per line."""
         pathlib.Path(filename).write_text("".join(f"{w}\n" for w in self._words), encoding="utf-8")
 
     @property
@@ -323,7 +323,7 @@ class TokenTextEncoder(TextEncoder):
 
 
 def lines_of(name: str, filename: Any) -> list[str]:
-    """The lines of a file, without space around them."""
+    """The lines of a file, without surrounding whitespace."""
     if not isinstance(filename, str | os.PathLike):
         raise option_checks.wrong_type(name, "the file name", "a path", filename)
     try:
@@ -334,11 +334,11 @@ def lines_of(name: str, filename: Any) -> list[str]:
 
 
 class ClassLabelEncoder(TextEncoder):
-    """Ids of the names of classes.
+    """Encodes the names of classes.
 
     Args:
       class_labels: the names.
-      class_labels_fname: a file with a name on each line instead.
+      class_labels_fname: a file with one name per line, instead of `class_labels`.
 
     Raises: ValueError: there are no names.
 
@@ -375,7 +375,7 @@ class ClassLabelEncoder(TextEncoder):
         return self._class_labels.index(s)
 
     def decode(self, ids: Any, strip_extraneous: bool = False) -> str:
-        """The name of an id, or of an array or list of one."""
+        """The name of an id, or of an array or list with one id."""
         (i,) = np.ravel(ids)
         return self._class_labels[int(i)]
 
@@ -390,7 +390,7 @@ class ClassLabelEncoder(TextEncoder):
 
 
 class OneHotClassLabelEncoder(ClassLabelEncoder):
-    """Names of classes as vectors with one number that differs.
+    """Encodes the names of classes as one-hot vectors.
 
     Example:
       >>> encoder = OneHotClassLabelEncoder(["cat", "dog"])
@@ -412,7 +412,7 @@ class OneHotClassLabelEncoder(ClassLabelEncoder):
 
 
 class RealEncoder:
-    """Numbers in a text, with spaces between them.
+    """Encodes numbers in a text, separated by spaces.
 
     Example:
       >>> RealEncoder().encode("1.5 2"), RealEncoder().decode([1.5, 2.0])

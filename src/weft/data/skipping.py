@@ -1,8 +1,8 @@
-"""Examples that are left out at the beginning: CountAndSkip with its counters, and UniformlySeek.
+"""Stages that skip examples at the beginning: CountAndSkip with its counters, and UniformlySeek.
 
-count_and_skip, save_data_counters and load_data_counters work with the counters, `data_counters`:
-the number of examples that a stage of each name has given in this process. The state of a stream
-has the position of every stage; the counters are for programs written with them.
+count_and_skip, save_data_counters and load_data_counters use the counters in `data_counters`: the
+number of examples that each named stage has returned in this process. The state of a stream already
+contains all positions; the counters are for programs written for Trax.
 """
 
 import itertools
@@ -31,11 +31,12 @@ data_counters: dict[str, int] = {}
 
 
 def CountAndSkip(name: str) -> Stage:
-    """A stage that first skips `data_counters[name]` examples, and then counts examples there.
+    """A stage that first skips `data_counters[name]` examples, and then counts the examples in that
+    counter.
 
     Args:
       name: the counter's name.
-    Returns: a stage. A stream that goes to a position restores the counter.
+    Returns: a stage. `set_state` of the stream restores the counter.
     Raises: TypeError: `name` is not a string.
     Example:
       >>> list(CountAndSkip("numbers")(range(3)))
@@ -50,7 +51,7 @@ def CountAndSkip(name: str) -> Stage:
 
 
 def count_and_skip(generator: Iterable[Any], name: str) -> Iterator[Any]:
-    """Examples without the first `data_counters[name]` ones, which are then counted there.
+    """Skips `data_counters[name]` examples, and counts the others in that counter.
 
     Args:
       generator: the examples.
@@ -72,7 +73,7 @@ def _checked_name(stage: str, name: Any) -> str:
 
 
 class CountingStage(Stage):
-    """The stage that `CountAndSkip` makes. It begins with [examples to leave out, counter]."""
+    """The stage that `CountAndSkip` returns. Its initial values are [examples to skip, counter]."""
 
     def __init__(self, counter: str) -> None:
         super().__init__(f"CountAndSkip({counter!r})")
@@ -97,11 +98,11 @@ class CountingStage(Stage):
 
 
 def save_data_counters(output_dir: str | os.PathLike[str], host_id: int | None = None) -> None:
-    """Writes `data_counters` into a file of JSON.
+    """Writes `data_counters` to a JSON file.
 
     Args:
       output_dir: the folder; None writes nothing.
-      host_id: the number of this process; None is 0.
+      host_id: the number of this process; None means 0.
     Raises: OSError: the file can't be written.
     Example:
       >>> save_data_counters(".")
@@ -119,8 +120,9 @@ def load_data_counters(output_dir: str | os.PathLike[str], host_id: int | None =
     """Reads the file of `save_data_counters`, and replaces the current counters.
 
     Args:
-      output_dir: the folder. Without a file there, the counters stay; None reads nothing.
-      host_id: the number of this process; None is 0.
+      output_dir: the folder. If it has no such file, the counters do not change; None reads
+        nothing.
+      host_id: the number of this process; None means 0.
     Raises: CheckpointError: the file is damaged.
     Example:
       >>> load_data_counters(".", host_id=5)
@@ -153,15 +155,15 @@ def UniformlySeek(
     n_hosts: int | None = None,
     dataset_size: int | None = None,
 ) -> Stage:
-    """A stage that leaves out the examples before a process's part of a data set.
+    """A stage that skips the examples before this process's part of a data set.
 
     The process `host_id` begins at example host_id · ⌊dataset_size / n_hosts⌋.
 
     Args:
       name: the data set's name, for the log.
-      host_id: the number of this process; None is 0.
-      n_hosts: the number of processes; None is 1.
-      dataset_size: the number of examples; None logs a warning and takes 2¹⁸ a process.
+      host_id: the number of this process; None means 0.
+      n_hosts: the number of processes; None means 1.
+      dataset_size: the number of examples; None logs a warning and assumes 2¹⁸ per process.
     Returns: a stage.
     Raises: TypeError, ValueError: an option is invalid.
     Example:

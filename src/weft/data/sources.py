@@ -1,7 +1,7 @@
-"""Sources of examples in memory, or of loaders: Arrays and Examples; Source is their class.
+"""Sources of examples, from memory or from loaders: Arrays and Examples; Source is their class.
 
-A source goes through its data in passes. Its position is the number of the pass and of the example
-in it, so it can begin anywhere without reading the examples before.
+A source goes through its data in passes. Its position consists of the number of the pass and the
+number of the example in it, so it can start anywhere without reading the examples before.
 """
 
 import itertools
@@ -19,16 +19,16 @@ __all__ = ["Arrays", "Examples", "Source"]
 
 
 class Source(Stage):
-    """A stage that reads data, and can begin anywhere.
+    """A stage that reads data, and can start at any position.
 
     Args:
       name: the name for errors and saved positions.
-      read: a function of a seed, the number of a pass and the number of an example, to an iterator
-        of the examples of the pass from that one on.
-      convert: makes an example of an item of `read`; None leaves it.
+      read: called with a seed, the number of a pass and the number of an example; returns an
+        iterator of the examples of the pass, starting with that one.
+      convert: converts an item of `read` to an example; None leaves it unchanged.
       epochs: the number of passes of an epoch of the stream; None for an endless stream.
       shuffle: whether `read` depends on the seed.
-      seed: an int of at least 0, or None for one of NumPy's global generator for each stream.
+      seed: an int of at least 0; None draws one from NumPy's global generator for each stream.
 
     Example:
       >>> countdown = Source("countdown", lambda seed, n, start: iter(range(3 - start, 0, -1)))
@@ -61,7 +61,7 @@ class Source(Stage):
 
 
 class Reading(Iterator[Any]):
-    """The examples of a source from a pass on, with a position."""
+    """An iterator of the examples of a source, starting at a pass, with a position."""
 
     def __init__(self, source: Source, seed: Any, first: int) -> None:
         self.source = source
@@ -97,7 +97,7 @@ class Reading(Iterator[Any]):
         return state
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Goes to a position."""
+        """Sets the position."""
         if not isinstance(state, Mapping) or not {"pass", "index"} <= set(state):
             raise noted(
                 CheckpointError(
@@ -122,8 +122,8 @@ def Arrays(
       *arrays: arrays [n, …] of NumPy, or objects that convert to one. They are not copied.
       shuffle: whether each pass has its own random order.
       epochs: the number of passes until the stream ends; None for an endless stream.
-      seed: of the order; None draws one from NumPy's global generator for each stream.
-    Returns: a source of tuples of arrays […]. It goes to a position at once.
+      seed: the seed of the order; None draws one from NumPy's global generator for each stream.
+    Returns: a source of tuples of arrays […]. Its position can be set without reading examples.
     Raises:
       TypeError, ValueError: an option is invalid.
       ShapeError: there is no array, or the first axes differ in their lengths.
@@ -161,22 +161,24 @@ def Examples(
     epochs: int | None = 1,
     seed: int | None = None,
 ) -> Source:
-    """A source of the examples of a data set or loader of another library, or of a list.
+    """A source of the examples of a list, or of another library's data set or loader.
 
     It takes data sets of tf.data, grain, PyTorch and Hugging Face, loaders of PyTorch and grain,
     and any other iterable. It imports no library. A data set with a length and numbered examples is
-    read by number, and goes to a position at once. An iterator with `get_state` and `set_state`,
-    such as grain's, goes there itself; other iterators are read up to the position.
+    read by number, so its position can be set without reading examples. An iterator with
+    `get_state` and `set_state`, such as grain's, sets its own position; other iterators are read up
+    to the position.
 
     Args:
-      dataset: gives an iterator for each pass, or has `__len__` and `__getitem__`.
+      dataset: an object that returns an iterator for each pass, or has `__len__` and `__getitem__`.
       keys: the fields of examples (dicts or tuples) in the order of the result. None takes all
         fields, and does not change dicts.
       shuffle: whether each pass has its own random order; needs numbered examples.
       epochs: the number of passes until the stream ends; None for an endless stream.
-      seed: of the order; None draws one from NumPy's global generator for each stream. The random
-        order of a loader itself is repeated only if the loader repeats it.
-    Returns: a source of tuples of NumPy arrays, or of dicts of them; strings and bytes stay.
+      seed: the seed of the order; None draws one from NumPy's global generator for each stream. A
+        loader's own random order is reproducible only if the loader makes it so.
+    Returns: a source of tuples of NumPy arrays, or of dicts of them; strings and bytes are
+      unchanged.
     Raises:
       TypeError, ValueError: an option is invalid.
       ShapeError (while it runs): an example does not have a key.
@@ -222,9 +224,9 @@ def _numbered(dataset: Any) -> Callable[[Any, int, int], Iterator[Any]]:
 
 def _iterated(dataset: Any) -> Callable[[Any, int, int], Iterator[Any]]:
     def read(seed: Any, number: int, start: int) -> Iterator[Any]:
-        if hasattr(dataset, "set_epoch"):  # data sets of Hugging Face shuffle by it
+        if hasattr(dataset, "set_epoch"):  # data sets of Hugging Face use it to shuffle
             dataset.set_epoch(number)
-        has_arrays = hasattr(dataset, "as_numpy_iterator")  # those of tf.data
+        has_arrays = hasattr(dataset, "as_numpy_iterator")  # data sets of tf.data
         items: Iterator[Any] = dataset.as_numpy_iterator() if has_arrays else iter(dataset)
         return itertools.islice(items, start, None) if start else items
 
@@ -232,7 +234,7 @@ def _iterated(dataset: Any) -> Callable[[Any, int, int], Iterator[Any]]:
 
 
 def fields_of_item(name: str, item: Any, keys: Sequence[Any] | None) -> Any:
-    """An item of a data set as a tuple, or a dict, of strings and NumPy arrays."""
+    """An item of a data set as a tuple or dict of strings and NumPy arrays."""
     if keys is not None:
         try:
             item = tuple(item[key] for key in keys)

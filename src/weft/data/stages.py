@@ -1,8 +1,7 @@
-"""Stage: a step of a data pipeline, a function from an iterator of examples to another one.
-
-Flow is a stage that draws no random numbers, RandomFlow one that does. Map applies a function to
-each example. Prefetch makes examples on a thread, ahead of their use. Errors of stages name the
-stage, the number of the example and its shapes.
+"""Stage: a step of a data pipeline, a function from an iterator of examples to another iterator.
+Flow is a stage without random numbers, RandomFlow a stage with them. Map applies a function to each
+example. Prefetch makes examples in advance, in a thread. Errors of stages name the stage, the
+number of the example and its shapes.
 
 A stage *passes* if it keeps nothing of its input between two of its outputs. The position of a
 stream whose stages all pass is the position of its source: see `streams.py`.
@@ -23,13 +22,13 @@ __all__ = ["Flow", "Map", "Prefetch", "RandomFlow", "Stage"]
 
 
 class Stage:
-    """A step of a pipeline. It is called with an iterable of examples and gives an iterator.
+    """A step of a pipeline. It is called with an iterable of examples and returns an iterator.
 
     Args:
-      name: the name for errors, and by which a saved position is compared with a pipeline.
+      name: the name for errors, and for comparing a saved position with a pipeline.
 
-    A subclass has `open`. One with random numbers, or another thing that is decided when a stream
-    begins, has `begin`, which returns it as a value of JSON.
+    Subclasses define `open`. A subclass with a seed, or another choice that is made when a stream
+    begins, also defines `begin`, which returns it as a JSON value.
     Example:
       >>> from weft import data
       >>> class Squares(data.Stage):
@@ -45,11 +44,11 @@ class Stage:
         self.name = name
 
     def begin(self) -> Any:
-        """The values of JSON on which the stream's examples depend, such as a seed."""
+        """The JSON values on which the stream's examples depend, such as a seed."""
         return None
 
     def again(self, begun: Any) -> Any:
-        """The values of `begin`, as they are for the next epoch."""
+        """The values of `begin` for the next epoch."""
         return begun
 
     def open(self, examples: Iterator[Any] | None, begun: Any, epoch: int) -> Iterator[Any]:
@@ -64,11 +63,11 @@ class Stage:
 
 
 class Flow(Stage):
-    """A stage of a generator function.
+    """A stage that runs a generator function.
 
     Args:
       name: the stage's name.
-      run: a function from an iterator of examples to one.
+      run: a function from an iterator of examples to another iterator.
       passes: True if it keeps no part of its input between two outputs.
     Example:
       >>> list(Flow("pairs", lambda examples: ((x, x) for x in examples))([1, 2]))
@@ -87,11 +86,11 @@ class Flow(Stage):
 
 
 class RandomFlow(Stage):
-    """A stage of a generator function that draws random numbers.
+    """A stage that runs a generator function with random numbers.
 
     Args:
       name: the stage's name.
-      run: a function from an iterator of examples and a generator of NumPy's to an iterator.
+      run: called with an iterator of examples and a NumPy generator; returns an iterator.
       seed: an int of at least 0. None draws one from NumPy's global generator for each stream; the
         stream's state has it. The n-th epoch uses `numpy.random.default_rng([seed, n])`.
     Example:
@@ -118,7 +117,7 @@ class RandomFlow(Stage):
 
 
 class UserStage(Stage):
-    """A stage of a function of the user's: of an iterator, or for a source also of nothing."""
+    """A stage that calls a user's function with an iterator; a source may take no argument."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         super().__init__(name)
@@ -150,7 +149,7 @@ def Map(function: Callable[[Any], Any]) -> Stage:
     stages again.
 
     Args:
-      function: from an example to an example; it always returns the same for the same input.
+      function: maps an example to an example; it must be deterministic.
     Returns: a stage.
     Raises: TypeError: `function` can't be called.
     Example:
@@ -162,16 +161,16 @@ def Map(function: Callable[[Any], Any]) -> Stage:
 
 
 def Prefetch(n_prefetch: int = 2) -> "PrefetchStage":
-    """A stage that makes examples on a thread, ahead of their use.
+    """A stage that makes examples in advance, in a thread.
 
     Put it last: everything before it then runs while the model computes. NumPy and reading files
     release Python's lock; pure Python code does not gain.
 
     Args:
-      n_prefetch: the number of examples that wait.
-    Returns: a stage. An exception, or the end of the examples, comes after the examples before it.
-      The thread ends with the iterator. The position of the stream counts the examples that were
-      taken.
+      n_prefetch: the number of examples to keep ready.
+    Returns: a stage. An exception is raised after the examples before it have been returned. The
+      thread ends with the iterator. The position of the stream counts the examples that were
+      returned.
     Raises: TypeError, ValueError: `n_prefetch` is not an int of at least 1.
     Example:
       >>> list(Prefetch(2)(iter(range(4))))
@@ -182,19 +181,20 @@ def Prefetch(n_prefetch: int = 2) -> "PrefetchStage":
 
 
 class PrefetchStage(Flow):
-    """The stage that `Prefetch` makes."""
+    """The stage that `Prefetch` returns."""
 
     def __init__(self, size: int) -> None:
         super().__init__("Prefetch", self.ahead, passes=True)
         self.size = size
 
     def ahead(self, examples: Iterator[Any], where: Callable[[], Any] | None = None) -> Ahead:
-        """Examples made ahead; `where` gives the position after them."""
+        """An iterator of examples made in advance; `where` returns the position after them."""
         return Ahead(examples, self.size, lambda example: example, where)
 
 
 def each(name: str, function: Callable[[Any], Any]) -> Flow:
-    """A stage of a function of an example. It raises `Unsuitable` for one that does not fit."""
+    """A stage that applies a function to each example. The function raises `Unsuitable` for an
+    example that does not fit."""
 
     def run(examples: Iterator[Any]) -> Iterator[Any]:
         for number, example in enumerate(examples):
@@ -204,7 +204,7 @@ def each(name: str, function: Callable[[Any], Any]) -> Flow:
 
 
 def filter_stage(name: str, predicate: Callable[[Any], bool]) -> Flow:
-    """A stage that keeps the examples for which a function is true."""
+    """A stage that keeps the examples for which a function returns True."""
 
     def run(examples: Iterator[Any]) -> Iterator[Any]:
         for number, example in enumerate(examples):
@@ -215,7 +215,7 @@ def filter_stage(name: str, predicate: Callable[[Any], bool]) -> Flow:
 
 
 def spread(name: str, function: Callable[[Any], Iterable[Any]]) -> Flow:
-    """A stage that makes any number of examples of each one."""
+    """A stage that makes any number of examples from each one."""
 
     def run(examples: Iterator[Any]) -> Iterator[Any]:
         for number, example in enumerate(examples):
@@ -225,7 +225,7 @@ def spread(name: str, function: Callable[[Any], Iterable[Any]]) -> Flow:
 
 
 class Unsuitable(Exception):
-    """An example that a stage can't take: (expected, fix)."""
+    """Raised for an example that a stage cannot use: (expected, fix)."""
 
 
 def _caught(name: str, number: int, function: Callable[[Any], Any], example: Any) -> Any:
@@ -238,7 +238,7 @@ def _caught(name: str, number: int, function: Callable[[Any], Any], example: Any
 def bad_example(
     stage: str, number: int, example: Any, expected: str, fix: str = "", also: str = ""
 ) -> ShapeError:
-    """The error for an example that a stage can't take; the first one that it reads is number 0."""
+    """The error for an example that a stage cannot use. The first example is number 0."""
     text = f"{stage}: example {number}: expected {expected}; got {described(example)}{also}"
     return noted(ShapeError(text + (f"\n  fix: {fix}" if fix else "")))
 
@@ -264,12 +264,12 @@ def checked_seed(name: str, seed: Any, option: str = "seed") -> int | None:
 
 
 def drawn_seed(seed: int | None) -> int:
-    """A seed; for None, one from NumPy's global generator."""
+    """A seed; None draws one from NumPy's global generator."""
     return int(np.random.randint(2**31 - 1)) if seed is None else seed
 
 
 def rows_below(rng: np.random.Generator, n: int) -> Iterator[int]:
-    """Uniform integers from 0 to n - 1, endlessly."""
+    """An endless iterator of uniform integers from 0 to n - 1."""
     while True:  # a call of `integers` takes as long for 256 numbers as for one
         yield from rng.integers(n, size=256).tolist()
 
@@ -313,7 +313,7 @@ def _required(name: str, examples: Iterator[Any] | None) -> Iterator[Any]:
 def _takes_nothing(function: Callable[..., Any]) -> bool:
     try:
         inspect.signature(function).bind()
-    except (TypeError, ValueError):  # it needs an argument; it is built in, and has no signature
+    except (TypeError, ValueError):  # it needs an argument; or it is built in, and has no signature
         return False
     return True
 

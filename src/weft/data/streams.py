@@ -1,11 +1,11 @@
-"""Serial puts stages together; Stream is the iterator that it gives, with a position.
+"""Serial composes stages; Stream is the iterator that it returns, with a position.
 
 Some stages keep a part of their input, such as a buffer of examples or random numbers. The position
-counts the outputs of the last one of them. The stages after it pass: each of their outputs depends
-only on the inputs since the output before. So a stream goes back to a position by opening its
-stages again and skipping that number of outputs. If all stages after the source pass, and the
-source has a position itself, that position is saved instead, and nothing is run again. `Prefetch`
-reads ahead, and keeps the position of the stages before it with each example.
+counts the outputs of the last such stage. The stages after it *pass*: each of their outputs depends
+only on the inputs since the previous output. So a stream restores a position by opening its stages
+again and skipping that number of outputs. If all stages after the source pass, and the source has
+its own position, that position is saved instead, and no example is computed again. `Prefetch` reads
+ahead, and keeps with each example the position of the stages before it.
 """
 
 import base64
@@ -27,12 +27,12 @@ class Serial(Stage):
     Args:
       *fns: stages, or lists of them: functions from an iterator of examples to an iterator. The
         first one is a source: it takes no argument, or ignores it. It may be any stage if the
-        result is called with an iterator. A source returns a new iterator at each call.
+        result is called with an iterator. A source must return a new iterator at each call.
 
     Raises: TypeError: an argument is not a function.
 
-    Called without arguments, or with an iterable of examples, it returns a `Stream`. It is a stage
-    itself.
+    A call without arguments, or with an iterable of examples, returns a `Stream`. A `Serial` is a
+    stage, too.
 
     Example:
       >>> import numpy
@@ -87,11 +87,12 @@ class Stream(Iterator[Any]):
 
     Args:
       serial: the pipeline.
-      generator: an iterable of examples for the first stage, or None if that is a source.
+      generator: an iterable of examples for the first stage, or None if the first stage is a
+        source.
 
     At its end it raises StopIteration. `iter` of a stream that has ended begins the next epoch, so
-    that one `for` after the other goes through the data, each in another order where a stage is
-    random. `get_state` and `set_state` are those of grain's iterators.
+    each `for` loop goes through the data once, in a new order if a stage is random. `get_state` and
+    `set_state` work as for grain's iterators.
 
     Example:
       >>> import numpy
@@ -112,7 +113,7 @@ class Stream(Iterator[Any]):
         self._input = None if generator is None else Input(generator)
         self._begun = serial.begin()
         self._epoch = 0
-        self._at: Any = None  # the position at which to open the stages
+        self._at: Any = None  # the position from which to open the stages
         self._source: Any = None
         self._place: Any = None
         self._examples: Any = None
@@ -124,7 +125,7 @@ class Stream(Iterator[Any]):
         if self._ended:
             raise StopIteration
         if self._failure is not None:
-            raise self._failure  # a generator that failed would seem to have ended
+            raise self._failure  # a generator that raised an error would look exhausted
         if self._examples is None:
             self._open()
         try:
@@ -136,7 +137,7 @@ class Stream(Iterator[Any]):
             interrupted = RuntimeError("the stream was interrupted\n  fix: set_state(state)")
             self._failure = failure if isinstance(failure, Exception) else interrupted
             if isinstance(failure, WeftError):
-                note_user_line(failure)  # one that `Prefetch` made in its thread has none yet
+                note_user_line(failure)  # an error from `Prefetch`'s thread has no note yet
             raise
 
     def __iter__(self) -> "Stream":
@@ -150,7 +151,7 @@ class Stream(Iterator[Any]):
         return self
 
     def get_state(self) -> dict[str, Any]:
-        """The position, of values of JSON: strings, numbers, lists and dicts.
+        """The position as JSON values: strings, numbers, lists and dicts.
 
         Returns: a dict for `set_state` of a stream of the same pipeline.
         """
@@ -164,14 +165,14 @@ class Stream(Iterator[Any]):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Goes to a position, so that the next example is the one after it.
+        """Sets the position; the next example is the one after it.
 
         Args:
           state: the result of `get_state` of this stream, or of another one of the same pipeline.
         Raises:
-          CheckpointError: it is the position of another pipeline, or not one; or the stream now
-            has fewer examples.
-          ValueError: the position is earlier, and the source is an iterator that can't go back.
+          CheckpointError: `state` is not a position, or of another pipeline; or the stream now has
+            fewer examples.
+          ValueError: the position is earlier, and the source is an iterator that cannot restart.
         """
         self._check(state)
         self.close()
@@ -185,7 +186,8 @@ class Stream(Iterator[Any]):
         self._open()
 
     def close(self) -> None:
-        """Ends the threads of `Prefetch`. The stream can go on: it then opens its stages again."""
+        """Ends the threads of `Prefetch`. The stream can still be used; it opens its stages
+        again."""
         if self._examples is not None:
             self._at = _json(self._where())
         for ahead in reversed(self._threads):
@@ -195,12 +197,12 @@ class Stream(Iterator[Any]):
         self._threads, self._examples = [], None
 
     def _cut(self) -> int:
-        """The number of stages up to the last one that keeps something."""
+        """The number of stages up to the last one that does not pass."""
         stages = enumerate(self._serial.stages, 1)
         return max((number for number, stage in stages if not stage.passes), default=0)
 
     def _open(self) -> None:
-        """Opens the stages, and goes to the position where they are to begin."""
+        """Opens the stages, and sets the position of the ones that need it."""
         stages, begun, cut = self._serial.stages, self._begun, self._cut()
         if self._place is None or not self._leads_to(self._at):
             self._place = self._opened_place(stages[:cut], begun[:cut])
@@ -222,13 +224,14 @@ class Stream(Iterator[Any]):
         self._examples = examples
 
     def _leads_to(self, at: Any) -> bool:
-        """True if the examples that are open can go to a position, onwards or by themselves."""
+        """True if the open examples can reach a position, by going forwards or by their own
+        `set_state`."""
         if isinstance(self._place, Counted):
             return self._place.count <= (0 if at is None else _count(at))
         return at is not None
 
     def _opened_place(self, stages: tuple[Stage, ...], begun: list[Any]) -> Any:
-        """The output of the last stage that keeps something, with its position."""
+        """The output of the last stage that does not pass, with its position."""
         examples: Any = None if self._input is None else self._input.opened()
         for i, (stage, b) in enumerate(zip(stages, begun, strict=True)):
             examples = stage.open(examples, b, self._epoch)
@@ -246,7 +249,7 @@ class Stream(Iterator[Any]):
                 )
             )
         has_position = hasattr(examples, "get_state") and hasattr(examples, "set_state")
-        is_source = len(stages) == (self._input is None)  # and not a stage behind it
+        is_source = len(stages) == (self._input is None)  # without stages after it
         return examples if has_position and is_source else Counted(examples)
 
     def _check(self, state: Any) -> None:
@@ -277,7 +280,7 @@ class Stream(Iterator[Any]):
 
 
 class Counted(Iterator[Any]):
-    """Examples, with their number as the position."""
+    """An iterator of examples whose position is their number."""
 
     def __init__(self, examples: Iterator[Any]) -> None:
         self.examples = examples
@@ -309,7 +312,7 @@ def _count(at: Any) -> int:
 
 
 class Input:
-    """The iterable with which a pipeline is called: each epoch begins it again, if it can."""
+    """The iterable with which a pipeline is called. Each epoch restarts it, if possible."""
 
     def __init__(self, iterable: Any) -> None:
         if not hasattr(iterable, "__iter__"):
@@ -324,7 +327,7 @@ class Input:
         self.is_opened = False
 
     def opened(self) -> Iterator[Any]:
-        """An iterator that begins where the epoch does."""
+        """An iterator that starts at the beginning of the epoch."""
         if self.is_opened and self.has_position:
             self.iterable.set_state(_unjson(self.begun))
         elif self.is_opened and hasattr(self.iterable, "__next__"):
@@ -334,13 +337,13 @@ class Input:
         return iterator
 
     def begin_again(self) -> None:
-        """Begins an epoch: a stream that has ended begins its next one."""
+        """Begins the next epoch; a stream that has ended restarts."""
         iter(self.iterable)
         self.begun = _json(self.iterable.get_state()) if self.has_position else None
         self.is_opened = False
 
     def begin_at(self, begun: Any) -> None:
-        """Sets the position where the epoch begins."""
+        """Sets the position at which the epoch begins."""
         self.begun = begun
         self.is_opened = True
 
@@ -355,7 +358,7 @@ def _cannot_go_back(source: str) -> ValueError:
 
 
 def _json(state: Any) -> Any:
-    """The position of a foreign iterator; grain's loaders give bytes."""
+    """The position of a foreign iterator as JSON; grain's loaders return bytes."""
     if isinstance(state, Mapping):
         return {key: _json(x) for key, x in state.items()}
     return {"base64": base64.b64encode(state).decode()} if isinstance(state, bytes) else state

@@ -1,4 +1,4 @@
-"""Sources of files: Lines of text, JSONLines and CSV; Windows of their bytes."""
+"""Sources that read files: Lines of text, JSONLines, CSV, and Windows of bytes."""
 
 import csv
 import functools
@@ -24,7 +24,8 @@ Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def files_of(name: str, files: Any) -> list[pathlib.Path]:
-    """The paths of files: one path, a pattern such as `*.txt`, or a list of either; all exist."""
+    """The paths of files: one path, a pattern such as `*.txt`, or a list of either. All must
+    exist."""
     if isinstance(files, str | os.PathLike):
         files = [files]
     if not isinstance(files, list | tuple) or not files:
@@ -49,8 +50,8 @@ def Lines(files: Files, epochs: int | None = 1) -> Source:
     """A source of the lines of text files.
 
     Args:
-      files: a path, a pattern such as `"texts/*.txt"`, which gives files in the order of their
-        names, or a list of them. Files are UTF-8.
+      files: a path, a pattern such as `"texts/*.txt"`, whose files are sorted by name, or a list of
+        them. Files are UTF-8.
       epochs: the number of passes until the stream ends; None for an endless stream.
     Returns: a source of tuples of one string, without the end of the line.
     Raises:
@@ -138,7 +139,7 @@ def _object(keys: Sequence[str] | None, line: bytes, path: pathlib.Path, number:
 def _field(place: str, key: str, value: Any) -> Any:
     try:
         array = np.asarray(value)
-    except ValueError:  # lists of different lengths
+    except ValueError:  # raised for lists of different lengths
         array = np.asarray(None)
     if array.dtype == object:
         raise noted(ValueError(f"{place}: expected numbers or a string at {key!r}; got {value}"))
@@ -155,8 +156,8 @@ def CSV(
 
     Args:
       files: a path, a pattern, or a list of them, as for `Lines`.
-      columns: the fields of examples: the name of a column to its dtype, `str` for text. A tuple of
-        names gives an array of several columns.
+      columns: the fields of examples: a dict from the name of a column to its dtype, `str` for
+        text. A tuple of names makes one array from several columns.
       epochs: the number of passes until the stream ends; None for an endless stream.
       delimiter: the character between two values.
     Returns: a source of tuples with a field for each entry of `columns`.
@@ -190,10 +191,10 @@ def CSV(
 def _rows(
     path: pathlib.Path, dtypes: Mapping[Any, Any], delimiter: str
 ) -> Iterator[Callable[[], tuple[Any, ...]]]:
-    """For each row, the function that makes its example: rows that are left out cost nothing."""
+    """For each row, a function that makes its example, so that skipped rows cost nothing."""
     texts = (_text("CSV", *line) + "\n" for line in _lines([path]))
     table = csv.reader(texts, delimiter=delimiter)
-    header = [column.lstrip("\ufeff") for column in next(table, [])]  # Excel begins files with it
+    header = [column.lstrip("\ufeff") for column in next(table, [])]  # Excel adds this mark
     places = {key: _places(path, header, key) for key in dtypes}
 
     def example(row: Sequence[str], line: int) -> tuple[Any, ...]:
@@ -233,23 +234,24 @@ def Windows(
 ) -> Source:
     """A source of windows of a text, for a language model of bytes or of tokens.
 
-    Without `shuffle`, each window begins where the one before ends, and a rest of the text that is
-    shorter than a window is dropped. With `shuffle`, a pass has the same number of windows, at
-    random places.
+    Without `shuffle`, the windows are consecutive, and the end of the text is dropped if it is
+    shorter than a window. With `shuffle`, a pass has the same number of windows, at random
+    positions.
 
     Args:
       text: files, as for `Lines`, whose bytes are one text; or the text itself: bytes, or an array
         of integers [n], such as tokens.
       length: the length of windows.
-      shuffle: whether windows are at random places.
+      shuffle: whether windows are at random positions.
       epochs: the number of passes until the stream ends; None for an endless stream.
-      seed: of the places; None draws one from NumPy's global generator for each stream.
-    Returns: a source of pairs (window, window), int32 arrays [length]: inputs and targets of a
-      model that shifts its inputs, as those of `weft.models` do. It goes to a position at once.
+      seed: the seed of the positions; None draws one from NumPy's global generator for each stream.
+    Returns: a source of pairs (window, window), int32 arrays [length]: inputs and targets for a
+      model that shifts its inputs, like the models of `weft.models`. Its position can be set
+      without reading.
     Raises:
       TypeError, ValueError: an option is invalid.
       FileNotFoundError: there is no such file.
-      ShapeError: the text is not of one axis, or shorter than a window.
+      ShapeError: the text does not have one axis, or is shorter than a window.
     Example:
       >>> list(Windows(b"abcdefg", 3)())[1]
       (array([100, 101, 102], dtype=int32), array([100, 101, 102], dtype=int32))

@@ -1,6 +1,6 @@
 """Text and data sets: the names of Trax's `data.tf_inputs`, each from the file of its subject.
 
-No package is imported before a function needs it.
+Packages are imported only when a function needs them.
 """
 
 from .bert_inputs import (

@@ -1,11 +1,11 @@
-"""Functions for `preprocess_fn`, from (dataset, training) to a data set: no_preprocess,
+"""Functions for `preprocess_fn`, which map (dataset, training) to a data set: no_preprocess,
 cifar10_no_augmentation_preprocess, cifar10_augmentation_preprocess,
 cifar10_augmentation_flatten_preprocess, downsampled_imagenet_flatten_bare_preprocess,
 concat_preprocess, squeeze_targets_preprocess, lm1b_preprocess, wmt_preprocess,
 wmt_concat_preprocess, lm_token_preprocessing, filter_dataset_on_len, truncate_dataset_on_len,
 pad_dataset_to_length and add_eos_to_output_features.
 
-The functions of data sets of tf.data need the package tensorflow.
+The functions for tf.data need the package tensorflow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ Preprocess = Callable[[Any, bool], Any]
 
 
 def no_preprocess(dataset: Any, training: bool) -> Any:
-    """The data set as it is.
+    """Returns the data set unchanged.
 
     Args:
       dataset: a data set of tf.data.
@@ -59,7 +59,7 @@ def cifar10_no_augmentation_preprocess(dataset: Any, training: bool) -> Any:
     """Images as floats from 0 to 1.
 
     Args:
-      dataset: of ({"image": uint8}, target).
+      dataset: a data set of ({"image": uint8}, target).
       training: not used.
     Returns: a data set of ({"image": float32}, target).
     Example:
@@ -85,7 +85,7 @@ def _with(features: Mapping[str, Any], **changed: Any) -> dict[str, Any]:
 
 
 def _augmented(tf: Any, image: Any) -> Any:
-    """A window of 32 pixels of an image that was enlarged to 40, or its mirror image."""
+    """A window of 32 pixels of an image that was padded to 40, or its mirror image."""
     enlarged = tf.image.resize_with_crop_or_pad(image, 40, 40)
     return tf.image.random_flip_left_right(tf.image.random_crop(enlarged, [32, 32, 3]))
 
@@ -94,8 +94,8 @@ def cifar10_augmentation_preprocess(dataset: Any, training: bool) -> Any:
     """Images as floats from 0 to 1; for training, shifted by up to 4 pixels and flipped at random.
 
     Args:
-      dataset: of ({"image": uint8 [32, 32, 3]}, target).
-      training: whether images are changed.
+      dataset: a data set of ({"image": uint8 [32, 32, 3]}, target).
+      training: whether to change images.
     Returns: a data set of ({"image": float32 [32, 32, 3]}, target).
     Example:
       >>> import tensorflow as tf
@@ -120,8 +120,8 @@ def cifar10_augmentation_flatten_preprocess(
     """Sequences of the bytes of an image and its class, for a language model.
 
     Args:
-      dataset: of ({"image": uint8 [32, 32, 3]}, target).
-      training: whether images are shifted and flipped at random.
+      dataset: a data set of ({"image": uint8 [32, 32, 3]}, target).
+      training: whether to shift and flip images at random.
       predict_image_train_weight: the weight of the bytes of the image in training. It is 0 in
         evaluation. The weight of the class is 1.
     Returns: a data set of ({"image": int64 [3073], "mask": float32 [3073]}, int64 [3073]).
@@ -150,7 +150,7 @@ def downsampled_imagenet_flatten_bare_preprocess(dataset: Any, training: bool) -
     """Images as sequences of their bytes.
 
     Args:
-      dataset: of {"image": uint8 […]}.
+      dataset: a data set of {"image": uint8 […]}.
       training: not used.
     Returns: a data set of {"image": int64 [n]}.
     Example:
@@ -174,7 +174,7 @@ def concat_preprocess(dataset: Any, training: bool, pad_symbol: int = 0) -> Any:
     """Inputs and targets as one sequence, with a symbol between them.
 
     Args:
-      dataset: of ({"inputs": [m]}, [n]).
+      dataset: a data set of ({"inputs": [m]}, [n]).
       training: not used.
       pad_symbol: the symbol.
     Returns: a data set of ({"inputs": [m + 1 + n]}, [m + 1 + n]).
@@ -198,10 +198,10 @@ def concat_preprocess(dataset: Any, training: bool, pad_symbol: int = 0) -> Any:
 
 
 def squeeze_targets_preprocess(dataset: Any, training: bool) -> Any:
-    """Targets without their last axis, if that has the length 1.
+    """Removes the last axis of targets if it has length 1.
 
     Args:
-      dataset: of (features, targets).
+      dataset: a data set of (features, targets).
       training: not used.
     Returns: a data set.
     Example:
@@ -222,7 +222,8 @@ def squeeze_targets_preprocess(dataset: Any, training: bool) -> Any:
 
 
 def _shorter(name: str, dataset: Any, training: bool, most: int, most_eval: int, also: bool) -> Any:
-    """Examples whose targets, and with `also` inputs, have at most a length; 0 and less is none."""
+    """The examples whose targets, and with `also` inputs, have at most some length. A length of 0
+    or less sets no bound."""
     tf = _tf(name)
     limit = most if training else most_eval
     if limit <= 0:
@@ -243,7 +244,7 @@ def lm1b_preprocess(
     """The examples whose targets are not too long.
 
     Args:
-      dataset: of (features, targets [n]).
+      dataset: a data set of (features, targets [n]).
       training: whether it is for training.
       max_target_length: the largest length for training; 0 or less sets no bound.
       max_eval_target_length: the largest length for evaluation.
@@ -265,7 +266,7 @@ def wmt_preprocess(
     """The examples whose inputs and targets are not too long.
 
     Args:
-      dataset: of ({"inputs": [m]}, targets [n]).
+      dataset: a data set of ({"inputs": [m]}, targets [n]).
       training: whether it is for training.
       max_length: the largest length for training; 0 or less sets no bound.
       max_eval_length: the largest length for evaluation.
@@ -287,7 +288,7 @@ def wmt_concat_preprocess(
     """Inputs, a 0 and targets as one sequence, with a mask of 1 on the targets.
 
     Args:
-      dataset: of ({"inputs": [m]}, targets [n]).
+      dataset: a data set of ({"inputs": [m]}, targets [n]).
       training: whether it is for training.
       max_length: the largest length of inputs and of targets for training; 0 or less sets no bound.
       max_eval_length: the same, for evaluation.
@@ -319,7 +320,7 @@ def lm_token_preprocessing(dataset: Any, training: bool) -> Any:
     """Sequences of inputs, a 0 and targets, with weights of 1 on the targets.
 
     Args:
-      dataset: of {"inputs": [m], "targets": [n]}.
+      dataset: a data set of {"inputs": [m], "targets": [n]}.
       training: not used.
     Returns: a data set of dicts "inputs" and "targets" [m + 1 + n], with "mask".
     Example:
@@ -353,9 +354,9 @@ def filter_dataset_on_len(
     """The examples whose features have lengths within bounds.
 
     Args:
-      dataset: of dicts.
+      dataset: a data set of dicts.
       training: whether it is for training.
-      len_map: a feature to its smallest and largest length.
+      len_map: a dict from a feature to its smallest and largest length.
       filter_on_eval: whether to filter examples for evaluation too.
     Returns: a data set.
     Raises: ValueError: there is no `len_map`.
@@ -393,13 +394,13 @@ def truncate_dataset_on_len(
     len_map: Mapping[str, int] | None = None,
     truncate_on_eval: bool = False,
 ) -> Any:
-    """The first elements of features.
+    """Truncates features to a length.
 
     Args:
-      dataset: of dicts.
+      dataset: a data set of dicts.
       training: whether it is for training.
-      len_map: a feature to its largest length.
-      truncate_on_eval: whether examples for evaluation are cut too.
+      len_map: a dict from a feature to its largest length.
+      truncate_on_eval: whether to truncate examples for evaluation too.
     Returns: a data set.
     Raises: ValueError: there is no `len_map`.
     Example:
@@ -421,12 +422,12 @@ def truncate_dataset_on_len(
 def pad_dataset_to_length(
     dataset: Any, training: bool, len_map: Mapping[str, int] | None = None
 ) -> Any:
-    """Features with zeros at their ends.
+    """Pads features with zeros at the end.
 
     Args:
-      dataset: of dicts.
+      dataset: a data set of dicts.
       training: not used.
-      len_map: a feature to its smallest length.
+      len_map: a dict from a feature to its smallest length.
     Returns: a data set.
     Raises: ValueError: there is no `len_map`.
     Example:
@@ -455,13 +456,13 @@ def pad_dataset_to_length(
 def add_eos_to_output_features(
     dataset: Any, training: bool, output_features: Sequence[str] | str = "targets", eos: int = 1
 ) -> Any:
-    """Features, each with the id of the end appended.
+    """Appends the end-of-sequence id to features.
 
     Args:
-      dataset: of dicts.
+      dataset: a data set of dicts.
       training: not used.
       output_features: the names of the features, or one name.
-      eos: the id of the end.
+      eos: the end-of-sequence id.
     Returns: a data set.
     Example:
       >>> import tensorflow as tf

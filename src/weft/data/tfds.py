@@ -1,6 +1,5 @@
-"""Data sets of TensorFlow: TFDS, data_streams and dataset_to_stream. They need its packages.
-
-Nothing is downloaded: `data_dir` is a folder in which the data set was prepared.
+"""Data sets of TensorFlow Datasets: TFDS, data_streams and dataset_to_stream. They need
+TensorFlow's packages. They download nothing: `data_dir` is a folder with the prepared data set.
 """
 
 import os
@@ -39,21 +38,22 @@ def TFDS(
     *,
     seed: int | None = None,
 ) -> Source:
-    """A source of the examples of a data set of TensorFlow Datasets, endlessly.
+    """An endless source of the examples of a data set of TensorFlow Datasets.
 
     Args:
       dataset_name: the name, such as "mnist" or "glue/mnli".
       data_dir: the folder in which the data set was prepared; nothing is downloaded.
-      tfds_preprocess_fn: a function from the data set of tf.data to another one.
-      keys: the features that become the fields of examples, in this order; None gives dicts.
-      train: whether the examples are for training. Those for evaluation are of the split
-        "validation", or else "test".
-      use_alt_eval: for "glue/mnli", whether evaluation is on the mismatched split.
-      shuffle_train: whether the files of the data for training come in a random order.
-      host_id: the number of this process; None is 0.
-      n_hosts: the number of processes, of which each has a part of the examples; None is 1.
-      eval_holdout_size: the share at the end of the data for training which is for evaluation.
-      seed: of the order of files; None draws one from NumPy's global generator for each stream.
+      tfds_preprocess_fn: a function that maps the tf.data data set to another one.
+      keys: the features that become the fields of examples, in this order; None returns dicts.
+      train: whether the examples are for training. Examples for evaluation come from the split
+        "validation", or if there is none, "test".
+      use_alt_eval: for "glue/mnli", whether to evaluate on the mismatched split.
+      shuffle_train: whether to read the files of the training data in a random order.
+      host_id: the number of this process; None means 0.
+      n_hosts: the number of processes, each of which gets a part of the examples; None means 1.
+      eval_holdout_size: the fraction at the end of the training data to use for evaluation.
+      seed: the seed of the order of files; None draws one from NumPy's global generator for each
+        stream.
     Returns: a source of tuples of strings or bytes and NumPy arrays.
     Raises:
       ImportError: tensorflow_datasets or TensorFlow is not installed.
@@ -155,7 +155,7 @@ def data_streams(
     *,
     seed: int | None = None,
 ) -> tuple[Serial, Serial]:
-    """Two functions that make streams of a data set of TensorFlow Datasets, endlessly.
+    """Two functions that make endless streams from a data set of TensorFlow Datasets.
 
     Args:
       dataset_name: as for `TFDS`.
@@ -164,9 +164,9 @@ def data_streams(
       bare_preprocess_fn: (dataset, training) -> dataset, applied first, to data sets of dicts.
       shuffle_buffer_size: the buffer in which examples for training are shuffled.
       eval_holdout_size: as for `TFDS`.
-      input_name: the feature that is the input; None takes the data set's own.
-      target_name: the feature that is the target; None takes the data set's own.
-      seed: of the order; None draws one from NumPy's global generator for each stream.
+      input_name: the feature that is the input; None means the data set's own input.
+      target_name: the feature that is the target; None means the data set's own target.
+      seed: the seed of the order; None draws one from NumPy's global generator for each stream.
     Returns: a function for training and one for evaluation, which make streams of (input, target).
     Raises: as `TFDS`.
     Example::
@@ -208,8 +208,8 @@ def dataset_to_stream(dataset: Any, input_name: str) -> Iterator[Any]:
     Args:
       dataset: a data set of tf.data, or another iterable of such pairs.
       input_name: the name of the input.
-    Returns: an iterator of (x, y), and of (x, y, mask) where the inputs have a "mask"; uint8 and
-      int64 become int32.
+    Returns: an iterator of (x, y), or of (x, y, mask) if the inputs have a "mask"; uint8 and int64
+      become int32.
     Example:
       >>> import numpy
       >>> list(dataset_to_stream([({"image": numpy.uint8([3])}, numpy.int64(1))], "image"))

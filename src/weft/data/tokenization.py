@@ -1,8 +1,6 @@
-"""Texts to ids and back: Tokenize, tokenize, detokenize, vocab_size; ConvertToUnicode;
-SentencePieceTokenize and sentencepiece_tokenize.
-
-Bytes, subwords and BERT's WordPiece are weft's own; `tokenizers` and `sentencepiece` do the work
-where their packages are installed. No vocabulary is downloaded.
+"""Converts texts to ids and back: Tokenize, tokenize, detokenize, vocab_size, ConvertToUnicode,
+SentencePieceTokenize and sentencepiece_tokenize. weft implements bytes, subwords and BERT's
+WordPiece; `tokenizers` and `sentencepiece` need their packages. No vocabulary is downloaded.
 """
 
 import os
@@ -36,7 +34,7 @@ VOCAB_TYPES = ("subword", "char", "sentencepiece", "tokenizers", "bert", "bert-l
 
 
 class SentencePiece:
-    """A model of the package sentencepiece."""
+    """A model for the package sentencepiece."""
 
     def __init__(self, path: pathlib.Path, extra_ids: int = 0) -> None:
         package = optional("sentencepiece", "Tokenize: 'sentencepiece'", "sentencepiece")
@@ -58,7 +56,7 @@ class SentencePiece:
 
 
 class Tokenizers:
-    """A tokenizer of the package tokenizers, from its file `tokenizer.json`."""
+    """A tokenizer of the package tokenizers, loaded from its file `tokenizer.json`."""
 
     def __init__(self, path: pathlib.Path) -> None:
         package = optional("tokenizers", "Tokenize: 'tokenizers'", "tokenizers")
@@ -81,7 +79,7 @@ class Tokenizers:
 def encoder_of(
     name: str, vocab_type: Any, vocab_file: PathLike | None, vocab_dir: PathLike | None
 ) -> Any:
-    """The encoder for a type and a file."""
+    """The encoder for a vocabulary type and a file."""
     option_checks.choice(name, "vocab_type", vocab_type, VOCAB_TYPES)
     if vocab_type == "char":
         return ByteTextEncoder(num_reserved_ids=0)
@@ -117,19 +115,19 @@ def Tokenize(
     vocab_dir: PathLike | None = None,
     n_reserved_ids: int = 0,
 ) -> Flow:
-    """A stage that makes ids of texts.
+    """A stage that converts texts to ids.
 
     Args:
-      keys: the places in tuples, or the keys of dicts, that are texts; None for all.
+      keys: the positions in tuples, or the keys of dicts, of the texts; None for all.
       vocab_type: "char", the bytes of the text in UTF-8; "subword", a file of
         `text_encoder.SubwordTextEncoder`; "bert" or "bert-lowercase", a file of
-        `text_encoder.BertEncoder`; "sentencepiece" or "tokenizers", a file of the package, which
+        `text_encoder.BertEncoder`; "sentencepiece" or "tokenizers", a file for that package, which
         must be installed.
       vocab_file: the file of the vocabulary.
-      vocab_dir: the folder of the file; None if `vocab_file` says it.
-      n_reserved_ids: the number of reserved ids; it is added to all ids.
+      vocab_dir: the folder of the file; None if `vocab_file` is a full path.
+      n_reserved_ids: the number of reserved ids, which is added to all ids.
     Returns: a stage. Texts become int64 arrays [number of ids]; an example is a string, a tuple, a
-      list, which becomes a tuple, or a dict.
+      dict, or a list, which becomes a tuple.
     Raises:
       TypeError, ValueError: an option is invalid.
       FileNotFoundError: there is no such file.
@@ -167,7 +165,7 @@ def _tokenizing(
 
 
 def on_keys(keys: Sequence[Any] | None, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A function of an example that applies another one to some of its fields."""
+    """A function that applies another function to some fields of an example."""
 
     def apply(example: Any) -> Any:
         if isinstance(example, tuple | list | Mapping):
@@ -191,7 +189,7 @@ def tokenize(
     vocab_dir: PathLike | None = None,
     n_reserved_ids: int = 0,
 ) -> Iterator[Any]:
-    """Examples with ids in place of texts, as `Tokenize` makes them.
+    """Converts the texts of examples to ids, like `Tokenize`.
 
     Args:
       stream: the examples.
@@ -268,8 +266,8 @@ def ConvertToUnicode(keys: Sequence[Any] | None = None) -> Flow:
     """A stage that decodes UTF-8 bytes to strings; invalid bytes are ignored.
 
     Args:
-      keys: the places in tuples, or the keys of dicts; None for all.
-    Returns: a stage. Fields that are not bytes stay.
+      keys: the positions in tuples, or the keys of dicts; None for all.
+    Returns: a stage. Fields that are not bytes are unchanged.
     Raises: ShapeError (while it runs): an example does not have a key.
     Example:
       >>> list(ConvertToUnicode(keys=["text"])([{"text": b"ab", "label": 1}]))
@@ -286,7 +284,7 @@ def ConvertToUnicode(keys: Sequence[Any] | None = None) -> Flow:
 
 
 def SentencePieceTokenize(spm_path: PathLike | None = None, extra_ids: int = 0) -> Flow:
-    """A stage that makes ids of texts, by a model of the package sentencepiece.
+    """A stage that converts texts to ids with a model of the package sentencepiece.
 
     Args:
       spm_path: the file of the model.
@@ -328,7 +326,7 @@ def SentencePieceTokenize(spm_path: PathLike | None = None, extra_ids: int = 0) 
 def sentencepiece_tokenize(
     stream: Iterable[Any], spm_path: PathLike | None = None, extra_ids: int = 0
 ) -> Iterator[Any]:
-    """The ids of texts, as `SentencePieceTokenize` makes them.
+    """Converts texts to ids, like `SentencePieceTokenize`.
 
     Args:
       stream: the texts.

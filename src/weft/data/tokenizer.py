@@ -1,8 +1,8 @@
-"""Tokens of words and of the text between them: encode splits a text, decode joins the tokens.
+"""Splits texts into words and the text between them: encode splits a text, decode joins the tokens.
 corpus_token_counts and vocab_token_counts count tokens in files.
 
-A token is a run of letters and digits, as long as possible, or a run of other characters. A single
-space between two words is not a token; decode inserts it again.
+A token is a maximal run of letters and digits, or of other characters. A single space between two
+words is not a token; decode inserts it again.
 """
 
 import collections
@@ -66,8 +66,8 @@ def corpus_token_counts(
 
     Args:
       text_filepattern: a pattern of files, such as `texts/*.txt`.
-      corpus_max_lines: the number of lines that are read, of all files; 0 reads all.
-      split_on_newlines: whether lines are tokenized one by one, without their ends.
+      corpus_max_lines: the number of lines to read from all files together; 0 reads all.
+      split_on_newlines: whether to tokenize each line separately, without its line end.
     Returns: a Counter of tokens.
     Raises: FileNotFoundError: there is no such file.
     Example:
@@ -110,7 +110,7 @@ def vocab_token_counts(text_filepattern: str, max_lines: int) -> dict[str, int]:
 
     Args:
       text_filepattern: a pattern of files.
-      max_lines: the number of lines that are read, of all files; 0 reads all.
+      max_lines: the number of lines to read from all files together; 0 reads all.
     Returns: a dict from tokens to counts. Other lines are logged and skipped.
     Raises: FileNotFoundError: there is no such file.
     Example:

@@ -1,4 +1,5 @@
-"""Reads the number and the coordinator of this process from the environment variables of clusters.
+"""Reads the number and the coordinator of this process from the environment variables of cluster
+schedulers.
 
 Sources: the manual pages of Slurm's `srun` (output environment variables) and of Open MPI's
 `mpirun`.
@@ -20,14 +21,15 @@ HIDDEN_DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_D
 
 
 class ClusterProcess(NamedTuple):
-    """This process according to a cluster. Fields that the cluster doesn't define are None."""
+    """This process, as the cluster describes it. Fields that the cluster does not define are
+    None."""
 
     cluster: str
     coordinator: str | None
     num_processes: int
     process_id: int
     local_id: int | None
-    """Its number among the processes of this host."""
+    """The number of this process among the processes of its host."""
     names: tuple[str, str, str]
     """The variables of the first three."""
 
@@ -62,7 +64,7 @@ def open_mpi(environment: Environment) -> ClusterProcess | None:
     job = environment.get("PMIX_NAMESPACE") or environment.get("OMPI_MCA_ess_base_jobid") or uri
     host = host_in(uri)
     if not host and environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == environment[size]:
-        host = "127.0.0.1"  # all are on this host
+        host = "127.0.0.1"  # all processes are on this host
     port = FIRST_PORT + zlib.crc32(job.encode()) % PORTS
     return ClusterProcess(
         "Open MPI",

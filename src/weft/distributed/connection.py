@@ -1,7 +1,8 @@
 """Connections between processes: addresses, JSON messages over TCP, and a relay to XLA's service.
 
 XLA aborts a process the moment its connection to process 0 breaks, with a message that does not say
-which process was lost. Through the relay XLA sees no break, so that there is time to report it.
+which process was lost. The relay keeps XLA's connection open, so that there is time to report the
+lost process.
 """
 
 import json
@@ -38,7 +39,7 @@ def is_loopback(host: str) -> bool:
 
 
 MAX_MESSAGE_BYTES = 1 << 16
-"""Bytes. Longer lines come from other programs."""
+"""The limit of a line in bytes. Longer lines come from other programs."""
 
 
 class MessageSocket:
@@ -57,7 +58,8 @@ class MessageSocket:
             self.socket.send(json.dumps(message).encode() + b"\n", socket.MSG_DONTWAIT)
 
     def receive(self) -> dict[str, Any] | None:
-        """Waits for a message. `None`: the connection has ended, or this is not a message."""
+        """Waits for a message. Returns `None` if the connection has ended, or this is not a
+        message."""
         while b"\n" not in self._unread:
             try:
                 data = self.socket.recv(MAX_MESSAGE_BYTES)
@@ -74,7 +76,7 @@ class MessageSocket:
         return message if isinstance(message, dict) else None
 
     def close(self) -> None:
-        """Ends the connection. A thread that waits for a message returns."""
+        """Ends the connection. A thread that waits for a message returns from `receive`."""
         close_socket(self.socket)
 
     def close_in_child(self) -> None:
@@ -84,7 +86,7 @@ class MessageSocket:
 
 def close_socket(connected: socket.socket) -> None:
     """Closes a socket, and wakes the threads that wait for it."""
-    with suppress(OSError):  # the other end was faster
+    with suppress(OSError):  # the other end closed it first
         connected.shutdown(socket.SHUT_RDWR)
     connected.close()
 
@@ -110,13 +112,13 @@ class Relay:
                 _start(_copy, remote, local)
 
     def close(self) -> None:
-        """Ends the relay; call it after XLA has left."""
+        """Ends the relay. Call it after XLA has disconnected."""
         for each in self._open:
             close_socket(each)
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):  # a broken connection has ended too
+    with suppress(OSError):  # a broken connection counts as ended
         while data := source.recv(1 << 16):
             target.sendall(data)
 

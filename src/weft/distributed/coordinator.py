@@ -23,10 +23,10 @@ from .members import (
 )
 
 GRACE = 1.0
-"""Seconds to wait for a death that explains an exception in another process."""
+"""Seconds to wait for a lost process that may have caused an exception in another process."""
 
 FAREWELL = 3.0
-"""Seconds for the others, late ones included, to read the last message."""
+"""Seconds for the other processes, including late ones, to read the last message."""
 
 ENDED = "it ended by "
 
@@ -91,7 +91,7 @@ class Coordinator:
         self.over.set()
 
     def _alone(self) -> bool:
-        """True if every process has come and gone."""
+        """True if every process has connected and disconnected."""
         with self._lock:
             seats = self._seats.values()
             return len(seats) == self._count and all(seat.disconnected for seat in seats)
@@ -105,7 +105,7 @@ class Coordinator:
     def _serve(self, line: MessageSocket) -> None:
         """Reads the messages of a process that has connected."""
         member = member_in(line.receive())
-        if member is not None:  # anything else is not one of our processes
+        if member is not None:  # other connections do not come from our processes
             seat = Seat(member, line)
             with self._lock:
                 self._admit(seat)
@@ -179,7 +179,7 @@ class Coordinator:
     # --- heartbeats ---
 
     def _look(self, now: float) -> bool:
-        """Informs all processes of changes. Returns True at the end."""
+        """Informs all processes of changes. Returns True when the coordinator has finished."""
         seats = [seat for _, seat in sorted(self._seats.items())]
         states = {seat.status.state for seat in seats}
         gap, self._looked = now - self._looked, now
@@ -195,11 +195,11 @@ class Coordinator:
         return bool(self._last_word) or states == {GONE}
 
     def _verdict(self, seats: list[Seat], now: float, gap: float) -> tuple[Seat, str] | None:
-        """The process that is lost, and why; `gap` seconds after the last look."""
+        """The lost process, and the reason; `gap` is the time since the last look, in seconds."""
         limits = self._limits
-        if gap > limits.heartbeat:  # process 0 was stopped, and the others have given up on it
+        if gap > limits.heartbeat:  # process 0 was paused, and the others have given it up
             return seats[0], silent(limits)
-        late = 2 * limits.interval  # findings are late by this much
+        late = 2 * limits.interval  # losses are detected this much later
         present = [seat for seat in seats if seat.status.state != GONE]
         running = [seat for seat in seats if seat.status.state == RUNNING]
         left = [seat for seat in seats if seat.status.state in (LEAVING, GONE)]
@@ -239,7 +239,7 @@ class Coordinator:
 
 
 def silent(limits: Limits) -> str:
-    """The reason for giving up on a process that sends nothing."""
+    """The reason why a process that sends nothing counts as lost."""
     return (
         f"it gave no sign of life for {limits.heartbeat:g} s: it is stopped, or its machine or the "
         "network is down\n  fix: if it is only slow, raise heartbeat_timeout_seconds"

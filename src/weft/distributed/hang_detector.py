@@ -1,8 +1,6 @@
-"""Finds out from another thread whether the main thread hangs, and where it is.
-
-A thread that is blocked in one call uses no processor time at all. A thread that computes does, and
-so does a loop of short sleeps. That is the difference between a process that hangs and a slow one,
-as far as it can be seen from outside.
+"""Detects from another thread whether the main thread hangs, and where. A thread that is blocked in
+one call uses no processor time. A thread that computes does, and so does a loop of short sleeps.
+This distinguishes a process that hangs from a slow one.
 """
 
 import os
@@ -24,14 +22,15 @@ class HangDetector:
 
     def __init__(self) -> None:
         self._main = threading.main_thread().ident or 0
-        # not on macOS, where no thread counts as still
+        # not available on macOS, where no thread counts as still
         of_thread = getattr(time, "pthread_getcpuclockid", None)
         self._clock = of_thread(self._main) if of_thread else None
         self._seen = self._used = self._spent = 0.0
         self._still_since = self._waiting_since = self._seen = time.monotonic()
 
     def poll(self) -> tuple[float, float, str]:
-        """The first fields of a Status: how long the main thread is still, and waits, and where."""
+        """The first fields of a Status: how long the main thread has been still, how long it has
+        waited, and its position."""
         now = time.monotonic()
         inside, at = whereabouts(self._main)
         used = 0.0 if self._clock is None else time.clock_gettime(self._clock)
@@ -47,7 +46,7 @@ class HangDetector:
 
 
 def whereabouts(thread: int) -> tuple[bool, str]:
-    """(True if a thread is inside weft, the user's line), the line as `train.py:12 in step`.
+    """(True if a thread is inside weft, the user's line as `train.py:12 in step`).
 
     Example:
       >>> whereabouts(threading.get_ident())[1] != ""

@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 LOST = 75
-"""Exit status of a process that ends because another was lost: try again (EX_TEMPFAIL)."""
+"""The exit status of a process that ends because another was lost. EX_TEMPFAIL means: try again."""
 
 RUNNING, LEAVING, GONE, FAILED = "running", "leaving", "gone", "failed"
-"""The states of a process: before `shutdown`, in it, after it; or an exception ends it."""
+"""The states of a process: before, during and after `shutdown`, or ended by an exception."""
 
 
 class Member(NamedTuple):
@@ -20,7 +20,7 @@ class Member(NamedTuple):
     jaxlib: str = ""
     """Its version."""
     address: str = ""
-    """The IP address from which it reaches process 0."""
+    """The IP address that it uses to reach process 0."""
 
     def __str__(self) -> str:
         return f"process {self.rank} (host {self.host}, pid {self.pid})"
@@ -30,22 +30,22 @@ class Limits(NamedTuple):
     """Seconds after which a process counts as lost; inf is never."""
 
     initialization: float
-    """For a process that has not connected."""
+    """Until a process connects."""
     heartbeat: float
-    """For a process that sends no heartbeat."""
+    """Until a process sends a heartbeat."""
     shutdown: float
-    """For a process that continues after another one has left."""
+    """Until a process ends after another one has left."""
     stall: float
-    """For a process that is blocked outside weft while another one waits inside."""
+    """Until a process that is blocked outside weft, while another waits inside, continues."""
 
     @property
     def interval(self) -> float:
-        """Seconds between two heartbeats: several fit into every limit."""
+        """Seconds between two heartbeats. Several heartbeats fit into every limit."""
         return max(0.02, min(2.0, min(self[1:]) / 20))
 
 
 class Welcome(NamedTuple):
-    """The answer of process 0 when all have come."""
+    """The answer of process 0 when all processes have connected."""
 
     first: Member
     """Process 0."""
@@ -53,23 +53,25 @@ class Welcome(NamedTuple):
     port: int
     """The port of XLA's service at process 0's host."""
     address: str
-    """An IP address at which the others reach the process."""
+    """An IP address at which the others reach this process."""
 
 
 class Status(NamedTuple):
     """A heartbeat: the state of a process and of its main thread."""
 
     still: float = 0.0
-    """Seconds since the main thread last ran, outside weft, in a process that computes nothing."""
+    """Seconds since the main thread last ran, for a process that is outside weft and does not
+    compute."""
     waiting: float = 0.0
-    """Seconds for which it has waited inside weft, for a device or for other processes."""
+    """Seconds for which the main thread has waited inside weft, for a device or for other
+    processes."""
     at: str = ""
-    """The user's line that it is at."""
+    """The user's line at which the main thread is."""
     state: str = RUNNING
     since: float = 0.0
     """Seconds for which the process has been in this state."""
     failure: str = ""
-    """The exception, if it has failed."""
+    """The exception with which the process failed; empty if there is none."""
 
 
 def member_in(message: dict[str, Any] | None) -> Member | None:
@@ -81,7 +83,7 @@ def member_in(message: dict[str, Any] | None) -> Member | None:
 
 
 def listed(members: list[Member]) -> str:
-    """Several processes as text.
+    """A list of processes as text.
 
     Example:
       >>> listed([Member(0, "a", 11), Member(1, "b", 12)])

@@ -1,6 +1,6 @@
 """Joining and leaving: the steps of `initialize` and `shutdown`, and `is_initialized`.
 
-The processes connect to process 0 (`coordinator.py`), which checks that all are there and agree.
+The processes connect to process 0 (`coordinator.py`), which checks that all are present and agree.
 Then they join XLA's coordination service, which gives them each other's devices. The connection to
 process 0 stays open, to notice lost processes (`watch.py`). At exit a process leaves as by
 `shutdown`.
@@ -26,26 +26,26 @@ from .watch import Refused, Unanswered, Watch, attend
 __all__ = ["initialize", "is_initialized", "shutdown"]
 
 NEVER = 10**6
-"""Seconds instead of infinity where XLA expects an integer."""
+"""Seconds that stand for infinity where XLA expects an integer."""
 
 BEHIND = 3
-"""XLA's own limits are this many times ours. They abort without a name, and are for processes in
-which Python is stuck."""
+"""The factor from weft's time limits to XLA's. XLA aborts without naming a process; its limits only
+apply if Python hangs."""
 
 
 class Membership(NamedTuple):
-    """The open connections of this process while it is one of several."""
+    """The open connections of this process, from `initialize` to `shutdown`."""
 
     connection: runtime.Connection
     watch: Watch
     service: runtime.Service | None
-    """XLA's service, in process 0."""
+    """XLA's service; only in process 0."""
     relay: Relay | None
-    """The relay to the service, in the other processes."""
+    """The relay to the service; only in the other processes."""
 
 
 class Settings(NamedTuple):
-    """The settings by which this process joins."""
+    """The settings with which this process joins."""
 
     host: str
     port: int
@@ -72,33 +72,34 @@ def initialize(
 ) -> None:
     """Makes this process one of several that compute together and share all devices.
 
-    Call it in each of them, before anything is computed. It returns when all have connected.
-    Missing arguments are taken from the switches `coordinator`, `num_processes` and `process_id`
-    (WEFT_COORDINATOR, WEFT_NUM_PROCESSES, WEFT_PROCESS_ID), and then from Open MPI or Slurm.
-    From then on, when a process dies, hangs or is silent, the others end within a limit, with a
-    message on stderr that names it, and with status 75.
+    Call it in each process, before the first computation. It returns when all processes have
+    connected. Missing arguments are taken from the switches `coordinator`, `num_processes` and
+    `process_id` (WEFT_COORDINATOR, WEFT_NUM_PROCESSES, WEFT_PROCESS_ID), and then from Open MPI or
+    Slurm.
+    From then on, if a process dies, hangs or stops sending heartbeats, the others end within a time
+    limit, with status 75 and a message on stderr that names the process.
 
     Args:
-      coordinator_address: `host:port` of process 0: a port that is free there.
-      num_processes: how many there are.
-      process_id: which one this is, from 0.
-      local_device_ids: the GPUs of this host that it uses; by default all, or under Open MPI and
-        Slurm the one with its number on this host, unless CUDA_VISIBLE_DEVICES is set. No
-        effect on the CPU.
-      cluster_detection_method: 'ompi', 'slurm', or 'deactivate'; by default they are all tried.
-      initialization_timeout: seconds to wait for processes that start late. This and the other
-        times are by default the switch `fault_timeout`, 60; those of process 0 hold for all;
-        infinity is for ever.
-      heartbeat_timeout_seconds: after so long without a sign of life a process is lost.
-      shutdown_timeout_seconds: so long a process may go on after another one has left.
+      coordinator_address: `host:port` of process 0, with a free port.
+      num_processes: the number of processes.
+      process_id: the number of this process, from 0.
+      local_device_ids: the GPUs of this host that the process uses. The default is all; under Open
+        MPI and Slurm it is the one with the process's number on the host, unless
+        CUDA_VISIBLE_DEVICES is set. No effect on the CPU.
+      cluster_detection_method: 'ompi', 'slurm', or 'deactivate'; by default all are tried.
+      initialization_timeout: seconds to wait for processes that start late. The default of all
+        times is the switch `fault_timeout`, 60. The times of process 0 apply to all processes;
+        infinity means no limit.
+      heartbeat_timeout_seconds: a process counts as lost after this time without a heartbeat.
+      shutdown_timeout_seconds: how long a process may continue after another one has left.
       coordinator_bind_address: `host:port` at which process 0 listens; by default all addresses of
-        its host, or only the loopback one if `coordinator_address` is that.
-      stall_timeout_seconds: after so long in one blocking call outside weft, while others wait in
-        weft, a process hangs.
+        its host, or only the loopback address if `coordinator_address` is a loopback address.
+      stall_timeout_seconds: a process counts as hanging after this time in one blocking call
+        outside weft, while others wait in weft.
     Raises:
-      ValueError: something is missing, or contradicts itself.
-      PlatformError: (a RuntimeError) devices are open already; the port is taken; processes did not
-        come, are too many, or have different settings.
+      ValueError: a setting is missing, or settings contradict each other.
+      PlatformError: (a RuntimeError) devices are open already; the port is taken; processes are
+        missing, are too many, or have different settings.
     Example::
 
         weft.distributed.initialize("10.0.0.1:1234", num_processes=2, process_id=0)
@@ -133,7 +134,8 @@ def is_initialized() -> bool:
 
 
 def shutdown() -> None:
-    """Leaves the other processes when all are ready to. Also called at exit; twice does no harm.
+    """Leaves the other processes when all are ready. It is also called at exit; a second call has
+    no effect.
 
     It waits for the others, which may still need this process's devices. Arrays on devices of this
     process can be used afterwards.
@@ -168,7 +170,7 @@ def settings_from(
 ) -> Settings:
     """The settings: arguments, completed by switches and by the cluster's variables.
 
-    Raises: ValueError: something is missing, or contradicts itself.
+    Raises: ValueError: a setting is missing, or settings contradict each other.
     """
     place = detect(os.environ, method)
     cluster_values = place or (None,) * 6
@@ -283,7 +285,7 @@ def _listener(settings: Settings, bind: str | None) -> socket.socket:
 
 
 def _who_has(settings: Settings) -> str:
-    """The answer of a process 0 that holds the port already; empty if it is another program."""
+    """The answer of a process 0 that already uses the port; empty if another program does."""
     try:
         attend(settings.host, settings.port, _introduction(settings), timeout=1)
     except Unanswered:
@@ -318,11 +320,11 @@ def _whole_seconds(seconds: float) -> int:
 
 
 def _leave_at_exit() -> None:
-    """Leaves in order. After an exception it informs the other processes, which would wait
-    otherwise."""
+    """Leaves in order at exit. After an exception it informs the other processes, which would
+    otherwise wait."""
     if _current is None:
         return
-    error = getattr(sys, "last_value", None)  # what ends this process, unless it is interactive
+    error = getattr(sys, "last_value", None)  # ends a process that is not interactive
     if error is None or hasattr(sys, "ps1"):
         shutdown()
         return
@@ -332,7 +334,7 @@ def _leave_at_exit() -> None:
 
 
 def _forget() -> None:
-    """Forgets the connections in a forked child, which is not one of the processes."""
+    """Drops the connections in a forked child, which is not one of the processes."""
     global _current
     if _current is not None:
         _current.watch.close_in_child()

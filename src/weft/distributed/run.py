@@ -72,12 +72,12 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 
 def environment(options: argparse.Namespace, address: str, rank: int) -> dict[str, str]:
-    """The environment variables that are added for a process."""
+    """The environment variables to add for a process."""
     variables = {
         "WEFT_COORDINATOR": address,
         "WEFT_NUM_PROCESSES": str(options.processes),
         "WEFT_PROCESS_ID": str(rank),
-        "PYTHONUNBUFFERED": "1",  # so that output before a crash is seen
+        "PYTHONUNBUFFERED": "1",  # so that output before a crash is not lost
     }
     if options.fault_timeout is not None:
         variables["WEFT_FAULT_TIMEOUT"] = str(options.fault_timeout)

@@ -16,13 +16,13 @@ POLL = 0.02
 """Seconds between two checks of the children."""
 
 SETTLE = 3.0
-"""Seconds in which the other processes may report a lost process themselves."""
+"""Seconds in which the other processes may report a lost process first."""
 
 GRACE = 5.0
-"""Seconds between the request to end and the end."""
+"""Seconds between the request to end and the kill."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals that end the supervisor, and with it the children."""
+"""The signals that end the supervisor and its children."""
 
 # The signal that Linux sends a process whose parent dies outlives exec.
 GUARD = """
@@ -71,9 +71,9 @@ class Running:
         return 128 - code if code < 0 else code
 
     def send(self, number: int) -> None:
-        """Sends a signal to the program and the processes that it has started."""
+        """Sends a signal to the program and the processes that it started."""
         if self.is_alive:
-            with suppress(ProcessLookupError):  # it has ended meanwhile
+            with suppress(ProcessLookupError):  # it has already ended
                 os.killpg(self.process.pid, number)
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class Running:
 
 
 def run_children(children: Sequence[Child]) -> int:
-    """Starts the children and waits until they have ended; their output gets the prefix `[rank]`.
+    """Starts the children and waits until they end. Their output gets the prefix `[rank]`.
 
     Returns: 0 if all ended with 0; otherwise the status of the first that failed, or 128 + the
     signal
@@ -104,7 +104,7 @@ def run_children(children: Sequence[Child]) -> int:
         status = _supervise(running, signals)
         _stop(running, signals[0] if signals else signal.SIGTERM)
         for pump in pumps:
-            pump.join(1)  # a process that a child has left behind may hold the pipe
+            pump.join(1)  # a process that a child left behind may keep the pipe open
         return status
     finally:
         for each in running:
@@ -127,11 +127,12 @@ def _supervise(running: list[Running], signals: list[int]) -> int:
 
 
 def _report_failure(running: list[Running], failed: list[Running], signals: list[int]) -> int:
-    """Reports the process that failed, and gives the others time to report it too."""
+    """Reports the process that failed, after giving the others time to report it."""
     deadline = time.monotonic() + SETTLE
     culprit = None
     while True:
-        # a process with status LOST ends because of another one; a signal says more than a status
+        # a process with status LOST ended because of another one; a signal is more informative than
+        # a status
         causes = [each for each in running if not each.is_alive and each.status not in (0, LOST)]
         if causes and culprit is None:
             culprit = min(causes, key=lambda each: each.process.returncode)
@@ -150,7 +151,7 @@ def _report_failure(running: list[Running], failed: list[Running], signals: list
 def _stop(running: list[Running], number: int) -> None:
     for each in running:
         each.send(number)
-        each.send(signal.SIGCONT)  # one that is stopped would not notice
+        each.send(signal.SIGCONT)  # a paused process would not receive it
     deadline = time.monotonic() + GRACE
     while any(each.is_alive for each in running) and time.monotonic() < deadline:
         time.sleep(POLL)

@@ -14,20 +14,20 @@ from .hang_detector import HangDetector, whereabouts
 from .members import FAILED, GONE, LEAVING, LOST, RUNNING, Limits, Member, Status, Welcome
 
 RETRY = 0.1
-"""Seconds between attempts to reach process 0, which may not have started."""
+"""Seconds between attempts to reach process 0, which may start later."""
 
 SILENCE = 10.0
-"""Seconds within which process 0 sends something, if only that it waits for others."""
+"""Seconds within which process 0 sends a message, even if it only waits for others."""
 
 PATIENCE = 60.0
-"""Seconds at most for process 0 to answer that this one has failed."""
+"""The time limit in seconds for process 0 to confirm that this process has failed."""
 
 TRACEBACK = 0.3
-"""Seconds for an exception that a loss leads to in the main thread to be printed before the reason.
-"""
+"""Seconds for the main thread to print an exception caused by the loss, before the reason is
+printed."""
 
 FLUSH = 3.0
-"""Seconds at most to write the output and to inform the others."""
+"""The time limit in seconds for writing the output and informing the others."""
 
 
 class Refused(Exception):
@@ -41,7 +41,7 @@ class Unanswered(Refused):
 def attend(host: str, port: int, me: Member, timeout: float) -> tuple[MessageSocket, Welcome]:
     """Connects to process 0 and waits for the others.
 
-    Raises: Refused: the process is late, one too many, or disagrees about the number of processes.
+    Raises: Refused: the process is late or surplus, or disagrees about the number of processes.
     """
     line = MessageSocket(_reach(host, port, timeout))
     line.socket.settimeout(min(timeout, SILENCE))
@@ -62,7 +62,7 @@ def attend(host: str, port: int, me: Member, timeout: float) -> tuple[MessageSoc
 
 
 def _reach(host: str, port: int, timeout: float) -> socket.socket:
-    """A connection to process 0, which may start later than this process."""
+    """Connects to process 0, which may start later than this process."""
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -70,7 +70,7 @@ def _reach(host: str, port: int, timeout: float) -> socket.socket:
         except OSError as error:
             if time.monotonic() > deadline:
                 raise Unanswered(
-                    f"process 0 was not to be found at {joined_address(host, port)} within "
+                    f"found no process 0 at {joined_address(host, port)} within "
                     f"{timeout:g} s: {error}\n"
                     "  fix: start it, check coordinator_address, or allow more by "
                     "initialization_timeout"
@@ -79,7 +79,7 @@ def _reach(host: str, port: int, timeout: float) -> socket.socket:
 
 
 class Watch:
-    """The threads that keep the connection, from the welcome to the end.
+    """The threads that maintain the connection, from the welcome to the end.
 
     Args:
       coordinator: in process 0, which must inform the others before it ends.
@@ -102,7 +102,8 @@ class Watch:
         self._given_up = threading.Event()
         self._ending = threading.Event()
         self._one_end = threading.Lock()
-        # Begun now: Python 3.12 starts no threads while it exits, when others may still be lost.
+        # started now, because Python 3.12 starts no threads at exit, when processes may still be
+        # lost
         self._flushing = self._thread(self._flush)
         self._beating = self._thread(self._beat)
         self._thread(self._listen)
@@ -113,11 +114,12 @@ class Watch:
         return thread
 
     def leave(self) -> None:
-        """Reports that this process is ready to leave: the others are expected to be, soon."""
+        """Reports that this process is ready to leave; the others must follow soon."""
         self._enter(LEAVING)
 
     def fail(self, reason: str) -> None:
-        """Reports that this process ends by an exception, and waits until the others know."""
+        """Reports that this process ends with an exception, and waits until the others are
+        informed."""
         self._failure = reason
         self._enter(FAILED)
         self._given_up.wait(PATIENCE)
@@ -144,7 +146,7 @@ class Watch:
         self._wake.set()
 
     def _part(self) -> None:
-        """Disconnects, and gives the others time to read why."""
+        """Disconnects, and gives the others time to read the reason."""
         self._line.close()
         if self._coordinator is not None:
             self._coordinator.over.wait(FLUSH)
@@ -170,23 +172,23 @@ class Watch:
                     self._first_at = at
                 case {"lost": str(lost), "why": str(why)}:
                     if self._state == FAILED and why.startswith(ENDED):
-                        self._given_up.set()  # it ends, by its own exception
+                        self._given_up.set()  # this process already ends with its own exception
                     else:
                         self._lose(lost, why)
         if self._state != GONE and not self._given_up.is_set():
             self._lose(self._first, DIED + last_seen(self._first_at))
 
     def _lose(self, lost: str, why: str) -> None:
-        """Ends this process, whose main thread may be waiting for ever."""
-        self._one_end.acquire()  # by the first thread that comes here; another one waits
+        """Ends this process, whose main thread may be blocked."""
+        self._one_end.acquire()  # only the first thread continues; another one waits
         time.sleep(TRACEBACK)
         _, at = whereabouts(threading.main_thread().ident or 0)
         where = f", at {at}" if at else ""
         text = f"weft: {lost} is lost: {why}\n  {self.me} ends with status {LOST}{where}\n"
-        with suppress(OSError):  # there may be no reader left
+        with suppress(OSError):  # there may be no reader any more
             os.write(2, text.encode())
         self._ending.set()
-        self._flushing.join(FLUSH)  # for ever, if the main thread is stuck in writing
+        self._flushing.join(FLUSH)  # with a time limit: the main thread may be stuck in a write
         self._part()
         os._exit(LOST)
 

@@ -1,6 +1,5 @@
-"""Calls of the host in the form of 2021 and 2022: call, id_tap, id_print, barrier_wait.
-
-`debug.print`, `debug.callback`, `io_callback` and `pure_callback` are shorter.
+"""JAX's older host callbacks: call, id_tap, id_print, barrier_wait. New code uses `debug.print`,
+`debug.callback`, `io_callback` and `pure_callback`.
 """
 
 import sys
@@ -38,7 +37,7 @@ def call(
     Args:
       callback_func: called as (arg), with arrays.
       arg: a tree of arrays and numbers.
-      result_shape: the type of its result: a tree of objects with a shape and a dtype, or None.
+      result_shape: the types of the result: a tree of objects with a shape and a dtype, or None.
       call_with_device: whether to call it as (arg, device=the device where the program runs).
     Example:
       >>> import numpy, weft
@@ -72,9 +71,9 @@ def id_tap(
         a tuple of pairs of a name and parameters, one for each `vmap`, the innermost first:
         `("batch", {"batch_dims": (0, None)})`, with an entry for each array of `arg`.
       arg: a tree of arrays and numbers.
-      result: returned instead of `arg`.
+      result: what to return instead of `arg`.
       tap_with_device: whether to call it as (arg, transforms, device=where the program runs).
-    Returns: `result` if it is given, else `arg`.
+    Returns: `result` if given, otherwise `arg`.
     Example:
       >>> import weft
       >>> from weft.experimental import host_callback as hcb
@@ -122,12 +121,12 @@ def id_print(
 
     Args:
       arg: a tree of arrays and numbers.
-      result: returned instead of `arg`.
+      result: what to return instead of `arg`.
       output_stream: where to print, an object with a method `write`; by default standard output.
       threshold: arrays of more elements are printed in part; by default NumPy's setting.
-      tap_with_device: whether to print where the program runs, too.
-      kwargs: words and values of the line before. Under `vmap` it has `transforms`, too.
-    Returns: `result` if it is given, else `arg`.
+      tap_with_device: whether to print the device too.
+      kwargs: names and values for the line before. Under `vmap` it also shows `transforms`.
+    Returns: `result` if given, otherwise `arg`.
     Example:
       >>> import weft
       >>> from weft.experimental import host_callback as hcb
@@ -149,7 +148,7 @@ def id_print(
 
 @dataclass(frozen=True)
 class Printer:
-    """The function that `id_print` taps with; two that print alike are equal."""
+    """The callback of `id_print`. Two instances that print alike are equal."""
 
     stream: Any
     threshold: int | None
@@ -167,7 +166,7 @@ class Printer:
             flush()
 
     def text_of(self, x: Any) -> str:
-        """A tree as text: an item a line, and brackets as in Python."""
+        """A tree as text: one line for each item, with Python's brackets."""
         if isinstance(x, dict):
             items = [f"{k}={self.text_of(v)}" for k, v in sorted(x.items())]
             brackets = "{ ", " }"
@@ -183,7 +182,7 @@ class Printer:
 
 
 def barrier_wait(logging_name: str | None = None) -> None:
-    """Waits until all callbacks so far have run. They have when a program has returned.
+    """Returns at once: when a program has returned, all its callbacks have run.
 
     Args:
       logging_name: has no effect.

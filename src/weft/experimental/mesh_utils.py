@@ -21,17 +21,17 @@ def create_device_mesh(
     contiguous_submeshes: bool = False,
     allow_split_physical_axes: bool = False,
 ) -> np.ndarray[Any, Any]:
-    """Devices in an array of a shape, for `sharding.Mesh`.
+    """An array of devices with the given shape, for `sharding.Mesh`.
 
-    Devices of one process follow each other, so that the last axes are the ones along which
-    communication is cheap.
+    Devices of one process are adjacent, so communication is cheapest along the last axes.
 
     Args:
       mesh_shape: the length of each axis; their product is the number of devices.
       devices: by default all devices of the preferred platform, of all processes.
-      contiguous_submeshes, allow_split_physical_axes: about the wiring of TPUs; no effect.
+      contiguous_submeshes, allow_split_physical_axes: accepted for compatibility; they apply to
+        TPUs only.
     Returns: a NumPy array of devices, of this shape.
-    Raises: ValueError: the number of devices does not fit.
+    Raises: ValueError: the number of devices is wrong.
     Example:
       >>> import weft
       >>> from weft.experimental import mesh_utils
@@ -54,19 +54,18 @@ def create_hybrid_device_mesh(
     should_sort_granules_by_key: bool = True,
     allow_split_physical_axes: bool = False,
 ) -> np.ndarray[Any, Any]:
-    """Devices in an array each of whose axes is divided among processes, and then inside them.
+    """An array of devices. Each axis is divided among processes first, then within each process.
 
     Args:
       mesh_shape: the length of each axis inside a process.
       dcn_mesh_shape: the number of processes that divide each axis.
       devices: by default all devices of the preferred platform, of all processes.
-      process_is_granule: has no effect: the processes are always the units joined by the slower
-        network.
-      should_sort_granules_by_key: whether the processes are in the order of their numbers, or as
-        they first occur among the devices.
-      allow_split_physical_axes: about the wiring of TPUs; no effect.
-    Returns: a NumPy array of devices; the length of an axis is the product of both entries.
-    Raises: ValueError: the number of processes, or of devices in one, does not fit.
+      process_is_granule: no effect; a process is always the unit within which the network is fast.
+      should_sort_granules_by_key: True orders the processes by number; False in the order in which
+        they first occur in `devices`.
+      allow_split_physical_axes: accepted for compatibility; it applies to TPUs only.
+    Returns: a NumPy array of devices; the length of each axis is the product of the two entries.
+    Raises: ValueError: the number of processes, or of devices in one, is wrong.
     Example:
       >>> import weft
       >>> from weft.experimental import mesh_utils
@@ -100,7 +99,7 @@ def create_hybrid_device_mesh(
 def arranged(
     operation: str, devices: Sequence[Device], shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
-    """The devices, row by row, in an array of a shape."""
+    """The devices, row by row, as an array of the given shape."""
     if math.prod(shape) != len(devices):
         raise ValueError(
             f"{operation}: mesh_shape {shape} is {math.prod(shape)} devices; got {len(devices)}\n"

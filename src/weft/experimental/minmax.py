@@ -79,7 +79,7 @@ def optimizer(
 
 
 def _first(state: Any) -> Any:
-    """The array in its state."""
+    """The array at the beginning of a state."""
     if isinstance(state, tuple) and state:
         return state[0]
     raise TypeError(
@@ -90,11 +90,11 @@ def _first(state: Any) -> Any:
 
 @located
 def iterate(opt_state: OptimizerState) -> PyTree:
-    """The parameters in a state of an optimizer; `get_params` is another name of it.
+    """Returns the parameters in an optimizer's state; `get_params` is another name for it.
 
     Args:
       opt_state: the result of an optimizer's `init_fun` or `update_fun`.
-    Returns: a tree of arrays, of the structure of the parameters that `init_fun` got.
+    Returns: a tree of arrays with the structure of the parameters passed to `init_fun`.
     Raises: TypeError: not the state of an optimizer.
     Example:
       >>> from weft.experimental import minmax

@@ -1,10 +1,9 @@
 """Functions that all processes call together: broadcast_one_to_all, process_allgather,
 sync_global_devices and assert_equal.
 
-The processes call them in the same order, with trees of one structure whose leaves have the same
-shapes and dtypes, which is checked first. Data of any size are sent as bytes, by collectives over
-one device of each process, so that every dtype arrives unchanged. With a single process, nothing is
-sent.
+All processes must call them in the same order, with trees of the same structure, shapes and dtypes;
+this is checked first. Data are sent as bytes, by collectives over one device of each process, so
+every dtype arrives unchanged. A single process sends nothing.
 """
 
 import functools
@@ -27,7 +26,7 @@ from ..tree_util import keystr, tree_flatten_with_path, tree_unflatten
 __all__ = ["assert_equal", "broadcast_one_to_all", "process_allgather", "sync_global_devices"]
 
 CHUNK_BYTES = 1 << 26
-"""Bytes that are sent at once; a device needs this memory for each process."""
+"""The bytes per transfer. A device needs this memory for each process."""
 
 
 @located
@@ -78,7 +77,7 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
 
 @located
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
-    """The values of all processes, in each of them.
+    """Gathers the values of all processes, in each of them.
 
     Args:
       in_tree: arrays and scalars. An array on devices of several processes is fetched as one
@@ -105,12 +104,13 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
 
 @located
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
-    """Checks that all processes have the same tree of the same values, to the bit.
+    """Checks that all processes have the same tree with bitwise equal values.
 
     Args:
       in_tree: arrays and scalars.
       fail_message: the beginning of the error's message.
-    Raises: AssertionError, in all processes: a process has other values than process 0.
+    Raises: AssertionError: in all processes, if the values of any process differ from those of
+      process 0.
     Example:
       >>> assert_equal({"step": 3}, "the checkpoints differ")
     Source: JAX's documentation, `jax.experimental.multihost_utils`.
@@ -132,7 +132,7 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
 
 
 class Hosts:
-    """The leaves of a tree on the host, and their paths and types, which must agree in all
+    """The leaves of a tree on the host, with their paths and types, which must agree in all
     processes."""
 
     def __init__(self, tree: Any) -> None:
@@ -167,7 +167,7 @@ def _rank() -> int:
 
 
 def _exchange(what: str, mine: Any) -> list[Any]:
-    """The messages of all processes, which must be at the same call."""
+    """The messages of all processes. All of them must be in the same call."""
     here = distributed.connection()
     if here is None:
         return [mine]
@@ -210,12 +210,13 @@ def _leaf(message: list[str]) -> str:
 
 
 def _collected(leaf: np.ndarray[Any, Any], collect: Callable[[Any], Any]) -> Any:
-    """An array after a collective over bytes, done in chunks; it may add an axis in front."""
+    """An array after a collective on bytes, done in chunks. The collective may add a leading
+    axis."""
     data = np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)
     pieces = []
     for start in range(0, max(data.size, 1), CHUNK_BYTES):
         piece = data[start : start + CHUNK_BYTES]
-        # one of few lengths, so that few programs are compiled
+        # padded to one of a few lengths, so that few programs are compiled
         padded = np.zeros((1, max(1024, 1 << (piece.size - 1).bit_length())), np.uint8)
         padded[0, : piece.size] = piece
         pieces.append(np.asarray(collect(padded))[0, ..., : piece.size])

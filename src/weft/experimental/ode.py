@@ -1,9 +1,9 @@
 """odeint: ordinary differential equations with adaptive steps; gradients by the adjoint equation.
 
 The method is the pair of orders 5 and 4 of Dormand & Prince (1980), with the continuous extension
-of order 4 by Shampine (1986), as Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations
-I, 2nd edition (1993), give them in II.5 and II.6; the first step and the control of the others are
-theirs too (II.4). Inside, the state is one vector, and time runs upwards.
+of order 4 by Shampine (1986), as in Hairer, Nørsett & Wanner, Solving Ordinary Differential
+Equations I, 2nd edition (1993), II.5 and II.6. The choice of step sizes follows II.4. Internally,
+the state is one vector, and time increases.
 """
 
 import math
@@ -52,7 +52,7 @@ DENSE = (
     69997945 / 29380423,
 )
 UNLIMITED = 10_000_000
-"""The steps between two times for `mxstep=inf`, so that every call ends."""
+"""The limit of steps between two times for `mxstep=inf`, so that every call ends."""
 
 
 class Options(NamedTuple):
@@ -68,12 +68,12 @@ class Progress(NamedTuple):
     """The state of the integration.
 
     Attributes:
-      start, width: the last step's begin and length.
-      t, y, f: where it is, and the derivative there.
-      h: the length to try next.
+      start, width: the beginning and length of the last step.
+      t, y, f: the time, the state and its derivative.
+      h: the length of the next step to try.
       dense: the coefficients of the last step's polynomial.
-      steps: the number of steps, refused ones too, to the time that is looked for.
-      failed: True once it can't go on.
+      steps: the number of steps towards the next output time, including rejected ones.
+      failed: True if the integration cannot continue.
     """
 
     start: Any
@@ -88,7 +88,7 @@ class Progress(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The way from trees of arrays to vectors, and back. Half precision becomes float32."""
+    """Converts trees of arrays to vectors and back. Half precision becomes float32."""
 
     treedef: Any
     shapes: tuple[tuple[int, ...], ...]
@@ -96,12 +96,12 @@ class Layout(NamedTuple):
     dtype: Any
 
     def vector(self, tree: PyTree) -> Any:
-        """All elements, one after the other."""
+        """All elements as one vector."""
         leaves = [wnp.ravel(wnp.asarray(x)).astype(self.dtype) for x in tree_flatten(tree)[0]]
         return wnp.concatenate(leaves) if leaves else wnp.zeros((0,), self.dtype)
 
     def tree(self, vector: Any) -> PyTree:
-        """The arrays in a vector; it may have axes in front, which they get too."""
+        """The tree of arrays from a vector. Leading axes of the vector are kept in each array."""
         leaves, at, front = [], 0, vector.shape[:-1]
         for shape, dtype in zip(self.shapes, self.dtypes, strict=True):
             part = vector[..., at : at + math.prod(shape)].reshape(front + shape)
@@ -111,7 +111,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(tree: PyTree) -> Layout:
-    """The layout of arrays like these."""
+    """The layout for arrays like these."""
     leaves, treedef = tree_flatten(tree)
     avals = [as_value(x).aval for x in leaves]
     wide = [np.dtype("float32") if a.dtype.itemsize < 4 else a.dtype for a in avals]
@@ -120,7 +120,7 @@ def layout_of(tree: PyTree) -> Layout:
 
 
 def combination(weights: Any, slopes: Any) -> Any:
-    """A weighted sum of rows. (No dot product: accelerators round its factors.)"""
+    """A weighted sum of rows. (Not a dot product, because accelerators would round its factors.)"""
     weights = wnp.asarray(weights, wnp.real(slopes).dtype)
     return wnp.sum(weights[:, None] * slopes, 0)
 
@@ -147,7 +147,7 @@ def tried(slope: Slope, p: Progress, h: Any) -> tuple[Any, Any, Any, Any]:
     """One step of length `h`: the new value, its derivative, the error, the polynomial."""
     width = h.astype(wnp.real(p.y).dtype)
 
-    # one after the other, for a loop over them would take half of the time of a step
+    # unrolled: a loop would take half of the time of a step
     rows, y = [p.f], p.y
     for node, weights in zip(NODES, STAGES, strict=True):
         y = p.y + width * sum(w * k for w, k in zip(weights, rows, strict=False) if w)
@@ -168,7 +168,7 @@ def tried(slope: Slope, p: Progress, h: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def stepped(slope: Slope, options: Options, end: Any, p: Progress) -> Progress:
-    """The state after one step, which is refused if its error is too large, or NaN."""
+    """The state after one step, which is rejected if its error is too large or NaN."""
     last = p.t + p.h >= end
     h = wnp.where(last, end - p.t, p.h)
     y, f, error, dense = tried(slope, p, h)
@@ -178,7 +178,7 @@ def stepped(slope: Slope, options: Options, end: Any, p: Progress) -> Progress:
     factor = wnp.where(good, wnp.clip(factor, 0.2, 10.0), wnp.clip(factor, 0.2, 0.9))
     factor = wnp.where(wnp.isnan(factor), 0.2, factor).astype(h.dtype)
     t = wnp.where(last, end, p.t + h)
-    # a step that doesn't move time is too small, and so is one of which little is left by rounding
+    # too small: t + h == t, or rounding leaves only a few digits of h
     info = np.finfo(h.dtype)
     stuck = (h <= 4 * info.eps * wnp.abs(p.t)) | (h < 10 * info.tiny) | wnp.isinf(h)
     return Progress(
@@ -195,7 +195,7 @@ def stepped(slope: Slope, options: Options, end: Any, p: Progress) -> Progress:
 
 
 def solved(slope: Slope, options: Options, y0: Any, times: Any) -> Any:
-    """The solution at each of some times, which don't fall, from a vector at the first."""
+    """The solution at non-decreasing times, from its value at the first time."""
     start, end = times[0], wnp.max(times)
     f = slope(y0, start)
     h = wnp.minimum(first_step(slope, y0, f, start, options), options.hmax).astype(times.dtype)
@@ -218,7 +218,7 @@ def solved(slope: Slope, options: Options, y0: Any, times: Any) -> Any:
 
 
 def at_time(p: Progress, t: Any) -> Any:
-    """The value of the last step's polynomial; at its end, the step's own."""
+    """The last step's polynomial at a time; at the end of the step, its result."""
     width = wnp.where(p.width == 0, 1, p.width)
     x = ((t - p.start) / width).astype(wnp.real(p.y).dtype)
     c0, c1, c2, c3, c4 = p.dense
@@ -229,7 +229,7 @@ def at_time(p: Progress, t: Any) -> Any:
 def integral(
     slope: Slope, options: Options, y0: Any, times: Any, params: PyTree, fixed: PyTree
 ) -> Any:
-    """The solution at each of some times, which rise or fall."""
+    """The solution at increasing or decreasing times."""
     sign = wnp.where(times[-1] < times[0], -1, 1).astype(times.dtype)
     direction = sign.astype(wnp.real(y0).dtype)
 
@@ -243,14 +243,15 @@ def integral(
 def odeint_on_vectors(
     slope: Slope, options: Options, y0: Any, times: Any, params: PyTree, fixed: PyTree
 ) -> Any:
-    """`integral`, with derivatives by the adjoint equation; none in `fixed`, such as integers."""
+    """`integral` with derivatives by the adjoint equation. `fixed`, such as integers, has no
+    derivative."""
     return integral(slope, options, y0, times, params, fixed)
 
 
 def forward_rule(
     slope: Slope, options: Options, y0: Any, times: Any, params: PyTree, fixed: PyTree
 ) -> tuple[Any, Any]:
-    """The solution, and the residuals of its derivative."""
+    """The solution, and the residuals for the backward rule."""
     ys = odeint_on_vectors(slope, options, y0, times, params, fixed)
     return ys, (ys, times, params, fixed)
 
@@ -261,7 +262,7 @@ def backward_rule(
     """The cotangents, from the adjoint equation a' = -a df/dy, solved backwards in time.
 
     The solution is computed backwards along with it, and the cotangent of the parameters, the
-    integral of a df/dparams. A later start is a flow backwards: its cotangent is -a f at the start.
+    integral of a df/dparams. The cotangent of the first time is -a f there.
     """
     ys, times, params, fixed = residuals
     layout = layout_of((ys[0], ys[0], params))
@@ -291,7 +292,7 @@ odeint_on_vectors.defvjp(forward_rule, backward_rule)
 
 
 def checked_options(rtol: Any, atol: Any, mxstep: Any, hmax: Any) -> Options:
-    """The options as numbers."""
+    """The options as numbers. Raises an error for invalid ones."""
     options = {"rtol": rtol, "atol": atol, "mxstep": mxstep, "hmax": hmax}
     for name, x in options.items():
         if not isinstance(x, numbers.Real) or isinstance(x, bool):
@@ -335,7 +336,7 @@ def odeint(
     mxstep: float = math.inf,
     hmax: float = math.inf,
 ) -> PyTree:
-    """The solution of the differential equation dy/dt = func(y, t, *args) at some times.
+    """Solves the differential equation dy/dt = func(y, t, *args) at the given times.
 
     Dormand & Prince's method of orders 5 and 4, with adaptive steps, for equations that are not
     stiff. If the derivative is not finite, a step becomes shorter than time resolves, or `mxstep`
@@ -350,13 +351,13 @@ def odeint(
     Args:
       func: the derivative, called as func(y, t, *args), with `t` a scalar; it returns the structure
         and the shapes of `y`.
-      y0: the value at the first time: floating-point or complex arrays in containers. Half
-        precision is computed in float32, which `func` gets.
+      y0: the value at the first time: floating-point or complex arrays in containers. For half
+        precision, `func` is called with float32.
       t: a vector of increasing or decreasing times; traced times that are neither give NaN.
       *args: more arguments of `func`, trees of arrays.
       rtol, atol: the error allowed in a step: atol + rtol * abs(y), on average.
       mxstep: the largest number of steps between two times; inf means ten million.
-      hmax: the length of a step, at most.
+      hmax: the maximal length of a step.
     Returns: the tree of `y0`, each array with a first axis of the length of `t`.
     Raises: ShapeError: `t` isn't a vector; `y0` has integers; `func` returns other shapes.
       ValueError: options are out of range, or times are not monotonic.
@@ -394,8 +395,8 @@ def odeint(
 def of_vectors(
     func: Callable[..., PyTree], args: tuple[PyTree, ...], layout: Layout, times: Any
 ) -> tuple[Slope, list[Any], list[Any]]:
-    """The function on vectors; its arguments, and traced values that it closes over, in two lists:
-    those that have derivatives, and the others."""
+    """`func` as a function of vectors; then its arguments and the traced values that it closes
+    over, in two lists: values with derivatives, and the others."""
     state = layout.tree(wnp.zeros((sum(map(math.prod, layout.shapes)),), layout.dtype))
     converted, closed = hoisted(
         "odeint",
@@ -419,8 +420,8 @@ def of_vectors(
 
 
 def checked_slope(result: PyTree, layout: Layout) -> PyTree:
-    """The slope that `func` returned, checked to be like the state; as many numbers in another
-    structure, such as a list for an array, are converted to the structure of the state."""
+    """The slope that `func` returned, checked against the state. Another structure with the same
+    number of elements, such as a list for an array, is converted to the structure of the state."""
     leaves, treedef = tree_flatten(result)
     if treedef != layout.treedef:
         avals = [as_value(x).aval for x in leaves]

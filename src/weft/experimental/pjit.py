@@ -1,4 +1,4 @@
-"""`pjit`: an older name of `jit` with shardings."""
+"""`pjit`: an older name for `jit` with shardings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ def pjit(
     """`jit` with the shardings as the second and third argument.
 
     Args:
-      fun, in_shardings, out_shardings: as of `jit`.
+      fun, in_shardings, out_shardings: as in `jit`.
       options: the other options of `jit`.
     Example:
       >>> import weft

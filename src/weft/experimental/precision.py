@@ -8,10 +8,10 @@ __all__ = ["disable_x64", "enable_x64"]
 
 
 def enable_x64(new_val: bool = True) -> ContextDecorator:
-    """A block (or decorated function) in which 64-bit types are on, in this thread.
+    """A context manager or decorator that enables 64-bit dtypes in this thread.
 
     Args:
-      new_val: False turns them off.
+      new_val: False disables them.
     Example:
       >>> import weft.numpy as np
       >>> from weft.experimental import enable_x64
@@ -24,7 +24,7 @@ def enable_x64(new_val: bool = True) -> ContextDecorator:
 
 
 def disable_x64() -> ContextDecorator:
-    """A block (or decorated function) in which 64-bit types are off, in this thread.
+    """A context manager or decorator that disables 64-bit dtypes in this thread.
 
     Example:
       >>> import weft.numpy as np

@@ -1,7 +1,6 @@
-"""prefetch_to_device: batches are put on the devices before they are needed.
-
-A thread makes the batches. Without one, the next batch would be made while the devices compute as
-well, since Python does not wait for programs; but not in a loop that reads a result in every step.
+"""prefetch_to_device: puts batches on the devices before they are needed. A thread makes the
+batches. Without a thread, Python also makes the next batch while the devices compute, but not in a
+loop that reads a result in every step.
 """
 
 import atexit
@@ -38,23 +37,22 @@ def prefetch_to_device(
     sharding: Any = None,
     devices: Sequence[Device] | None = None,
 ) -> "Ahead":
-    """The elements of an iterator, put on devices while earlier ones are in use.
+    """An iterator that puts batches on devices while earlier batches are in use.
 
     Args:
       iterator: yields batches, trees of NumPy's or weft's arrays. It may be infinite, and reuse its
-        NumPy arrays, because the devices have copies. It runs in its own thread, with the
-        switches of the caller.
-      size: the number of batches that wait on the devices; no more are made until one is taken.
-      sharding: where to, as for `device_put`: a sharding, a device, or a tree of them.
-      devices: several devices instead, for `pmap`: the first axis of every array has their number,
-        and each device gets one row. Without either, batches go to the default device, and
-        arrays that are on some device stay there.
-    Returns: an iterator of the same trees, of weft's arrays. If a batch can't be made, or put on
-      the devices, the iterator gives the batches before it, and then raises the exception. To
-      stop early, drop the iterator, or call its `close()`, which also waits for the end of the
-      thread.
-      If `iterator` has a position (`get_state`, `set_state`), as the streams of `weft.data` do, the
-      result has one too: the position after the batches that were taken.
+        NumPy arrays, because the devices have copies. It runs in its own thread, with the switches
+        of the caller.
+      size: the number of batches to keep ready on the devices.
+      sharding: the destination, as in `device_put`: a sharding, a device, or a tree of them.
+      devices: for `pmap`, the devices instead of a sharding. The first axis of every array has one
+        row for each device. Without either, batches go to the default device, and arrays that are
+        already on a device stay there.
+    Returns: an iterator of the same trees, with weft's arrays. If making or copying a batch fails,
+      the iterator returns the batches before it, and then raises the exception. To stop early,
+      delete the iterator or call its `close()`, which waits for the thread to end. If `iterator`
+      has `get_state` and `set_state`, as the streams of `weft.data` do, the result has them too;
+      the state is the position after the last batch returned.
     Raises: ValueError: `size` is less than 1; both `sharding` and `devices` are given; an array's
       first axis does not have the length of `devices`.
     Example:
@@ -87,9 +85,9 @@ class Ahead(Iterator[Any]):
 
     Args:
       iterator: yields the batches.
-      size: the number of batches that wait.
-      put: converts a batch to the one that this iterator returns.
-      where: returns the iterator's position, which `position` then has for the last batch taken.
+      size: the number of batches to keep ready.
+      put: moves a batch to the devices.
+      where: returns the iterator's position. `position` is the one after the last batch returned.
     """
 
     def __init__(
@@ -123,10 +121,10 @@ class Ahead(Iterator[Any]):
         try:
             raise failure
         finally:
-            del failure  # it refers to this frame
+            del failure  # the exception refers to this frame
 
     def close(self) -> None:
-        """Forgets the batches that wait, and ends the thread when the one it makes is made."""
+        """Drops the waiting batches, and ends the thread after its current batch."""
         self.work.stop()
         if self.thread is not threading.current_thread():
             self.thread.join()
@@ -134,7 +132,7 @@ class Ahead(Iterator[Any]):
 
 
 class PositionedAhead(Ahead):
-    """The iterator that `prefetch_to_device` returns for one that has a position."""
+    """An `Ahead` whose iterator has a position."""
 
     def __init__(self, iterator: Any, size: int, put: Callable[[Any], Any]) -> None:
         self.iterator = iterator
@@ -150,27 +148,27 @@ class PositionedAhead(Ahead):
             raise
 
     def __iter__(self) -> "PositionedAhead":
-        if self.ended:  # a stream of weft.data begins its next epoch, others end again
+        if self.ended:  # a stream of weft.data begins its next epoch
             self.begin(iter(self.iterator))
         return self
 
     def get_state(self) -> Any:
-        """The position after the last batch that was taken."""
+        """The position after the last batch returned."""
         return self.position
 
     def set_state(self, state: Any) -> None:
-        """Goes to a position, so that the next batch is the one after it."""
+        """Sets the position; the next batch is the one after it."""
         self.close()
         self.iterator.set_state(state)
         self.begin(self.iterator)
 
     def begin(self, iterator: Any) -> None:
-        """Reads ahead from where an iterator is."""
+        """Starts reading ahead from the position of an iterator."""
         PositionedAhead.__init__(self, iterator, *self.options)
 
 
 class Work:
-    """The work of the thread. It has no reference to the iterator, which can be
+    """The work of the thread. It does not refer to the iterator, so that the iterator can be
     garbage collected."""
 
     def __init__(
@@ -183,7 +181,7 @@ class Work:
         self.iterator: Iterator[Any] | None = iterator
         self.put = put
         self.where = where
-        # Of this kind, because a finalizer may interrupt its methods at any point.
+        # SimpleQueue, because a finalizer may interrupt its methods at any point
         self.free: queue.SimpleQueue[None] = queue.SimpleQueue()
         for _ in range(size):
             self.free.put(None)
@@ -191,14 +189,14 @@ class Work:
         self.stopped = False
 
     def run(self, switches: dict[str, Any]) -> None:
-        """Makes batches until there are no more, one can't be made, or the iterator is closed."""
+        """Makes batches until the iterator ends or fails, or is closed."""
         with config.temporarily(**switches):
             while self.make_one():
                 pass
-        self.iterator = self.where = None  # a generator is closed here, where it ran
+        self.iterator = self.where = None  # closes a generator in the thread in which it ran
 
     def make_one(self) -> bool:
-        """Makes a batch when there is room for it; whether there may be another."""
+        """Makes a batch when there is room for it. Returns True if there may be another."""
         self.free.get()
         if self.stopped:
             return False
@@ -206,7 +204,7 @@ class Work:
         try:
             batch = self.put(next(self.iterator))
             self.done.put((batch, None if self.where is None else self.where(), None))
-        except BaseException as failure:  # for the thread that wants the batch; also the end
+        except BaseException as failure:  # passed to the consumer; includes StopIteration
             self.done.put((None, None, failure))
             return False
         return True
@@ -225,16 +223,16 @@ _threads: "weakref.WeakKeyDictionary[threading.Thread, Work]" = weakref.WeakKeyD
 
 @atexit.register
 def end_all() -> None:
-    """At the end of the process: a thread in XLA would make it crash."""
+    """Ends all threads at exit, because a thread in XLA would crash the process."""
     alive = list(_threads.items())
     for _, work in alive:
         work.stop()
     for thread, _ in alive:
-        thread.join(1)  # not for ever: its iterator may wait for something
+        thread.join(1)  # with a time limit, because its iterator may be waiting
 
 
 def on_default_device(batch: Any) -> Any:
-    """A batch on the default device, unless it is on some already."""
+    """Puts a batch on the default device, except arrays that are already on a device."""
     batch = device_put(batch)
     with transfers.explicitly():
         for x in tree_leaves(batch):
@@ -244,7 +242,7 @@ def on_default_device(batch: Any) -> Any:
 
 
 def over(devices: Sequence[Device]) -> Callable[[Any], Any]:
-    """Puts batches on several devices, a row on each."""
+    """A function that divides batches among devices, one row for each."""
     checked = checked_devices("prefetch_to_device", devices)
     sharding = NamedSharding(Mesh(checked, ("batch",)), PartitionSpec("batch"))
 

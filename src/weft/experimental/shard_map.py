@@ -20,8 +20,8 @@ def shard_map(
     """`weft.shard_map`, with the parameters of JAX's older function.
 
     Args:
-      check_rep: called `check_vma` there.
-      auto: the axes of the mesh that aren't mapped over: all but `axis_names`.
+      check_rep: `check_vma` of `weft.shard_map`.
+      auto: the mesh axes that are not mapped; the others are `axis_names`.
     Example:
       >>> import weft
       >>> from weft.sharding import Mesh, PartitionSpec as P

@@ -1,4 +1,4 @@
-"""Functions as files: StableHLO with all that is needed to call it. See docs/export.md."""
+"""Functions as files: StableHLO with everything that a call needs. See docs/export.md."""
 
 from ..lazy import exports
 

@@ -13,10 +13,10 @@ class ExportedModule:
     """The StableHLO of an exported function for each of its platforms, compared by identity.
 
     Attributes:
-      name: of the function, for messages.
-      texts: by platform.
-      in_avals, out_avals: of its public function `main`.
-      any_platform: whether one that isn't among them takes the first.
+      name: the function's name, for messages.
+      texts: the StableHLO, by platform.
+      in_avals, out_avals: the types of its public function `main`.
+      any_platform: whether other platforms use the first text.
     """
 
     __slots__ = ("__weakref__", "any_platform", "in_avals", "name", "out_avals", "texts")
@@ -38,7 +38,7 @@ class ExportedModule:
     def text_for(self, platform: str) -> str:
         """The text for a platform.
 
-        Raises: ValueError: the function wasn't exported for it.
+        Raises: ValueError: the function was not exported for it.
         """
         if platform in self.texts:
             return self.texts[platform]
@@ -81,7 +81,7 @@ def functions_of(text: str) -> list[str]:
 
 
 def renamed(text: str, names: dict[str, str]) -> str:
-    """The functions of a module for another module: with other names, and private."""
+    """The functions of a module with other names, and private, for another module."""
     lines = text.strip().splitlines()
     body = "\n".join(lines[1:-1]) if lines[0].startswith("module") else text
     body = body.replace("func.func public ", "func.func private ")

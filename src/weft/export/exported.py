@@ -1,7 +1,5 @@
-"""Exported: a function's StableHLO with all that is needed to call it; deserialize reads one from
-bytes.
-
-DisabledSafetyCheck names a check that an exported function goes without.
+"""Exported: a function's StableHLO with everything that a call needs; deserialize reads it from
+bytes. DisabledSafetyCheck names a check to disable for an exported function.
 """
 
 import hashlib
@@ -37,7 +35,7 @@ _MAGIC = b"weft.export 1\n"
 
 
 class DisabledSafetyCheck(NamedTuple):
-    """A check that an exported function is to go without.
+    """A check to disable for an exported function.
 
     Example:
       >>> import weft
@@ -50,12 +48,12 @@ class DisabledSafetyCheck(NamedTuple):
 
     @classmethod
     def platform(cls) -> "DisabledSafetyCheck":
-        """Lets the function be called on other platforms than those that it was exported for."""
+        """Lets the function run on platforms other than those that it was exported for."""
         return cls("platform")
 
     @classmethod
     def custom_call(cls, target_name: str) -> "DisabledSafetyCheck":
-        """Lets the function call native code by this name, whose stability is not guaranteed."""
+        """Lets the function call native code by this name, which may change."""
         return cls(f"custom_call:{target_name}")
 
 
@@ -71,11 +69,11 @@ class Exported:
       in_tree, out_tree: the structures of the pair (positional arguments, keyword arguments), and
         of the result.
       in_avals, out_avals: tuples with shape and dtype of the leaves.
-      platforms: those it was exported for.
-      disabled_safety_checks: the checks that are off.
-      calling_convention_version: of the convention above.
+      platforms: the platforms that it was exported for.
+      disabled_safety_checks: the disabled checks.
+      calling_convention_version: the version of the convention above.
       nr_devices: 1.
-      artifacts: by platform: the module as a portable artifact.
+      artifacts: the module as a portable artifact, by platform.
     Example:
       >>> import weft
       >>> exported = weft.export.export(weft.jit(np.sin))(weft.ShapeDtypeStruct((3,), "float32"))
@@ -143,9 +141,9 @@ class Exported:
         """The function's result; the call can be jitted, and differentiated if `vjp` exists.
 
         Args:
-          args, kwargs: of the structure, the shapes and the dtypes that it was exported for.
-        Raises: TypeError: of others. ValueError: on another platform, or differentiated without a
-          vjp.
+          args, kwargs: arguments with the structure, shapes and dtypes that it was exported for.
+        Raises: TypeError: the arguments differ from these. ValueError: the platform differs, or
+          there is no vjp to differentiate with.
         """
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self.in_tree:
@@ -157,7 +155,7 @@ class Exported:
         values = argument_values("Exported.call", self.fun_name, leaves, paths)
         for i, (v, a) in enumerate(zip(values, self.in_avals, strict=True)):
             if v.aval.weak_type and dtype_rank(v.dtype) <= dtype_rank(a.dtype):
-                values[i] = v = v.astype(a.dtype)  # a number takes the dtype that is wanted
+                values[i] = v = v.astype(a.dtype)  # a number takes the expected dtype
             if v.shape != a.shape or v.dtype != a.dtype:
                 raise TypeError(
                     f"Exported.call: {self.fun_name} was exported for {a} as argument {paths()[i]}"
@@ -166,7 +164,7 @@ class Exported:
         return self.out_tree.unflatten(self._flat(*values))
 
     def _forward(self, *leaves: object) -> tuple[list[Any], tuple[Any, ...]]:
-        return self._flat(*leaves), leaves  # by rule again: there may be a derivative outside
+        return self._flat(*leaves), leaves  # by the rule: for an outer derivative
 
     def _backward(self, leaves: tuple[object, ...], cts: list[Any]) -> tuple[Any, ...]:
         vjp = self.vjp()
@@ -195,7 +193,7 @@ class Exported:
         of the result with a derivative; its results are the cotangents of the argument leaves that
         have one, a tuple.
 
-        Raises: ValueError: it was serialized without.
+        Raises: ValueError: it was serialized without a vjp.
         """
         if not self.has_vjp():
             raise ValueError(
@@ -213,7 +211,7 @@ class Exported:
         """The function as bytes, for `deserialize`.
 
         Args:
-          vjp_order: how often the function can be differentiated after it is read.
+          vjp_order: the number of times that the deserialized function can be differentiated.
         Raises: ValueError: the type of an argument or a result is not registered for serialization.
         """
         if vjp_order < 0:
@@ -260,13 +258,13 @@ def check_custom_calls(name: str, text: str, allowed: set[str]) -> None:
 def deserialize(blob: bytes | bytearray) -> Exported:
     """The function that `Exported.serialize` wrote.
 
-    Reading the bytes runs no code. A call runs the program that they contain: StableHLO,
-    which computes, and can't reach files or Python.
+    Reading the bytes runs no code. A call runs the StableHLO program in them, which can compute but
+    cannot reach files or Python.
 
     Args:
       blob: the bytes.
     Raises: ValueError: the bytes are damaged, of another origin or version, or contain a class that
-      isn't registered here.
+      is not registered here.
     Example:
       >>> import weft, weft.numpy as np
       >>> exported = weft.export.export(weft.jit(np.sin))(1.0)
@@ -302,7 +300,7 @@ def deserialize(blob: bytes | bytearray) -> Exported:
             lambda: deserialize(inner) if inner else None,
         )
     except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"deserialize: the head of the file is no valid one: {error!r}") from None
+        raise ValueError(f"deserialize: the head of the file is invalid: {error!r}") from None
 
 
 def read_avals(written: Any) -> list[Aval]:

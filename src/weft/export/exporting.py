@@ -1,4 +1,5 @@
-"""export: makes an `Exported` of a jitted function; default_export_platform names its platform."""
+"""export makes an `Exported` of a jitted function; default_export_platform returns its default
+platform."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +27,7 @@ _PLATFORMS = ("cpu", "cuda", "rocm", "gpu", "tpu")
 
 
 def default_export_platform() -> str:
-    """The platform that functions are exported for if none is named: the default one here.
+    """The default platform of exports: the default platform of this process.
 
     Example:
       >>> import weft
@@ -43,19 +44,19 @@ def export(
     platforms: Sequence[str] | None = None,
     disabled_checks: Sequence[DisabledSafetyCheck] = (),
 ) -> Callable[..., Exported]:
-    """A function that returns `fun_jit` for its arguments as an `Exported`: StableHLO, and all that
-    is needed to call it in another process.
+    """A function that returns `fun_jit` for its arguments as an `Exported`: StableHLO, and
+    everything that a call in another process needs.
 
-    The function has the shapes of these arguments: there are no symbolic ones. The function must be
-    one for a single device, and call no Python.
+    The function has the shapes of these arguments; symbolic shapes are not supported. It must be
+    for a single device, and must not call Python.
 
     Args:
       fun_jit: the result of `jit`.
-      platforms: 'cpu', 'cuda', 'rocm', 'gpu' (which is both) and 'tpu'; a program is written for
+      platforms: 'cpu', 'cuda', 'rocm', 'gpu' (which is both) and 'tpu'; one program is written for
         each. By default the platform of this process.
       disabled_checks: see `DisabledSafetyCheck`.
     Returns: a function of `fun_jit`'s arguments, or objects with their shapes and dtypes.
-    Raises: TypeError: not a jitted function. ValueError: it can't be exported.
+    Raises: TypeError: `fun_jit` is not jitted. ValueError: it cannot be exported.
     Example:
       >>> import weft, weft.numpy as np
       >>> f = weft.jit(lambda x: 2 * x * x)
@@ -88,7 +89,7 @@ def export(
 
 @located
 def checked_platforms(platforms: Sequence[str] | None) -> tuple[str, ...]:
-    """The platforms by the names that devices have, each once."""
+    """The platforms, by the names that devices have, without repetitions."""
     if platforms is None:
         return (default_export_platform(),)
     if isinstance(platforms, str) or not platforms or set(platforms) - {*_PLATFORMS}:
@@ -102,7 +103,7 @@ def checked_platforms(platforms: Sequence[str] | None) -> tuple[str, ...]:
 def exported_of(
     traced: Traced, platforms: Sequence[str], disabled: Sequence[DisabledSafetyCheck]
 ) -> Exported:
-    """A traced function, exported."""
+    """The `Exported` of a traced function."""
     name = traced.fun_name
     jaxpr: Jaxpr = traced.jaxpr
     if jaxpr_calls_host(jaxpr):
@@ -131,7 +132,7 @@ def exported_of(
 def exported_vjp(
     traced: Traced, platforms: Sequence[str], disabled: Sequence[DisabledSafetyCheck]
 ) -> Exported:
-    """The vjp of a traced function, on leaves, exported."""
+    """The `Exported` of the vjp of a traced function, on leaves."""
     count = len(traced.jaxpr.invars)
     inexact = [dtypes.is_inexact(a.dtype) for a in traced.jaxpr.in_avals]
     outs = [i for i, a in enumerate(traced.jaxpr.out_avals) if dtypes.is_inexact(a.dtype)]

@@ -1,4 +1,4 @@
-"""Tree structures as JSON; types other than Python's own have registered names.
+"""Tree structures as JSON; types other than Python's have registered names.
 
 register_pytree_node_serialization and register_namedtuple_serialization register them. Reading
 makes instances of registered classes only.
@@ -15,12 +15,12 @@ __all__ = ["register_namedtuple_serialization", "register_pytree_node_serializat
 
 
 class NodeFormat(NamedTuple):
-    """The form in which nodes of a class are written.
+    """The form in which nodes of a class are stored.
 
     Attributes:
       kind: the class.
-      write, read: its auxiliary data, to bytes and back.
-      from_children: makes a node of its data and children.
+      write, read: convert its auxiliary data to bytes and back.
+      from_children: makes a node from its data and children.
     """
 
     kind: type
@@ -42,14 +42,14 @@ def register_pytree_node_serialization(
     deserialize_auxdata: Callable[[bytes], Any],
     from_children: Callable[[Any, Sequence[Any]], Any] | None = None,
 ) -> type:
-    """Says how nodes of a registered class are written when a function is serialized.
+    """Registers how nodes of a class are stored when a function is serialized.
 
     Args:
       nodetype: a class that is registered as a pytree node.
-      serialized_name: by which the class is known in files.
-      serialize_auxdata, deserialize_auxdata: its auxiliary data, to bytes and back. Bytes that are
-        read may come from any source.
-      from_children: makes a node of its auxiliary data and children; by default, the function of
+      serialized_name: the name of the class in files.
+      serialize_auxdata, deserialize_auxdata: functions that convert its auxiliary data to bytes and
+        back. The bytes may come from any source.
+      from_children: makes a node from its auxiliary data and children; by default, the function of
         the registration.
     Returns: the class.
     Raises: ValueError: it is not a pytree node, or the name is taken.
@@ -87,7 +87,7 @@ def register_pytree_node_serialization(
 
 @located
 def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -> type:
-    """Says by which name a namedtuple class is known when a function is serialized.
+    """Registers the name of a namedtuple class for serialized functions.
 
     Args: as for `register_pytree_node_serialization`.
     Example:

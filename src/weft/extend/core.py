@@ -37,10 +37,10 @@ __all__ = [
 
 
 class OpaqueTraceState:
-    """The trace at the time this was made, for comparing only.
+    """A mark of the current trace, for comparisons only.
 
-    Two are equal if they were made under the same trace: in the same call of a function that is
-    transformed, or both outside any. It keeps no trace alive.
+    Two are equal if they were made under the same trace: in the same call of a transformed
+    function, or both outside of transformations. It keeps no trace alive.
 
     Example:
       >>> from weft.extend.core import get_opaque_trace_state
@@ -63,10 +63,10 @@ class OpaqueTraceState:
 
 
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
-    """The present state of tracing, to be compared with the state at another moment.
+    """The current state of tracing, to compare with the state at another time.
 
-    Libraries whose objects hold arrays find out with it that an object is used under another
-    transformation than it was made in.
+    Libraries use it to detect that an object with arrays is used under a transformation other than
+    the one in which it was made.
 
     Args:
       convention: the name of the library, which has no effect.

@@ -1,7 +1,7 @@
 """ffi_call: native code that compiled programs call by the name of a target.
 
-register_ffi_target registers a target, a handler of XLA's typed FFI in a PyCapsule, which
-`pycapsule` makes from a function of a library. `runtime/custom_calls.py` hands targets to XLA.
+register_ffi_target registers a target, a handler of XLA's typed FFI in a PyCapsule; `pycapsule`
+makes one from a function of a library. `runtime/custom_calls.py` passes targets to XLA.
 """
 
 import ctypes
@@ -36,12 +36,12 @@ VMAP_METHODS = ("sequential", "expand_dims", "broadcast_all", "legacy_vectorized
 def register_ffi_target(
     name: str, fn: object | Mapping[str, object], platform: str = "cpu", api_version: int = 1
 ) -> None:
-    """Makes a native function known to XLA, under a name that `ffi_call` refers to.
+    """Registers a native function with XLA, under a name for `ffi_call`.
 
     Args:
       name: the target's name. Registering the same function again does nothing.
       fn: a PyCapsule of an XLA FFI handler, or a dict of them by stage ("execute", …).
-      platform: 'cpu'. Targets for GPUs are registered by the plugin that has them.
+      platform: 'cpu'. The plugins of GPUs register their own targets.
       api_version: 1, the typed FFI.
     Raises: ValueError: an unknown platform or version.
     Example::
@@ -64,7 +64,7 @@ def register_ffi_target(
 
 
 def pycapsule(function: Any) -> object:
-    """A PyCapsule of a function of a library that `ctypes` has loaded.
+    """A PyCapsule of a function in a library that `ctypes` has loaded.
 
     Example:
       >>> import ctypes
@@ -89,12 +89,12 @@ def ffi_call(
     output_layouts: Sequence[Sequence[int] | None] | None = None,
     input_output_aliases: Mapping[int, int] | None = None,
 ) -> TreeFunction:
-    """A function that calls a native function, from compiled code.
+    """A function that calls a native function from compiled code.
 
-    Its derivative isn't known: state it by `custom_jvp` or `custom_vjp`.
+    It has no derivative unless `custom_jvp` or `custom_vjp` defines one.
 
     Args:
-      target_name: the name under which it was registered.
+      target_name: the registered name.
       result_shape_dtypes: the results' tree, of objects with a shape and a dtype.
       vmap_method: the way of `vmap`. 'sequential': a call for each element; 'expand_dims': one
         call, with an axis in front, of length 1 in arguments that aren't mapped; 'broadcast_all':
@@ -154,7 +154,7 @@ def ffi_call(
 def layouts(
     option: str, chosen: Sequence[Sequence[int] | None] | None, avals: Sequence[Aval]
 ) -> tuple[Layout, ...]:
-    """The layout of each array; row by row where none is chosen."""
+    """The layout of each array; row by row by default."""
     if chosen is None:
         return tuple(tuple(range(a.ndim)) for a in avals)
     if len(chosen) != len(avals):
@@ -165,7 +165,7 @@ def layouts(
     for a, layout in zip(avals, chosen, strict=True):
         order = tuple(range(a.ndim)) if layout is None else tuple(layout)
         if sorted(order) != list(range(a.ndim)):
-            raise ValueError(f"ffi_call: {option}: {order} is no order of the axes of {a}")
+            raise ValueError(f"ffi_call: {option}: {order} is not an order of the axes of {a}")
         layouts.append(order)
     return tuple(layouts)
 
@@ -217,7 +217,7 @@ def _(
 
 
 def minor_to_major(layout: Layout) -> str:
-    """A layout as StableHLO writes it."""
+    """A layout in StableHLO's notation."""
     numbers = ", ".join(map(str, reversed(layout)))
     return f"dense<[{numbers}]> : tensor<{len(layout)}xindex>"
 
@@ -269,12 +269,12 @@ def _(
 
 
 def with_leading_axis(x: Value, size: int, vmap_method: str) -> Value:
-    """An argument that isn't mapped, with the axis in front that the method wants."""
+    """An unmapped argument with a leading axis, as the method requires."""
     length = size if vmap_method == "broadcast_all" else 1
     wide: Value = broadcast_in_dim(x, shape=(length, *x.shape), dims=tuple(range(1, x.ndim + 1)))
     return wide
 
 
 def batched_layout(layout: Layout) -> Layout:
-    """The layout with a new first axis, which is the major one."""
+    """The layout with a new first axis, which is major."""
     return 0, *[axis + 1 for axis in layout]

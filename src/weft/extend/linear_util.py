@@ -1,4 +1,4 @@
-"""WrappedFun and wrap_init: functions as objects, which some libraries pass around."""
+"""WrappedFun and wrap_init: functions as objects, for libraries that use them."""
 
 from collections.abc import Callable
 from typing import Any

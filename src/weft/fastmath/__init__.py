@@ -3,7 +3,8 @@
     from weft import fastmath
     from weft.fastmath import numpy as np
 
-What computes is chosen by `use_backend`, for a thread within a `with` statement, or `set_backend`.
+`use_backend` chooses the backend of a thread within a `with` statement; `set_backend` chooses it
+for the process.
 """
 
 from ..lazy import exports

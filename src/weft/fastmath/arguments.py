@@ -10,14 +10,14 @@ Axes = list[int | None]
 
 
 def is_none(x: object) -> bool:
-    """True for None, which is a leaf among axes."""
+    """True for None, which is a leaf in trees of axes."""
     return x is None
 
 
 def spread(transform: str, what: str, axes: Any, tree: Any) -> Axes:
-    """An axis for each leaf of a tree, of axes that are given for whole branches.
+    """The axis of each leaf of a tree, from axes that apply to whole branches.
 
-    Raises: ValueError: the structures don't fit.
+    Raises: ValueError: the structures do not match.
     """
     axes = tuple(axes) if isinstance(axes, list) and isinstance(tree, tuple) else axes
     try:
@@ -29,9 +29,9 @@ def spread(transform: str, what: str, axes: Any, tree: Any) -> Axes:
 
 
 def batch_size(transform: str, leaves: Sequence[Any], axes: Axes) -> int:
-    """The length that the mapped axes have in common.
+    """The common length of the mapped axes.
 
-    Raises: ValueError: none is mapped, or lengths differ, or an array has no such axis.
+    Raises: ValueError: no axis is mapped, lengths differ, or an array does not have the axis.
     """
     sizes = set()
     for x, axis in zip(leaves, axes, strict=True):
@@ -52,7 +52,7 @@ def batch_size(transform: str, leaves: Sequence[Any], axes: Axes) -> int:
 def scan_length(operation: str, leaves: Sequence[Any], length: int | None) -> int:
     """The number of steps of a loop over leading axes.
 
-    Raises: ValueError: the lengths differ, or there is none.
+    Raises: ValueError: the lengths differ, or there is no length.
     """
     lengths = {int(x.shape[0]) for x in leaves if len(x.shape)}
     if any(not len(x.shape) for x in leaves):
@@ -71,10 +71,10 @@ def without_nondiff(
     f_bwd: Callable[..., Any],
     nondiff_argnums: Sequence[int],
 ) -> Callable[..., Any]:
-    """`with_rule(f, f_fwd, f_bwd)`, of the arguments that have derivatives alone.
+    """`with_rule(f, f_fwd, f_bwd)`, applied only to the arguments that have derivatives.
 
-    The others are closed over, so that they may be anything, and their entries in what `f_bwd`
-    returns are left out.
+    The other arguments are closed over, so they may be any objects. Their entries in the result of
+    `f_bwd` are dropped.
     """
     if not nondiff_argnums:
         return with_rule(f, f_fwd, f_bwd)

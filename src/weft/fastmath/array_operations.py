@@ -1,4 +1,4 @@
-"""Operations on arrays, each one call of the backend in use.
+"""Operations on arrays; each calls the current backend.
 
 logsumexp, expit, sigmoid, erf, lt; conv, avg_pool, max_pool, sum_pool; top_k, sort_key_val;
 index_update, index_add, index_min, index_max; dynamic_slice, dynamic_slice_in_dim,
@@ -47,8 +47,8 @@ def logsumexp(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = 
 
     Args:
       x: array.
-      axis: an axis, several, or all (None).
-      keepdims: whether the axes stay, with length one.
+      axis: an axis, or several, or None for all.
+      keepdims: whether to keep the axes with length one.
     Example:
       >>> from weft import fastmath
       >>> from weft.fastmath import numpy as np
@@ -72,7 +72,7 @@ def expit(x: Any) -> Any:
 
 
 def sigmoid(x: Any) -> Any:
-    """The logistic function 1 / (1 + exp(-x)), elementwise: `expit` by another name.
+    """The logistic function 1 / (1 + exp(-x)), elementwise; another name for `expit`.
 
     Example:
       >>> import numpy as np
@@ -127,13 +127,12 @@ def conv(
     Args:
       inp: array of the inputs.
       fltr: array of the kernel.
-      window_strides: a step for each spatial axis.
+      window_strides: the step along each spatial axis.
       padding: "SAME", "VALID", or a pair (before, after) for each spatial axis.
-      dimension_numbers: the meaning of the axes of input, kernel and output, as
-        ("NHWC", "HWIO", "NHWC").
+      dimension_numbers: the layouts of input, kernel and output, such as ("NHWC", "HWIO", "NHWC").
       filter_dilation: the distance between the kernel's elements for each spatial axis.
-      input_dilation: the distance between the input's elements, with zeros between them, for each
-        spatial axis: a transposed convolution. The padding is then given as pairs.
+      input_dilation: the distance between the input's elements for each spatial axis, with zeros
+        between them, for a transposed convolution. The padding must then be pairs.
     Example:
       >>> from weft import fastmath
       >>> from weft.fastmath import numpy as np
@@ -148,13 +147,13 @@ def conv(
 
 
 def avg_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
-    """The mean of each window, of the elements inside the array.
+    """The mean of each window, over the elements inside the array.
 
     Args:
       x: array [batch, ..., channels].
-      pool_size: the window's length along each axis between the first and the last.
-      strides: the step along each of them; None is one.
-      padding: "VALID": windows inside the array; "SAME": one at every step.
+      pool_size: the length of the window along each spatial axis.
+      strides: the step along each spatial axis; None means one.
+      padding: "VALID" for windows inside the array, "SAME" for a window at every step.
     Returns: array of floats.
     Example:
       >>> from weft import fastmath
@@ -167,7 +166,7 @@ def avg_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: st
 
 
 def max_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
-    """The largest element of each window; the arguments are those of `avg_pool`.
+    """The largest element of each window, with the arguments of `avg_pool`.
 
     Example:
       >>> import numpy as np
@@ -180,7 +179,7 @@ def max_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: st
 
 
 def sum_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
-    """The sum of each window; the arguments are those of `avg_pool`.
+    """The sum of each window, with the arguments of `avg_pool`.
 
     Example:
       >>> import numpy as np
@@ -196,7 +195,7 @@ def sum_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: st
 
 
 def top_k(x: Any, k: int) -> tuple[Any, Any]:
-    """The `k` largest elements along the last axis, the largest first, and their indices.
+    """The `k` largest elements along the last axis, in descending order, and their indices.
 
     Example:
       >>> from weft import fastmath
@@ -209,10 +208,10 @@ def top_k(x: Any, k: int) -> tuple[Any, Any]:
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1) -> tuple[Any, Any]:
-    """Keys sorted along an axis, and values in the same new order.
+    """Sorts keys along an axis, and reorders values in the same way.
 
     Args:
-      keys, values: arrays of one shape.
+      keys, values: arrays of the same shape.
       dimension: the axis.
     Example:
       >>> from weft import fastmath
@@ -232,7 +231,7 @@ def index_update(x: Any, idx: Any, y: Any) -> Any:
 
     Args:
       x: array.
-      idx: the index between the brackets: an int, a slice, an array, or a tuple of them.
+      idx: the index: an int, a slice, an array, or a tuple of them.
       y: array that broadcasts to the shape of `x[idx]`.
     Example:
       >>> from weft import fastmath
@@ -258,7 +257,7 @@ def index_add(x: Any, idx: Any, y: Any) -> Any:
 
 
 def index_min(x: Any, idx: Any, y: Any) -> Any:
-    """A copy of an array with the smaller of its elements at an index and `y` there.
+    """A copy of an array with the minimum of its elements and `y` at an index.
 
     Example:
       >>> import numpy as np
@@ -284,13 +283,13 @@ def index_max(x: Any, idx: Any, y: Any) -> Any:
 
 
 def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sizes) -> Any:
-    """A window of fixed sizes, which begins at indices that may be traced.
+    """A window of fixed size that begins at indices that may be traced.
 
     Args:
       operand: array.
       start_indices: an integer for each axis; a negative one counts from the end. A window that
-        would stick out is moved inside.
-      slice_sizes: the window's length along each axis.
+        would extend beyond the array is moved inside.
+      slice_sizes: the length of the window along each axis.
     Example:
       >>> from weft import fastmath
       >>> from weft.fastmath import numpy as np
@@ -315,11 +314,11 @@ def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: 
 
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
-    """A copy of an array with a window replaced, placed as in `dynamic_slice`.
+    """A copy of an array with a window replaced; its place is as in `dynamic_slice`.
 
     Args:
       operand: array.
-      update: array of the same number of axes: the window's new elements.
+      update: the window's new elements, an array with the same number of axes.
       start_indices: an integer for each axis.
     Example:
       >>> import numpy as np
@@ -348,7 +347,8 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
 
 
 def global_device_count() -> int:
-    """The number of accelerators of all hosts; on `jax`, of the devices of the platform in use.
+    """The number of accelerators of all hosts; on `jax`, the number of devices of the current
+    platform.
 
     Example:
       >>> from weft import fastmath
@@ -360,7 +360,8 @@ def global_device_count() -> int:
 
 
 def local_device_count() -> int:
-    """The number of accelerators of this host; on `jax`, of the devices of the platform in use.
+    """The number of accelerators of this host; on `jax`, the number of devices of the current
+    platform.
 
     Example:
       >>> from weft import fastmath
@@ -372,11 +373,11 @@ def local_device_count() -> int:
 
 
 def dataset_as_numpy(ds: Any, batch_size: int | None = None) -> Iterator[Any]:
-    """The elements of a `tf.data.Dataset` as a stream of nested NumPy arrays, read one by one.
+    """Iterates over a `tf.data.Dataset`; the elements are nested NumPy arrays.
 
     Args:
       ds: the dataset; its elements may be nested.
-      batch_size: how many elements TensorFlow reads ahead, for speed.
+      batch_size: the number of elements that TensorFlow reads in advance.
     Raises: TypeError: not a dataset.
     Example:
       >>> import tensorflow as tf

@@ -1,6 +1,6 @@
 """The backends: their names, their tables of operations, and which one a thread uses.
 
-A backend is one module with one table, which is loaded when the backend is first used.
+Each backend has a module with a table, which is loaded when the backend is first used.
 """
 
 import enum
@@ -37,7 +37,7 @@ class Backend(enum.Enum):
 
 
 class UnavailableError(WeftError, AttributeError, KeyError):
-    """The backend in use has no such operation. An AttributeError and a KeyError too.
+    """The current backend does not have the operation. It is also an AttributeError and a KeyError.
 
     Example:
       >>> from weft import fastmath
@@ -50,7 +50,7 @@ class UnavailableError(WeftError, AttributeError, KeyError):
         fix: use_backend('jax') or use_backend('tensorflow-numpy')
     """
 
-    __str__ = Exception.__str__  # KeyError's would put quotation marks around the message
+    __str__ = Exception.__str__  # KeyError.__str__ would put the message in quotation marks
 
 
 NO_DERIVATIVES = "NumPy computes values, not derivatives"
@@ -59,11 +59,11 @@ GAPS: dict[Backend, dict[str, str]] = {
     Backend.TFNP: {},
     Backend.NUMPY: dict.fromkeys(("grad", "value_and_grad", "vjp"), NO_DERIVATIVES),
 }
-"""The operations that a backend does not have, each with the reason."""
+"""The operations that a backend does not have, with the reasons."""
 
 
 class Operations(Mapping[str, Any]):
-    """The operations of one backend, as attributes and as items.
+    """The operations of one backend, accessible as attributes and as items.
 
     Attributes:
       name: the value of the member of `Backend`.
@@ -77,7 +77,7 @@ class Operations(Mapping[str, Any]):
         self._bound = {"name": backend.value, "np": np, **bindings}
         vars(self).update(self._bound)
 
-    def __getattr__(self, operation: str) -> Any:  # only for names that are not in the table
+    def __getattr__(self, operation: str) -> Any:  # called only for names that are not in the table
         gaps = GAPS[Backend(vars(self)["name"])]
         if operation not in gaps:
             raise noted(UnavailableError(f"fastmath has no operation {operation!r}"))
@@ -118,7 +118,7 @@ _loaded: dict[Backend, Operations] = {}
 
 
 def operations(backend: Backend) -> Operations:
-    """The table of a backend, whose module is loaded by the first call.
+    """The table of a backend. The first call loads its module.
 
     Raises: ImportError: TensorFlow isn't installed.
     """
@@ -131,27 +131,27 @@ def operations(backend: Backend) -> Operations:
 
 
 class Unused:
-    """Stands for the table of the default backend until its first use, which loads it."""
+    """Stands for the table of the default backend, and loads it at the first use."""
 
     def __getattr__(self, operation: str) -> Any:
         return getattr(in_use(), operation)
 
 
 class UnusedNames:
-    """Stands for the default backend's namespace until then."""
+    """Stands for the default backend's namespace, and loads it at the first use."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(in_use().np, name)
 
 
 class Current(threading.local):
-    """The table that a thread uses, and its namespace, which is asked for as often. The attributes
-    of the class are the process's, which hold in threads that are in no `use_backend`."""
+    """The current thread's table and its namespace, which is stored for fast access. The attributes
+    of the class are the process's; they apply to threads outside of `use_backend`."""
 
     operations: Any = Unused()
     np: Any = UnusedNames()
     recorder: str | None = (
-        None  # the backend that records a derivative, and sees its own arrays only
+        None  # the backend that is recording a derivative; it records only its own operations
     )
 
 
@@ -160,7 +160,7 @@ _lock = threading.Lock()
 
 
 def in_use() -> Operations:
-    """The table of the backend in use, loaded."""
+    """The table of the current backend; loads it if necessary."""
     if isinstance(current.operations, Unused):
         table = operations(Backend.JAX)
         with _lock:
@@ -175,7 +175,7 @@ def is_chosen() -> bool:
 
 
 def named(name: str | Backend) -> Backend:
-    """The backend of a name. Raises: ValueError: an unknown name."""
+    """The backend with a name. Raises: ValueError: an unknown name."""
     try:
         return Backend(name)
     except ValueError:
@@ -194,11 +194,11 @@ _process = _Process()
 
 
 def set_backend(name: str | Backend | None) -> None:
-    """Sets the backend of the process: of all threads that are in no `use_backend`.
+    """Sets the backend of the process, for all threads outside of `use_backend`.
 
     Args:
-      name: "jax", "tensorflow-numpy", "numpy" or a member of `Backend`; None or an empty string is
-        the default again, "jax".
+      name: "jax", "tensorflow-numpy", "numpy" or a member of `Backend`; None or an empty string
+        restores the default, "jax".
     Raises: ValueError: an unknown name. ImportError: TensorFlow isn't installed.
     Example:
       >>> from weft import fastmath
@@ -215,7 +215,7 @@ def set_backend(name: str | Backend | None) -> None:
 
 @contextmanager
 def use_backend(name: str | Backend) -> Iterator[None]:
-    """A context in which this thread uses another backend; contexts nest.
+    """A context in which this thread uses another backend. Contexts can be nested.
 
     Args:
       name: "jax", "tensorflow-numpy", "numpy" or a member of `Backend`.
@@ -252,11 +252,12 @@ def use_backend(name: str | Backend) -> Iterator[None]:
 
 
 def backend(name: str | Backend = "jax") -> Operations:
-    """The operations in use, by name: `backend()["logsumexp"]`, `backend()["name"]`.
+    """The operations of the current backend, by name: `backend()["logsumexp"]`,
+    `backend()["name"]`.
 
     Args:
-      name: the backend if neither `use_backend` nor `set_backend` chose one.
-    Raises: ValueError: there is no such backend.
+      name: the backend to use if neither `use_backend` nor `set_backend` chose one.
+    Raises: ValueError: an unknown name.
     Example:
       >>> from weft import fastmath
       >>> fastmath.backend()["name"]
@@ -267,7 +268,7 @@ def backend(name: str | Backend = "jax") -> Operations:
 
 
 def backend_name() -> str:
-    """The name of the backend in use: "jax", "tensorflow-numpy" or "numpy".
+    """The name of the current backend: "jax", "tensorflow-numpy" or "numpy".
 
     Example:
       >>> from weft import fastmath
@@ -280,7 +281,7 @@ def backend_name() -> str:
 
 
 def is_backend(backend_: Backend) -> bool:
-    """True if it is the backend in use.
+    """True if it is the current backend.
 
     Example:
       >>> from weft import fastmath
@@ -292,10 +293,11 @@ def is_backend(backend_: Backend) -> bool:
 
 
 def of_each_backend(function: Any, make: Callable[[Operations], Any]) -> Any:
-    """A function that is `make(operations)` of the backend in use at each call.
+    """A function that calls `make(operations)` of the backend that is current at each call.
 
-    What a transformation returns thus follows the backend of its caller, and is made once for each.
-    For the backend in use it is made now, so that wrong options are refused where they stand.
+    So a transformed function uses the backend of its caller; it is made once for each backend. For
+    the current backend it is made at once, so that invalid options raise an error where they are
+    passed.
     """
     now = in_use()
     functions = {now: make(now)}
@@ -303,10 +305,10 @@ def of_each_backend(function: Any, make: Callable[[Operations], Any]) -> Any:
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         table = current.operations
-        found = functions.get(table)
-        if found is None:
+        transformed = functions.get(table)
+        if transformed is None:
             table = in_use()
-            found = functions.setdefault(table, make(table))
-        return found(*args, **kwargs)
+            transformed = functions.setdefault(table, make(table))
+        return transformed(*args, **kwargs)
 
     return call

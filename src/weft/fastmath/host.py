@@ -1,4 +1,4 @@
-"""The backend `numpy` (NUMPY_BACKEND): NumPy and SciPy, one line for each operation. No
+"""The backend `numpy` (NUMPY_BACKEND): NumPy and SciPy, with one line for each operation. It has no
 derivatives.
 """
 

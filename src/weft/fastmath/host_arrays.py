@@ -13,7 +13,7 @@ Array = onp.ndarray[Any, Any]
 
 
 def floating(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of SciPy's, whose results have the dtype of its argument if that is inexact."""
+    """A SciPy function whose results have the dtype of its argument if that is inexact."""
 
     def call(x: Any, **options: Any) -> Any:
         x = onp.asarray(x)
@@ -21,7 +21,7 @@ def floating(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(x, **options)
         if x.dtype.kind in "biu":
             return function(x.astype(onp.float64), **options)
-        return function(x.astype(onp.float32), **options).astype(x.dtype)  # float16, bfloat16
+        return function(x.astype(onp.float32), **options).astype(x.dtype)  # 16-bit floats
 
     return call
 
@@ -38,7 +38,7 @@ def conv(
     filter_dilation: Sequence[int] | None = None,
     input_dilation: Sequence[int] | None = None,
 ) -> Any:
-    """A convolution: one product of the matrix of all windows with the kernel."""
+    """A convolution: one product of the kernel with a matrix of all windows."""
     inp, fltr = onp.asarray(inp), onp.asarray(fltr)
     axes = conv_axes(dimension_numbers, inp.ndim)
     x, kernel = inp.transpose(axes.inputs), fltr.transpose(axes.kernel)
@@ -58,7 +58,7 @@ def conv(
 
 
 def _with_gaps(x: Array, gaps: Sequence[int]) -> Array:
-    """An array [batch, ..., channels] with elements `gaps` from each other, and zeros between."""
+    """An array [batch, ..., channels] whose elements are `gaps` apart, with zeros between them."""
     if all(gap == 1 for gap in gaps):
         return x
     lengths = [dilated(n, gap) for n, gap in zip(x.shape[1:-1], gaps, strict=True)]
@@ -72,7 +72,7 @@ def _padded(x: Array, pads: Sequence[tuple[int, int]], value: Any) -> Array:
 
 
 def _windows(x: Array, sizes: Sequence[int], strides: Sequence[int]) -> Array:
-    """A view of all windows of an array [batch, ..., channels]: their axes come last."""
+    """A view of all windows of an array [batch, ..., channels]; the window axes come last."""
     spatial = tuple(range(1, x.ndim - 1))
     if any(n < size for n, size in zip(x.shape[1:-1], sizes, strict=True)):
         short = tuple(max(0, n - s + 1) for n, s in zip(x.shape[1:-1], sizes, strict=True))
@@ -90,7 +90,7 @@ def _pool(
     strides: Any,
     padding: Any,
 ) -> Array:
-    """A reduction of all windows of an array [batch, ..., channels]."""
+    """Reduces all windows of an array [batch, ..., channels]."""
     sizes = positive(name, "pool_size", sizes, len(sizes))
     strides = positive(name, "strides", strides, len(sizes))
     pads = pads_of(name, padding, x.shape[1:-1], sizes, strides)
@@ -122,7 +122,7 @@ def avg_pool(x: Any, pool_size: Any, strides: Any, padding: Any) -> Any:
 
 
 def window_counts(shape: Sequence[int], pool_size: Any, strides: Any, padding: Any) -> Array:
-    """Number of elements of each window that are inside an array, as int32[1, ..., 1]."""
+    """The number of elements of each window inside an array, as int32[1, ..., 1]."""
     return sum_pool(onp.ones((1, *shape[1:-1], 1), onp.int32), pool_size, strides, padding)
 
 
@@ -130,7 +130,8 @@ def window_counts(shape: Sequence[int], pool_size: Any, strides: Any, padding: A
 
 
 def top_k(x: Any, k: int) -> tuple[Any, Any]:
-    """The largest elements along the last axis, and where they are; the first of equal ones."""
+    """The largest elements along the last axis, and their indices; of equal elements, the first
+    ones."""
     x = onp.asarray(x)
     if not x.ndim or not 0 <= k <= x.shape[-1]:
         raise noted(ValueError(f"top_k: k={k} doesn't fit the last axis of shape {x.shape}"))
@@ -178,7 +179,7 @@ def index_max(x: Any, idx: Any, y: Any) -> Any:
 
 
 def _window(operation: str, shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> Any:
-    """The index of a window of fixed sizes, moved inside."""
+    """The index of a window of fixed size, moved inside the array."""
     starts = [int(s) for s in starts]
     if not len(starts) == len(sizes) == len(shape) or any(map(int.__lt__, shape, sizes)):
         raise noted(
@@ -201,7 +202,7 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Any) -> Any:
 
 
 def along(x: Any, axis: int, start: Any, size: int | None = None) -> tuple[list[Any], list[int]]:
-    """The starts and sizes of a window along one axis; without a size, the starts and lengths."""
+    """The starts and sizes of a window along one axis; without `size`, the starts and lengths."""
     starts, sizes = [0] * len(x.shape), [int(n) for n in x.shape]
     starts[axis] = start
     sizes[axis] = sizes[axis] if size is None else size
@@ -228,7 +229,7 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
 
 
 def dataset_as_numpy(ds: Any, batch_size: int | None = None) -> Iterator[Any]:
-    """A stream of a dataset's elements; with a batch size, TensorFlow reads a batch ahead."""
+    """Iterates over a dataset; with a batch size, TensorFlow reads a batch in advance."""
     if not hasattr(ds, "as_numpy_iterator"):
         raise noted(
             TypeError(

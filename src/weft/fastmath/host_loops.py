@@ -17,10 +17,10 @@ Function = Callable[..., Any]
 def scan(
     f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False
 ) -> tuple[Any, Any]:
-    """A loop that carries a value along."""
+    """A loop that carries a value."""
     leaves, tree = tree_flatten(tree_map(onp.asarray, xs))
     n = scan_length("scan", leaves, length)
-    if n == 0:  # the shapes of no results are those of a result of zeros
+    if n == 0:  # the shapes of zero results come from calling the function on zeros
         _, y = f(init, tree_map(lambda x: onp.zeros(x.shape[1:], x.dtype), xs))
         return init, tree_map(lambda y: onp.zeros((0, *onp.shape(y)), onp.asarray(y).dtype), y)
     carry, ys = init, []
@@ -35,7 +35,7 @@ def _stacked(results: list[Any]) -> Any:
 
 
 def map(f: Function, xs: Any) -> Any:
-    """A function of each element."""
+    """Applies a function to each element."""
     return scan(lambda carry, x: (carry, f(x)), None, xs)[1]
 
 
@@ -48,7 +48,7 @@ def fori_loop(lower: Any, upper: Any, body_fn: Function, init_val: Any) -> Any:
 
 
 def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> Any:
-    """One of two functions."""
+    """Calls one of two functions."""
     return (true_fn if bool(pred) else false_fn)(*operands)
 
 
@@ -59,7 +59,7 @@ def jit(
     donate_argnums: Any = (),
     device: Any = None,
 ) -> Function:
-    """The function itself, since the options change nothing on NumPy."""
+    """The function itself, because the options have no effect on NumPy."""
     if device is not None:
         raise noted(
             ValueError(f"jit: the backend 'numpy' has no devices to choose; got {device!r}")
@@ -68,7 +68,7 @@ def jit(
 
 
 def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
-    """A loop over the elements of a batch."""
+    """Loops over the elements of a batch."""
 
     def batched(*args: Any) -> Any:
         leaves, tree = tree_flatten(args)
@@ -100,7 +100,7 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
 
 
 def pmap(f: Function, axis_name: Any = None, in_axes: Any = 0, out_axes: Any = 0, **_: Any) -> Any:
-    """A map over the one device that there is."""
+    """A map over the only device."""
     mapped = vmap(f, in_axes, out_axes)
 
     def on_device(*args: Any) -> Any:
@@ -119,7 +119,7 @@ def pmap(f: Function, axis_name: Any = None, in_axes: Any = 0, out_axes: Any = 0
 
 
 class _Axes(threading.local):
-    """The names of the axes of the maps around, in this thread."""
+    """The names of the surrounding mapped axes, in this thread."""
 
     names: tuple[Any, ...] = ()
 
@@ -128,7 +128,7 @@ _axes = _Axes()
 
 
 def psum(x: Any, axis_name: Any) -> Any:
-    """The sum over the one device."""
+    """The sum over the only device."""
     if axis_name not in _axes.names:
         raise noted(ValueError(f"psum: no pmap around it has an axis {axis_name!r}"))
     return x
@@ -139,7 +139,7 @@ def abstract_eval(f: Function) -> Function:
 
     def signatures(*args: Any, **kwargs: Any) -> Any:
         zeros = tree_map(lambda s: onp.zeros(s.shape, s.dtype), args)
-        with onp.errstate(all="ignore"):  # NumPy warns of 0/0 and log(0)
+        with onp.errstate(all="ignore"):  # NumPy would warn of 0/0 and log(0)
             out = f(*zeros, **kwargs)
         return tree_map(lambda y: ShapeDtype(onp.shape(y), onp.asarray(y).dtype), out)
 

@@ -1,6 +1,5 @@
-"""Random numbers of NumPy's generator Philox, by keys of two words.
-
-None as a key is NumPy's global generator, `numpy.random.seed`.
+"""Random numbers from NumPy's Philox generator, with keys of two words. The key None means NumPy's
+global generator, `numpy.random.seed`.
 """
 
 from typing import Any
@@ -22,7 +21,7 @@ def get_prng(seed: Any) -> Key:
 
 
 def _generator(key: Key, *purpose: int) -> onp.random.Generator:
-    """The generator of a key, another one for each purpose."""
+    """The generator of a key; each purpose has its own."""
     words = onp.random.randint(1 << 32, size=2, dtype=onp.uint64) if key is None else key
     words = onp.asarray(words)
     if words.shape != (2,) or words.dtype.kind not in "iu":
@@ -36,14 +35,14 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def split(prng: Key, num: int = 2) -> Any:
-    """New keys, uint32[num,2]; a list of `num` None for the key None."""
+    """New keys, uint32[num,2]; for the key None, a list of `num` Nones."""
     if prng is None:
         return (None,) * num
     return _generator(prng, 1).integers(1 << 32, size=(num, 2), dtype=onp.uint32)
 
 
 def fold_in(rng: Key, data: Any) -> Key:
-    """A new key; None of None."""
+    """A new key; None for the key None."""
     if rng is None:
         return None
     return _generator(rng, 2, int(data) & 0xFFFFFFFF).integers(1 << 32, size=2, dtype=onp.uint32)
@@ -63,14 +62,14 @@ def random_normal(rng: Key, shape: Any = (), dtype: Any = None) -> Any:
 
 
 def truncated_normal(rng: Key, lower: Any, upper: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Normal numbers between bounds: the quantiles of uniform ones between the bounds' ranks."""
+    """Normal numbers between bounds, computed as quantiles of uniform numbers."""
     low, high = special.ndtr(lower), special.ndtr(upper)
     ranks = random_uniform(rng, shape, None, low, high)
     return onp.asarray(onp.clip(special.ndtri(ranks), lower, upper), dtype or onp.float64)
 
 
 def random_randint(rng: Key, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
-    """Whole numbers."""
+    """Random integers."""
     samples = _generator(rng, 0).integers(minval, maxval, size=_shape(shape))
     return onp.asarray(samples, dtype or onp.int64)
 

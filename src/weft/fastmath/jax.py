@@ -1,4 +1,4 @@
-"""The backend `jax` (JAX_BACKEND): weft's own engine, one line for each operation."""
+"""The backend `jax` (JAX_BACKEND): weft's own engine, with one line for each operation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ def jax_conv(
     filter_dilation: Any = None,
     input_dilation: Any = None,
 ) -> Any:
-    """A convolution, see `weft.fastmath.conv`."""
+    """A convolution; see `weft.fastmath.conv`."""
     return lax.conv_general_dilated(
         inp,
         fltr,
@@ -45,27 +45,27 @@ def jax_conv(
 def _over_windows(
     operation: Callable[..., Any], initial: Any, x: Any, pool_size: Any, strides: Any, padding: Any
 ) -> Any:
-    """A reduction over windows of all axes but the first and the last."""
+    """Reduces windows over all axes except the first and the last."""
     strides = strides or (1,) * len(pool_size)
     sizes = (1, *pool_size, 1), (1, *strides, 1)
     return lax.reduce_window(x, initial, operation, *sizes, padding)
 
 
 def jax_max_pool(x: Any, pool_size: Any, strides: Any, padding: Any) -> Any:
-    """The largest element of each window, see `weft.fastmath.max_pool`."""
+    """The largest element of each window; see `weft.fastmath.max_pool`."""
     x = np.asarray(x)
     least = -np.inf if np.issubdtype(x.dtype, np.inexact) else np.iinfo(x.dtype).min
     return _over_windows(lax.max, np.array(least, x.dtype), x, pool_size, strides, padding)
 
 
 def jax_sum_pool(x: Any, pool_size: Any, strides: Any, padding: Any) -> Any:
-    """The sum of each window, see `weft.fastmath.sum_pool`."""
+    """The sum of each window; see `weft.fastmath.sum_pool`."""
     x = np.asarray(x)
     return _over_windows(lax.add, np.array(0, x.dtype), x, pool_size, strides, padding)
 
 
 def jax_avg_pool(x: Any, pool_size: Any, strides: Any, padding: Any) -> Any:
-    """The mean of each window, see `weft.fastmath.avg_pool`."""
+    """The mean of each window; see `weft.fastmath.avg_pool`."""
     x = np.asarray(x)
     ones = np.ones((1, *x.shape[1:-1], 1), np.result_type(x.dtype, np.float32))
     counts = jax_sum_pool(ones, pool_size, strides, padding)
@@ -75,7 +75,7 @@ def jax_avg_pool(x: Any, pool_size: Any, strides: Any, padding: Any) -> Any:
 
 
 def jax_abstract_eval(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of signatures, see `weft.fastmath.abstract_eval`."""
+    """A function of signatures; see `weft.fastmath.abstract_eval`."""
 
     def signatures(*args: Any, **kwargs: Any) -> Any:
         shapes = eval_shape(f, *args, **kwargs)
@@ -85,14 +85,14 @@ def jax_abstract_eval(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def jax_randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = np.int32) -> Any:
-    """Whole numbers, see `weft.fastmath.random.randint`."""
+    """Random integers; see `weft.fastmath.random.randint`."""
     return random.randint(key, shape, minval, maxval, dtype)
 
 
 def _custom_vjp(
     f: Callable[..., Any], f_fwd: Callable[..., Any], f_bwd: Callable[..., Any], nondiff: Any
 ) -> Callable[..., Any]:
-    """A function with its own rule."""
+    """A function with a custom derivative rule."""
 
     def with_rule(f: Any, f_fwd: Any, f_bwd: Any) -> Any:
         function = custom_vjp(f)

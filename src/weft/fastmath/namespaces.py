@@ -1,4 +1,4 @@
-"""Namespaces of NumPy's functions on the backend in use."""
+"""Namespaces of NumPy's functions on the current backend."""
 
 import difflib
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from .backends import Backend, UnavailableError, current, operations
 
 
 class NumpyBackend:
-    """NumPy's functions, each looked up on the backend in use.
+    """NumPy's functions, looked up on the current backend.
 
     Example:
       >>> from weft.fastmath import numpy as np, use_backend
@@ -36,8 +36,8 @@ class Names:
 
     Args:
       backend: the backend.
-      library: the module that has most of them.
-      others: functions that it lacks, or that differ.
+      library: the module that has most of the functions.
+      others: functions that the module lacks, or that differ.
     """
 
     def __init__(self, backend: Backend, library: Any, others: Mapping[str, Any]) -> None:
@@ -66,5 +66,5 @@ class Names:
 
 
 def has_name(backend: Backend, name: str) -> bool:
-    """True if a backend is known to have one of NumPy's names; TensorFlow isn't loaded for it."""
+    """True if a backend has one of NumPy's names; this does not load TensorFlow."""
     return backend is not Backend.TFNP and hasattr(operations(backend).np, name)

@@ -1,8 +1,8 @@
-"""Nested structures: tuples, lists, dicts and namedtuples with anything else as leaves.
+"""Nested structures: tuples, lists, dicts and namedtuples; all other objects are leaves.
 
 nested_map, nested_map_multiarg, nested_zip, nested_stack, tree_flatten, tree_leaves and
 tree_unflatten. These structures are not pytrees: dicts keep the order of insertion, most functions
-pass over the leaf None, and registered classes are leaves.
+skip None leaves, and registered classes are leaves.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ def _children(obj: Any) -> list[Any]:
 
 
 def _like(obj: Any, children: Sequence[Any]) -> Any:
-    """A container of the kind of another, with other children."""
+    """A container of the same kind as another, with other children."""
     if isinstance(obj, dict):
         return dict(zip(obj, children, strict=True))
     if isinstance(obj, list):
@@ -42,7 +42,8 @@ def _like(obj: Any, children: Sequence[Any]) -> Any:
 
 
 def _is_at(level: int, obj: Any) -> bool:
-    """True if an object is at a level: 0 for leaves, n + 1 for containers of those at n."""
+    """True if an object is at a level: leaves are at level 0, containers of objects at level n are
+    at level n + 1."""
     if level == 0 or not _is_container(obj):
         return level == 0 and not _is_container(obj)
     children = _children(obj)
@@ -50,13 +51,13 @@ def _is_at(level: int, obj: Any) -> bool:
 
 
 def nested_map(f: Callable[[Any], Any], obj: Any, level: int = 0, ignore_nones: bool = True) -> Any:
-    """The structure with `f` of each of its nodes of one level in their place.
+    """Replaces the nodes of one level of a structure by `f(node)`.
 
     Args:
       f: function of a node.
-      obj: tuples, lists, dicts and namedtuples of anything.
+      obj: tuples, lists, dicts and namedtuples of any objects.
       level: 0 for leaves, 1 for containers of leaves, and so on.
-      ignore_nones: whether leaves that are None stay None.
+      ignore_nones: whether to keep None leaves unchanged.
     Returns: a structure like `obj`.
     Raises: ValueError: a leaf instead of a container.
     Example:
@@ -82,12 +83,12 @@ def nested_map(f: Callable[[Any], Any], obj: Any, level: int = 0, ignore_nones: 
 
 
 def nested_map_multiarg(f: Callable[..., Any], *objs: Any, ignore_nones: bool = True) -> Any:
-    """The structure of the first object with `f` of the leaves of all at each place.
+    """Applies `f` to the corresponding leaves of several structures.
 
     Args:
       f: function of one leaf of each object.
       *objs: equal structures.
-      ignore_nones: whether places where all leaves are None stay None.
+      ignore_nones: whether to keep None where all leaves are None.
     Returns: a structure like the first; namedtuples become tuples.
     Raises: ValueError: the structures differ.
     Example:
@@ -120,11 +121,12 @@ def nested_map_multiarg(f: Callable[..., Any], *objs: Any, ignore_nones: bool = 
 
 
 def nested_zip(objs: Sequence[Any]) -> Any:
-    """One structure, whose leaves are tuples of the leaves of several.
+    """Zips structures: returns one whose leaves are tuples of their leaves.
 
     Args:
       objs: a list or tuple of equal structures, at least one.
-    Raises: AssertionError: no list or tuple, or empty. ValueError: the structures differ.
+    Raises: AssertionError: `objs` is not a list or tuple, or is empty. ValueError: the structures
+      differ.
     Example:
       >>> from weft import fastmath
       >>> fastmath.nested_zip([{"a": 1, "b": [2]}, {"a": 3, "b": [4]}])
@@ -139,11 +141,11 @@ def nested_zip(objs: Sequence[Any]) -> Any:
 
 
 def nested_stack(objs: Sequence[Any], axis: int = 0, np_module: ModuleType | Any = onp) -> Any:
-    """One structure, whose leaves are the leaves of several stacked along a new axis.
+    """Stacks the leaves of several structures along a new axis.
 
     Args:
       objs: a list or tuple of equal structures of arrays.
-      axis: where the new axis goes.
+      axis: the position of the new axis.
       np_module: the module that stacks: NumPy, or `weft.fastmath.numpy`.
     Returns: a structure like each of `objs`; None where all leaves are None.
     Example:
@@ -160,7 +162,7 @@ def nested_stack(objs: Sequence[Any], axis: int = 0, np_module: ModuleType | Any
 
 
 def tree_flatten(tree: Any) -> list[Any]:
-    """The leaves of a structure in order, None among them; dicts in the order of insertion.
+    """The leaves of a structure in order, including None; dicts in the order of insertion.
 
     Example:
       >>> from weft import fastmath
@@ -174,11 +176,11 @@ def tree_flatten(tree: Any) -> list[Any]:
 
 
 def tree_leaves(tree: Any, ignore_nones: bool = True) -> list[Any]:
-    """The leaves of a structure in order, without those that are None.
+    """The leaves of a structure in order, without None.
 
     Args:
       tree: the structure.
-      ignore_nones: False keeps them.
+      ignore_nones: False keeps None leaves.
     Example:
       >>> from weft import fastmath
       >>> fastmath.tree_leaves([1, (None, 2)]), fastmath.tree_leaves([None], ignore_nones=False)
@@ -192,14 +194,13 @@ def tree_leaves(tree: Any, ignore_nones: bool = True) -> list[Any]:
 def tree_unflatten(
     flat: Sequence[Any], tree: Any, copy_from_tree: Sequence[Any] | None = None
 ) -> tuple[Any, list[Any]]:
-    """A structure of other leaves, and the leaves that are left over.
+    """Builds a structure from new leaves; also returns the unused leaves.
 
     Args:
-      flat: the new leaves, in the order of `tree_flatten`; may be longer.
+      flat: the new leaves, in the order of `tree_flatten`; there may be more than needed.
       tree: the structure.
-      copy_from_tree: subtrees of `tree` that equal one of these are unchanged, and take no
-        leaves.
-    Returns: (structure, rest of `flat`); namedtuples become tuples.
+      copy_from_tree: subtrees of `tree` that equal one of these are copied, and use no leaves.
+    Returns: (structure, unused leaves); namedtuples become tuples.
     Raises: ValueError: too few leaves.
     Example:
       >>> from weft import fastmath
@@ -225,7 +226,7 @@ def _unflattened(rest: list[Any], tree: Any, copied: Sequence[Any]) -> Any:
 
 
 def _are_equal(tree: Any, other: Any) -> bool:
-    """True if two structures are equal; arrays, which aren't simply equal or not, never are."""
+    """True if two structures are equal. Arrays never count as equal."""
     if tree is other:
         return True
     try:

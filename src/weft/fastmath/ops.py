@@ -1,4 +1,4 @@
-"""The operations of `fastmath` by the name of their module in Trax: `weft.fastmath.ops`."""
+"""The operations of `fastmath` under the name of their module in Trax: `weft.fastmath.ops`."""
 
 from .array_operations import (
     avg_pool,

@@ -1,7 +1,6 @@
-"""TensorFlow, loaded and set to NumPy's rules. The only module of weft that imports it.
-
-Loading it changes the process, as TensorFlow has no other way: tensors get NumPy's methods,
-indexing and promotion, and floats have 32 bits, where they would have 64 by NumPy's rules.
+"""Loads TensorFlow and switches it to NumPy's rules. This is the only module of weft that imports
+it. TensorFlow can only be switched for the whole process: tensors get NumPy's methods, indexing and
+promotion, except that floats have 32 bits instead of 64.
 """
 
 import importlib
@@ -10,11 +9,11 @@ from typing import Any
 
 from ..config import config
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # read when TensorFlow is loaded: no chatter
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # suppresses TensorFlow's log
 
 
 def _loaded(name: str) -> Any:
-    """A module of TensorFlow's."""
+    """Imports a module of TensorFlow."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -26,7 +25,7 @@ def _loaded(name: str) -> Any:
 
 tf = _loaded("tensorflow")
 tnp = _loaded("tensorflow.experimental.numpy")
-_dtypes = _loaded("tensorflow.python.ops.numpy_ops.np_dtypes")  # its switch has no public name
+_dtypes = _loaded("tensorflow.python.ops.numpy_ops.np_dtypes")  # this switch has no public name
 _dtypes.set_allow_float64(config.enable_x64)
 tnp.experimental_enable_numpy_behavior()
 
@@ -36,26 +35,24 @@ NARROW_DTYPES = {
     tf.uint64: tf.uint32,
     tf.complex128: tf.complex64,
 }
-"""The dtypes of 64-bit numbers, and what they become unless the switch `enable_x64` is on."""
+"""The 64-bit dtypes, and the dtypes that replace them unless the switch `enable_x64` is on."""
 
 
 def narrow_dtype(dtype: Any) -> Any:
-    """TensorFlow's dtype, of 32 bits where 64 aren't allowed."""
+    """TensorFlow's dtype, with 32 bits if 64 bits are not enabled."""
     dtype = tf.as_dtype(dtype)
     return dtype if config.enable_x64 else NARROW_DTYPES.get(dtype, dtype)
 
 
 def tensor(x: Any, dtype: Any = None) -> Any:
-    """A tensor of an array, a number or nested lists; of 32 bits where 64 aren't allowed."""
+    """Converts an array, a number or nested lists to a tensor, with 32 bits if 64 bits are not
+    enabled."""
     if not tf.is_tensor(x):
-        x = tnp.asarray(x)  # which knows how to make one of a list of tensors
+        x = tnp.asarray(x)  # this can convert a list of tensors
     result_dtype = narrow_dtype(x.dtype if dtype is None else dtype)
     return x if x.dtype == result_dtype else tf.cast(x, result_dtype)
 
 
 def numpy_dtype(x: Any) -> Any:
-    """NumPy's dtype of a tensor.
-
-    NumPy has no bfloat16: for a bfloat16 tensor this is the dtype of `ml_dtypes`.
-    """
+    """The NumPy dtype of a tensor; for bfloat16, the dtype of `ml_dtypes`."""
     return _dtypes.np.dtype(x.dtype.as_numpy_dtype)

@@ -1,4 +1,4 @@
-"""The backend `tensorflow-numpy` (TF_BACKEND): TensorFlow, one line for each operation."""
+"""The backend `tensorflow-numpy` (TF_BACKEND): TensorFlow, with one line for each operation."""
 
 from . import (
     tf_arrays as arrays,

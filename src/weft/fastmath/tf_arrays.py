@@ -13,7 +13,7 @@ from .window_geometry import check_channels, conv_axes, dilated, gaps_of, pads_o
 
 
 def floating(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of TensorFlow's of floats, for whole numbers too."""
+    """A TensorFlow function of floats that also accepts integers."""
 
     def call(x: Any, **options: Any) -> Any:
         x = tensor(x)
@@ -34,8 +34,8 @@ def conv(
     filter_dilation: Sequence[int] | None = None,
     input_dilation: Sequence[int] | None = None,
 ) -> Any:
-    """A convolution. TensorFlow's on the CPU is for channels that come last, and for strides or
-    dilation: the operands are transposed, and with both, steps are taken out of the result."""
+    """A convolution. On the CPU, TensorFlow needs channels last, and either strides or dilation: so
+    operands are transposed, and with both, the result is strided afterwards."""
     inp, fltr = tensor(inp), tensor(fltr)
     dtype = tf.as_dtype(TF_NUMPY.result_type(inp, fltr))
     computed = dtype if dtype.is_floating else tf.float64  # exact for int32
@@ -59,7 +59,7 @@ def conv(
 
 
 def _with_gaps(x: Any, axis: int, gap: int) -> Any:
-    """A tensor whose elements along an axis are `gap` from each other, with zeros between."""
+    """A tensor whose elements are `gap` apart along an axis, with zeros between them."""
     shape = list(x.shape)
     pads = [(0, 0)] * (len(shape) + 1)
     pads[axis + 1] = (0, gap - 1)
@@ -69,7 +69,7 @@ def _with_gaps(x: Any, axis: int, gap: int) -> Any:
 
 
 def _pool(kind: str, name: str, x: Any, sizes: Any, strides: Any, padding: Any) -> Any:
-    """The maximum or the mean of windows; in means, elements outside count as 0."""
+    """The maximum or the mean of windows. In means, elements outside count as 0."""
     sizes = positive(name, "pool_size", sizes, len(sizes))
     strides = positive(name, "strides", strides, len(sizes))
     if len(sizes) > 3:
@@ -82,7 +82,7 @@ def _pool(kind: str, name: str, x: Any, sizes: Any, strides: Any, padding: Any) 
 
 
 def _computed(x: Any) -> Any:
-    """A tensor in a dtype that windows are computed in; float64 is exact for int32."""
+    """Converts a tensor to a dtype that window operations support; float64 is exact for int32."""
     return x if x.dtype.is_floating else tf.cast(x, tf.float64)
 
 
@@ -93,7 +93,7 @@ def max_pool(x: Any, pool_size: Any, strides: Any, padding: Any) -> Any:
 
 
 def sum_pool(x: Any, pool_size: Any, strides: Any, padding: Any) -> Any:
-    """The sum of each window: its mean times its size."""
+    """The sum of each window: its mean multiplied by its size."""
     x = tensor(x)
     means = _pool("AVG", "sum_pool", _computed(x), pool_size, strides, padding)
     sums = means * tf.cast(int(onp.prod(pool_size)), means.dtype)
@@ -113,7 +113,7 @@ def avg_pool(x: Any, pool_size: Any, strides: Any, padding: Any) -> Any:
 
 
 def top_k(x: Any, k: int) -> tuple[Any, Any]:
-    """The largest elements along the last axis, and where they are."""
+    """The largest elements along the last axis, and their indices."""
     x = tensor(x)
     if not len(x.shape) or not 0 <= k <= x.shape[-1]:
         raise noted(ValueError(f"top_k: k={k} doesn't fit the last axis of shape {tuple(x.shape)}"))
@@ -135,8 +135,8 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1) -> tuple[Any, Any]
 
 
 def _changed(scatter: Callable[..., Any]) -> Callable[..., Any]:
-    """A copy with elements changed. Where they are, NumPy's rules of indexing say, applied to the
-    numbers of all elements."""
+    """A copy with changed elements. NumPy's indexing of an array of element numbers finds their
+    places."""
 
     def change(x: Any, idx: Any, y: Any) -> Any:
         x = tensor(x)
@@ -146,7 +146,7 @@ def _changed(scatter: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _numbers(x: Any) -> Any:
-    """The number of each element of an array, in its place."""
+    """An array of the same shape with the number of each element."""
     size = int(onp.prod(x.shape))
     return tf.reshape(tf.range(size), x.shape)
 
@@ -158,8 +158,8 @@ def _scattered(scatter: Callable[..., Any], x: Any, places: Any, y: Any) -> Any:
 
 
 def _replace(flat: Any, places: Any, updates: Any) -> Any:
-    """`tf.tensor_scatter_nd_update`, whose derivative goes to the update that wins where several
-    are for one element."""
+    """`tf.tensor_scatter_nd_update` with a derivative: if several updates have the same place, it
+    goes to the one that is stored."""
     none = tf.fill(tf.shape(flat), -1)
     winner = tf.tensor_scatter_nd_update(none, places, tf.range(tf.size(updates)))
     if not updates.shape.num_elements():
@@ -174,8 +174,8 @@ index_max = _changed(tf.tensor_scatter_nd_max)
 
 
 def _begins(operation: str, shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> Any:
-    """The start of a window, moved inside."""
-    count = len(starts)  # a stacked tensor has no length while a function is traced
+    """The start of a window, moved inside the array."""
+    count = len(starts)  # a stacked tensor has no length during tracing
     starts = tf.stack([tf.cast(tensor(s), tf.int32) for s in starts]) if len(shape) else starts
     if not count == len(sizes) == len(shape) or any(map(int.__lt__, shape, sizes)):
         raise noted(

@@ -1,7 +1,7 @@
 """Derivatives by TensorFlow's tapes. See `transformations.py` for the functions.
 
-An argument is watched as a copy of itself (`tf.identity`), so that what a function closes over is
-a constant, though it be the same tensor.
+Arguments are watched as copies (`tf.identity`). So a tensor that a function closes over is a
+constant, even if it is also an argument.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,8 @@ Function = Callable[..., Any]
 
 @contextmanager
 def _recording(persistent: bool = False) -> Iterator[Any]:
-    """A tape; meanwhile this thread can't change to a backend whose operations it doesn't see."""
+    """A context with a tape. Meanwhile this thread cannot switch to another backend, whose
+    operations the tape would not record."""
     before = current.recorder
     with tf.GradientTape(persistent, watch_accessed_variables=False) as tape:
         try:
@@ -96,7 +97,7 @@ def grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The value, and the function that pulls cotangents back."""
+    """The value, and a function that pulls cotangents back."""
     leaves, tree = tensors_of("vjp: arguments", primals)
     with _recording(persistent=True) as tape:
         leaves = [tf.identity(x) for x in leaves]
@@ -128,19 +129,19 @@ def stop_gradient(x: Any) -> Any:
 
 
 def custom_vjp(f: Function, f_fwd: Function, f_bwd: Function, nondiff: Sequence[int]) -> Function:
-    """A function with its own derivative."""
+    """A function with a custom derivative."""
     return without_nondiff(
         lambda f, f_fwd, f_bwd: _with_rule(f_fwd, f_bwd), f, f_fwd, f_bwd, nondiff
     )
 
 
 def custom_grad(f_vjp: Function, f_original: Function) -> Function:
-    """A function with its own derivative."""
+    """A function with a custom derivative."""
     return _with_rule(f_vjp, lambda pullback, ct: pullback(ct))
 
 
 def _with_rule(forward: Function, backward: Function) -> Function:
-    """A function of the value of `forward`, and the cotangents of `backward`."""
+    """A function with the value of `forward` and the cotangents of `backward`."""
 
     def call(*args: Any) -> Any:
         leaves, tree = tree_flatten(args)
@@ -178,7 +179,7 @@ def _with_rule(forward: Function, backward: Function) -> Function:
 
 
 def _rule_cotangents(args: tuple[Any, ...], cts: Any) -> list[Any]:
-    """A cotangent for each leaf of the arguments; None is zero.
+    """A cotangent for each leaf of the arguments; None means zero.
 
     Raises: DerivativeError: their structures differ.
     """
@@ -202,9 +203,9 @@ def _rule_cotangents(args: tuple[Any, ...], cts: Any) -> list[Any]:
 
 
 def remat(f: Function) -> Function:
-    """The function, computed again in the backward pass.
+    """A function that is recomputed in the backward pass.
 
-    A function that closes over tensors is left unchanged: TensorFlow's own derivatives must see
+    A function that closes over tensors is not changed, because TensorFlow's own derivatives need
     them.
     """
     closed: dict[Any, bool] = {}
@@ -231,7 +232,7 @@ def remat(f: Function) -> Function:
                 gradients = iter(_gradients(tape, ys, watched, list(cts)))
                 return [next(gradients) if _is_inexact(x) else None for x in xs]
 
-            return flat(*map(tf.stop_gradient, xs)), backward  # no tape sees the inside
+            return flat(*map(tf.stop_gradient, xs)), backward  # hides the inside from tapes
 
         outs = recomputed(*leaves)
         return tree_unflatten(out_tree[0], outs)

@@ -1,6 +1,6 @@
 """Loops, branches, compilation and maps in TensorFlow. See `transformations.py`.
 
-In a function that is traced, loops are `tf.while_loop`s; outside, loops of Python.
+In traced functions, loops are `tf.while_loop`s; otherwise they are Python loops.
 """
 
 import inspect
@@ -22,8 +22,8 @@ Function = Callable[..., Any]
 def scan(
     f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False
 ) -> tuple[Any, Any]:
-    """A loop that carries a value along. The first step is outside the `tf.while_loop`: it says
-    what the results are."""
+    """A loop that carries a value. The first step is outside the `tf.while_loop`; it determines the
+    types of the results."""
     leaves, tree = tensors_of("scan: xs", xs)
     n = scan_length("scan", leaves, length)
     last = n - 1
@@ -71,7 +71,7 @@ def scan(
 
 
 def map(f: Function, xs: Any) -> Any:
-    """A function of each element."""
+    """Applies a function to each element."""
     return scan(lambda carry, x: (carry, f(x)), None, xs)[1]
 
 
@@ -97,7 +97,7 @@ def fori_loop(lower: Any, upper: Any, body_fn: Function, init_val: Any) -> Any:
 
 
 def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> Any:
-    """One of two functions."""
+    """Calls one of two functions."""
     pred = tf.cast(tensor(pred), tf.bool)
     if len(pred.shape):
         raise noted(
@@ -124,7 +124,7 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> An
 
 
 class _Forced:
-    """Holds the flag that `jit` has XLA compile."""
+    """Holds the flag that makes `jit` compile with XLA."""
 
     compile = False
 
@@ -133,12 +133,12 @@ _forced = _Forced()
 
 
 def set_tf_xla_forced_compile(b: bool) -> None:
-    """Sets the flag that `jit` has TensorFlow compile with XLA. Source: Trax, `fastmath.tf`."""
+    """Sets whether `jit` makes TensorFlow compile with XLA. Source: Trax, `fastmath.tf`."""
     _forced.compile = bool(b)
 
 
 def tf_xla_forced_compile_enabled() -> bool:
-    """True if `jit` has TensorFlow compile with XLA. Source: Trax, `fastmath.tf`."""
+    """True if `jit` makes TensorFlow compile with XLA. Source: Trax, `fastmath.tf`."""
     return _forced.compile
 
 
@@ -149,7 +149,8 @@ def jit(
     donate_argnums: Any = (),
     device: str | None = None,
 ) -> Function:
-    """A function compiled by `tf.function`, once for each structure, shapes, dtypes and constants.
+    """A function compiled by `tf.function`, once for each combination of structure, shapes, dtypes
+    and static arguments.
 
     Inside another traced function it is the function itself.
     """
@@ -193,7 +194,7 @@ def jit(
 
 
 def _traced(what: str, f: Function, leaves: Sequence[Any], tree: Any) -> tuple[Any, list[Any]]:
-    """A program for tensors of the same types as some, and the structure of its results."""
+    """A program for tensors with the given types, and the structure of its results."""
     flat, form = flat_function(what, f, tree)
     specs = [tf.TensorSpec(x.shape, x.dtype) for x in leaves]
     compiled = tf.function(flat, autograph=False, jit_compile=_forced.compile or None)
@@ -201,7 +202,7 @@ def _traced(what: str, f: Function, leaves: Sequence[Any], tree: Any) -> tuple[A
 
 
 def _static_numbers(f: Function, numbers: Any, names: Any) -> tuple[int, ...]:
-    """The numbers of static arguments, those that are named among them."""
+    """The positions of static arguments, including those that are named."""
     numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers)
     names = (names,) if isinstance(names, str) else tuple(names)
     if not names:
@@ -211,7 +212,7 @@ def _static_numbers(f: Function, numbers: Any, names: Any) -> tuple[int, ...]:
 
 
 def abstract_eval(f: Function) -> Function:
-    """Traces a function, for the shapes and dtypes of its results."""
+    """Traces a function to find the shapes and dtypes of its results."""
 
     def signatures(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
@@ -240,7 +241,7 @@ def _moved(x: Any, source: int, target: int) -> Any:
 
 
 def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
-    """A map over a batch by `tf.vectorized_map`."""
+    """A batched function, by `tf.vectorized_map`."""
 
     def batched(*args: Any) -> Any:
         leaves, tree = tensors_of("vmap: arguments", args)
@@ -275,7 +276,7 @@ class Group:
 
 
 class Replica(threading.local):
-    """The replica that this thread runs."""
+    """The replica that runs in this thread."""
 
     group: Group | None = None
     index = 0
@@ -285,7 +286,7 @@ _replica = Replica()
 
 
 def devices() -> list[Any]:
-    """The accelerators; without any, the devices into which TensorFlow divides the CPU."""
+    """The accelerators; if there are none, the logical devices of the CPU."""
     kinds = (tf.config.list_logical_devices(kind) for kind in ("TPU", "GPU", "CPU"))
     return next(kind for kind in kinds if kind)
 
@@ -298,7 +299,7 @@ def pmap(
     static_broadcasted_argnums: Any = (),
     donate_argnums: Any = (),
 ) -> Function:
-    """A thread for each device, with one element of the batch."""
+    """Runs one element of the batch on each device, in threads."""
     statics = static_broadcasted_argnums
     held = {statics} if isinstance(statics, int) else set(statics)
 
@@ -337,7 +338,7 @@ def pmap(
 
 
 def _on_threads(function: Callable[[int], Any], group: Group) -> list[Any]:
-    """The results of a function of each replica, run at once."""
+    """Runs a function for each replica at the same time, and returns the results."""
     n = len(group.parts)
     results: list[Any] = [None] * n
     errors: list[BaseException] = []
@@ -347,7 +348,7 @@ def _on_threads(function: Callable[[int], Any], group: Group) -> list[Any]:
         try:
             with use_backend(Backend.TFNP):
                 results[i] = function(i)
-        except threading.BrokenBarrierError:  # another one failed
+        except threading.BrokenBarrierError:  # another replica failed
             pass
         except BaseException as error:
             errors.append(error)
@@ -381,5 +382,5 @@ def psum(x: Any, axis_name: Any) -> Any:
     group.parts[_replica.index] = leaves
     group.barrier.wait()
     sums = [tf.add_n(list(column)) for column in zip(*group.parts, strict=True)]
-    group.barrier.wait()  # no part is overwritten before all have read it
+    group.barrier.wait()  # parts must not be overwritten before all replicas have read them
     return tree_unflatten(tree, sums)

@@ -1,7 +1,7 @@
 """NumPy's functions in TensorFlow: `tensorflow.experimental.numpy`, and the functions it lacks.
 
-Results of 64 bits become 32 bits, as on the backend `jax`. Functions of values that no derivative
-goes through, such as `unique`, are NumPy's own, on values that are known.
+64-bit results become 32-bit results, as on the backend `jax`. Functions without derivatives, such
+as `unique`, are NumPy's own and need known values.
 """
 
 import functools
@@ -21,17 +21,15 @@ from .tensorflow_module import narrow_dtype, numpy_dtype, tensor, tf, tnp
 
 
 def _narrowed(x: Any) -> Any:
-    """A result, or several, of 32 bits where 64 aren't allowed."""
+    """Converts one or several results to 32 bits if 64 bits are not enabled."""
     if tf.is_tensor(x):
         return tensor(x)
     return type(x)(_narrowed(item) for item in x) if isinstance(x, tuple | list) else x
 
 
 def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of TensorFlow's, whose results have 32 bits and whose dtypes are any.
-
-    NumPy's rules, which TensorFlow follows, don't know bfloat16: what they take for float32 is
-    given its dtype again.
+    """A TensorFlow function with 32-bit results, for all dtypes. TensorFlow follows NumPy's rules,
+    which treat bfloat16 as float32; such results are converted back.
     """
 
     @functools.wraps(function)
@@ -48,13 +46,13 @@ def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _are_short(args: Sequence[Any]) -> bool:
-    """True if floats among arrays are bfloat16, and there are some."""
+    """True if there are floats among the arrays, and all of them are bfloat16."""
     dtypes = {x.dtype for x in args if tf.is_tensor(x) and x.dtype.is_floating}
     return dtypes == {tf.bfloat16} and not any(isinstance(x, onp.ndarray) for x in args)
 
 
 def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's function, of known values: it has no derivative, and no place in a compiled one."""
+    """A NumPy function of known values. It has no derivative, and cannot be compiled."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -73,7 +71,7 @@ def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _without_derivative(name: str, arguments: Any, results: Any) -> Any:
-    """Results of NumPy's, in which a derivative by the arguments is an error and not zero."""
+    """Results of a NumPy function; their derivative raises an error instead of being zero."""
     floats, outs = (
         [x for x in tree_leaves(tree) if tf.is_tensor(x) and x.dtype.is_floating]
         for tree in (arguments, results)
@@ -110,15 +108,15 @@ def _of_host(x: Any) -> Any:
 
 
 def _dtype(x: Any) -> Any:
-    """NumPy's dtype for one of TensorFlow's; anything else unchanged."""
+    """The NumPy dtype for a TensorFlow dtype; other objects are unchanged."""
     return onp.dtype(x.as_numpy_dtype) if isinstance(x, tf.DType) else x
 
 
-# --- what TensorFlow has otherwise ---
+# --- functions that differ in TensorFlow ---
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """True if a dtype is of a kind."""
+    """True if a dtype belongs to a category."""
     arg1 = _dtype(arg1)
     if onp.dtype(arg1).kind == "V" and arg2 in (onp.floating, onp.inexact, onp.number):
         return onp.dtype(arg1).name == "bfloat16"
@@ -126,7 +124,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """An array with more elements around."""
+    """Pads an array."""
     array = tensor(array)
     widths = onp.broadcast_to(onp.asarray(pad_width), (len(array.shape), 2))
     if mode in ("constant", "reflect", "symmetric"):
@@ -144,12 +142,12 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
 
 
 def true_divide(x1: Any, x2: Any) -> Any:
-    """A quotient, which is a float."""
+    """Divides; the result is a float."""
     return tensor(tnp.true_divide(x1, x2))
 
 
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
-    """Mask of the elements that are among others."""
+    """A mask of the elements that are in `test_elements`."""
     element, others = tensor(element), tnp.ravel(tensor(test_elements))
     is_member = tf.reduce_any(element[..., None] == others, axis=-1)
     return ~is_member if invert else is_member
@@ -196,7 +194,7 @@ def linear_algebra() -> types.SimpleNamespace:
 
 
 def _extreme_of_rest(reduce: Callable[..., Any], fill: float) -> Callable[..., Any]:
-    """A reduction of the elements that are not NaN."""
+    """Reduces the elements that are not NaN."""
 
     def call(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
         a = tensor(a)
@@ -208,7 +206,7 @@ def _extreme_of_rest(reduce: Callable[..., Any], fill: float) -> Callable[..., A
 
 
 def _choice_of_rest(choose: Callable[..., Any]) -> Callable[..., Any]:
-    """`fmin` or `fmax`: the other operand where one is NaN."""
+    """`fmin` or `fmax`: if one operand is NaN, the result is the other."""
 
     def call(x1: Any, x2: Any) -> Any:
         x1, x2 = tnp.broadcast_arrays(x1, x2)
@@ -218,7 +216,7 @@ def _choice_of_rest(choose: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def nan_to_num(x: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """An array with finite numbers for NaN and infinities."""
+    """Replaces NaN and infinities by finite numbers."""
     x = tensor(x)
     limits = ml_dtypes.finfo(numpy_dtype(x))
     x = tf.where(tf.math.is_nan(x), tf.cast(nan, x.dtype), x)
@@ -229,12 +227,12 @@ def nan_to_num(x: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None)
 
 
 def astype(x: Any, dtype: Any) -> Any:
-    """An array of another dtype."""
+    """Converts an array to another dtype."""
     return tensor(x, dtype)
 
 
 def trunc(x: Any) -> Any:
-    """Numbers without their fractions."""
+    """Truncates numbers to integers."""
     x = tensor(x)
     return tnp.where(x < 0, tnp.ceil(x), tnp.floor(x))
 
@@ -247,7 +245,7 @@ RENAMED = {
     "cumulative_sum": "cumsum", "cumulative_prod": "cumprod", "cumproduct": "cumprod",
     "product": "prod", "alltrue": "all", "sometrue": "any", "row_stack": "vstack",
 }  # fmt: skip
-"""Second names of functions that TensorFlow has."""
+"""Aliases of TensorFlow's functions."""
 
 OF_NUMPY = (
     "broadcast_shapes can_cast isdtype iterable c_ r_ s_ index_exp e pi inf nan newaxis euler_gamma"
@@ -276,12 +274,12 @@ UNADAPTED = "iscomplexobj isrealobj isscalar ndim shape size promote_types"
 
 
 def _result_type(*arrays_and_dtypes: Any) -> Any:
-    """NumPy's dtype for several arrays or dtypes."""
+    """The NumPy dtype for several arrays or dtypes."""
     return onp.dtype(narrow_dtype(tnp.result_type(*arrays_and_dtypes)).as_numpy_dtype)
 
 
 def _names() -> dict[str, Any]:
-    """All names, with their functions."""
+    """All names and their functions."""
     functions: dict[str, Any] = {}
     for name in dir(tnp):
         value = getattr(tnp, name)
@@ -322,7 +320,7 @@ def _names() -> dict[str, Any]:
 
 
 def _alike(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Two operands of one dtype."""
+    """Two operands with the same dtype."""
     dtype = _result_type(x1, x2)
     return tensor(x1, dtype), tensor(x2, dtype)
 

@@ -1,4 +1,4 @@
-"""Random numbers of TensorFlow's stateless generators, by keys of two words, uint32[2]."""
+"""Random numbers from TensorFlow's stateless generators, with keys of two words, uint32[2]."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from ..user_lines import noted
 from .host_random import get_prng as words_of_seed
 from .tensorflow_module import narrow_dtype, tensor, tf
 
-ALGORITHM = "philox"  # the same numbers on every device
+ALGORITHM = "philox"  # gives the same numbers on every device
 
 
 def get_prng(seed: Any) -> Any:
@@ -20,7 +20,7 @@ def get_prng(seed: Any) -> Any:
 
 
 def _seed(key: Any) -> Any:
-    """A key as TensorFlow's functions take it."""
+    """A key in the form of TensorFlow's functions."""
     if not hasattr(key, "shape") or tuple(key.shape) != (2,):
         raise noted(TypeError(f"expected a random key, an array uint32[2]; got {key!r}"))
     return tf.bitcast(tf.cast(key, tf.uint32), tf.int32)
@@ -58,7 +58,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Normal numbers between bounds: the quantiles of uniform ones between the bounds' ranks."""
+    """Normal numbers between bounds, computed as quantiles of uniform numbers."""
     dtype = narrow_dtype(dtype or tf.float32)
     low, high = tensor(lower, dtype), tensor(upper, dtype)
     root = tf.cast(2**0.5, dtype)
@@ -67,7 +67,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = (), dtype: A
 
 
 def tf_randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
-    """Whole numbers."""
+    """Random integers."""
     dtype = narrow_dtype(dtype or tf.int32)
     drawn = dtype if dtype in (tf.int32, tf.int64) else tf.int32
     low, high = tensor(minval, drawn), tensor(maxval, drawn)

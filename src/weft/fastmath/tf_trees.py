@@ -1,4 +1,4 @@
-"""Nested arrays as flat lists of tensors, for TensorFlow's functions."""
+"""Converts between nested arrays and flat lists of tensors, for TensorFlow's functions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def flat_function(what: str, f: Callable[..., Any], structure: Any) -> tuple[Any
       what: the transformation's name, for errors.
       f: function of nested arrays.
       structure: the structure of the tuple of its arguments.
-    Returns: (flat function, list that has the results' structure after a call).
+    Returns: (flat function, list that contains the results' structure after a call).
     """
     tensors: list[Any] = []
 
@@ -50,7 +50,7 @@ def flat_function(what: str, f: Callable[..., Any], structure: Any) -> tuple[Any
 
 
 def same_types(operation: str, what: str, old: Sequence[Any], new: Sequence[Any]) -> None:
-    """Raises a TypeError unless tensors have the shapes and dtypes of others."""
+    """Raises TypeError unless tensors have the same shapes and dtypes as others."""
     before, after = ([(x.dtype.name, tuple(x.shape)) for x in xs] for xs in (old, new))
     if before != after:
         raise noted(
@@ -59,6 +59,6 @@ def same_types(operation: str, what: str, old: Sequence[Any], new: Sequence[Any]
 
 
 def same_structure(operation: str, what: str, old: Any, new: Any) -> None:
-    """Raises a TypeError unless two structures are equal."""
+    """Raises TypeError unless two structures are equal."""
     if old != new:
         raise noted(TypeError(f"{operation}: {what} must keep its structure; {old} became {new}"))

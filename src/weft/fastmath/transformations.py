@@ -1,4 +1,4 @@
-"""Loops, derivatives, compilation and mapping, on the backend in use.
+"""Loops, derivatives, compilation and mapping, on the current backend.
 
 scan, map, fori_loop, cond; grad, value_and_grad, vjp, custom_grad, custom_vjp, stop_gradient,
 remat; jit, disable_jit, vmap, pmap, psum and abstract_eval.
@@ -40,12 +40,12 @@ Numbers = int | Sequence[int]
 def scan(
     f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False
 ) -> tuple[Any, Any]:
-    """A loop over the leading axis of arrays that carries a value along.
+    """A loop over the leading axis of arrays that carries a value.
 
     Args:
       f: `f(carry, x)` returns the next carry and a result y.
       init: the first carry: nested arrays.
-      xs: nested arrays of one length; None if there are none.
+      xs: nested arrays of the same length, or None.
       length: the number of steps, if there are no `xs`.
       reverse: whether to go from the last element to the first.
     Returns: the last carry, and the results stacked along a new first axis.
@@ -61,11 +61,11 @@ def scan(
 
 
 def map(f: Function, xs: Any) -> Any:
-    """A function of the elements along the leading axes, one after the other.
+    """Applies a function to the elements along the leading axes, one after the other.
 
     Args:
       f: function of nested arrays.
-      xs: nested arrays of one length.
+      xs: nested arrays of the same length.
     Returns: the results stacked along a new first axis.
     Example:
       >>> from weft import fastmath
@@ -78,7 +78,7 @@ def map(f: Function, xs: Any) -> Any:
 
 
 def fori_loop(lower: Any, upper: Any, body_fn: Function, init_val: Any) -> Any:
-    """A loop over integers that carries a value along.
+    """A loop over integers that carries a value.
 
     Args:
       lower: the first index.
@@ -100,10 +100,10 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> An
 
     Args:
       pred: boolean scalar, which may be traced.
-      true_fn, false_fn: functions whose results have one structure, shapes and dtypes.
+      true_fn, false_fn: functions whose results have the same structure, shapes and dtypes.
       *operands: their arguments.
 
-    The form of Trax is taken too, with an argument for each of the functions:
+    Trax's form is also accepted, with one argument for each function:
     `cond(pred, true_operand, true_fn, false_operand, false_fn)`.
 
     Example:
@@ -124,12 +124,12 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> An
 
 
 def grad(f: Function, argnums: Numbers = 0, has_aux: bool = False) -> Function:
-    """The gradient of a function, as a function.
+    """A function that computes the gradient of a function.
 
     Args:
       f: function that returns a scalar.
-      argnums: the number of the argument, or numbers of several.
-      has_aux: whether `f` returns a pair, of the scalar and something else.
+      argnums: the position of the argument, or positions of several.
+      has_aux: whether `f` returns a pair of the scalar and auxiliary data.
     Returns: function of the same arguments that returns the gradient, or with `has_aux` a pair.
     Raises: UnavailableError: on the backend `numpy`.
     Example:
@@ -142,7 +142,7 @@ def grad(f: Function, argnums: Numbers = 0, has_aux: bool = False) -> Function:
 
 
 def value_and_grad(f: Function, argnums: Numbers = 0, has_aux: bool = False) -> Function:
-    """The value and the gradient of a function, as a function.
+    """A function that computes the value and the gradient of a function.
 
     Args: as for `grad`.
     Returns: function of the same arguments that returns (value, gradient), or with `has_aux`
@@ -158,12 +158,12 @@ def value_and_grad(f: Function, argnums: Numbers = 0, has_aux: bool = False) -> 
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The value of a function, and the function that pulls cotangents back.
+    """The value of a function, and a function that pulls cotangents back.
 
     Args:
       f: function of nested arrays.
       *primals: its arguments.
-      has_aux: whether `f` returns a pair, of its value and something else.
+      has_aux: whether `f` returns a pair of its value and auxiliary data.
     Returns: (value, pullback), or with `has_aux` (value, pullback, aux); `pullback(ct)` is a tuple
       with a cotangent for each argument.
     Raises: UnavailableError: on the backend `numpy`.
@@ -178,12 +178,13 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
 
 
 def custom_grad(f_vjp: Function, f_original: Function) -> Function:
-    """A function with its own derivative.
+    """A function with a custom derivative.
 
     Args:
-      f_vjp: returns the value and the function that pulls cotangents back.
+      f_vjp: returns the value and a function that pulls cotangents back.
       f_original: the function itself, for its name.
-    Returns: a function with the value of `f_vjp`, which the backend `numpy` computes too.
+    Returns: a function with the value of `f_vjp`. It also works on the backend `numpy`, without the
+      derivative.
     Example:
       >>> from weft import fastmath
       >>> double = fastmath.custom_grad(lambda x: (2 * x, lambda g: (10 * g,)), lambda x: 2 * x)
@@ -197,16 +198,17 @@ def custom_grad(f_vjp: Function, f_original: Function) -> Function:
 def custom_vjp(
     f: Function, f_fwd: Function, f_bwd: Function, nondiff_argnums: Numbers = ()
 ) -> Function:
-    """A function with its own derivative, as two functions.
+    """A function with a custom derivative, defined by two functions.
 
     Args:
       f: the function.
-      f_fwd: returns the value and a residual.
-      f_bwd: `f_bwd(residual, cotangent)` returns a tuple with a gradient for each argument; None is
-        zero.
-      nondiff_argnums: numbers of arguments that have no derivative, and may be anything; what
-        `f_bwd` returns for them is not used.
-    Returns: a function with the value of `f`, which the backend `numpy` computes too.
+      f_fwd: returns the value and the residuals.
+      f_bwd: `f_bwd(residual, cotangent)` returns a tuple with a gradient for each argument; None
+        means zero.
+      nondiff_argnums: the positions of arguments that have no derivative, and may be any objects;
+        the gradients that `f_bwd` returns for them are ignored.
+    Returns: a function with the value of `f`. It also works on the backend `numpy`, without the
+      derivative.
     Example:
       >>> from weft import fastmath
       >>> square = fastmath.custom_vjp(
@@ -221,7 +223,7 @@ def custom_vjp(
 
 
 def stop_gradient(x: Any) -> Any:
-    """The same nested arrays, as constants for derivatives.
+    """The same nested arrays, with derivative zero.
 
     Example:
       >>> from weft import fastmath
@@ -233,10 +235,10 @@ def stop_gradient(x: Any) -> Any:
 
 
 def remat(f: Function) -> Function:
-    """The function, whose backward pass recomputes intermediate values instead of storing them.
+    """A function whose backward pass recomputes intermediate values instead of storing them.
 
-    On `tensorflow-numpy` that holds for functions that close over no tensors; others stay as they
-    are. On `numpy` there is no backward pass.
+    On `tensorflow-numpy`, functions that close over tensors are not changed. On `numpy` there is no
+    backward pass.
 
     Example:
       >>> from weft import fastmath
@@ -251,7 +253,7 @@ def remat(f: Function) -> Function:
 
 
 class _Jit:
-    """Holds the flag that `jit` compiles, and is the context that `disable_jit` returns."""
+    """Holds whether `jit` compiles. It is also the context that `disable_jit` returns."""
 
     def __init__(self) -> None:
         self.is_off = False
@@ -272,9 +274,8 @@ _compilation = _Jit()
 
 
 def disable_jit() -> _Jit:
-    """From now on, `jit` returns functions unchanged, in all threads; for debugging.
-
-    Functions that are compiled already stay so. In a `with` statement, it holds within.
+    """Makes `jit` return functions unchanged, in all threads; for debugging. Functions that are
+    already compiled are not changed. In a `with` statement, it applies to the block only.
 
     Example:
       >>> from weft import fastmath
@@ -295,15 +296,15 @@ def jit(
     donate_argnums: Numbers = (),
     device: Any = None,
 ) -> Function:
-    """The function, compiled when it is first called with arguments of some shapes and dtypes.
+    """Compiles a function when it is first called with arguments of new shapes and dtypes.
 
     Args:
       f: function of nested arrays.
-      static_argnums: numbers of arguments that are constants of the program.
-      static_argnames: names of such arguments.
-      donate_argnums: numbers of arguments whose memory may be used for results; a promise that
-        TensorFlow and NumPy don't use.
-      device: where to run: a device of weft's on the backend `jax`, the name of a device on
+      static_argnums: the positions of arguments that are constants of the program.
+      static_argnames: the names of such arguments.
+      donate_argnums: the positions of arguments whose memory may be used for results; TensorFlow
+        and NumPy ignore it.
+      device: the device to run on: a weft device on the backend `jax`, the name of a device on
         `tensorflow-numpy`.
     Returns: function with the same values; on the backend `numpy`, `f` itself.
     Example:
@@ -325,12 +326,13 @@ def jit(
 
 
 def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
-    """A function of elements as a function of batches.
+    """Converts a function of elements to a function of batches.
 
     Args:
       f: function of nested arrays.
-      in_axes: the batch's axis in each argument, or one for all; None is an argument without.
-      out_axes: the batch's axis in the results.
+      in_axes: the batch axis of each argument, or one for all; None for an argument that is not
+        batched.
+      out_axes: the batch axis of the results.
     Example:
       >>> from weft import fastmath
       >>> from weft.fastmath import numpy as np
@@ -342,11 +344,11 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
 
 
 def pmap(f: Function, axis_name: Any = None, **options: Any) -> Function:
-    """A function of elements as a function of batches, with an element on each device.
+    """Converts a function of elements to a function of batches, with one element on each device.
 
     Args:
       f: function of nested arrays.
-      axis_name: the name by which `psum` in `f` knows the axis.
+      axis_name: the name of the axis for `psum` in `f`.
       **options: `in_axes`, `out_axes`, `static_broadcasted_argnums` and `donate_argnums`, as in
         `weft.pmap`.
     Example:
@@ -360,11 +362,11 @@ def pmap(f: Function, axis_name: Any = None, **options: Any) -> Function:
 
 
 def psum(x: Any, axis_name: Any) -> Any:
-    """The sum over all devices, within a function that `pmap` runs.
+    """The sum over all devices, inside a function run by `pmap`.
 
     Args:
       x: nested arrays.
-      axis_name: the name given to `pmap`.
+      axis_name: the `axis_name` of `pmap`.
     Example:
       >>> import numpy as np
       >>> from weft import fastmath
@@ -376,7 +378,7 @@ def psum(x: Any, axis_name: Any) -> Any:
 
 
 def abstract_eval(f: Function) -> Function:
-    """A function of signatures: the shapes and dtypes that `f` would return, without its values.
+    """Converts a function to one that returns only the shapes and dtypes of its results.
 
     Args:
       f: function of nested arrays.

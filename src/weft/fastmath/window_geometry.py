@@ -15,12 +15,12 @@ def pads_of(
     sizes: Sequence[int],
     strides: Sequence[int],
 ) -> Pads:
-    """Numbers of elements that are put before and after each axis.
+    """The numbers of elements to add before and after each axis.
 
     Args:
-      operation: its name, for errors.
+      operation: the name of the operation, for errors.
       padding: "VALID", "SAME", or the pairs themselves.
-      lengths, sizes, strides: of the axes, of the windows, of the steps.
+      lengths, sizes, strides: the lengths of the axes, the window sizes, and the steps.
     Raises: ValueError: an invalid padding, or counts differ.
     """
     if not len(lengths) == len(sizes) == len(strides):
@@ -51,7 +51,7 @@ def pads_of(
 
 
 def positive(operation: str, name: str, values: Sequence[int] | None, count: int) -> list[int]:
-    """Ints for each axis with windows: ones, if they aren't given."""
+    """A positive int for each axis with windows; ones by default."""
     lengths = [int(v) for v in values or (1,) * count]
     if len(lengths) != count or any(v < 1 for v in lengths):
         raise noted(
@@ -61,14 +61,14 @@ def positive(operation: str, name: str, values: Sequence[int] | None, count: int
 
 
 def dilated(n: int, gap: int) -> int:
-    """The length of an axis of `n` elements that are `gap` from each other."""
+    """The length of an axis of `n` elements that are `gap` apart."""
     return (n - 1) * gap + 1 if n else 0
 
 
 def gaps_of(dilation: Sequence[int] | None, padding: Any, count: int) -> list[int]:
     """The distances between an input's elements.
 
-    Raises: ValueError: they aren't `count` positive ints, or come with padding by name.
+    Raises: ValueError: they are not `count` positive ints, or the padding is a name.
     """
     gaps = positive("conv", "input_dilation", dilation, count)
     if isinstance(padding, str) and max(gaps, default=1) > 1:
@@ -87,8 +87,8 @@ class ConvAxes(NamedTuple):
     Attributes:
       inputs: the input's axes as batch, spatial, channels.
       kernel: the kernel's axes as spatial, in, out.
-      outputs: the axes of a result [batch, spatial, channels] as the caller wants them.
-      spatial: how many spatial axes there are.
+      outputs: the permutation from [batch, spatial, channels] to the output layout.
+      spatial: the number of spatial axes.
     """
 
     inputs: list[int]
@@ -98,9 +98,9 @@ class ConvAxes(NamedTuple):
 
 
 def conv_axes(dimension_numbers: Sequence[str], ndim: int) -> ConvAxes:
-    """The order of axes that three strings say, such as ("NHWC", "HWIO", "NHWC").
+    """The order of axes from three strings, such as ("NHWC", "HWIO", "NHWC").
 
-    Raises: ValueError: they don't fit together.
+    Raises: ValueError: they do not match.
     """
     if len(dimension_numbers) == 3 and all(isinstance(d, str) for d in dimension_numbers):
         inp, kernel, out = dimension_numbers
@@ -124,7 +124,7 @@ def conv_axes(dimension_numbers: Sequence[str], ndim: int) -> ConvAxes:
 
 
 def check_channels(x: Any, kernel: Any) -> None:
-    """Raises a ValueError if a kernel [..., in, out] isn't for inputs [batch, ..., in]."""
+    """Raises ValueError if a kernel [..., in, out] does not match inputs [batch, ..., in]."""
     if x.shape[-1] != kernel.shape[-2]:
         raise noted(
             ValueError(

@@ -31,8 +31,9 @@ like, where = arithmetic.like, selection.where
 class ResizeMethod(enum.Enum):
     """The weights of elements by their distance.
 
-    NEAREST takes the one nearest. LINEAR are triangles, CUBIC cubic polynomials with a = -1/2
-    (Keys), LANCZOS3 and LANCZOS5 windowed sinc functions of radius 3 and 5.
+    NEAREST uses only the nearest element. The others are kernels: LINEAR is a triangle, CUBIC a
+    cubic polynomial with a = -1/2 (Keys), LANCZOS3 and LANCZOS5 are windowed sinc functions of
+    radius 3 and 5.
 
     Example:
       >>> from weft import image
@@ -48,7 +49,7 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> "ResizeMethod":
-        """The method of a name.
+        """The method with a name.
 
         Args:
           s: 'nearest'; 'linear', 'bilinear', 'trilinear' or 'triangle'; 'cubic', 'bicubic' or
@@ -89,7 +90,7 @@ def _lanczos(radius: int) -> Any:
         inside = where(x < 1e-3, like(x, 1), x)
         angle = math.pi * inside
         far = radius * sin(angle) * sin(angle / radius) / (angle * angle)
-        # near 0, where that is 0 / 0, the first terms of its series
+        # near 0, where that is 0 / 0: the first terms of the Taylor series
         near = 1 - (math.pi * x) ** 2 * (1 + 1 / radius**2) / 6
         return where(x < 1e-3, near, where(x < radius, far, like(x, 0)))
 
@@ -117,7 +118,7 @@ def _weights(
     total = sum(weights, 0, keepdims=True)
     enough = arithmetic.abs_(total) > 1000 * float(dtypes.finfo(dtype).eps)
     weights = where(enough, weights / where(enough, total, like(total, 1)), like(total, 0))
-    inside = (centre >= -0.5) & (centre <= n - 0.5)  # else it lies outside the image
+    inside = (centre >= -0.5) & (centre <= n - 0.5)  # outside the image
     return where(inside[None, :], weights, like(weights, 0))
 
 
@@ -174,12 +175,13 @@ def resize(
     """Resizes an array to another shape.
 
     Args:
-      image: array with any number of axes; integers become floats, but for 'nearest'. 16-bit floats
-        are computed in float32.
-      shape: the shape of the result, as many lengths. Axes of unchanged length are unchanged.
+      image: array with any number of axes; integers become floats, except for 'nearest'. 16-bit
+        floats are computed in float32.
+      shape: the shape of the result, with the same number of axes. Axes of unchanged length are
+        unchanged.
       method: a `ResizeMethod`, or one of its names: 'nearest', 'linear', 'cubic', 'lanczos3', …
-      antialias: where an axis becomes shorter, means are taken over as many elements more.
-      precision: of the products, as in `lax.dot_general`.
+      antialias: whether to widen the kernel along axes that become shorter.
+      precision: the precision of the products, as in `lax.dot_general`.
     Returns: array of `shape`, differentiable in `image`.
     Raises: ValueError: an unknown method, or a shape with another number of axes.
     Example:
@@ -244,14 +246,14 @@ def scale_and_translate(
 
     Args:
       image: array with any number of axes; integers become floats.
-      shape: the shape of the result, as many lengths.
-      spatial_dims: the axes that are magnified and moved. The others keep their lengths.
+      shape: the shape of the result, with the same number of axes.
+      spatial_dims: the axes to scale and translate. The others keep their lengths.
       scale: floats [len(spatial_dims)], positive.
       translation: floats [len(spatial_dims)], in elements of the output.
-      method: a `ResizeMethod` but NEAREST, or one of its names.
+      method: a `ResizeMethod` except NEAREST, or one of its names.
       antialias, precision: as in `resize`.
     Returns: array of `shape`, 0 outside the image; differentiable in image, scale, translation.
-    Raises: ValueError: an option or a shape doesn't fit.
+    Raises: ValueError: an option or a shape is invalid.
     Example:
       >>> from weft import image
       >>> x = np.array([1.0, 2.0, 3.0])

@@ -1,4 +1,4 @@
-"""Backend: einops on weft's arrays, traced ones too.
+"""Backend: einops on weft's arrays, including traced ones.
 
     import weft.interop.einops
 
@@ -34,35 +34,35 @@ class Backend(AbstractBackend):
         return isinstance(tensor, Array)
 
     def from_numpy(self, x: Any) -> Array:
-        """An array of NumPy's data."""
+        """Converts a NumPy array."""
         return np.asarray(x)
 
     def to_numpy(self, x: Array) -> numpy.ndarray[Any, Any]:
-        """The elements in NumPy."""
+        """Converts to a NumPy array."""
         return numpy.asarray(x)
 
     def arange(self, start: int, stop: int) -> Array:
-        """Whole numbers from `start` up to `stop`."""
+        """Integers from `start` up to `stop`."""
         return np.arange(start, stop)
 
     def stack_on_zeroth_dimension(self, tensors: list[Array]) -> Array:
-        """Arrays of one shape along a new first axis."""
+        """Stacks arrays along a new first axis."""
         return np.stack(tensors)
 
     def add_axis(self, x: Array, new_position: int) -> Array:
-        """The array with one more axis, of length one."""
+        """Adds an axis of length one."""
         return np.expand_dims(x, new_position)
 
     def tile(self, x: Array, repeats: Sequence[int]) -> Array:
-        """The whole array repeated along its axes."""
+        """Repeats the whole array along its axes."""
         return np.tile(x, tuple(repeats))
 
     def concat(self, tensors: list[Array], axis: int) -> Array:
-        """Arrays one after the other along an axis."""
+        """Concatenates arrays along an axis."""
         return np.concatenate(tensors, axis=axis)
 
     def is_float_type(self, x: Array) -> bool:
-        """True for floating-point dtypes, of which einops takes means."""
+        """True for floating-point dtypes, for which einops allows means."""
         return dtypes.is_inexact(x.dtype)
 
     def einsum(self, pattern: str, *x: Array) -> Array:

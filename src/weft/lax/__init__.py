@@ -1,7 +1,6 @@
-"""Operators on arrays, close to XLA's: nothing is promoted, little is broadcast.
-
-`add_p` is the primitive of `add`: for programs that look at equations, or apply primitives with
-their parameters. docs/extending.md describes primitives.
+"""Operators on arrays, close to XLA's, which do not promote dtypes and rarely broadcast. `add_p` is
+the primitive of `add`, for programs that read equations or apply primitives with parameters.
+docs/extending.md describes primitives.
 """
 
 from ..lazy import exports

@@ -31,13 +31,13 @@ class AccuracyMode(enum.Enum):
 class Tolerance:
     """Bounds of a function's error: absolute, relative, and in units in the last place.
 
-    Every function refuses one: XLA's compilers for CPUs and GPUs accept such bounds but ignore
-    them, so they would hold only by chance.
+    Every function refuses it, because XLA's compilers for CPUs and GPUs accept such bounds but
+    ignore them.
 
     Args:
       atol, rtol: floats, 0 or more.
       ulps: int, 0 or more.
-    Raises: ValueError: a negative bound, or none at all.
+    Raises: ValueError: a bound is negative, or all are 0.
     Example:
       >>> lax.Tolerance(rtol=1e-6)
       Tolerance(atol=0.0, rtol=1e-06, ulps=0)
@@ -75,7 +75,7 @@ def check_accuracy(name: str, accuracy: Any) -> None:
     if isinstance(accuracy, Tolerance):
         raise noted(
             NotImplementedError(
-                f"{name}: accuracy={accuracy} can't be promised: XLA doesn't look at tolerances on "
+                f"{name}: accuracy={accuracy} can't be promised: XLA ignores tolerances on "
                 "CPUs and GPUs\n  fix: leave it out, or compute in float64"
             )
         )

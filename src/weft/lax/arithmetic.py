@@ -78,7 +78,7 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
     Args:
       x, y: arrays of one dtype, an integer, float or complex dtype;
         of one shape, or one of them a scalar.
-      out_dtype: the dtype to which operands are converted first; theirs if left out.
+      out_dtype: the dtype to which operands are converted first; by default their own.
     Returns: array of the operands' shape, and of `out_dtype`.
     Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
@@ -95,7 +95,8 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
 
 
 def div(x: ArrayLike, y: ArrayLike) -> Array:
-    """Quotients, elementwise. Integers round towards zero; dividing by zero gives -1 (all bits 1).
+    """Quotients, elementwise. Integer quotients round towards zero; division by zero gives -1 (all
+    bits 1).
 
     Args:
       x, y: arrays of one dtype, an integer, float or complex dtype;
@@ -112,7 +113,7 @@ def div(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def rem(x: ArrayLike, y: ArrayLike) -> Array:
-    """Remainders of division towards zero, with the sign of x. Integers by zero give x.
+    """Remainders of division towards zero, with the sign of x. Integer division by zero gives x.
 
     Args:
       x, y: arrays of one dtype, an integer or float dtype;
@@ -180,7 +181,7 @@ def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 
 def neg(x: ArrayLike) -> Array:
-    """Minus x, elementwise.
+    """Negates each element.
 
     Args:
       x: array of an integer, float or complex dtype.
@@ -228,7 +229,7 @@ def sign(x: ArrayLike) -> Array:
 
 
 def floor(x: ArrayLike) -> Array:
-    """The largest whole numbers not above x.
+    """The largest integers not above x.
 
     Args:
       x: array of a float dtype.
@@ -244,7 +245,7 @@ def floor(x: ArrayLike) -> Array:
 
 
 def ceil(x: ArrayLike) -> Array:
-    """The smallest whole numbers not below x.
+    """The smallest integers not below x.
 
     Args:
       x: array of a float dtype.
@@ -260,11 +261,11 @@ def ceil(x: ArrayLike) -> Array:
 
 
 def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
-    """The nearest whole numbers.
+    """The nearest integers.
 
     Args:
       x: array of a float dtype.
-      rounding_method: where numbers half-way between two whole ones go.
+      rounding_method: how numbers half-way between two integers are rounded.
     Returns: array of x's shape and dtype.
     Raises: TypeError: an unsupported dtype. ValueError: not a rounding method.
     Example:
@@ -293,7 +294,7 @@ def is_finite(x: ArrayLike) -> Array:
 
 
 def square(x: ArrayLike) -> Array:
-    """x times x.
+    """Squares, elementwise.
 
     Args:
       x: array of an integer, float or complex dtype.
@@ -347,7 +348,7 @@ def rsqrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
 
 
 def cbrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
-    """Cube roots, of negative numbers too.
+    """Cube roots, also of negative numbers.
 
     Args:
       x: array of a float dtype.
@@ -366,7 +367,7 @@ def cbrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
 
 
 def integer_pow(x: ArrayLike, y: int) -> Array:
-    """x to a constant whole power, by repeated multiplication.
+    """x to a constant integer power, by repeated multiplication.
 
     Args:
       x: array of an integer, float or complex dtype.

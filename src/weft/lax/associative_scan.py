@@ -35,7 +35,7 @@ def associative_scan(
     fn(a, fn(b, c)). It takes about 2 log2(n) calls of fn, each on many elements at once.
 
     Args:
-      fn: (a, b) -> the combination, elementwise along `axis`; of the structure of `elems`.
+      fn: (a, b) -> the combination, elementwise along `axis`, with the structure of `elems`.
       elems: arrays with equal lengths along `axis`, or containers of them.
       reverse: whether to combine suffixes, from the last element, instead of prefixes.
       axis: the axis to scan.
@@ -88,7 +88,8 @@ def associative_scan(
 
 
 def accumulated(combine: Any, values: Sequence[Any], axes: Sequence[int]) -> list[Any]:
-    """The prefix combinations: pairs are combined and scanned, then the odd ones are filled in."""
+    """The prefix combinations: combines pairs and scans the results, then fills in the other
+    elements."""
     n = values[0].shape[axes[0]]
     if n < 2:
         return list(values)
@@ -109,7 +110,7 @@ def accumulated(combine: Any, values: Sequence[Any], axes: Sequence[int]) -> lis
 
 
 def interleaved(even: Any, odd: Any, axis: int) -> Any:
-    """Elements of two arrays in turn along an axis; the first may have one more."""
+    """Interleaves the elements of two arrays along an axis; the first may have one more."""
     n = odd.shape[axis]
     shape = list(odd.shape)
     shape[axis] = 2 * n

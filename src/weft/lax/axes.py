@@ -1,4 +1,4 @@
-"""Axes as users give them, counted from the end if negative; slices and concatenation along one."""
+"""Axes, which count from the end if negative; slices and concatenation along an axis."""
 
 import operator
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def number_of_axis(name: str, axis: Any) -> int:
 
 
 def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:
-    """Axes of `x`, counted from the front; none twice."""
+    """Axes of `x`, counted from the front, without repetitions."""
     if not isinstance(axes, (list, tuple, range, np.ndarray)):
         raise TypeError(f"{name}: axes must be a sequence of ints; got {axes!r}")
     numbered_axes = tuple([axis_of(name, x, a) for a in axes])
@@ -50,7 +50,7 @@ def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def shape_of(name: str, shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple of ints; none negative.
+    """A shape as a tuple of ints, which must not be negative.
 
     Raises: ValueError: a negative length. TypeError: not ints.
     """
@@ -71,7 +71,7 @@ def ints_of(name: str, what: str, values: Any) -> tuple[int, ...]:
 
 
 def slice_along(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
-    """The elements from `start` up to `stop` along an axis; `x` itself if that is all."""
+    """The elements from `start` up to `stop` along an axis; `x` itself if these are all."""
     if (start, stop, step) == (0, x.shape[axis], 1):
         return x
     starts, limits, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
@@ -85,12 +85,12 @@ def row(x: Any, i: int) -> Any:
 
 
 def concatenated(values: Sequence[Value], axis: int = 0) -> Any:
-    """Values one after the other along an axis."""
+    """Concatenates values along an axis."""
     return values[0] if len(values) == 1 else concatenate(*values, dimension=axis)
 
 
 def along_new_axis(values: Sequence[Any], axis: int = 0) -> Any:
-    """Values of one shape, one after the other along a new axis."""
+    """Stacks values of one shape along a new axis."""
     values = [as_value(v) for v in values]
     shape = values[0].shape
     return concatenated([reshape(v, shape=(*shape[:axis], 1, *shape[axis:])) for v in values], axis)

@@ -188,7 +188,8 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
 
     Args:
       x, y: arrays of one integer dtype of 8 to 64 bits; of one shape, or one of them a scalar.
-    Returns: array of the operands' shape and dtype: of numbers of n bits the product's upper n.
+    Returns: array of the operands' shape and dtype: for numbers of n bits, the upper n bits of the
+      product.
     Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
@@ -217,7 +218,8 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
         bitcast_convert_type(a, dtype=whole), bitcast_convert_type(b, dtype=whole), width
     )
     none = literal(0, dtype)
-    # a negative number means 2 ** n less, so the other one was added once too often
+    # a negative number is 2 ** n less than its bits, so the product counts the other operand once
+    # too often
     extra = where(lt(a, none), b, none) + where(lt(b, none), a, none)
     return bitcast_convert_type(high, dtype=dtype) - extra
 

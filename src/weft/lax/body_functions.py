@@ -55,7 +55,7 @@ def leaf_names(what: str, treedef: PyTreeDef) -> list[str]:
 
 
 def integer_scalar(operation: str, what: str, x: Any) -> Value:
-    """An integer scalar as a value; anything else is an error."""
+    """An integer scalar as a value; anything else raises an error."""
     try:
         value = as_value(x)
     except (TypeError, ValueError):
@@ -68,7 +68,7 @@ def integer_scalar(operation: str, what: str, x: Any) -> Value:
 
 
 class Body:
-    """A function traced: its program without constants, the constants, and its result's tree.
+    """A traced function: its program without constants, the constants, and the tree of its result.
 
     Attributes:
       refs: the refs that it closes over. Their values are the last inputs of the program, and the
@@ -107,7 +107,7 @@ class Body:
         return Body(hash_consed(jaxpr), self.consts, self.result_tree, use)
 
     def carrying_refs(self) -> "Body":
-        """The same as a body that returns the values of all its refs: they are carried along."""
+        """The same as a body that carries the values of all its refs and returns them."""
         return self.with_refs(self.refs.outside, [True] * len(self.refs.outside))
 
     def refs_before_slices(self, n_carry: int) -> Jaxpr:
@@ -126,7 +126,8 @@ class Body:
         )
 
     def assign_refs(self, operation: str, values: Sequence[Value]) -> None:
-        """Gives the refs that the body writes their values after a loop that carried all refs."""
+        """Assigns to the refs that the body writes their values after a loop that carried all
+        refs."""
         self.refs.assign(operation, (), active(values, self.refs.written))
 
 
@@ -141,7 +142,7 @@ def with_common_refs(bodies: Sequence[Body]) -> tuple[list[Body], RefUse]:
 
 
 class BodyFunction(FlatFunction):
-    """A function of several trees as one of all their leaves.
+    """A function of several trees as a function of all their leaves.
 
     Args:
       role: the role of the function in the operation: "body".
@@ -226,7 +227,7 @@ class Adapted:
 def check_function(
     operation: str, role: str, function: object, argument_names: Sequence[str] | None = None
 ) -> None:
-    """Raises an error for a function that cannot be called, or not with the given arguments."""
+    """Refuses an object that cannot be called with these arguments."""
     if not callable(function):
         description = getattr(function, "aval", f"a {type(function).__name__}, {function!r:.60}")
         raise TypeError(
@@ -238,7 +239,7 @@ def check_function(
 
 
 def widened_carry(carry: Sequence[Value], outs: Sequence[Aval]) -> list[Value] | None:
-    """A carry with its weak types promoted as the body promotes them; `None` if none was.
+    """A carry with its weak types promoted as the body promotes them; `None` if none changed.
 
     A loop that begins with the number 0 and adds float32 has a float32 carry.
     """
@@ -264,7 +265,7 @@ def check_carry(
     outs: Sequence[Aval],
     what: str = "carry",
 ) -> None:
-    """Raises an error for a body that returns a carry of another structure or type."""
+    """Refuses a body that returns a carry of another structure or type."""
     line = function_line(function)
     if out_tree != tree:
         raise ShapeError(
@@ -296,5 +297,5 @@ def check_carry(
 
 
 def shown(tree: PyTreeDef) -> str:
-    """A structure as one would write it, `*` for a leaf."""
+    """A structure as Python code, with `*` for a leaf."""
     return repr(tree)[len("PyTreeDef(") : -1]

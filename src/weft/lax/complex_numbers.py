@@ -20,7 +20,7 @@ def complex(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: arrays of dtype float32 or float64, and of one shape; or one of them a scalar.
-    Returns: array of the operands' shape; complex64 of float32, complex128 of float64.
+    Returns: array of the operands' shape; complex64 for float32, complex128 for float64.
     Raises: TypeError: dtypes or shapes differ, or a dtype is not supported.
     Example:
       >>> from weft import lax
@@ -36,7 +36,7 @@ def real(x: ArrayLike) -> Array:
 
     Args:
       x: array of a complex dtype.
-    Returns: array of x's shape; float32 of complex64, float64 of complex128.
+    Returns: array of x's shape; float32 for complex64, float64 for complex128.
     Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax
@@ -52,7 +52,7 @@ def imag(x: ArrayLike) -> Array:
 
     Args:
       x: array of a complex dtype.
-    Returns: array of x's shape; float32 of complex64, float64 of complex128.
+    Returns: array of x's shape; float32 for complex64, float64 for complex128.
     Raises: TypeError: an unsupported dtype.
     Example:
       >>> from weft import lax

@@ -1,5 +1,4 @@
-"""cond and switch: one of several functions, chosen when the program runs; platform_dependent: one
-chosen when it is compiled.
+"""cond and switch select a function at run time; platform_dependent selects one at compile time.
 
 Loops are in `loops.py`."""
 
@@ -89,20 +88,20 @@ def cond(
     true_operand: Any = _MISSING,
     false_operand: Any = _MISSING,
 ) -> Any:
-    """Applies one of two functions, chosen by a value at run time.
+    """Applies one of two functions, selected by a value at run time.
 
     Equivalent to `true_fun(*operands) if pred else false_fun(*operands)`, for a `pred` that may be
-    traced. Both functions are traced; one is run. Under `vmap` with a mapped `pred`, both are run,
+    traced. Both functions are traced, and one runs. Under `vmap` with a mapped `pred`, both run,
     and each element gets the result of its branch.
 
     Args:
       pred: a scalar; a number counts as true unless it is zero.
       true_fun, false_fun: functions of the operands, whose results agree in structure and types.
-      operands: arrays, scalars or containers of them. Functions may close over others.
+      operands: arrays, scalars or containers of them. Functions may also close over values.
       operand: the only operand, in an older form of the call.
       true_operand, false_operand: an operand for each function, in the oldest form:
         `cond(pred, true_operand, true_fun, false_operand, false_fun)`.
-    Returns: the result of the chosen function.
+    Returns: the result of the selected function.
     Raises: TypeError: pred is not a scalar, or the results differ in structure or type.
     Example:
       >>> from weft import lax
@@ -111,7 +110,7 @@ def cond(
 
     Source: JAX documentation, `jax.lax.cond`; StableHLO `case`.
     """
-    # functions in the second and third place: today's form
+    # the current form: functions in the second and third position
     oldest = len(operands) == 2 and callable(operands[1]) and callable(false_fun)
     if oldest and not callable(true_fun):
         true_operand, true_fun, false_operand, false_fun = true_fun, false_fun, *operands
@@ -157,17 +156,17 @@ def switch(
 def switch(
     index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING
 ) -> Any:
-    """Applies one of several functions, chosen by an index at run time.
+    """Applies one of several functions, selected by an index at run time.
 
     Equivalent to `branches[clamp(0, index, len(branches) - 1)](*operands)`, for an `index` that may
-    be traced. All functions are traced; one is run. Under `vmap` with a mapped index, all are run.
+    be traced. All functions are traced, and one runs. Under `vmap` with a mapped index, all run.
 
     Args:
       index: an integer scalar; it is clamped to the range of `branches`.
       branches: functions of the operands, with results of one structure, shape and dtype.
       operands: arrays, scalars or containers of them.
       operand: the only operand, in an older form of the call.
-    Returns: the result of the chosen function.
+    Returns: the result of the selected function.
     Raises:
       ValueError: no branches.
       TypeError: the index is not an integer scalar, or results differ in structure or type.
@@ -212,16 +211,16 @@ def platform_dependent(
     """Applies the function for the platform on which the program runs.
 
     The choice is made when a program is compiled, and the program contains that function only;
-    an exported program has one for each of its platforms. All functions are traced, wherever they
-    run. Outside of `jit` the platform is the arguments', or the default one.
+    an exported program has one for each of its platforms. All functions are traced. Outside of
+    `jit`, the platform is that of the arguments, or the default.
 
     Args:
       args: arrays, scalars or containers of them.
       default: the function for platforms that are not named; `None`: other platforms are an error.
       per_platform: a function of `args` by the name of a platform: `cpu`, `tpu`, `gpu`, the name of
-        a PJRT plugin; of GPUs of one maker `cuda`, `rocm`. A program that is exported where there
-        is no GPU has for GPUs the function for `cuda`. Results agree in structure and types.
-    Returns: the result of the chosen function.
+        a PJRT plugin; for GPUs of one maker, `cuda` or `rocm`. A program exported on a machine
+        without GPUs uses the function for `cuda` on GPUs. Results agree in structure and types.
+    Returns: the result of the selected function.
     Raises:
       TypeError: no function is given, an argument is not callable, or the results differ in
         structure or type.
@@ -253,12 +252,12 @@ def platform_dependent(
 
 
 def of_first(function: Callable[[Any], Any], x: Any, _: Any) -> Any:
-    """A branch that has its operand, of two."""
+    """The branch of the first of two operands."""
     return function(x)
 
 
 def of_second(function: Callable[[Any], Any], _: Any, x: Any) -> Any:
-    """The other branch."""
+    """The branch of the second operand."""
     return function(x)
 
 
@@ -296,7 +295,7 @@ def choose(
     leaves, tree = values_of(operation, "operands", tuple(operands))
     trees = {f"operands[{i}]": t for i, t in enumerate(tree.children())}
     avals = [x.aval for x in leaves]
-    by_function: dict[int, Body] = {}  # a function that comes twice is traced once
+    by_function: dict[int, Body] = {}  # a repeated function is traced once
     for name, function in zip(names, functions, strict=True):
         if id(function) not in by_function:
             by_function[id(function)] = traced(operation, name, function, trees, avals)
@@ -326,7 +325,7 @@ def choose(
 
 
 def with_weak_types(jaxpr: Jaxpr, weak: tuple[bool, ...]) -> Jaxpr:
-    """The program whose outputs are weakly typed only where they are in all branches."""
+    """The program with outputs weakly typed only where they are in all branches."""
     if all(w or not v.aval.weak_type for v, w in zip(jaxpr.outvars, weak, strict=True)):
         return jaxpr
     return with_strong_types(jaxpr, weak)
@@ -348,7 +347,7 @@ def with_strong_types(jaxpr: Jaxpr, weak: tuple[bool, ...]) -> Jaxpr:
 
 
 def sharing(bodies: Sequence[Body]) -> list[Jaxpr]:
-    """The branches with the constants of all of them as inputs."""
+    """The branches with the constants of all branches as inputs."""
     split = []
     for b in bodies:
         n = len(b.consts)

@@ -18,8 +18,8 @@ __all__ = ["bitcast_convert_type", "convert_element_type", "dtype", "reduce_prec
 
 @located
 def dtype(x: ArrayLike) -> np.dtype[Any]:
-    """The dtype of an array, a scalar, or anything that has one; a Python number's default. A dtype
-    is its own.
+    """The dtype of an array, a scalar, or anything that has one; a Python number's default. The
+    dtype of a dtype is itself.
 
     Raises: TypeError: `x` is neither an array nor a scalar.
     Example:
@@ -36,11 +36,11 @@ def dtype(x: ArrayLike) -> np.dtype[Any]:
 
 @located
 def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
-    """The elements converted to another dtype.
+    """Converts elements to another dtype.
 
     Floats round towards zero; NaN becomes 0, and numbers out of range become the nearest integer
-    of the dtype. Integers wrap around. Of complex numbers the real part is taken. Everything but 0
-    is true.
+    of the dtype. Integers wrap around. Complex numbers lose their imaginary part. Nonzero numbers
+    become True.
 
     Args:
       operand: array of any dtype.
@@ -62,14 +62,14 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
 
 @located
 def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
-    """The same bits as elements of another dtype.
+    """Reinterprets the bits of elements as another dtype.
 
     Args:
       operand: array of an integer or real float dtype.
-      new_dtype: such a dtype. If it is k times as wide, the operand's last axis must have length k,
-        and goes; if it is k times narrower, an axis of length k is added at the end.
+      new_dtype: such a dtype. If it is k times as wide, the operand's last axis must have length k
+        and is removed; if it is k times narrower, an axis of length k is added at the end.
     Returns: array of `new_dtype`.
-    Raises: TypeError: other dtypes. ValueError: the last axis has another length.
+    Raises: TypeError: a dtype is not supported. ValueError: the last axis has another length.
     Example:
       >>> from weft import lax
       >>> hex(lax.bitcast_convert_type(1.0, "uint32").item())
@@ -82,12 +82,12 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
 
 @located
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
-    """The elements rounded to a float format of fewer bits, kept in their dtype.
+    """Rounds elements to a float format of fewer bits, and keeps their dtype.
 
     Args:
       operand: array of a float dtype.
       exponent_bits: at least 1. Larger numbers become infinite, smaller ones zero.
-      mantissa_bits: at least 0. Half-way numbers go to the even one.
+      mantissa_bits: at least 0. Ties round to even.
     Returns: array of the operand's shape and dtype.
     Raises: TypeError: an unsupported dtype. ValueError: too few bits.
     Example:

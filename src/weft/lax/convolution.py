@@ -82,7 +82,8 @@ def conv_dimension_numbers(
       dimension_numbers: (lhs, rhs, out), each a letter per axis; `None` for ('NCHW', 'OIHW',
         'NCHW') and the like; `ConvDimensionNumbers` are returned unchanged.
     Returns: ConvDimensionNumbers.
-    Raises: TypeError: no such form, or ranks differ. ValueError: letters don't fit.
+    Raises: TypeError: the form is unknown, or ranks differ. ValueError: the letters do not match
+      the axes.
     Source: StableHLO `convolution`.
     Example:
       >>> from weft import lax
@@ -116,19 +117,19 @@ def conv_general_dilated(
     Args:
       lhs: array with a batch axis, a feature axis and n spatial axes.
       rhs: kernel with an out-feature axis, an in-feature axis and n spatial axes.
-      window_strides: n ints: how far the kernel moves between outputs.
+      window_strides: n ints: the steps of the kernel between outputs.
       padding: 'SAME', 'SAME_LOWER', 'VALID', or n pairs (before, after) of zeros around the spatial
-        axes; negative ones cut off.
+        axes; negative ones remove elements.
       lhs_dilation: n ints: `d - 1` zeros are put between elements (a transposed convolution).
       rhs_dilation: n ints: the same for the kernel (an atrous convolution).
-      dimension_numbers: where the axes are; see `conv_dimension_numbers`.
+      dimension_numbers: the order of the axes; see `conv_dimension_numbers`.
       feature_group_count: the number of groups of features, each with its own kernels: `rhs` has
         in-features / groups, and out-features of all groups.
       batch_group_count: the number of groups of the batch, each with its own out-features.
       precision: how exactly an accelerator multiplies; see `Precision`.
       preferred_element_type: dtype of the sums and the output, not narrower than the operands'.
     Returns: array with batch, out-features and spatial axes, laid out as `dimension_numbers` says.
-    Raises: TypeError: ranks, dtypes or features don't fit. ValueError: an option doesn't.
+    Raises: TypeError: ranks, dtypes or features do not match. ValueError: an option is invalid.
     Source: StableHLO `convolution`.
     Example:
       >>> import numpy as np
@@ -209,7 +210,7 @@ def conv(
     Args:
       lhs: array [batch, in, spatial…].
       rhs: kernel [out, in, spatial…].
-      window_strides: how far the kernel moves, for each spatial axis.
+      window_strides: the step of the kernel along each spatial axis.
       padding: 'SAME', 'SAME_LOWER' or 'VALID'.
       precision, preferred_element_type: as in `conv_general_dilated`.
     Returns: array [batch, out, spatial…].
@@ -292,16 +293,18 @@ def conv_transpose(
     preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
 ) -> Array:
-    """A convolution with fractional strides ("deconvolution"): the output is the larger one.
+    """A convolution with fractional strides ("deconvolution"), whose output is larger than its
+    input.
 
     Args:
       lhs: array with a batch axis, a feature axis and n spatial axes.
       rhs: kernel with out-features, in-features and n spatial axes.
-      strides: n ints: how much larger the output is.
-      padding: 'SAME' (output length = length times stride), 'VALID' (all that the kernel
+      strides: n ints: the factor by which the output is larger.
+      padding: 'SAME' (output length = length times stride), 'VALID' (all positions that the kernel
         reaches), or n pairs: the zeros around `lhs` once it is dilated by `strides`.
       rhs_dilation: n ints: gaps in the kernel.
-      dimension_numbers: where the axes are; by default channels last, as ('NHWC', 'HWIO', 'NHWC').
+      dimension_numbers: the order of the axes; by default channels last, as in ('NHWC', 'HWIO',
+        'NHWC').
       transpose_kernel: reverses the kernel's spatial axes and exchanges its in- and out-features:
         the gradient of the convolution with that kernel.
       precision, preferred_element_type: as in `conv_general_dilated`.
@@ -390,7 +393,7 @@ def conv_general_dilated_patches(
       filter_shape: n ints: the kernel's spatial shape.
       window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, precision,
         preferred_element_type: as in `conv_general_dilated`.
-    Returns: array with features × filter elements features, the features the slower.
+    Returns: array with features · filter elements features; the filter elements vary fastest.
     Raises: TypeError, ValueError: as `conv_general_dilated`.
     Source: StableHLO `convolution`.
     Example:

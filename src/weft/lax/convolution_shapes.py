@@ -29,7 +29,7 @@ Shape = tuple[int, ...]
 def conv_general_permutations(
     dimension_numbers: tuple[str, str, str] | ConvDimensionNumbers,
 ) -> tuple[Shape, Shape, Shape]:
-    """The orders of axes that bring a convolution's arrays into the order batch, feature, spatial.
+    """The permutations that bring a convolution's arrays into the order batch, feature, spatial.
 
     Args:
       dimension_numbers: three strings such as ('NHWC', 'HWIO', 'NHWC').
@@ -69,11 +69,11 @@ def conv_shape_tuple(
     Args:
       lhs_shape: (batch, features, spatial …).
       rhs_shape: (out-features, in-features, spatial …).
-      strides: how far the kernel moves along each spatial axis.
+      strides: the step of the kernel along each spatial axis.
       pads: 'SAME', 'SAME_LOWER', 'VALID', or a pair (before, after) for each spatial axis.
       batch_group_count: as in `conv_general_dilated`.
     Returns: (batch, out-features, spatial …).
-    Raises: ValueError: numbers of axes or groups don't fit.
+    Raises: ValueError: the numbers of axes or groups are inconsistent.
     Source: StableHLO `convolution`.
     Example:
       >>> lax.conv_shape_tuple((2, 3, 8), (5, 3, 3), (2,), 'SAME')
@@ -133,7 +133,7 @@ def conv_transpose_shape_tuple(
 
     Args:
       lhs_shape, rhs_shape: the operands' shapes.
-      window_strides: the strides: how much larger the output is.
+      window_strides: the factors by which the output is larger.
       padding: 'SAME', 'VALID', or a pair for each spatial axis.
       dimension_numbers: as in `conv_general_dilated`.
     Returns: the shape.
@@ -181,7 +181,7 @@ def _strides(name: str, strides: Sequence[int], count: int) -> Shape:
 def _ordered(
     name: str, lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: object
 ) -> tuple[Shape, Shape, ConvDimensionNumbers]:
-    """The shapes in the order batch, feature, spatial; and where the axes are."""
+    """The shapes in the order batch, feature, spatial; and the positions of the axes."""
     lhs, rhs = _shapes(name, lhs_shape, rhs_shape)
     numbers = conv_dimension_numbers(lhs, rhs, dimension_numbers)  # type: ignore[arg-type]
     return (

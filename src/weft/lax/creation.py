@@ -26,7 +26,7 @@ def iota(dtype: DTypeLike, size: int) -> Array:
 
     Args:
       dtype: an integer, float or complex dtype.
-      size: how many.
+      size: the number of elements.
     Returns: array [size].
     Raises: TypeError: an unsupported dtype. ValueError: a negative size.
     Source: StableHLO `iota`.
@@ -43,10 +43,10 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> Array:
 
     Args:
       dtype: an integer, float or complex dtype.
-      shape: of the array.
-      dimension: the one that is counted along.
+      shape: the shape of the array.
+      dimension: the dimension of the indices.
     Returns: array [*shape].
-    Raises: TypeError: an unsupported dtype. ValueError: a dimension out of range.
+    Raises: TypeError: an unsupported dtype. ValueError: the dimension is out of range.
     Source: StableHLO `iota`.
     Example:
       >>> lax.broadcasted_iota("uint8", (2, 3), 1).tolist()
@@ -67,12 +67,13 @@ def full(
     """An array filled with one number.
 
     Args:
-      shape: of the array.
+      shape: the shape of the array.
       fill_value: a scalar.
-      dtype: of the array; the scalar's by default (weak for a Python number).
-      sharding: of the array, or a device, as in `device_put`.
+      dtype: the dtype of the array; by default the scalar's (weak for a Python number).
+      sharding: a sharding or a device for the array, as in `device_put`.
     Returns: array [*shape].
-    Raises: TypeError: `fill_value` is not a scalar. ValueError: the sharding can't divide it.
+    Raises: TypeError: `fill_value` is not a scalar. ValueError: the sharding cannot divide the
+      array.
     Example:
       >>> lax.full((2,), 7, "float32").tolist()
       [7.0, 7.0]
@@ -99,8 +100,8 @@ def full_like(
     Args:
       x: an array, or anything with a shape and a dtype.
       fill_value: a scalar.
-      dtype, shape: of the array, instead of `x`'s.
-      sharding: as in `full`; by default `x`'s, if `x` was put there and the shape is the same.
+      dtype, shape: replace those of `x`.
+      sharding: as in `full`; by default that of `x`, if `x` is committed and the shape is the same.
     Returns: array.
     Raises: as `full`.
     Example:
@@ -123,7 +124,7 @@ def place_like(x: Any, shape: Any) -> Any:
     """The sharding that an array like `x` has outside transformations, `None` for the default one.
 
     Args:
-      shape: of the array; `None` for the shape of `x`.
+      shape: the shape of the array; `None` for the shape of `x`.
     """
     if type(x) is not Array or uncommitted(x) or not current.trace.computes:
         return None
@@ -138,11 +139,11 @@ def _filled(number: Any, shape: tuple[int, ...], sharding: Any) -> Any:
 
 @located
 def empty(shape: Shape, dtype: DTypeLike) -> Array:
-    """An array to overwrite. Its elements are zeros, never undefined.
+    """An array of zeros, to be overwritten.
 
     Args:
-      shape: of the array.
-      dtype: of the array.
+      shape: the shape of the array.
+      dtype: the dtype of the array.
     Returns: array [*shape].
     Example:
       >>> lax.empty((2,), "int32").tolist()

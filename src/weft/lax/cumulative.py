@@ -22,12 +22,12 @@ def _running(primitive: Any, operand: ArrayLike, axis: int, reverse: bool) -> Ar
 
 @located
 def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """Cumulative sum: the sum of each element and all before it.
+    """Cumulative sum: the sum of each element and all elements before it.
 
     Args:
-      operand: array of a number dtype; 16-bit floats are summed in float32.
+      operand: array of a numeric dtype; 16-bit floats are summed in float32.
       axis: the axis; negative ones count from the end.
-      reverse: with all after it instead.
+      reverse: sum each element and all elements after it.
     Returns: array of the same shape and dtype.
     Raises: TypeError: booleans. ValueError: the axis is out of range.
     Source: numpy.cumsum.
@@ -43,12 +43,12 @@ def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 
 @located
 def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """Cumulative product: of each element and all before it. Derivatives are exact at zeros.
+    """Cumulative product: the product of each element and all elements before it.
 
     Args:
-      operand: array of a number dtype.
+      operand: array of a numeric dtype.
       axis: the axis.
-      reverse: with all after it instead.
+      reverse: multiply each element and all elements after it.
     Returns: array of the same shape and dtype.
     Raises: TypeError: booleans. ValueError: the axis is out of range.
     Source: numpy.cumprod.
@@ -66,9 +66,9 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """Cumulative maximum; NaN from the first NaN on.
 
     Args:
-      operand: array, any dtype; complex numbers by real part, then imaginary part.
+      operand: array of any dtype; complex numbers are ordered by real part, then imaginary part.
       axis: the axis.
-      reverse: of each element and all after it instead.
+      reverse: use each element and all elements after it.
     Returns: array of the same shape and dtype.
     Raises: ValueError: the axis is out of range.
     Source: numpy.maximum.accumulate.
@@ -86,9 +86,9 @@ def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """Cumulative minimum; NaN from the first NaN on.
 
     Args:
-      operand: array, any dtype; complex numbers by real part, then imaginary part.
+      operand: array of any dtype; complex numbers are ordered by real part, then imaginary part.
       axis: the axis.
-      reverse: of each element and all after it instead.
+      reverse: use each element and all elements after it.
     Returns: array of the same shape and dtype.
     Raises: ValueError: the axis is out of range.
     Source: numpy.minimum.accumulate.
@@ -108,7 +108,7 @@ def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Ar
     Args:
       operand: array of a floating-point dtype.
       axis: the axis.
-      reverse: of each element and all after it instead.
+      reverse: use each element and all elements after it.
     Returns: array of the same shape and dtype.
     Raises: TypeError: an unsupported dtype. ValueError: the axis is out of range.
     Source: numpy.logaddexp.accumulate.

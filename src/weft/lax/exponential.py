@@ -51,7 +51,7 @@ def exp2(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
 
 
 def expm1(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
-    """exp(x) - 1, exact near 0.
+    """exp(x) - 1, accurate near 0.
 
     Args:
       x: array of a float or complex dtype.
@@ -89,7 +89,7 @@ def log(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
 
 
 def log1p(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
-    """log(1 + x), exact near 0.
+    """log(1 + x), accurate near 0.
 
     Args:
       x: array of a float or complex dtype.

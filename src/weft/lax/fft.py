@@ -29,7 +29,7 @@ def fft(x: ArrayLike, fft_type: FftType | str | int, fft_lengths: Sequence[int])
         IRFFT, whose last length n has n // 2 + 1 frequencies.
     Returns: complex array of x's shape. The last axis of RFFT has n // 2 + 1 frequencies. IRFFT
       returns a real array, whose last axis has n elements.
-    Raises: ShapeError: a length does not fit its axis, or is 0; complex numbers for RFFT.
+    Raises: ShapeError: a length is 0 or does not match its axis, or x is complex for RFFT.
       ValueError: an unknown type.
     Example:
       >>> import numpy as np

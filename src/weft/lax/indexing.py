@@ -50,7 +50,7 @@ Mode = str | GatherScatterMode | None
 
 
 def _numbers(name: str, dimension_numbers: Any, kind: Any) -> Any:
-    """Dimension numbers as tuples of ints."""
+    """Dimension numbers with tuples of ints."""
     if not isinstance(dimension_numbers, kind):
         raise TypeError(
             f"{name}: dimension_numbers must be {kind.__name__}; got {dimension_numbers!r}"
@@ -61,10 +61,10 @@ def _numbers(name: str, dimension_numbers: Any, kind: Any) -> Any:
 
 
 def fill_number(name: str, dtype: Any, value: Any) -> Any:
-    """A fill value as a parameter: hashable, equal for equal values; NaN is `None`, the default.
+    """A fill value as a hashable parameter, equal for equal values; NaN is `None`, the default.
 
-    Raises: OverflowError: an integer doesn't fit the dtype. TypeError: not a number, or complex
-      where the dtype is real.
+    Raises: OverflowError: an integer is out of the dtype's range. TypeError: it is not a number, or
+      complex for a real dtype.
     """
     if value is None:
         return None
@@ -103,16 +103,16 @@ def gather(
     Args:
       operand: array, any dtype.
       start_indices: integers [b0, …, k]; the last axis holds an index of k elements.
-      dimension_numbers: which axes of the operand, the indices and the result go together.
+      dimension_numbers: the correspondence of the axes of operand, indices and result.
       slice_sizes: a window's length along each axis of the operand.
       unique_indices: a promise that no element is read twice; makes the derivative faster.
       indices_are_sorted: a promise that the indices are in lexicographic order.
-      mode: how windows that are not inside are treated: "clip" moves them inside, "fill" gives
+      mode: the treatment of windows that are not inside: "clip" moves them inside, "fill" gives
         `fill_value`, "promise_in_bounds" assumes that there are none. `None` is "fill" if there is
         a `fill_value`, and "clip" otherwise.
-      fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True if left out.
+      fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True by default.
     Returns: array [b0, …, and the windows' axes at `offset_dims`], dtype of `operand`.
-    Raises: TypeError, ValueError: shapes and numbers don't fit each other.
+    Raises: TypeError, ValueError: shapes and dimension numbers are inconsistent.
     Source: StableHLO `gather`.
     Example:
       >>> rows = lax.GatherDimensionNumbers((1,), (0,), (0,))
@@ -173,19 +173,19 @@ def scatter(
 ) -> Array:
     """Replaces windows of an array at run-time indices; returns a new array.
 
-    Of several updates for one element the last one counts, on the CPU; elsewhere, one of them.
+    If several updates write one element, the last one wins on the CPU, and any of them elsewhere.
 
     Args:
       operand: array, any dtype.
       scatter_indices: integers [b0, …, k]; the last axis holds an index of k elements.
       updates: array [b0, …, and the windows' axes at `update_window_dims`], dtype of `operand`.
-      dimension_numbers: which axes of the operand, the indices and the updates go together.
+      dimension_numbers: the correspondence of the axes of operand, indices and updates.
       indices_are_sorted: a promise that the indices are in lexicographic order.
       unique_indices: a promise that no element is written twice.
-      mode: how windows that are not inside are treated: "drop" (or `None`) writes nothing, "clip"
-        moves them inside, "promise_in_bounds" says that there are none.
+      mode: the treatment of windows that are not inside: "drop" (or `None`) writes nothing, "clip"
+        moves them inside, "promise_in_bounds" assumes that there are none.
     Returns: array like `operand`.
-    Raises: TypeError, ValueError: shapes, dtypes and numbers don't fit each other.
+    Raises: TypeError, ValueError: shapes, dtypes and dimension numbers are inconsistent.
     Source: StableHLO `scatter`.
     Example:
       >>> single = lax.ScatterDimensionNumbers((), (0,), (0,))
@@ -278,11 +278,11 @@ def scatter_apply(
     Args:
       operand: array, any dtype.
       scatter_indices, dimension_numbers: as in `scatter`.
-      func: from a scalar to a scalar; applied once for each occurrence of an index.
+      func: a function from scalar to scalar, applied once for each occurrence of an index.
       update_shape: the shape that `updates` would have in `scatter`.
       indices_are_sorted, unique_indices, mode: as in `scatter`.
     Returns: array like `operand`.
-    Raises: TypeError, ValueError: shapes and numbers don't fit each other.
+    Raises: TypeError, ValueError: shapes and dimension numbers are inconsistent.
     Example:
       >>> single = lax.ScatterDimensionNumbers((), (0,), (0,))
       >>> x, i = np.array([1.0, 2.0, 3.0]), np.array([[1], [1], [2]])
@@ -305,7 +305,7 @@ def scatter_apply(
         (new,) = batch(lambda e: [as_value(func(e))], [flat], [True], Axis(values.size))
         if new.shape != flat.shape:
             raise ShapeError(
-                "scatter_apply: func must give a scalar for a scalar; got an array of shape "
+                "scatter_apply: func must return a scalar for a scalar; got an array of shape "
                 f"{new.shape[1:]}"
             )
         if new.dtype != x.dtype:
@@ -337,14 +337,14 @@ def scatter_apply(
 
 @located
 def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> Array:
-    """The slices of an array at arrays of indices along some axes.
+    """The slices of an array at indices along some axes.
 
     Args:
       src: array, any dtype.
       idxs: integer arrays [n], one for each of `axes`; negative ones count from the end.
       axes: the axes.
     Returns: array [n, *the other axes].
-    Raises: TypeError, ValueError: indices and axes don't fit.
+    Raises: TypeError, ValueError: indices and axes are inconsistent.
     Example:
       >>> x = np.arange(6).reshape(2, 3)
       >>> lax.index_take(x, (np.array([0, 1]), np.array([2, -1])), (0, 1)).tolist()

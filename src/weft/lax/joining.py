@@ -14,14 +14,14 @@ __all__ = ["concatenate", "split", "stack", "unstack"]
 
 @located
 def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
-    """Arrays one after the other along a dimension.
+    """Concatenates arrays along a dimension.
 
     Args:
-      operands: arrays of one dtype, that differ in length along `dimension` only; or an array,
-        whose first axis is taken apart.
+      operands: arrays of one dtype that differ in length along `dimension` only; or an array, whose
+        slices along its first axis are the operands.
       dimension: 0 ≤ dimension < number of axes.
-    Returns: array, as long along `dimension` as all of them.
-    Raises: TypeError: shapes or dtypes don't fit. ValueError: no operands.
+    Returns: array, whose length along `dimension` is the sum of theirs.
+    Raises: TypeError: shapes or dtypes are inconsistent. ValueError: no operands.
     Source: StableHLO `concatenate`.
     Example:
       >>> lax.concatenate([np.arange(2), np.arange(3)], 0).tolist()
@@ -43,7 +43,7 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
       sizes: the parts' lengths along `axis`.
       axis: negative ones count from the end.
     Returns: a list of arrays, one for each size.
-    Raises: ValueError: the sizes don't add up to the axis's length.
+    Raises: ValueError: the sum of the sizes is not the length of the axis.
     Example:
       >>> [x.tolist() for x in lax.split(np.arange(4), (1, 3))]
       [[0], [1, 2, 3]]
@@ -56,13 +56,14 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
 
 @located
 def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
-    """Arrays of one shape, along a new axis.
+    """Stacks arrays of one shape along a new axis.
 
     Args:
       operands: arrays of one shape and dtype, at least one.
-      axis: the place of the new axis in the result; negative ones count from the end.
+      axis: the position of the new axis in the result; negative ones count from the end.
     Returns: array with one more axis.
-    Raises: TypeError: shapes or dtypes differ. ValueError: no operands, or a bad axis.
+    Raises: TypeError: shapes or dtypes differ. ValueError: there are no operands, or the axis is
+      out of range.
     Source: JAX documentation, `jax.lax.stack`.
     Example:
       >>> lax.stack([np.array([1, 2]), np.array([3, 4])], axis=1).tolist()

@@ -39,7 +39,7 @@ def conv_general_dilated_local(
     Args:
       lhs: array with a batch axis, a feature axis and n spatial axes.
       rhs: the kernels. Its spatial axes are the output's; its in-features are the features
-        of `lhs` times the elements of the window, the features the slower.
+        of `lhs` times the elements of the window, with the elements varying fastest.
       window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, precision: as in
         `conv_general_dilated`.
       filter_shape: n ints: the window's spatial shape, in the order of `rhs`.

@@ -40,8 +40,8 @@ from .body_functions import (
 __all__ = ["fori_loop", "map", "scan", "while_loop"]
 
 
-# The types of control flow: with functions and values of one type, that is the carry's; otherwise
-# (a Python number for the first carry, NumPy's arrays) the result has the type that the
+# The types of control flow: if functions and values have one type, it is the carry's; otherwise
+# (for a Python number as the first carry, or NumPy's arrays) the result has the type that the
 # function returns.
 C = TypeVar("C")
 X = TypeVar("X")
@@ -94,10 +94,10 @@ def scan(
     Args:
       f: (carry, x) -> (carry, y); the carry keeps its structure, shapes and dtypes.
       init: the first carry: arrays, scalars or containers of them. A Python number takes the dtype
-        that f gives it.
+        that f returns.
       xs: arrays [length, …], or containers of them, or None for a loop without inputs.
       length: the number of steps; needed only without xs.
-      reverse: whether to go from the last slice to the first; ys keep the places of their xs.
+      reverse: whether to go from the last slice to the first; each y keeps the position of its x.
       unroll: how many steps to write out for each turn of the compiled loop; True is all of them.
     Returns: the last carry, and the ys stacked along a new first axis.
     Raises:
@@ -184,7 +184,7 @@ def scan_length(slices: Sequence[Any], xs: Any, length: Any) -> int:
 
 
 def unrolling(operation: str, unroll: Any, length: int) -> int:
-    """The number of steps to write out."""
+    """The number of steps to unroll."""
     if isinstance(unroll, bool):
         return max(length, 1) if unroll else 1
     if not hasattr(unroll, "__index__") or unroll < 0:
@@ -195,7 +195,7 @@ def unrolling(operation: str, unroll: Any, length: int) -> int:
 
 
 def result_pair(f: Any, body: Body) -> Any:
-    """The structures of a body's new carry and of its slice of results."""
+    """The structures of a body's new carry and of its result for one slice."""
     tree = body.result_tree
     root = tree.node_data()
     if root is None or root[0] not in (tuple, list) or len(tree.children()) != 2:
@@ -209,7 +209,7 @@ def result_pair(f: Any, body: Body) -> Any:
 def scan_in_python(
     f: Any, init: Any, slices: Sequence[Any], xs_tree: Any, length: int, reverse: bool
 ) -> Any:
-    """The loop as Python runs it, for `disable_jit`."""
+    """Runs the loop in Python, for `disable_jit`."""
     carry, ys = init, []
     for i in reversed(range(length)) if reverse else range(length):
         carry, y = f(carry, xs_tree.unflatten([row(x, i) for x in slices]))
@@ -225,15 +225,16 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = ...) -> Y: ...
 def map(f: Callable[[Any], Y], xs: Any, *, batch_size: int | None = ...) -> Y: ...
 @located
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """Applies a function to each slice along axis 0, one after the other, and stacks the results.
+    """Applies a function to each slice along axis 0, one after another, and stacks the results.
 
     Equivalent to `stack([f(x) for x in xs])`, compiled as a loop. It needs less memory than
     `vmap`, and is slower.
 
     Args:
-      f: of a slice of xs.
+      f: a function of a slice of xs.
       xs: arrays [n, …] or containers of them.
-      batch_size: how many slices to compute at once, by `vmap`; a remainder is computed at the end.
+      batch_size: the number of slices to compute at once by `vmap`; the remaining slices are
+        computed at the end.
     Returns: the results, stacked along a new first axis.
     Example:
       >>> import weft.numpy as np
@@ -274,7 +275,7 @@ def map_step(f: Callable[[Any], Any], _: Any, x: Any) -> Any:
 
 
 def map_chunk(f: Callable[[Any], Any], _: Any, x: Any) -> Any:
-    """The same for several slices at once."""
+    """The same for several slices together."""
     return (), vmap(f)(x)
 
 
@@ -302,8 +303,9 @@ def while_loop(
     the others no longer change.
 
     Args:
-      cond_fun: of the value, returns a boolean scalar.
-      body_fun: of the value, returns a value of the same structure, shapes and dtypes.
+      cond_fun: a function of the value that returns a boolean scalar.
+      body_fun: a function of the value that returns a value of the same structure, shapes and
+        dtypes.
       init_val: arrays, scalars or containers of them.
     Returns: the first value for which the condition is false.
     Raises: TypeError: the condition is not a boolean scalar, or the body changes structure or type.
@@ -346,7 +348,7 @@ def while_loop(
 
 
 def check_condition(cond_fun: Any, condition: Body) -> None:
-    """Raises an error for a condition that is not a boolean scalar, or writes to a ref."""
+    """Refuses a condition that is not a boolean scalar, or that writes to a ref."""
     if any(condition.refs.written):
         raise TypeError(
             f"while_loop: the condition {function_line(cond_fun)} must not write to refs; it "
@@ -354,19 +356,19 @@ def check_condition(cond_fun: Any, condition: Body) -> None:
         )
     avals = condition.avals
     if not condition.result_tree.is_leaf:
-        came = shown(condition.result_tree)
+        result = shown(condition.result_tree)
     elif avals[0].shape or avals[0].dtype != dtypes.bool_:
-        came = repr(avals[0])
+        result = repr(avals[0])
     else:
         return
     raise ShapeError(
         f"while_loop: the condition {function_line(cond_fun)} must return a boolean scalar; got "
-        f"{came}\n  fix: compare (x > 0), or reduce with numpy.any or numpy.all"
+        f"{result}\n  fix: compare (x > 0), or reduce with numpy.any or numpy.all"
     )
 
 
 def while_in_python(cond_fun: Any, body_fun: Any, val: Any) -> tuple[bool, Any]:
-    """The loop as Python runs it, for `disable_jit`, as far as the condition is known."""
+    """Runs the loop in Python, for `disable_jit`, if the condition is known."""
     while True:
         pred = as_value(cond_fun(val)).concrete()
         if pred is None:
@@ -412,8 +414,8 @@ def fori_loop(
             val = body_fun(i, val)
         return val
 
-    With bounds known when it is traced it is a `scan`, differentiable in both modes; with traced
-    bounds a `while_loop`, differentiable in forward mode only.
+    With known bounds it is a `scan`, differentiable in both modes; with traced bounds it is a
+    `while_loop`, differentiable in forward mode only.
 
     Args:
       lower, upper: integer scalars of one dtype; no step if upper <= lower. Real numbers are
@@ -451,12 +453,12 @@ def fori_loop(
 
 
 def is_below(state: Any) -> Any:
-    """The condition of a `fori_loop` whose bounds are traced: (i, upper, value)."""
+    """The condition (i, upper, value) of a `fori_loop` with traced bounds."""
     return lt(state[0], state[1])
 
 
 def count_up(body_fun: Callable[[Any, Any], Any], state: Any) -> Any:
-    """Its body."""
+    """The body of a `fori_loop` with traced bounds."""
     i, upper, value = state
     return add(i, literal(1, i.dtype)), upper, body_fun(i, value)
 
@@ -466,7 +468,7 @@ def loop_bound(name: str, x: Any) -> Any:
     try:
         value = as_value(x)
     except (TypeError, ValueError):
-        return integer_scalar("fori_loop", name, x)  # which names its type
+        return integer_scalar("fori_loop", name, x)  # its error names the type
     is_real = value.shape == () and dtypes.is_float(value.dtype)
     return value if is_real else integer_scalar("fori_loop", name, value)
 
@@ -498,7 +500,7 @@ def one_dtype(low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def counted(low: Any, length: int, body_fun: Any, init_val: Any, unroll: Any) -> Any:
-    """A loop of a known number of steps, as a scan that counts in its carry."""
+    """A loop with a known number of steps, as a scan with a counter in its carry."""
     carry, tree = values_of("fori_loop", "init_val", init_val)
     trees = {"i": values_of("fori_loop", "lower", low)[1], "value": tree}
     while True:
@@ -526,7 +528,7 @@ def counted(low: Any, length: int, body_fun: Any, init_val: Any, unroll: Any) ->
 
 @derived
 def with_counter(jaxpr: Jaxpr, n_consts: int) -> Jaxpr:
-    """A body (constants, i, carry) -> carry, made to give i + 1 as well."""
+    """A body (constants, i, carry) -> carry, extended to return i + 1 too."""
     i = jaxpr.invars[n_consts]
     then = Var(i.aval)
     count = Equation(add, [i, literal(1, i.aval.dtype)], (), [then])

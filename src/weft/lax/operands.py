@@ -15,15 +15,15 @@ _SCALARS = frozenset((bool, int, float, complex))
 
 
 def uncommitted(x: Any) -> bool:
-    """True for an array that no device was named for: NumPy may compute with its elements."""
+    """True for an array without a requested device: NumPy may compute with its elements."""
     return x.__class__ is Array and x.type is x.aval
 
 
 def same_type(name: str, names: Sequence[str], *operands: Any) -> Sequence[Any]:
-    """Operands as values of one dtype and of one shape, scalars apart.
+    """Operands as values of one dtype and of one shape, or scalars.
 
-    A Python scalar, and any weak scalar, takes the dtype of the others if it is of their kind: a
-    float beside bfloat16, not an int beside floats.
+    A Python scalar, and any weak scalar, takes the dtype of the others if it has their kind: a
+    float with bfloat16 operands, but not an int with floats.
 
     Raises: TypeError: dtypes or shapes differ.
     """
@@ -41,7 +41,7 @@ def same_type(name: str, names: Sequence[str], *operands: Any) -> Sequence[Any]:
 
 
 def powers(name: str, x: Any, y: Any) -> Sequence[Any]:
-    """A base and an exponent: of one dtype, or the exponent of an integer dtype."""
+    """A base and an exponent of one dtype, or with an exponent of an integer dtype."""
     exponent = as_value(y)
     if y.__class__ in _SCALARS or not dtypes.is_integer(exponent.dtype):
         return same_type(name, ("x", "y"), x, y)
@@ -55,9 +55,9 @@ def powers(name: str, x: Any, y: Any) -> Sequence[Any]:
 
 
 def whole(name: str, argument: str, value: Any) -> int:
-    """A constant whole number.
+    """A constant integer.
 
-    Raises: TypeError: it isn't one.
+    Raises: TypeError: it is not an int.
     """
     try:
         return operator.index(value)
@@ -70,9 +70,9 @@ def whole(name: str, argument: str, value: Any) -> int:
 
 
 def scalar_as(name: str, x: Any, dtype: Any) -> Any:
-    """A value that is to become of a dtype; Python's complex numbers don't become real ones.
+    """A value that can be converted to a dtype.
 
-    Raises: TypeError: this is one, and the dtype is real.
+    Raises: TypeError: a Python complex number for a real dtype.
     """
     if x.__class__ is complex and not dtypes.is_complex(dtype) and not dtypes.is_bool(dtype):
         raise noted(
@@ -80,7 +80,7 @@ def scalar_as(name: str, x: Any, dtype: Any) -> Any:
                 f"{name}: {x} can't become {dtype.name}\n  fix: x.real drops the imaginary part"
             )
         )
-    if x.__class__ is int:  # which needn't fit the default integer
+    if x.__class__ is int:  # which may exceed the default integer
         try:
             return as_value(x)
         except OverflowError:
@@ -100,7 +100,7 @@ def _one_dtype(name: str, names: Sequence[str], values: list[Any]) -> list[Any]:
     if not strong:
         values = [as_value(x) for x in values]
         dtype = values[0].aval.dtype
-        # a weak int8 beside Python's int: the narrower array gives the dtype
+        # a weak int8 and a Python int: the narrower array determines the dtype
         for x in values:
             if x.aval.ndim:
                 dtype = x.aval.dtype

@@ -23,10 +23,10 @@ def pad(
     Args:
       operand: array [n0, …], any dtype.
       padding_value: a scalar of the same dtype; a Python number takes it.
-      padding_config: for each axis how many copies go before the first element, after the last,
-        and between two neighbours. Negative ones before and after cut off instead.
-    Returns: array, along an axis before + n + between * (n - 1) + after long.
-    Raises: TypeError: dtypes differ. ValueError: more is cut off than there is.
+      padding_config: for each axis, the numbers of copies before the first element, after the last,
+        and between two neighbours. Negative numbers before or after remove elements.
+    Returns: array; an axis has length before + n + between * (n - 1) + after.
+    Raises: TypeError: dtypes differ. ValueError: more elements are removed than there are.
     Source: StableHLO `pad`.
     Example:
       >>> lax.pad(np.array([1, 2, 3]), 0, [(1, -1, 1)]).tolist()
@@ -59,14 +59,14 @@ def padtype_to_pads(
     window_strides: Sequence[int],
     padding: str,
 ) -> list[tuple[int, int]]:
-    """The padding before and after each axis for a name.
+    """The padding before and after each axis, from its name.
 
     Args:
       in_shape: lengths of the axes.
       window_shape: lengths of the window, gaps included.
-      window_strides: how far it moves.
-      padding: 'VALID': none. 'SAME': so much that there is an output for every stride, an odd one
-        after; 'SAME_LOWER': an odd one before. Upper or lower case.
+      window_strides: the steps of the window.
+      padding: 'VALID': none. 'SAME': enough for an output at every stride, with an odd element
+        after; 'SAME_LOWER': with an odd element before. Upper or lower case.
     Returns: a pair for each axis.
     Raises: ValueError: an unknown name, or lengths differ.
     Source: the TensorFlow guide on padding.

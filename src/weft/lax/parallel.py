@@ -44,7 +44,7 @@ _NUMBERS = (bool, int, float, complex)
 
 
 class _Among:
-    """The elements between which a collective communicates: axes, their sizes, and groups."""
+    """The axes along which a collective communicates, with their sizes and groups."""
 
     __slots__ = ("axes", "count", "groups", "sizes")
 
@@ -59,7 +59,7 @@ class _Among:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The parameters that all collectives have."""
+        """The parameters common to all collectives."""
         return {"axes": self.axes, "sizes": self.sizes, "groups": self.groups}
 
 
@@ -92,7 +92,7 @@ def _groups(operation: str, groups: Any, count: int, equal: bool) -> Groups:
 def _reduced(
     primitive: Any, x: Any, axis_name: Any, groups: Any, of_number: Callable[[Any, int], Any]
 ) -> Any:
-    """A reduction of all leaves; Python numbers are the same in all elements."""
+    """A reduction of all leaves. Python numbers are equal in all elements."""
     among = _Among(primitive.name, axis_name, groups)
     equal = among.groups is None or len({len(group) for group in among.groups}) == 1
 
@@ -114,10 +114,10 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Args:
       x: arrays, in containers; booleans are counted as integers.
       axis_name: the axis, or a tuple of them.
-      axis_index_groups: groups, each of which is summed separately.
+      axis_index_groups: groups, which are summed separately.
     Returns: the same structure; a Python number becomes a Python number, so that `psum(1, name)` is
       the axis's length.
-    Raises: UnboundAxisError: no axis of that name is in scope. ValueError: groups that don't fit.
+    Raises: UnboundAxisError: no axis of that name is in scope. ValueError: the groups are invalid.
     Example:
       >>> print(weft.vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0])))
       [0.25 0.75]
@@ -176,7 +176,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
       perm: pairs (from, to) of elements' numbers; each sends and receives at most once. An element
         that receives nothing gets zeros.
     Returns: the same structure.
-    Raises: ValueError: a number is out of range or comes twice.
+    Raises: ValueError: a number is out of range or repeated.
     Example:
       >>> shift = lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)])
       >>> print(weft.vmap(shift, axis_name="i")(np.array([5, 6, 7])))
@@ -235,12 +235,13 @@ def all_gather(
       x: arrays, in containers.
       axis_name: the axis, or a tuple of them.
       axis_index_groups: groups of one size, each of which gathers separately.
-      axis: the axis of the result along which the elements lie.
+      axis: the axis of the result for the elements.
       tiled: whether values are concatenated along that axis; otherwise it is a new axis.
-      to: "varying". Other choices name types that weft does not have: its types do not record over
-        which axes values vary, and the values would be the same.
+      to: "varying". Other values name types of JAX, which record the axes along which values vary.
+        weft's types do not, and the results would be equal.
     Returns: arrays with one more axis, or with one axis longer by the number of elements.
-    Raises: ValueError: the axis is out of range, or no such `to`. NotImplementedError: another.
+    Raises: ValueError: the axis is out of range, or `to` is unknown. NotImplementedError: another
+      `to` of JAX.
     Example:
       >>> print(weft.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(np.array([1, 3])))
       [[1 3]
@@ -299,9 +300,9 @@ def psum_scatter(
     Args:
       x: arrays, in containers.
       axis_name: the axis, or a tuple of them.
-      scatter_dimension: the axis of `x` that is divided: its length is the number of elements,
-        or, if tiled, a multiple.
-      axis_index_groups: groups of one size, each of which is summed separately.
+      scatter_dimension: the axis of `x` to divide; its length is the number of elements or, if
+        tiled, a multiple of it.
+      axis_index_groups: groups of one size, which are summed separately.
       tiled: whether the divided axis stays; otherwise it is removed.
     Returns: arrays without that axis, or with a shorter one.
     Raises: ValueError: the axis does not have that length.
@@ -326,7 +327,7 @@ def psum_scatter(
 
 
 def _check_parts(operation: str, x: Any, axis: int, count: int, tiled: bool) -> None:
-    """Raises an error for an axis that cannot be divided among the elements."""
+    """Refuses an axis that cannot be divided among the elements."""
     n = x.shape[axis]
     if (n % count if tiled else n != count) or not count:
         expected = f"a multiple of {count}" if tiled else f"{count}"
@@ -352,14 +353,13 @@ def all_to_all(
     Args:
       x: arrays, in containers.
       axis_name: the axis, or a tuple of them.
-      split_axis: the axis of `x` that is divided: its length is the number of elements, or, if
-        tiled, a multiple.
-      concat_axis: the axis of the result along which the received parts lie, in the order of
-        their senders.
-      axis_index_groups: groups of one size, each of which exchanges separately.
+      split_axis: the axis of `x` to divide; its length is the number of elements or, if tiled, a
+        multiple of it.
+      concat_axis: the axis of the result for the received parts, in the order of their senders.
+      axis_index_groups: groups of one size, which exchange separately.
       tiled: whether parts are concatenated along `concat_axis`; otherwise `split_axis` is
         removed, and `concat_axis` is new.
-    Returns: arrays with as many elements as before.
+    Returns: arrays with the same number of elements.
     Raises: ValueError: `split_axis` does not have that length.
     Example:
       >>> x = np.array([[1, 2], [3, 4]])
@@ -390,7 +390,7 @@ def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = Non
       x: arrays, in containers.
       axis_name: the named axis.
       axis: an axis of the same length.
-      axis_index_groups: groups, each of which exchanges separately.
+      axis_index_groups: groups, which exchange separately.
     Returns: the same structure and shapes.
     Example:
       >>> x = np.array([[1, 2], [3, 4]])

@@ -1,5 +1,5 @@
-"""dot_general, dot and batch_matmul, and scaled_dot for narrow arrays with a scale for each run of
-elements. Unlike the rest of `lax`, dot products promote operands of two dtypes to one."""
+"""dot_general, dot and batch_matmul, and scaled_dot, for narrow arrays with a scale for each block
+of elements. Unlike the rest of `lax`, dot products promote operands of two dtypes to one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -62,13 +62,14 @@ def dot_general(
 
     Args:
       lhs: array, any dtype (booleans: *or* of *ands*).
-      rhs: array. Of two dtypes, both become the one that NumPy functions would promote them to.
-      dimension_numbers: ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)): axes that are
-        summed over and axes that go side by side, in pairs of equal lengths.
-      precision: how exactly an accelerator multiplies; see `Precision`. Or by which algorithm any
-        device does, for floats: a `DotAlgorithm`, a `DotAlgorithmPreset` or its name.
-      preferred_element_type: dtype of the sums and the output; if narrower than the operands',
-        then of the output alone. 16-bit floats are summed in float32 in any case.
+      rhs: array. If dtypes differ, both operands are promoted as in NumPy.
+      dimension_numbers: ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)): pairs of
+        contracting axes, which are summed over, and pairs of batch axes; the lengths in a pair are
+        equal.
+      precision: the precision of multiplication on accelerators; see `Precision`. Or the algorithm
+        for floats on all devices: a `DotAlgorithm`, a `DotAlgorithmPreset` or its name.
+      preferred_element_type: the dtype of the sums and the output; if narrower than the operands'
+        dtype, of the output only. 16-bit floats are always summed in float32.
     Returns: array [batch…, lhs…, rhs…].
     Raises: TypeError: lengths differ. ValueError: axes are out of range or repeated, or the device
       does not have the algorithm.
@@ -92,13 +93,13 @@ def dot_general(
 
 
 def _axes(x: Any, axes: Sequence[int]) -> tuple[int, ...]:
-    """Axes as a tuple of ints, counted from the front where they fit."""
+    """Axes as a tuple of ints, counted from the front if they are in range."""
     ndim = getattr(x, "ndim", 0)
     return tuple([i + ndim if -ndim <= i < 0 else int(i) for i in axes])
 
 
 def _product(name: str, lhs: Any, rhs: Any, dims: Any, precision: Any, wish: Any) -> Any:
-    """The product of operands of any dtypes, in the dtype wished for."""
+    """The product of operands of any dtypes, in the requested dtype."""
     precision = canonical_precision(name, precision)
     dtype = None if wish is None else dtypes.requested_dtype(wish, name)
     x, y = as_value(lhs), as_value(rhs)
@@ -126,9 +127,9 @@ def dot(
       lhs: array [k] or [m, k].
       rhs: array [k] or [k, n].
       precision, preferred_element_type: as in `dot_general`.
-      dimension_numbers: if given, the call is `dot_general`, with any number of axes.
+      dimension_numbers: if not `None`, the call is `dot_general`, with any number of axes.
     Returns: array [], [m], [n] or [m, n].
-    Raises: TypeError: lengths or numbers of axes don't fit.
+    Raises: TypeError: lengths or numbers of axes do not match.
     Source: StableHLO `dot_general`.
     Example:
       >>> import numpy as np
@@ -193,15 +194,15 @@ def scaled_dot(
     """The product of lhs · lhs_scale and rhs · rhs_scale; each scale is for a block of elements.
 
     Args:
-      lhs, rhs: arrays of real dtypes; it is meant for floats of 8 and 4 bits.
+      lhs, rhs: arrays of real dtypes, usually floats of 8 or 4 bits.
       lhs_scale, rhs_scale: arrays of the same rank. Each length divides the operand's length n; an
-        element scales a run of n / length elements. `None` is 1.
-      dimension_numbers: as of `dot_general`; by default the product of matrices [m, k] and [k, n],
+        element scales a block of n / length elements. `None` means 1.
+      dimension_numbers: as in `dot_general`; by default the product of matrices [m, k] and [k, n],
         or of stacks of them.
-      preferred_element_type: the dtype of the result, bfloat16 by default; sums are of float32, or
-        float64 for it.
+      preferred_element_type: the dtype of the result, bfloat16 by default; sums are in float32, or
+        in float64 for a float64 result.
     Returns: array [batch…, lhs…, rhs…].
-    Raises: ShapeError: shapes or dtypes don't fit.
+    Raises: ShapeError: shapes or dtypes do not match.
     Example:
       >>> import numpy as np
       >>> from weft import lax
@@ -232,7 +233,7 @@ def scaled_dot(
 
 
 def _scaled(name: str, argument: str, x: Value, scale: ArrayLike | None, wide: Any) -> Any:
-    """An operand times its scales, in a dtype that holds the products."""
+    """An operand multiplied by its scales, in a dtype that represents the products."""
     if dtypes.is_complex(x.dtype):
         raise ShapeError(f"{name}: {argument} must be real; got {x.aval}")
     result = convert_element_type(x, dtype=wide)

@@ -65,12 +65,13 @@ def ragged_dot(
     Args:
       lhs: array [m, k].
       rhs: array [groups, k, n].
-      group_sizes: integers [groups]: how many rows a group has. Rows after the last get 0.
+      group_sizes: integers [groups], the number of rows of each group. Rows after the last group
+        get 0.
       precision, preferred_element_type: as in `dot_general`.
       group_offset: must be None.
       out_sharding: must be None.
     Returns: array [m, n].
-    Raises: TypeError, ValueError: shapes, dtypes or options don't fit.
+    Raises: TypeError, ValueError: shapes, dtypes or options are inconsistent.
     Source: JAX documentation, `jax.lax.ragged_dot`.
     Example:
       >>> rows, matrices = np.ones((3, 1)), np.array([[[2.0]], [[5.0]]])
@@ -104,7 +105,7 @@ def ragged_dot_general(
 
     Along the ragged axis of `lhs` the first elements belong to the first group, and so on; elements
     after the last group are ignored. If the axis is neither contracted nor a batch axis, `rhs` has
-    an axis of groups. If it is contracted, the result has an axis of groups in front. If it is a
+    an axis of groups. If it is contracted, the first axis of the result is the groups. If it is a
     batch axis, the result equals `dot_general`'s, with zeros for ignored elements.
 
     Args:
@@ -116,7 +117,7 @@ def ragged_dot_general(
       group_offset: must be None.
       out_sharding: must be None.
     Returns: array with the axes of `dot_general`, and the axis of groups.
-    Raises: TypeError, ValueError: shapes, dtypes or options don't fit.
+    Raises: TypeError, ValueError: shapes, dtypes or options are inconsistent.
     Source: JAX documentation, `jax.lax.ragged_dot_general`.
     Example:
       >>> numbers = lax.RaggedDotDimensionNumbers((((0,), (0,)), ((), ())), (0,), ())
@@ -135,7 +136,7 @@ class _Form(NamedTuple):
 
     Attributes:
       dims: the dimension numbers of `dot_general`, for `lhs` and all of `rhs`.
-      axis: the axis of `lhs` that is divided.
+      axis: the axis of `lhs` to divide.
       kind: its role in the product: "contracting", "batch" or "free".
       outer: the axes of `lhs` before it, in the order of `group_sizes`.
       groups: the axis of groups of `rhs`, or `None`.
@@ -220,7 +221,7 @@ def _ragged(
 
 
 def _groups_first(y: Any, form: _Form) -> tuple[Any, Any]:
-    """`rhs` with its axis of groups in front, and the axes of one group's product."""
+    """`rhs` with its axis of groups first, and the axes of one group's product."""
     at = form.groups
     assert at is not None
     order = (at, *(i for i in range(y.ndim) if i != at))
@@ -229,7 +230,7 @@ def _groups_first(y: Any, form: _Form) -> tuple[Any, Any]:
 
 
 def _along(x: Any, axis: int) -> Any:
-    """The numbers of elements along an axis, to be compared in all of `x`."""
+    """Indices along an axis, which broadcast with `x`."""
     line = iota(dtype=INT32, shape=(x.shape[axis],), dimension=0)
     return structural.reshape(
         line, shape=tuple(n if i == axis else 1 for i, n in enumerate(x.shape))

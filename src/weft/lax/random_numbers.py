@@ -1,5 +1,5 @@
-"""rng_bit_generator, RandomAlgorithm and rng_uniform: random bits of an explicit state, and uniform
-numbers without one.
+"""rng_bit_generator, RandomAlgorithm and rng_uniform: random bits from an explicit state, and
+uniform numbers without one.
 
 Programs that use XLA's names call these; others use `weft.random`.
 """
@@ -56,16 +56,17 @@ def rng_bit_generator(
     dtype: DTypeLike = np.uint32,
     algorithm: RandomAlgorithm | int | str = RandomAlgorithm.RNG_DEFAULT,
 ) -> list[Array]:
-    """Random bits of a state, and the next state.
+    """Random bits from a state, and the next state.
 
     Args:
       key: the state: uint32[4], or uint64[2].
       shape: the shape of the bits.
       dtype: uint8, uint16, uint32 or uint64.
       algorithm: a `RandomAlgorithm`, its number or its name. The default is Philox on every device.
-    Returns: the new state and the bits, equal to XLA's on CPU and GPU. Under `vmap` each state
-      gives the same bits as alone.
-    Raises: ShapeError: no such state, or no such dtype. ValueError: no such algorithm.
+    Returns: the new state and the bits, equal to XLA's on CPU and GPU. Under `vmap`, each state
+      gives the same bits as without it.
+    Raises: ShapeError: the state or the dtype is not supported. ValueError: the algorithm is
+      unknown.
     Example:
       >>> state, bits = lax.rng_bit_generator(np.array([1, 2, 3, 4], np.uint32), (2,))
       >>> state.tolist(), bits.tolist()
@@ -105,9 +106,9 @@ _calls = itertools.count()
 def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Shape) -> Array:
     """Uniform numbers from a to b without a key, different at each call.
 
-    They are determined by the number of calls that the process has made. A traced function counts
-    when it is traced, so a compiled program gives the same numbers each time it runs. Prefer
-    `random.uniform` and `random.randint`, which take keys.
+    They are determined by the number of calls that the process has made. A call in a traced
+    function counts when it is traced, so a compiled program returns the same numbers each time it
+    runs. Prefer `random.uniform` and `random.randint`, which take keys.
 
     Args:
       a, b: float or integer scalars of one dtype, a < b.
@@ -151,7 +152,7 @@ def _floats(key: Any, low: Any, high: Any, shape: tuple[int, ...]) -> Any:
     unit = arithmetic.mul(_as(bits, wide), literal(2.0**-digits, wide))
     first, last = _as(low, wide), _as(high, wide)
     numbers = structural.add(first, arithmetic.mul(unit, arithmetic.sub(last, first)))
-    numbers = _as(numbers, dtype)  # rounding may give the end, which is left out
+    numbers = _as(numbers, dtype)  # rounding may give the end, which is excluded
     return where(comparison.lt(numbers, high), numbers, structural.widen(low, shape))
 
 

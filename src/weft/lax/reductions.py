@@ -38,7 +38,7 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Sum over axes.
 
     Args:
-      operand: array of a number dtype; 16-bit floats are summed in float32 and rounded once.
+      operand: array of a numeric dtype; 16-bit floats are summed in float32 and rounded once.
       axes: the axes; negative ones count from the end. Without axes, the operand is returned.
     Returns: array without those axes, dtype of `operand`.
     Raises: TypeError: booleans. ValueError: an axis is out of range or repeated.
@@ -68,7 +68,7 @@ def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Args:
       operand: array, any dtype.
       axes: the axes.
-    Returns: array without those axes; of no elements, the least of the dtype (-inf for floats).
+    Returns: array without those axes; without elements, the minimum of the dtype (-inf for floats).
     Raises: ValueError: an axis is out of range or repeated.
     Source: StableHLO `reduce`.
     Example:
@@ -82,12 +82,12 @@ def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
 
 @located
 def reduce_min(operand: ArrayLike, axes: Sequence[int]) -> Array:
-    """Minimum over axes; as `reduce_max` otherwise.
+    """Minimum over axes; otherwise like `reduce_max`.
 
     Args:
       operand: array, any dtype.
       axes: the axes.
-    Returns: array without those axes; of no elements, the largest of the dtype (inf for floats).
+    Returns: array without those axes; without elements, the maximum of the dtype (inf for floats).
     Raises: ValueError: an axis is out of range or repeated.
     Source: StableHLO `reduce`.
     Example:
@@ -104,7 +104,7 @@ def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Product over axes. Its derivatives are exact where elements are zero.
 
     Args:
-      operand: array of a number dtype.
+      operand: array of a numeric dtype.
       axes: the axes.
     Returns: array without those axes, dtype of `operand`.
     Raises: TypeError: booleans. ValueError: an axis is out of range or repeated.
@@ -125,7 +125,7 @@ def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Args:
       operand: array of bool or integer dtype.
       axes: the axes.
-    Returns: array without those axes; of no elements, all bits set.
+    Returns: array without those axes; without elements, all bits are set.
     Raises: TypeError: an unsupported dtype. ValueError: an axis is out of range or repeated.
     Source: StableHLO `reduce`.
     Example:
@@ -144,7 +144,7 @@ def reduce_or(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Args:
       operand: array of bool or integer dtype.
       axes: the axes.
-    Returns: array without those axes; of no elements, no bits set.
+    Returns: array without those axes; without elements, no bits are set.
     Raises: TypeError: an unsupported dtype. ValueError: an axis is out of range or repeated.
     Source: StableHLO `reduce`.
     Example:
@@ -163,7 +163,7 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Args:
       operand: array of bool or integer dtype.
       axes: the axes.
-    Returns: array without those axes; of no elements, no bits set.
+    Returns: array without those axes; without elements, no bits are set.
     Raises: TypeError: an unsupported dtype. ValueError: an axis is out of range or repeated.
     Source: StableHLO `reduce`.
     Example:
@@ -184,8 +184,8 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int32") -> A
       axis: the axis; not empty.
       index_dtype: integer dtype of the result.
     Returns: array of indices without that axis.
-    Raises: TypeError: complex elements, or a dtype that isn't an integer one. ValueError: the axis
-      is out of range or empty.
+    Raises: TypeError: complex elements, or `index_dtype` is not an integer dtype. ValueError: the
+      axis is out of range or empty.
     Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
@@ -205,8 +205,8 @@ def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int32") -> A
       axis: the axis; not empty.
       index_dtype: integer dtype of the result.
     Returns: array of indices without that axis.
-    Raises: TypeError: complex elements, or a dtype that isn't an integer one. ValueError: the axis
-      is out of range or empty.
+    Raises: TypeError: complex elements, or `index_dtype` is not an integer dtype. ValueError: the
+      axis is out of range or empty.
     Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
@@ -230,22 +230,22 @@ def reduce(
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],
 ) -> PyTree:
-    """Reduces axes by any associative computation, from initial values.
+    """Reduces axes by an associative computation, from initial values.
 
     The computation may be applied in any order, and to the initial value more than once: it should
-    be associative, and the initial value should change nothing.
+    be associative, and the initial value its identity.
 
     Args:
       operands: array, or a tree of arrays of one shape that are reduced together.
       init_values: a scalar for each array, in the same structure.
       computation: `(so_far, element) -> so_far`, of scalars in the structure of `operands`.
-        Sums, products, extremes and bitwise logic are recognised: they are fast. The derivative of
-        others applies the computation to halves of the array, and so on: it should be made of
-        elementwise operations.
+        Sums, products, extremes and bitwise logic are recognised and fast. The derivative of others
+        applies the computation to halves of the array, and so on: it should be made of elementwise
+        operations.
       dimensions: the axes.
     Returns: arrays without those axes, in the structure of `operands`.
-    Raises: TypeError: structures, shapes or dtypes don't fit. ValueError: an axis is out of range.
-      MissingRuleError: differentiation of a computation with loops, branches or the like.
+    Raises: TypeError: structures, shapes or dtypes are inconsistent. ValueError: an axis is out of
+      range. MissingRuleError: differentiation of a computation with loops, branches or the like.
     Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
@@ -277,7 +277,7 @@ def reduce(
 
 
 def initial_values(name: str, xs: Sequence[Any], init_values: PyTree) -> tuple[list[Any], Any]:
-    """Initial values, weak ones in the dtypes of the operands; and their structure."""
+    """Initial values, with weak ones in the dtypes of the operands; and their structure."""
     inits, tree = values_of(name, "init_values", init_values)
     if len(inits) == len(xs):
         inits = [in_dtype_of(i, x) for i, x in zip(inits, xs, strict=True)]

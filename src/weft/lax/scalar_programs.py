@@ -17,7 +17,7 @@ from .body_functions import check_function, shown, traced
 def traced_computation(
     name: str, computation: Callable[..., Any], tree: PyTreeDef, operands: Sequence[Aval]
 ) -> tuple[Jaxpr, str | None]:
-    """The program of `computation(so_far, element)`, and the name of the monoid that it is.
+    """The program of `computation(so_far, element)`, and the name of its monoid.
 
     Args:
       tree: the structure of both arguments and of the result.
@@ -48,7 +48,7 @@ def traced_computation(
 
 
 def is_number(x: Any, number: Any) -> bool:
-    """True for a value that is this scalar: never for one that is traced or differentiated."""
+    """True for a value that equals this scalar and is neither traced nor differentiated."""
     return isinstance(x, Array) and not x.ndim and bool(x.host() == number)
 
 

@@ -1,8 +1,8 @@
 """select_and_scatter, select_and_scatter_add and select_and_gather_add: windows that each select
 one of their elements.
 
-The position is found first, as an index into the array's elements; then values are gathered from
-there, or combined with the value there. The derivatives are gathers and scatters.
+They compute the position first, as an index into the array's elements; then they gather the value
+there, or combine another value with it. The derivatives are gathers and scatters.
 """
 
 import math
@@ -56,15 +56,16 @@ def select_and_scatter(
 
     Args:
       operand: array, whose elements are compared.
-      select: `(chosen, element) -> bool`, of scalars: True keeps the one chosen so far. `lax.ge`
-        selects the first of the largest elements, `lax.le` of the smallest.
+      select: `(chosen, element) -> bool`, of scalars: True keeps `chosen`. `lax.ge` selects the
+        first of the largest elements, `lax.le` of the smallest.
       window_dimensions, window_strides, padding: as in `reduce_window`. Padding is never selected.
       source: array with an element for each window, of the dtype of `operand`.
       init_value: a scalar: the initial value of every element of the result.
       scatter: `(so_far, element) -> result`, of scalars; `lax.add`, for one.
     Returns: array of the shape and dtype of `operand`.
-    Raises: TypeError: shapes or dtypes do not fit, or a function returns another type. ValueError:
-      a bad option.
+    Raises: TypeError: shapes or dtypes do not match, or a function returns another type.
+      ValueError:
+      an option is invalid.
     Source: StableHLO `select_and_scatter`.
     Example:
       >>> x, ct = np.array([1.0, 3.0, 2.0, 2.0]), np.array([5.0, 7.0])
@@ -94,7 +95,7 @@ def select_and_scatter_add(
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
 ) -> Array:
-    """Adds each element of `source` at the place of its window's selected element, to zeros.
+    """Adds each element of `source` to zeros at the position of its window's selected element.
 
     Args:
       source: array with an element for each window; the result is linear in it.
@@ -130,15 +131,15 @@ def select_and_gather_add(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> Array:
-    """The elements of `tangents` at the places of each window's selected element of `operand`: the
-    derivative of pooling.
+    """The elements of `tangents` at the position of each window's selected element of `operand`:
+    the derivative of pooling.
 
     Args:
       tangents: array of the shape of `operand`; the result is linear in it.
       operand, select: as in `select_and_scatter`.
       window_dimensions, window_strides, padding, base_dilation, window_dilation: as in
         `reduce_window`. Padding is never selected.
-    Returns: array with an element for each window; 0 for one of padding only.
+    Returns: array with an element for each window; 0 for a window of padding only.
     Raises: TypeError, ValueError: as `select_and_scatter`.
     Source: JAX, the primitive `select_and_gather_add`.
     Example:
@@ -169,11 +170,12 @@ def _check_source(name: str, x: Any, source: Any, geometry: Geometry, argument: 
         )
 
 
-# --- the places ---
+# --- positions ---
 
 
 def _chosen(name: str, x: Any, select: Select, geometry: Geometry) -> Any:
-    """For each window the index of its selected element among all; their number if it has none."""
+    """For each window, the index of its selected element in the array, or the number of elements if
+    there is none."""
     tree = tree_structure(0)
     jaxpr, _ = traced_computation(name, select, tree, [x.aval])
     (result,) = jaxpr.outvars
@@ -191,7 +193,7 @@ def _chosen(name: str, x: Any, select: Select, geometry: Geometry) -> Any:
 
 
 def _by_comparing(x: Any, select: Select, geometry: Geometry, shape: Any) -> Any:
-    """The places by any function: one element of all windows after the other."""
+    """The positions for any function, computed for one element of all windows at a time."""
     count, nowhere = math.prod(shape), x.size
     compare = vmap(select)
 
@@ -218,8 +220,8 @@ def _int(n: int) -> Any:
 
 
 def _tap_places(shape: Any, geometry: Geometry, out_shape: Any, tap: Any) -> Any:
-    """For all windows, in a line, the index of the element with a number; how many elements there
-    are where that one is padding."""
+    """For all windows in a flat array, the index of the element with a number; the array's size
+    where that element is padding."""
     place, inside = _int(0), as_value(np.bool_(True))
     for axis, (n, w, stride, (before, _), base, gap) in enumerate(
         zip(shape, *geometry, strict=True)
@@ -239,17 +241,17 @@ def _tap_places(shape: Any, geometry: Geometry, out_shape: Any, tap: Any) -> Any
     )
 
 
-# --- gathers and scatters there ---
+# --- gathers and scatters at positions ---
 
 
 def _taken(x: Any, line: Any) -> Any:
-    """Elements at indices among all; 0 beyond them."""
+    """Elements at flat indices; 0 for indices out of range."""
     flat = structural.reshape(x, shape=(x.size,))
     return take_along(flat, line, 0, mode=GatherScatterMode.FILL_OR_DROP, unique=False)
 
 
 def _scatter(primitive: Any, flat: Any, place: Any, updates: Any, unique: bool = False) -> Any:
-    """Updates combined with elements of a line; those for places beyond it are dropped."""
+    """Combines updates with elements of a flat array; drops updates for indices out of range."""
     return primitive(
         flat,
         structural.reshape(place, shape=(place.size, 1)),
@@ -264,15 +266,15 @@ def _scatter(primitive: Any, flat: Any, place: Any, updates: Any, unique: bool =
 def _scattered(
     name: str, flat: Any, updates: Any, place: Any, scatter: Callable[[Any, Any], Any]
 ) -> Any:
-    """Updates combined by any function of scalars."""
+    """Combines updates by any function of scalars."""
     jaxpr, monoid = traced_computation(name, scatter, tree_structure(0), [flat.aval])
     result = jaxpr.outvars[0].aval
     if result.dtype != flat.dtype:
         raise ShapeError(f"{name}: scatter must return a {flat.dtype}; got {result}")
-    known = _SCATTERS.get(monoid or "")
-    if known is not None and not (dtypes.is_bool(flat.dtype) or dtypes.is_complex(flat.dtype)):
-        return _scatter(known, flat, place, updates)
-    # Windows in the order of their numbers: no two at once, as they may share a place.
+    primitive = _SCATTERS.get(monoid or "")
+    if primitive is not None and not (dtypes.is_bool(flat.dtype) or dtypes.is_complex(flat.dtype)):
+        return _scatter(primitive, flat, place, updates)
+    # One window at a time, in order, since windows may share a position.
     line = structural.reshape(place, shape=(place.size,))
     flat_updates = structural.reshape(updates, shape=(place.size,))
 

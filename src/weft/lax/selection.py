@@ -27,7 +27,7 @@ Tree = TypeVar("Tree")
 
 
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
-    """Elements of `on_true` where `pred` is true, of `on_false` elsewhere.
+    """Elements of `on_true` where `pred` is true, and of `on_false` elsewhere.
 
     Args:
       pred: boolean array of the cases' shape, or a boolean scalar.
@@ -47,7 +47,7 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """Selects each element from one of several arrays, by index.
 
     Args:
-      which: boolean (for one or two cases; true is the second) or integer array of the cases'
+      which: boolean (for one or two cases; True selects the second) or integer array of the cases'
         shape, or a scalar. It is clamped to the range of cases.
       cases: arrays of one shape and dtype.
     Returns: array of that shape and dtype.
@@ -132,8 +132,8 @@ def _stop(x: Any) -> Any:
 
 
 def optimization_barrier(operand: Tree, /) -> Tree:
-    """The identity, as a barrier for the compiler: it moves no operation across it, and does not
-    merge two barriers.
+    """The identity, as a barrier: the compiler moves no operation across it, and does not merge two
+    barriers.
 
     Args:
       operand: an array, or containers of arrays.

@@ -1,6 +1,6 @@
-"""The same elements in other shapes or another order: reshape, broadcast, broadcast_in_dim,
-broadcast_shapes, broadcast_to_rank, broadcast_like, transpose, squeeze, expand_dims, collapse,
-tile, rev."""
+"""Functions that change the shape of an array or the order of its elements: reshape, broadcast,
+broadcast_in_dim, broadcast_shapes, broadcast_to_rank, broadcast_like, transpose, squeeze,
+expand_dims, collapse, tile, rev."""
 
 import math
 from collections.abc import Sequence
@@ -31,12 +31,12 @@ __all__ = [
 
 @located
 def reshape(operand: ArrayLike, new_sizes: Shape, dimensions: Sequence[int] | None = None) -> Array:
-    """The same elements, in row-major order, in another shape.
+    """Returns the elements, in row-major order, in another shape.
 
     Args:
       operand: array, any dtype.
       new_sizes: the lengths; their product is the number of elements.
-      dimensions: the order in which the operand's axes are read; row-major if left out.
+      dimensions: the order in which the operand's axes are read; row-major by default.
     Returns: array [*new_sizes].
     Raises: TypeError: the numbers of elements differ.
     Source: StableHLO `reshape`.
@@ -55,7 +55,7 @@ def reshape(operand: ArrayLike, new_sizes: Shape, dimensions: Sequence[int] | No
 
 @located
 def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
-    """An array repeated along new axes in front.
+    """Repeats an array along new leading axes.
 
     Args:
       operand: array [n0, …], any dtype.
@@ -79,10 +79,10 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """An array broadcast to the shape of another, by NumPy's rules.
 
     Args:
-      arr: array, any dtype, which it keeps.
-      like_arr: array of the shape wanted.
+      arr: array, any dtype, which the result keeps.
+      like_arr: array of the target shape.
     Returns: array of like_arr's shape.
-    Raises: ShapeError: the shapes don't fit.
+    Raises: ShapeError: the shapes do not broadcast.
     Example:
       >>> lax.broadcast_like(np.arange(2), np.zeros((2, 2))).tolist()
       [[0, 1], [0, 1]]
@@ -105,11 +105,11 @@ def broadcast_in_dim(
 
     Args:
       operand: array, any dtype.
-      shape: of the result.
-      broadcast_dimensions: the place of each axis of the operand in `shape`, increasing. An axis
+      shape: the shape of the result.
+      broadcast_dimensions: the position of each axis of the operand in `shape`, increasing. An axis
         of length one is repeated; others have the length in `shape`.
     Returns: array [*shape].
-    Raises: ValueError: the operand doesn't fit.
+    Raises: ValueError: the operand cannot be broadcast.
     Source: StableHLO `broadcast_in_dim`.
     Example:
       >>> lax.broadcast_in_dim(np.arange(2), (2, 3), (0,)).tolist()
@@ -125,12 +125,12 @@ def broadcast_in_dim(
 
 @located
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """The shape that arrays of these shapes broadcast to.
+    """The shape to which arrays of these shapes broadcast.
 
     Args:
       shapes: tuples of ints; aligned from the right, lengths are equal or 1.
     Returns: a tuple of ints.
-    Raises: ValueError: they don't broadcast together.
+    Raises: ValueError: they do not broadcast.
     Example:
       >>> lax.broadcast_shapes((2, 1), (3,))
       (2, 3)
@@ -149,7 +149,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 @located
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
-    """An array with axes of length one in front, up to a number of axes.
+    """An array with leading axes of length one, up to a number of axes.
 
     Args:
       x: array.
@@ -168,7 +168,7 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
 @located
 def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
-    """The axes in another order.
+    """Permutes the axes of an array.
 
     Args:
       operand: array, any dtype.
@@ -195,7 +195,7 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
       array: any dtype.
       dimensions: the axes; negative ones count from the end.
     Returns: array.
-    Raises: ValueError: an axis is out of range, repeated, or not one long.
+    Raises: ValueError: an axis is out of range, repeated, or its length is not 1.
     Example:
       >>> lax.squeeze(np.zeros((1, 3, 1)), (0,)).shape
       (3, 1)
@@ -213,7 +213,7 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
     Args:
       array: any dtype.
-      dimensions: where they are in the result; negative ones count from its end.
+      dimensions: their positions in the result; negative ones count from its end.
     Returns: array.
     Raises: ValueError: an axis is out of range or repeated.
     Example:
@@ -242,8 +242,8 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
       start_dimension: the first of the axes.
       stop_dimension: the axis after the last of them; by default the end. Both are the ends of a
         slice of the shape: negative ones count from the end.
-    Returns: array. If the slice is empty, there is a new axis of length 1 in its place.
-    Raises: ValueError: the second comes before the first.
+    Returns: array. An empty slice inserts an axis of length 1.
+    Raises: ValueError: `stop_dimension` is before `start_dimension`.
     Example:
       >>> lax.collapse(np.zeros((2, 3, 4)), 1, 3).shape
       (2, 12)
@@ -263,13 +263,13 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
 
 @located
 def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
-    """An array repeated along its axes, as a whole.
+    """Repeats an array along its axes.
 
     Args:
       operand: array [n0, …], any dtype.
-      reps: how often, for each axis.
+      reps: the number of repetitions for each axis.
     Returns: array [n0 * reps[0], …].
-    Raises: ValueError: not one number for each axis, or a negative one.
+    Raises: ValueError: the number of axes is wrong, or a number is negative.
     Example:
       >>> lax.tile(np.arange(2), (2,)).tolist()
       [0, 1, 0, 1]
@@ -285,11 +285,11 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
 
 @located
 def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """The elements in reverse order along some dimensions.
+    """Reverses elements along some dimensions.
 
     Args:
       operand: array, any dtype.
-      dimensions: 0 ≤ dimension < number of axes, none twice.
+      dimensions: 0 ≤ dimension < number of axes, without repetitions.
     Returns: array like `operand`.
     Raises: ValueError: a dimension is out of range or repeated.
     Source: StableHLO `reverse`.

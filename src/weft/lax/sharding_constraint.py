@@ -17,16 +17,16 @@ __all__ = ["with_sharding_constraint"]
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """Sets the sharding of values inside a program.
 
-    Inside a compiled program it tells the compiler where the parts of an array are; otherwise it
-    moves the arrays.
+    Inside a compiled program, it tells the compiler how to divide an array over devices; otherwise
+    it moves the arrays.
 
     Args:
       x: an array or a container of them.
       shardings: a `weft.sharding.NamedSharding`, or, in a block `with mesh:`, a `PartitionSpec`;
         or a tree of them that is a prefix of `x`. `PartitionSpec.UNCONSTRAINED` as an entry leaves
         an axis to XLA.
-    Returns: the same values. Cotangents are divided in the same way.
-    Raises: ValueError: a sharding can't divide a value of its shape.
+    Returns: the same values. Cotangents have the same sharding.
+    Raises: ValueError: a sharding cannot divide a value.
     Example:
       >>> import weft
       >>> from weft.sharding import Mesh, NamedSharding, PartitionSpec
@@ -56,5 +56,5 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
 
 def constrained(x: Any, sharding: Any) -> Any:
-    """The value under a sharding, or the value itself for `None`: for parameters `out_sharding`."""
+    """The value with a sharding, or the value itself for `None`: for parameters `out_sharding`."""
     return x if sharding is None else with_sharding_constraint(x, sharding)

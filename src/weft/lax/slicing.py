@@ -40,14 +40,14 @@ def slice(
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> Array:
-    """Every stride-th element from a start to before a limit, along each axis.
+    """Every stride-th element from a start index up to a limit, along each axis.
 
     Args:
       operand: array [n0, …], any dtype.
       start_indices, limit_indices: for each axis, 0 <= start <= limit <= n.
-      strides: positive ints; 1 if left out.
-    Returns: array, ceil((limit - start) / stride) long along each axis.
-    Raises: ValueError: they don't fit the operand.
+      strides: positive ints; 1 by default.
+    Returns: array; each axis has length ceil((limit - start) / stride).
+    Raises: ValueError: an index is out of range.
     Source: StableHLO `slice`.
     Example:
       >>> lax.slice(np.arange(10), (1,), (8,), (3,)).tolist()
@@ -74,11 +74,12 @@ def slice_in_dim(
 
     Args:
       operand: array, any dtype.
-      start_index, limit_index: negative ones count from the end; `None` is the axis's begin or end.
+      start_index, limit_index: negative ones count from the end; `None` means the beginning or end
+        of the axis.
       stride: a positive int.
       axis: negative ones count from the end.
     Returns: array.
-    Raises: ValueError: they don't fit the operand.
+    Raises: ValueError: an index is out of range.
     Example:
       >>> lax.slice_in_dim(np.arange(6), -3, None).tolist()
       [3, 4, 5]
@@ -103,7 +104,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
       operand: array, any dtype.
       index: an int; a negative one counts from the end.
       axis: negative ones count from the end.
-      keepdims: whether the axis stays, one long.
+      keepdims: whether to keep the axis, with length one.
     Returns: array.
     Raises: IndexError: out of bounds.
     Example:
@@ -132,7 +133,8 @@ def _without(x: Any, axis: int, keepdims: bool) -> Any:
 
 
 def _starts(name: str, x: Any, indices: Any, negative: bool | Sequence[bool]) -> list[Any]:
-    """Start indices as values; negative ones from the end. A matter of Python if they are known."""
+    """Start indices as values; negative ones count from the end. Known indices are computed in
+    Python."""
     if isinstance(indices, (Array, np.ndarray)) or hasattr(indices, "aval"):
         if indices.ndim != 1:
             raise ShapeError(
@@ -149,7 +151,7 @@ def _starts(name: str, x: Any, indices: Any, negative: bool | Sequence[bool]) ->
 
 
 def start_index(name: str, index: Any, n: int, wrap: bool) -> Any:
-    """One start index as a value that isn't negative (if it was no less than -n)."""
+    """A start index as a value, with n added if it is negative."""
     if index.__class__ is not int:
         index = as_value(index)
         if index.ndim or not dtypes.is_integer(index.dtype):
@@ -163,7 +165,7 @@ def start_index(name: str, index: Any, n: int, wrap: bool) -> Any:
         index = int(index._host)
     if wrap and index < 0:
         index += n
-    return as_value(min(max(index, -1), n))  # far ones too fit the dtype; XLA moves them inside
+    return as_value(min(max(index, -1), n))  # fits the dtype; XLA clamps it
 
 
 def counted_from_end(index: Any, n: int) -> Any:
@@ -180,18 +182,18 @@ def dynamic_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """Reads a window of fixed size that begins at run-time indices.
+    """Reads a window of static size at run-time start indices.
 
     Args:
       operand: array [n0, …, nk], any dtype.
       start_indices: k+1 integer scalars, or an array [k+1]; negative ones count from the end.
-        Then they are moved so that the window stays inside.
+        Then they are clamped so that the window is inside.
       slice_sizes: k+1 ints, 0 <= size <= n.
-      allow_negative_indices: False if it is known that there are none, which saves a comparison;
-        or one for each index.
+      allow_negative_indices: False if there are none, which saves a comparison; or a bool for each
+        index.
     Returns: array of shape `slice_sizes`, dtype of `operand`.
-    Raises: TypeError: a size does not fit, or an index is not an integer. ValueError: the counts
-      differ.
+    Raises: TypeError: a size is too large, or an index is not an integer. ValueError: the numbers
+      of indices and axes differ.
     Source: StableHLO `dynamic_slice`.
     Example:
       >>> lax.dynamic_slice(np.arange(6), (4,), (3,)).tolist()
@@ -211,16 +213,17 @@ def dynamic_update_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """Writes a window that begins at run-time indices; returns a new array.
+    """Writes a window at run-time start indices; returns a new array.
 
     Args:
       operand: array [n0, …, nk], any dtype.
       update: array [m0, …, mk] of the same dtype, m <= n.
       start_indices: k+1 integer scalars, or an array [k+1]; negative ones count from the end.
-        Then they are moved so that the window stays inside.
+        Then they are clamped so that the window is inside.
       allow_negative_indices: as in `dynamic_slice`.
     Returns: array like `operand`.
-    Raises: TypeError: the dtypes differ or the update is too large. ValueError: the counts differ.
+    Raises: TypeError: the dtypes differ or the update is too large. ValueError: the numbers of
+      indices and axes differ.
     Source: StableHLO `dynamic_update_slice`.
     Example:
       >>> lax.dynamic_update_slice(np.zeros(4, int), np.array([1, 2]), (9,)).tolist()
@@ -232,7 +235,7 @@ def dynamic_update_slice(
 
 
 def _along(x: Any, axis: int, index: ArrayLike) -> list[Any]:
-    """Start indices that are zero but along one axis."""
+    """Start indices that are zero except along one axis."""
     starts: list[Any] = [0] * x.ndim
     starts[axis] = index
     return starts
@@ -283,7 +286,7 @@ def dynamic_index_in_dim(
       operand: array, any dtype.
       index: an integer scalar; a negative one counts from the end.
       axis: negative ones count from the end.
-      keepdims: whether the axis stays, one long.
+      keepdims: whether to keep the axis, with length one.
       allow_negative_indices: as in `dynamic_slice`.
     Returns: array.
     Example:
@@ -338,7 +341,7 @@ def dynamic_update_index_in_dim(
 
     Args:
       operand: array, any dtype.
-      update: array of the same dtype, with or without the axis (one long).
+      update: array of the same dtype, with the axis, of length one, or without it.
       index: an integer scalar; a negative one counts from the end.
       axis: negative ones count from the end.
       allow_negative_indices: as in `dynamic_slice`.

@@ -1,7 +1,8 @@
-"""custom_root and custom_linear_solve: solutions of equations, differentiated by the implicit rule.
+"""custom_root and custom_linear_solve: solutions of equations, differentiated by the implicit
+function theorem.
 
-How an equation is solved is the caller's; the derivative of its solution follows from the equation,
-and costs one linear system more.
+The caller supplies the solver. The derivative of the solution follows from the equation, and solves
+one more linear system.
 """
 
 import functools
@@ -44,13 +45,13 @@ def custom_root(
 ) -> Any:
     """A root of a function, differentiated by the implicit function theorem.
 
-    From f(x, p) = 0 follows dx = -(df/dx)⁻¹ (df/dp) dp. The values p are those that `f` closes
-    over; the solver is traced and never differentiated, so it may be a `while_loop`. All three
-    functions may close over values that are differentiated.
+    From f(x, p) = 0 follows dx = -(df/dx)⁻¹ (df/dp) dp. Here p are the values that `f` closes over.
+    The solver is traced but never differentiated, so it may be a `while_loop`. All three functions
+    may close over values that are differentiated.
 
     Args:
-      f: from x to a value of x's structure, shapes and dtypes, whose root is computed.
-      initial_guess: the start; the root is assumed not to depend on it.
+      f: a function from x to a value of x's structure, shapes and dtypes.
+      initial_guess: the initial x, on which the root should not depend.
       solve: `solve(f, initial_guess)` returns the root.
       tangent_solve: `tangent_solve(g, y)` solves g(x) = y for a linear g; for scalars it is
         `lambda g, y: y / g(1.0)`. In reverse mode it must be linear in y by its operations.
@@ -119,12 +120,12 @@ def custom_root(
 
 
 def any_value(x: Value) -> bool:
-    """True: all that the user's functions close over is passed to them."""
+    """True: the user's functions may close over any value, which becomes an argument."""
     return True
 
 
 def with_aux(operation: str, function: Any, what: str, result: Any) -> Any:
-    """A solver's result under `has_aux`; refused unless it is a pair."""
+    """A solver's result under `has_aux`, which must be a pair."""
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
             f"{operation}: with has_aux=True {function_line(function)} must return a pair "
@@ -148,7 +149,7 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """The solution of A x = b, differentiated implicitly, in both modes, in A and in b.
+    """The solution of A x = b, differentiated implicitly, in both modes, with respect to A and b.
 
     The solvers are never differentiated, so they may be iterations (`while_loop`).
 
@@ -192,7 +193,8 @@ def custom_linear_solve(
     own = range(len(parameters))
 
     def solver(program: Jaxpr, function: TreeFunction) -> tuple[Jaxpr, list[int], PyTreeDef]:
-        """A solver's program, where its parameters are among all, and its result's structure."""
+        """A solver's program, the positions of its parameters among all, and its result's
+        structure."""
         count = len(own)
 
         @functools.wraps(function)
@@ -247,7 +249,7 @@ def staged(
 
 
 def over(shared: list[Aval], jaxpr: Jaxpr, places: list[int]) -> Jaxpr:
-    """The program with all parameters as leading inputs, of which it uses those at `places`."""
+    """The program with all parameters as leading inputs; it uses those at `places`."""
     leading = [Var(a) for a in shared]
     for place, var in zip(places, jaxpr.invars, strict=False):
         leading[place] = var
@@ -265,7 +267,7 @@ def check_like(
     avals: list[Aval],
     tree: PyTreeDef,
 ) -> None:
-    """Raises an error for a value of another structure, or other shapes or dtypes."""
+    """Refuses a value of another structure, or other shapes or dtypes."""
     if got_tree == tree and [a.strong() for a in out_avals] == [a.strong() for a in avals]:
         return
     shown = [f"{t} of {', '.join(map(str, a))}" for t, a in ((tree, avals), (got_tree, out_avals))]

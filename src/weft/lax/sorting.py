@@ -22,7 +22,7 @@ def sort(
     is_stable: bool = True,
     num_keys: int = 1,
 ) -> Array | tuple[Array, ...]:
-    """Sorts along an axis; several arrays together, by the first `num_keys` of them.
+    """Sorts along an axis; sorts several arrays together by the first `num_keys` of them.
 
     The order is ascending; -0 and 0 are equal; NaNs are equal and come last; complex numbers are
     ordered by real part, then imaginary part.
@@ -31,7 +31,7 @@ def sort(
       operand: array of any dtype, or a sequence of arrays of one shape.
       dimension: the axis; negative ones count from the end.
       is_stable: whether equal elements keep their order.
-      num_keys: how many of the arrays decide; the first is the most important.
+      num_keys: the number of arrays that determine the order; the first has priority.
     Returns: the array sorted, or a tuple of arrays, all in the same permutation.
     Raises: TypeError: shapes differ. ValueError: axis or `num_keys` is out of range.
     Source: StableHLO `sort`.
@@ -82,12 +82,11 @@ def sort_key_val(
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
     """The `k` largest elements along an axis, largest first, and their indices.
 
-    A NaN counts as larger than any number, 0 as larger than -0; of equal elements the first comes
-    first.
+    A NaN counts as larger than any number, 0 as larger than -0; equal elements keep their order.
 
     Args:
       operand: array of a real dtype with at least one axis.
-      k: how many, at most the length of the axis.
+      k: the number of elements, at most the length of the axis.
       axis: the axis; the last by default.
     Returns: (values, indices): arrays with length `k` along the axis; indices are int32.
     Raises: TypeError: complex elements, or no axis. ValueError: `k` or `axis` is out of range.
@@ -115,17 +114,15 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Array, Array]:
-    """The `k` largest elements along an axis; may miss a few if that is faster.
-
-    They are always exact (recall 1), as on all devices but TPUs.
+    """The `k` largest elements along an axis; always exact (recall 1), as on all devices but TPUs.
 
     Args:
       operand: array of a floating-point dtype.
-      k: how many.
+      k: the number of elements.
       reduction_dimension: the axis.
-      recall_target: the share of the largest that must be found, between 0 and 1.
+      recall_target: the required fraction of the `k` largest elements, between 0 and 1.
       reduction_input_size_override: the size of a larger input; has no effect.
-      aggregate_to_topk: return just `k` elements; without it an approximate form may return more.
+      aggregate_to_topk: return exactly `k` elements; otherwise an approximation may return more.
     Returns: (values, indices), as from `top_k`.
     Raises: TypeError: the dtype is not floating-point. ValueError: an option is out of range.
     Source: arXiv:2206.14286.
@@ -150,11 +147,11 @@ def approx_min_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Array, Array]:
-    """The `k` smallest elements along an axis, smallest first; as `approx_max_k` otherwise.
+    """The `k` smallest elements along an axis, smallest first; otherwise like `approx_max_k`.
 
     Args:
       operand: array of a floating-point dtype.
-      k: how many.
+      k: the number of elements.
       reduction_dimension: the axis.
       recall_target, reduction_input_size_override, aggregate_to_topk: see `approx_max_k`.
     Returns: (values, indices).

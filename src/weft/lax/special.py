@@ -41,7 +41,7 @@ def erf(x: ArrayLike) -> Array:
 
 
 def erfc(x: ArrayLike) -> Array:
-    """1 - erf(x), exact for large x.
+    """1 - erf(x), accurate for large x.
 
     Args:
       x: array of a float dtype.
@@ -207,7 +207,7 @@ def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
 
 
 def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
-    """The m-th derivative of digamma; m is a whole number, of float dtype.
+    """The m-th derivative of digamma; m is an integer, in a float dtype.
 
     Args:
       m, x: arrays of one dtype, a float dtype;

@@ -34,21 +34,22 @@ def reduce_window(
     """Reduces each window of an array by an associative computation, from an initial value.
 
     The computation may be applied in any order, and to the initial value more than once: it should
-    be associative, and the initial value should change nothing.
+    be associative, and the initial value its identity.
 
     Args:
       operand: array, or a tree of arrays of one shape that are reduced together.
       init_value: a scalar for each array, in the same structure; it fills the padding too.
       computation: `(so_far, element) -> so_far`, of scalars in the structure of `operand`. Sums,
-        maxima and minima (from their identities; extremes from any number) are recognised: they
-        are fast. The first extreme of a window has all of its derivative.
+        maxima and minima (from their identities; extremes from any number) are recognised and fast.
+        The first extreme of a window receives the whole derivative.
       window_dimensions: the window's length along each axis.
-      window_strides: how far it moves along each axis; 1 by default.
+      window_strides: its step along each axis; 1 by default.
       padding: 'SAME', 'SAME_LOWER', 'VALID', or a pair (before, after) for each axis.
       base_dilation: for each axis, `d - 1` initial values are put between elements.
       window_dilation: for each axis, `d - 1` elements are skipped between two elements of a window.
     Returns: arrays with an element for each place of the window, in the structure of `operand`.
-    Raises: TypeError: structures, shapes or dtypes don't fit. ValueError: an option doesn't.
+    Raises: TypeError: structures, shapes or dtypes are inconsistent. ValueError: an option is
+      invalid.
       MissingRuleError: differentiation of a computation with loops, branches or the like.
     Source: StableHLO `reduce_window`.
     Example:
@@ -150,7 +151,8 @@ def reduce_window_shape_tuple(
 
     Args:
       operand_shape: the operand's shape.
-      window_dimensions, window_strides, padding, base_dilation, window_dilation: as there.
+      window_dimensions, window_strides, padding, base_dilation, window_dilation: as in
+        `reduce_window`.
     Returns: the output's shape.
     Raises: TypeError, ValueError: as `reduce_window`.
     Source: StableHLO `reduce_window`.

@@ -48,7 +48,7 @@ class AssertShape(Layer):
       visible_layer: whether to show the layer when a network is printed.
 
     Raises: AssertionError: the specification has invalid characters. ValueError (when called): the
-      shapes do not fit.
+      shapes do not match.
 
     Example:
       >>> from weft import layers as tl

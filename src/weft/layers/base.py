@@ -70,8 +70,7 @@ N_WEIGHTS_SHARDS = 1
 
 
 class Layer(Made):
-    """A function from zero or more tensors to zero or more tensors, which may have trainable
-    weights.
+    """A function of tensors, which may have weights to train.
 
     A layer may have *weights*, which training changes, *state*, which a call changes (a running
     mean, or a cache for decoding), and *sublayers*. A subclass overrides at most two methods:
@@ -79,16 +78,14 @@ class Layer(Made):
     and state for inputs with a given signature.
 
     Args:
-      n_in: the number of inputs. Zero inputs are passed as an empty tuple, one input alone, several
-        as a tuple.
+      n_in: the number of inputs: zero are passed as `()`, one as itself, several as a tuple.
       n_out: the number of outputs, which are packaged like inputs.
       name: the name of the layer when it is printed; by default, the name of its class.
       sublayers_to_print: the sublayers to print; by default, all.
 
     Raises: ValueError: `n_in` or `n_out` is not an int of at least 0.
 
-    Inputs and outputs are parts of a *data stack*: a layer removes `n_in` items from its top, and
-    pushes `n_out` (see `Serial`).
+    Inputs and outputs are on a *data stack*: a layer pops `n_in` items and pushes `n_out`.
 
     Example:
       >>> class Scale(Layer):
@@ -164,8 +161,7 @@ class Layer(Made):
           weights: weights for this call only; by default, the layer's own.
           state: the state before the call, which replaces the layer's own.
           rng: random key; by default the layer's own, which is the same for each call.
-        Returns: the outputs, packaged like the inputs. The layer's state is replaced by the new
-          state.
+        Returns: the outputs, packaged like the inputs. The layer keeps the new state.
         Raises: LayerError: an error occurred in the layer.
         """
         weights = self.weights if weights is None else weights
@@ -297,8 +293,7 @@ class Layer(Made):
         return outputs, GET_STATE_FROM_CACHE if is_repeated else state
 
     def output_signature(self, input_signature: Any) -> Any:
-        """The shapes and dtypes of the outputs for inputs with a signature. The layer must have
-        weights.
+        """The shapes and dtypes of the outputs for a signature; the layer must have weights.
 
         Args:
           input_signature: a `ShapeDtype` or a tuple of them, by `n_in`.
@@ -309,15 +304,13 @@ class Layer(Made):
     def weights_and_state_signature(
         self, input_signature: Any, unsafe: bool = False
     ) -> tuple[Any, Any]:
-        """The shapes and dtypes of the weights and state that `init` would make, without making
-        them.
+        """The shapes and dtypes of the weights and state that `init` would make.
 
         Args:
           input_signature: a `ShapeDtype` or a tuple of them, by `n_in`.
           unsafe: whether to leave the layer with traced weights and state, which the caller
             replaces, instead of restoring the old ones.
-        Returns: (weights, state), with a `ShapeDtype` for each array, and the markers of shared
-          layers.
+        Returns: (weights, state): a `ShapeDtype` for each array, and markers of shared layers.
         """
         return init_abstract(self, input_signature, unsafe)
 
@@ -332,8 +325,7 @@ class Layer(Made):
           weights_only: whether to make new state instead of reading it.
           input_signature: signature of the inputs; by default, the one in the file.
         Returns: (weights, state).
-        Raises: FileNotFoundError; ValueError: the file is damaged, not allowed, or belongs to
-          another layer.
+        Raises: FileNotFoundError; ValueError: it is damaged, refused, or of another layer.
         """
         return checkpoints.load(self, file_name, weights_only, input_signature)
 
@@ -418,8 +410,7 @@ class Layer(Made):
     def rng(self) -> Any:
         """The random key, for one use; `fastmath.random.split` makes several keys from it.
 
-        A key that was made from the layer's seed is not kept, because it may be traced, and a
-        traced key must not outlive its trace.
+        A key made from the seed is not kept: it may be traced, and must not outlive its trace.
         """
         if self._rng is None:
             return fastmath.random.get_prng(self._rng_seed_int)

@@ -101,11 +101,11 @@ def _ordered(tree: Any) -> Any:
 def _folder(name: str) -> str | None:
     """The directory of a training loop's checkpoint for a path. A path that ends in ".pkl.gz", as
     Trax's loop would name the file, means the directory without this suffix."""
-    given, name = name, name if os.path.exists(name) else name.removesuffix(".pkl.gz")
-    if not os.path.exists(name) and not os.path.exists(given):
+    original, name = name, name if os.path.exists(name) else name.removesuffix(".pkl.gz")
+    if not os.path.exists(name) and not os.path.exists(original):
         raise noted(
             FileNotFoundError(
-                f"init_from_file: there is no file {given!r}\n"
+                f"init_from_file: there is no file {original!r}\n"
                 "  fix: a file of this machine; nothing is downloaded"
             )
         )
@@ -128,17 +128,17 @@ def _of_loop(folder: str) -> dict[str, Any]:
         )
     weights, state = flatten_weights_and_state(*_ordered((tree["weights"], tree["state"])))
     inputs = metadata.get("inputs")
-    found: dict[str, Any] = {"flat_weights": weights, "flat_state": state}
+    model: dict[str, Any] = {"flat_weights": weights, "flat_state": state}
     if isinstance(inputs, list) and inputs:
         sigs = tuple(ShapeDtype(shape, np.dtype(dtype)) for shape, dtype in inputs)
-        found["input_signature"] = sigs[0] if len(sigs) == 1 else sigs
-    return found
+        model["input_signature"] = sigs[0] if len(sigs) == 1 else sigs
+    return model
 
 
 def _dictionary(name: str) -> dict[str, Any]:
     """The content of the file. Raises an error if it is not a checkpoint."""
     try:
-        found = read(content(name))
+        checkpoint = read(content(name))
     except RefusedPickle as error:
         wrong = f"refused, since {error}; a checkpoint holds arrays and containers alone"
     except ValueError as error:
@@ -146,8 +146,8 @@ def _dictionary(name: str) -> dict[str, Any]:
             raise
         wrong = f"the file is damaged: {error}"
     else:
-        if isinstance(found, dict) and isinstance(found.get("flat_weights"), list | int):
-            return found
+        if isinstance(checkpoint, dict) and isinstance(checkpoint.get("flat_weights"), list | int):
+            return checkpoint
         wrong = "no checkpoint of a layer: it is no dictionary with flat_weights"
     raise noted(ValueError(f"{name}: {wrong}"))
 
@@ -160,10 +160,10 @@ def _weights_file(name: str) -> str:
     return name + ".npy"
 
 
-def _check(name: str, layer: Any, given: Any, signatures: Any, weights_only: bool) -> None:
+def _check(name: str, layer: Any, arrays: Any, signatures: Any, weights_only: bool) -> None:
     """Raises an error unless the number and shapes of the file's arrays match the layer."""
     expected = flatten_weights_and_state(*signatures)
-    both = zip(("weights", "state"), given, expected, strict=True)
+    both = zip(("weights", "state"), arrays, expected, strict=True)
     for what, have, want in list(both)[: 1 if weights_only else 2]:
         # the state differs in mode "predict"
         fix = "\n  fix: init_from_file(…, weights_only=True)" if what == "state" else ""

@@ -379,7 +379,7 @@ def Bidirectional(forward_layer: Any, axis: int = 1, merge_layer: Any = None) ->
       axis: the time axis.
       merge_layer: a layer 2 -> 1; by default `Concatenate()`.
     Returns: the layer.
-    Raises: TypeError, ValueError: an option is not a layer, or its numbers of tensors do not fit.
+    Raises: TypeError, ValueError: an option is not a layer, or its numbers of tensors do not match.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Bidirectional(tl.GRU(3))

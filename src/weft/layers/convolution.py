@@ -233,8 +233,7 @@ class Conv(Convolving):
     w[k, i, o] · x[n, p · strides + k, i]: the kernel is not flipped.
 
     It maps an array with the input's spec to an array with the output's spec. The spatial lengths
-    are
-    ⌊(d - size) / stride⌋ + 1 with padding 'VALID', and ⌈d / stride⌉ with 'SAME'. With the spec
+    are ⌊(d - size) / stride⌋ + 1 with padding 'VALID', and ⌈d / stride⌉ with 'SAME'. With the spec
     NHWC, arrays may have more than one batch axis. Weights: (w, b), or w without a bias.
 
     Args:
@@ -301,8 +300,7 @@ class CausalConv(Conv):
     before its start.
 
     It maps an array [batch, time, features] to an array [batch, time, filters]. Weights, as in
-    `Conv`:
-    w [width, features, filters], b [filters].
+    `Conv`: w [width, features, filters], b [filters].
 
     Args:
       filters: the number of output features.

@@ -30,10 +30,10 @@ class ConvTranspose(Convolving):
       strides: the factors by which the array becomes larger; by default 1.
       padding: 'VALID', 'SAME', or a pair (low, high) for each spatial axis: the numbers of zeros
         around the dilated input.
-      rhs_dilation: the distance between the kernel's elements; by default 1. dimension_numbers: the
-      axes of input, kernel and output, one letter for each axis. kernel_initialzer: an initializer
-      for w; by default `GlorotNormalInitializer`. The spelling
-        is Trax's.
+      rhs_dilation: the distance between the kernel's elements; by default 1.
+      dimension_numbers: the axes of input, kernel and output, one letter for each axis.
+      kernel_initialzer: an initializer for w; by default `GlorotNormalInitializer`. The spelling is
+        Trax's.
       bias_initializer: an initializer for b.
       kernel_initializer: another name for `kernel_initialzer`.
     Raises:

@@ -30,7 +30,8 @@ class FlashAttention(Layer):
     Outputs: like the queries. A query whose keys are all masked gets zeros. Other backends than
       `jax` compute all pairs at once.
 
-    Raises: TypeError: `causal` or `masked` is neither True nor False. LayerError: shapes don't fit.
+    Raises: TypeError: `causal` or `masked` is neither True nor False. LayerError: shapes do not
+      match.
 
     Example:
       >>> from weft import layers as tl

@@ -25,7 +25,8 @@ class LayerError(WeftError):
     Args:
       layer_name: the name of the layer.
       function_name: the function in which it occurred: 'init', 'pure_fn', 'backward' or
-      '_forward_abstract'. caller: where the layer was made, as a dict with 'filename' and 'lineno'.
+        '_forward_abstract'.
+      caller: where the layer was made, as a dict with 'filename' and 'lineno'.
       input_signature: the shapes and dtypes of its inputs.
       traceback_string: the error, the lines of your own code inside the layer, and the inner
         layers.

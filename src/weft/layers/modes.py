@@ -247,8 +247,8 @@ def _layers_in(value: Any) -> list[Layer]:
 
 def _all_in(layers: Any, others: list[Layer]) -> bool:
     """True if there are layers, all of which are in the collection."""
-    known = set(map(id, others))
-    return bool(layers) and all(id(layer) in known for layer in layers)
+    ids = set(map(id, others))
+    return bool(layers) and all(id(layer) in ids for layer in layers)
 
 
 def _replaced(value: Any, mode: str | None, made: dict[int, Layer]) -> Any:

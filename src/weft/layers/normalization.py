@@ -27,10 +27,10 @@ class BatchNorm(Layer):
     computed as mean(x²) - mean(x)², in float32 for 16-bit floats.
 
     The running mean begins at 0 and the running variance at 1. After n batches, these initial
-      values still have the weight momentumⁿ: with the default momentum, 0.999, 90 % after 100
-      batches and 10 % after 2,300. A network trained on fewer batches is much worse in mode 'eval'
-      than in 'train'; use a smaller momentum for it, such as 0.9. Outside `jit`, calls in other
-      modes than 'train' warn if this weight is more than a tenth.
+    values still have the weight momentumⁿ: with the default momentum, 0.999, 90 % after 100 batches
+    and 10 % after 2,300. A network trained on fewer batches is much worse in mode 'eval' than in
+    'train'; use a smaller momentum for it, such as 0.9. Outside `jit`, calls in other modes than
+    'train' warn if this weight is more than a tenth.
 
     It maps an array to an array of the same shape and dtype. Weights: (β, γ), zeros and ones,
     float32, with the lengths of the axes that are not in `axis`; `()` for a missing one. State:

@@ -40,14 +40,14 @@ __all__ = [
 class ReversibleLayer(Layer):
     """A layer whose inputs can be computed from its outputs, weights, states and random key.
 
-    A class of reversible layers defines `forward` and `reverse`, or `reverse_and_grad` where both
-    share work. The gradient of such a layer keeps its outputs and not its inputs.
+    Subclasses define `forward` and `reverse`, or `reverse_and_grad` if these share work. The
+    gradient of such a layer needs its outputs and not its inputs.
 
     Args:
       n_in: number of inputs.
       n_out: number of outputs.
       name: name for printing.
-      sublayers_to_print: the layers that are printed inside.
+      sublayers_to_print: the sublayers to print.
 
     Example:
       >>> class Double(ReversibleLayer):
@@ -66,7 +66,7 @@ class ReversibleLayer(Layer):
     def reverse(
         self, output: Any, weights: Any = (), state: Any = (), new_state: Any = (), rng: Any = None
     ) -> Any:
-        """The inputs that gave an output.
+        """Computes the inputs from an output.
 
         Args:
           output: the result of `forward`, packaged by `n_out`.
@@ -90,7 +90,7 @@ class ReversibleLayer(Layer):
         new_state: Any = (),
         rng: Any = None,
     ) -> tuple[Any, tuple[Any, Any]]:
-        """The inputs that gave an output, and the gradients with respect to them and the weights.
+        """Computes the inputs from an output, and the gradients with respect to inputs and weights.
 
         Args:
           output: the result of `forward`.
@@ -111,7 +111,7 @@ class ReversibleLayer(Layer):
 
     @property
     def has_backward(self) -> bool:
-        """True: the backward pass is `reverse_and_grad`."""
+        """True; the backward pass is `reverse_and_grad`."""
         return True
 
     def backward(
@@ -129,9 +129,9 @@ class ReversibleLayer(Layer):
 
 
 class ReversibleConcatenatePair(ReversibleLayer):
-    """Both inputs concatenated along their last axis, twice: (x, y) -> ([x, y], [x, y]).
+    """Concatenates both inputs along their last axis, twice: (x, y) -> ([x, y], [x, y]).
 
-    The inputs have equal shapes.
+    The inputs must have equal shapes.
 
     Example:
       >>> ReversibleConcatenatePair()((np.zeros(1), np.ones(1)))
@@ -165,14 +165,14 @@ class ReversibleConcatenatePair(ReversibleLayer):
 
 
 class ReversibleSelect(ReversibleLayer):
-    """Copies and reorders items of the stack; none is lost.
+    """Copies and reorders items of the stack, without dropping any.
 
     Args:
       indices: for each output, the index of its input; each input occurs at least once.
       n_in: number of inputs; by default, the largest index plus 1.
-      name: name for printing; by default, one like 'ReversibleSelect[1,0]'.
+      name: name for printing; by default, for example, 'ReversibleSelect[1,0]'.
 
-    Raises: ValueError: an input isn't among the outputs, or an index is no input.
+    Raises: ValueError: an input is not among the outputs, or an index is not an input.
 
     Example:
       >>> layer = ReversibleSelect([1, 0, 1])
@@ -202,20 +202,20 @@ class ReversibleSelect(ReversibleLayer):
         self._first_of = [indices.index(i) for i in range(n_in)]
 
     def forward(self, inputs: Any) -> Any:
-        """The items of the indices."""
+        """The items with these indices."""
         items = as_tuple(inputs)
         return packed(tuple([items[i] for i in self._indices]))
 
     def reverse(
         self, output: Any, weights: Any = (), state: Any = (), new_state: Any = (), rng: Any = None
     ) -> Any:
-        """Of each input the first copy."""
+        """The first copy of each input."""
         items = as_tuple(output)
         return packed(tuple([items[i] for i in self._first_of]))
 
 
 def ReversibleSwap() -> ReversibleSelect:
-    """A layer that swaps the two items on top of the stack.
+    """A layer that swaps the top two items of the stack.
 
     Returns: the layer.
     Example:
@@ -227,14 +227,14 @@ def ReversibleSwap() -> ReversibleSelect:
 
 
 class ReversibleReshape(ReversibleLayer):
-    """Gives the leading axes of its inputs another shape.
+    """Reshapes the leading axes of its inputs.
 
     Args:
       shape1: the leading lengths of each input.
       shape2: the shape of each output, with the same number of elements.
-      n_in: number of inputs, and of outputs.
+      n_in: the number of inputs and outputs.
 
-    Raises: ValueError: the two have different numbers of elements.
+    Raises: ValueError: the numbers of elements differ.
 
     Example:
       >>> ReversibleReshape((2, 4), (8,))(np.ones((2, 4, 3))).shape
@@ -266,7 +266,7 @@ class ReversibleReshape(ReversibleLayer):
     def reverse(
         self, output: Any, weights: Any = (), state: Any = (), new_state: Any = (), rng: Any = None
     ) -> Any:
-        """The outputs in their old shape."""
+        """The outputs in their original shape."""
         return self._reshaped(output, *reversed(self._shapes))
 
     def _reshaped(self, items: Any, old: tuple[int, ...], new: tuple[int, ...]) -> Any:
@@ -281,10 +281,11 @@ class ReversibleReshape(ReversibleLayer):
 
 
 class ReversiblePrintShape(ReversibleLayer):
-    """Prints the shapes and dtypes of its inputs when it is traced or called, and returns them.
+    """Prints the shapes and dtypes of its inputs when it is traced or called, and returns the
+    inputs.
 
     Args:
-      n_in: number of inputs, and of outputs.
+      n_in: the number of inputs and outputs.
       msg: text to print with them.
 
     Example:
@@ -314,12 +315,12 @@ class ReversiblePrintShape(ReversibleLayer):
 
 
 class ReversibleSerial(ReversibleLayer, Serial):
-    """Reversible layers one after the other, on a data stack; it keeps only their last outputs.
+    """Reversible layers in series, on a data stack; only the last outputs are stored.
 
     Args:
-      *layers: reversible layers; lists and tuples of them, in any nesting.
+      *layers: reversible layers, possibly in nested lists and tuples.
 
-    Raises: ValueError: a layer isn't reversible.
+    Raises: ValueError: a layer is not reversible.
 
     Example:
       >>> layer = ReversibleSerial(ReversibleSwap(), ReversibleReshape((2,), (2, 1), n_in=2))
@@ -345,7 +346,7 @@ class ReversibleSerial(ReversibleLayer, Serial):
     def reverse(
         self, output: Any, weights: Any = (), state: Any = (), new_state: Any = (), rng: Any = None
     ) -> Any:
-        """The inputs of the first layer, made layer by layer from the last one's outputs."""
+        """The inputs of the first layer, computed layer by layer from the last layer's outputs."""
         stack = output
         for layer, *arguments in self._backwards(weights, state, new_state, rng):
             x = layer.reverse(inputs_from_stack(stack, layer.n_out), *arguments)
@@ -361,7 +362,7 @@ class ReversibleSerial(ReversibleLayer, Serial):
         new_state: Any = (),
         rng: Any = None,
     ) -> tuple[Any, tuple[Any, Any]]:
-        """The inputs and the gradients, layer by layer from the last to the first."""
+        """The inputs and the gradients, computed layer by layer from the last to the first."""
         stack, grads, weights_grads = output, grad, []
         for layer, *arguments in self._backwards(weights, state, new_state, rng):
             n = layer.n_out
@@ -380,19 +381,20 @@ class ReversibleSerial(ReversibleLayer, Serial):
 
 
 class ReversibleHalfResidual(ReversibleLayer, Combinator):
-    """Adds the output of layers for a context to an accumulator; it can be subtracted again.
+    """Adds the output of layers for a context to an accumulator, from which it can be subtracted
+    again.
 
     The stack `[accumulator, *context]` becomes `[accumulator + f(context), *context]`: half of a
-    reversible residual block, in whose other half the two are swapped.
+    reversible residual block; the other half swaps the two.
 
     Args:
       *residual_layers: the layers of f.
-      attention_layer: a further layer of f, after these. If it has `forward_and_or_backward`, its
-        output and its gradients are computed at once in the backward pass, with the state after
-        the forward pass: attention over hash buckets takes the same buckets.
+      attention_layer: an additional last layer of f. If it has `forward_and_or_backward`, the
+        backward pass computes its output and gradients together, from the state after the forward
+        pass, so attention over hash buckets uses the same buckets.
       name: name for printing.
 
-    Raises: ValueError: something isn't a layer.
+    Raises: ValueError: an argument is not a layer.
 
     Example:
       >>> from weft import layers as tl
@@ -438,7 +440,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
         return accumulator + as_tuple(stack)[0], *context
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Initializes the layers for the context, and the attention for their output."""
+        """Initializes the layers for the context, and the attention layer for their output."""
         stack, pieces = packed(tuple(input_signature[1:])), []
         for layer in self._sublayers:
             inputs = inputs_from_stack(stack, layer.n_in)
@@ -450,7 +452,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
     def reverse(
         self, output: Any, weights: Any = (), state: Any = (), new_state: Any = (), rng: Any = None
     ) -> Any:
-        """Not defined: the subtracted part is computed together with its gradient."""
+        """Raises an error, because the subtracted part is computed together with its gradient."""
         raise NotImplementedError(
             f"{self._name}: use reverse_and_grad, which computes the residual and its gradient "
             "at once"
@@ -499,8 +501,9 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
     def _residual(
         self, inputs: Any, weights: Any, state: Any, new_state: Any, key: Any
     ) -> tuple[tuple[Any, ...], Callable[[tuple[Any, ...]], Any]]:
-        """The results of the residual layers, as a tuple, and how cotangents of the first of it are
-        pulled back to inputs and weights.
+        """The results of the residual layers, as a tuple, and a function that pulls back the
+        cotangents of the first result to inputs and weights. Layers that store a choice in the
+        forward pass repeat it.
 
         Layers that store their choice in the forward pass repeat it.
         """
@@ -515,7 +518,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
 
 
 def _attention_of(layer: Layer) -> Callable[..., Any]:
-    """The function that computes a layer's output and its gradients at once."""
+    """The function that computes a layer's output and gradients together."""
     own = getattr(layer, "forward_and_or_backward", None)
     if own is None:
         return forward_and_or_backward_of(layer)
@@ -540,7 +543,7 @@ def _with_added(grads: list[Any], more: tuple[Any, ...], start: int) -> list[Any
 
 
 def _replayed(state: Any, new_state: Any) -> Any:
-    """The state before a forward pass, with the choices that layers stored in it."""
+    """The state before a forward pass, with the choices that layers stored during it."""
     if not isinstance(state, list | tuple):
         return state
     if len(state) == 2 and isinstance(state[1], dict) and "running_second_time" in state[1]:

@@ -1,4 +1,4 @@
-"""Scan: a layer applied to one slice after another, with values carried along."""
+"""Scan: applies a layer to successive slices, with carried values."""
 
 from typing import Any
 
@@ -16,20 +16,21 @@ MODES = ("train", "eval", "predict")
 
 
 class Scan(Wrapper):
-    """A layer applied to one slice of its inputs after the other, with values carried along.
+    """Applies a layer to successive slices of the inputs, with carried values.
 
     Args:
       layer: a layer from (x1, …, xN, carry1, …, carryM) to (y1, …, yK, carry1, …, carryM).
-      axis: the axis of the inputs and outputs along which the slices lie; slices don't have it.
-      n_carry: M, the number of values that are carried.
-      remat: whether the backward pass computes the steps again, which takes less memory.
+      axis: the axis of the inputs and outputs along which to slice; slices do not have it.
+      n_carry: M, the number of carried values.
+      remat: whether to recompute the steps in the backward pass, which saves memory.
       mode: in 'predict', the last carry is kept as state, and the next call continues with it.
 
-    Raises: ValueError: the layer has fewer inputs or outputs than are carried.
+    Raises: ValueError: the layer has fewer inputs or outputs than carried values.
 
-    Inputs are x1, …, xN, all of one length along `axis`, and the first carry; outputs are y1, …, yK
-    with that axis, and the last carry. Step i has the random key `fold_in(rng, i)`. The weights are
-    `(w,)`, and the state `(state of the layer, carry)`, with a carry in mode 'predict' only.
+    Inputs are x1, …, xN, all of the same length along `axis`, and the initial carry; outputs are
+    y1, …, yK with that axis, and the last carry. Step i has the random key `fold_in(rng, i)`. The
+    weights are `(w,)`, and the state is `(state of the layer, carry)`, with a carry in mode
+    'predict' only.
 
     Example:
       >>> from weft import layers as tl
@@ -100,7 +101,7 @@ class Scan(Wrapper):
         start = (tuple(carry), state, jnp.asarray(0, jnp.int32))
         before = held(layer)
         (carry, state, _), ys = fastmath.scan(step, start, xs)
-        put_back(before)  # the layers would hold values of the loop's own trace
+        put_back(before)  # otherwise the layers would hold values of the loop's trace
         self.state = (state, carry if self._mode == "predict" and m else ())
         ys = tuple([jnp.swapaxes(y, self._axis, 0) for y in ys])
         return packed((*ys, *carry))
@@ -120,7 +121,7 @@ class Scan(Wrapper):
 
 
 def _check_lengths(xs: tuple[Any, ...], axis: int) -> None:
-    """Raises an error unless the inputs have the axis, and are of one length along it."""
+    """Raises an error unless the inputs have the axis, with equal lengths."""
     for x in xs:
         if not -len(x.shape) <= axis < len(x.shape):
             raise ShapeError(f"Scan: axis {axis} is out of range for an input of shape {x.shape}")

@@ -1,4 +1,4 @@
-"""Serial, layers one after the other, and Combinator, the base of layers with sublayers."""
+"""Serial, which runs layers in series, and Combinator, the base class of layers with sublayers."""
 
 import inspect
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from .weight_trees import is_state_marker, is_weights_marker, marks_of
 
 
 def inputs_from_stack(stack: Any, n: int) -> Any:
-    """The `n` items on top of a stack, packaged as a layer's inputs.
+    """The top `n` items of a stack, packaged as a layer's inputs.
 
     Args:
-      stack: a tuple or list, its top first, or a single tensor.
+      stack: a tuple or list, top first, or a single tensor.
       n: the number of items.
     Returns: `()`, one tensor, or a tuple of tensors.
     Example:
@@ -28,13 +28,13 @@ def inputs_from_stack(stack: Any, n: int) -> Any:
 
 
 def outputs_onto_stack(outputs: Any, stack: Any, n: int) -> Any:
-    """The stack after `n` items were taken off it, and outputs put there.
+    """The stack after removing `n` items and pushing outputs.
 
     Args:
       outputs: `()`, one tensor, or a tuple or list of tensors.
-      stack: a tuple or list, its top first, or a single tensor.
-      n: the number of items to take off.
-    Returns: the new stack; its only item alone.
+      stack: a tuple or list, top first, or a single tensor.
+      n: the number of items to remove.
+    Returns: the new stack; a single item is returned alone.
     Example:
       >>> outputs_onto_stack((7, 8), (1, 2, 3), 2)
       (7, 8, 3)
@@ -44,17 +44,17 @@ def outputs_onto_stack(outputs: Any, stack: Any, n: int) -> Any:
 
 
 def as_tuple(items: Any) -> tuple[Any, ...]:
-    """Items as a tuple; a single one as a tuple of one."""
+    """Items as a tuple; a single item becomes a tuple of one."""
     return tuple(items) if isinstance(items, list | tuple) else (items,)
 
 
 def packed(items: tuple[Any, ...]) -> Any:
-    """Items as a layer takes and gives them: a single one alone."""
+    """Items packaged as a layer's inputs or outputs: a single item is returned alone."""
     return items[0] if len(items) == 1 else items
 
 
 def flat_layers(layers: Any) -> list[Layer]:
-    """The layers in nested lists and tuples, in order; none for a single None."""
+    """The layers in nested lists and tuples, in order; empty for a single None."""
     if len(layers) == 1 and layers[0] is None:
         return []
     flat: list[Layer] = []
@@ -71,7 +71,7 @@ def flat_layers(layers: Any) -> list[Layer]:
 
 
 def _fix(item: Any) -> str:
-    """The `fix:` line for an object that is not a layer: the call that makes a layer of it."""
+    """The `fix:` line for an object that is not a layer: the call that makes a layer from it."""
     if not callable(item):
         return ""
     name = getattr(item, "__name__", "f")
@@ -91,19 +91,19 @@ def _needs_arguments(function: Any) -> bool:
 class Combinator(Layer):
     """A layer whose sublayers run on parts of one stack, each with its own weights and state.
 
-    A class has `_apply`, which runs the sublayers on given weights and states. These are handed
-    down level by level: to give them to all layers inside first, as assigning to `weights` does,
-    takes time that grows with the number of layers times the depth.
+    Subclasses define `_apply`, which runs the sublayers with given weights and states. These are
+    passed down level by level. Setting them on all descendants first, as an assignment to `weights`
+    does, would take time proportional to the number of layers times the depth.
     """
 
-    _is_lean: ClassVar[bool] = True  # `forward` is the one here, which is `_apply`
+    _is_lean: ClassVar[bool] = True  # whether `forward` is not overridden, so it is `_apply`
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         cls._is_lean = cls.forward is Combinator.forward
 
     def _combine(self, layers: Sequence[Layer], n_in: int, n_out: int) -> None:
-        """Takes these layers for sublayers."""
+        """Sets the sublayers."""
         marks = (None,) * len(layers)
         self.__dict__.update(
             _n_in=n_in,
@@ -115,7 +115,7 @@ class Combinator(Layer):
         )
 
     def forward(self, xs: Any) -> Any:
-        """The outputs of the layers, with the weights and states that they hold."""
+        """The outputs of the sublayers with their own weights and states."""
         outputs, self.state = self._apply(xs, self.weights, self.state)
         return outputs
 
@@ -129,7 +129,7 @@ class Combinator(Layer):
         return self._apply(x, *self._own(weights, state, is_repeated))
 
     def _own(self, weights: Any, state: Any, is_repeated: bool) -> tuple[Any, Any]:
-        """The weights and states of the sublayers in this call, whose marks are kept."""
+        """The weights and states of the sublayers in this call; stores their markers."""
         own = self.__dict__
         if is_repeated or is_weights_marker(weights):
             weights = self.weights
@@ -142,9 +142,9 @@ class Combinator(Layer):
         return weights, state
 
     def _keys(self, rng: Any) -> Any:
-        """A random key of one for each sublayer, or None where a layer doesn't use it.
+        """A random key for each sublayer, split from one key; None for layers that need no key.
 
-        Splitting a key is a good part of the time that tracing a small layer takes.
+        Splitting a key takes a good part of the time for tracing a small layer.
         """
         own = self.__dict__
         n = len(own["_sublayers"])
@@ -154,7 +154,8 @@ class Combinator(Layer):
         return [keys[i] if a._needs_key else None for i, a in enumerate(own["_sublayers"])]
 
     def _new_state(self, states: list[Any]) -> tuple[Any, ...]:
-        """The states after a call. That of a shared layer is the one after its first occurrence."""
+        """The states after a call. For a shared layer, it is the state after its first
+        occurrence."""
         marks = marks_of(states)
         if any(marks):
             self._state = marks
@@ -163,22 +164,22 @@ class Combinator(Layer):
         return tuple(states)
 
     def _init_marks(self, weights: list[Any], states: list[Any]) -> None:
-        """Notes which of the sublayers, which have their weights and states already, are shared."""
+        """Records which sublayers are shared; they already have their weights and states."""
         self._weights, self._state = marks_of(weights), marks_of(states)
 
 
 class Serial(Combinator):
-    """Layers one after the other, on a data stack.
+    """Layers in series, on a data stack.
 
-    Each layer takes `n_in` items off the top of the stack and puts its `n_out` outputs there, so
-    that the other items stay for later layers. Without layers it returns its input.
+    Each layer removes `n_in` items from the top of the stack and pushes its `n_out` outputs; the
+    other items are left for later layers. Without layers, `Serial` returns its input.
 
     Args:
-      *sublayers: layers; lists and tuples of them, in any nesting; None for none.
+      *sublayers: layers, possibly in nested lists and tuples; None for no layers.
       name: name for printing.
-      sublayers_to_print: the layers that are printed inside; by default, all sublayers.
+      sublayers_to_print: the sublayers to print; by default, all.
 
-    Raises: ValueError: something isn't a layer.
+    Raises: ValueError: an argument is not a layer.
 
     `n_in` counts the inputs that the layers take from the stack, and `n_out` the outputs that they
     leave on it. Weights and state are tuples with one item for each layer; a layer that occurs
@@ -208,7 +209,7 @@ class Serial(Combinator):
         if not layers:
             return xs, ()
         inputs = self._stack(xs)
-        stack, states = list(reversed(inputs)), []  # the top is last, where it is cheap to change
+        stack, states = list(reversed(inputs)), []  # the top is last, where changes are cheap
         for layer, w, s, key in zip(layers, weights, state, self._keys(self._rng), strict=True):
             n = layer._n_in
             if n == 1:
@@ -228,7 +229,7 @@ class Serial(Combinator):
         return outputs, self._new_state(states)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Initializes the layers one after the other, each for the outputs of those before."""
+        """Initializes the layers in order, each for the outputs of the previous layers."""
         stack, weights, states = self._stack(input_signature), [], []
         for layer in self._sublayers:
             inputs = inputs_from_stack(stack, layer.n_in)
@@ -249,7 +250,7 @@ class Serial(Combinator):
         return packed(stack), tuple(states)
 
     def _next(self, layer: Layer, inputs: Any, stack: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The signatures on the stack after a layer, whose outputs are as many as it says."""
+        """The signatures on the stack after a layer. Checks the number of its outputs."""
         outputs = as_tuple(layer._forward_abstract(inputs)[0])
         if len(outputs) != layer.n_out and layer.name != "FlattenList":
             raise ValueError(
@@ -259,7 +260,7 @@ class Serial(Combinator):
         return outputs + stack[layer.n_in :]
 
     def _stack(self, xs: Any) -> tuple[Any, ...]:
-        """The inputs as a stack of at least the depth that the layers need."""
+        """The inputs as a stack with at least as many items as the layers need."""
         is_stack = isinstance(xs, list | tuple)
         if not is_stack and self._n_in != 1:
             raise TypeError(
@@ -276,7 +277,7 @@ class Serial(Combinator):
 
 
 def assembled(*layers: Layer) -> Serial:
-    """A `Serial` of layers that are initialized; it has their weights and state."""
+    """A `Serial` of initialized layers, with their weights and state."""
     serial = Serial(*layers)
     serial.weights = tuple([layer.weights for layer in serial.sublayers])
     serial.state = tuple([layer.state for layer in serial.sublayers])
@@ -284,7 +285,7 @@ def assembled(*layers: Layer) -> Serial:
 
 
 def checked_layer(name: str, option: str, layer: Any) -> Layer:
-    """An option that is a layer."""
+    """Checks that an option is a layer."""
     if not isinstance(layer, Layer):
         raise option_checks.wrong_type(name, option, "a layer", layer)
     return layer
@@ -299,12 +300,12 @@ class Wrapper(Layer):
 
     @property
     def sublayer(self) -> Layer:
-        """The layer inside."""
+        """The inner layer."""
         return self._sublayers[0]
 
 
 def state_pair(name: str, state: Any) -> Any:
-    """A state of two items; None for the mark of a shared layer."""
+    """A state of two items; None for the marker of a shared layer."""
     if is_state_marker(state):
         return None
     if not isinstance(state, list | tuple) or len(state) != 2:

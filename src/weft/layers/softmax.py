@@ -26,10 +26,10 @@ def LogSoftmax(axis: int = -1) -> Layer:
 
 
 def Softmax(axis: int = -1) -> Layer:
-    """A layer that makes probabilities of activations along an axis.
+    """A layer that computes probabilities from activations along an axis.
 
     Args:
-      axis: the axis along which they add up to 1.
+      axis: the axis along which probabilities add up to 1.
     Example:
       >>> from weft import layers as tl
       >>> tl.Softmax()(np.zeros(4))
@@ -56,11 +56,12 @@ def log_softmax(x: Any, axis: int = -1) -> Any:
 
 
 def logsoftmax_sample(log_probs: Any, temperature: float = 1.0) -> Any:
-    """Categories drawn by their log-probabilities, with NumPy's global random generator.
+    """Draws categories by their log-probabilities, with NumPy's global random generator.
 
     Args:
       log_probs: array [..., n].
-      temperature: 1 draws by these probabilities, 0 takes the likeliest, more is more random.
+      temperature: 1 draws by these probabilities, 0 takes the most likely category, and larger
+        values are more random.
     Returns: integer array [...].
     Example:
       >>> int(logsoftmax_sample(onp.log([0.1, 0.7, 0.2]), temperature=0.0))

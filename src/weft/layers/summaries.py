@@ -1,6 +1,7 @@
 """summary and summary_rows: tables of layers with output shapes, numbers of weights and operations.
 
-Everything follows from signatures; nothing is computed. SummaryRow is one line of the table.
+All values are derived from signatures, without computing arrays. SummaryRow is one line of the
+table.
 """
 
 import sys
@@ -24,15 +25,15 @@ class SummaryRow(NamedTuple):
     """One layer in a table.
 
     Attributes:
-      depth: how many layers are around it.
+      depth: the number of enclosing layers.
       layer: the layer.
       inputs: the signature of its inputs.
       outputs: the signature of its outputs.
-      n_weights: how many numbers its weights have, including its sublayers'.
-      n_bytes: how much memory they take.
-      flops: how many floating-point operations its forward pass takes; multiplications and
-        additions count one each, and functions such as exp one too.
-      is_shared: whether the layer stands further up too. Its weights are counted there.
+      n_weights: the number of its weights, including its sublayers'.
+      n_bytes: the memory of the weights.
+      flops: the number of floating-point operations of its forward pass. Multiplications, additions
+        and functions such as exp count one each.
+      is_shared: whether the layer already occurred further up, where its weights are counted.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Serial(tl.Dense(4), tl.Relu())
@@ -56,17 +57,17 @@ class SummaryRow(NamedTuple):
 def summary(layer: Layer, input_signature: Any, file: TextIO | None = None) -> None:
     """Prints a table of a layer and its sublayers.
 
-    The columns are the layer, indented by depth; the shapes of its outputs; the numbers and the
+    The columns are the layer, indented by depth; the shapes of its outputs; the number and the
     bytes of its weights; and the floating-point operations of its forward pass. The first line
     is the layer itself.
 
     Args:
       layer: a layer, initialized or not; its weights and state are unchanged.
       input_signature: the signature of its inputs, or the inputs.
-      file: where to print; by default the standard output.
+      file: the output file; by default, standard output.
     Raises:
       TypeError: `layer` is not a layer.
-      LayerError: the layer can't take inputs of this signature.
+      LayerError: the layer does not accept inputs with this signature.
     Example:
       >>> from weft import layers as tl, shapes
       >>> model = tl.Serial(tl.Dense(8), tl.Relu(), tl.Dense(2))
@@ -90,12 +91,13 @@ def summary(layer: Layer, input_signature: Any, file: TextIO | None = None) -> N
 
 
 def summary_rows(layer: Layer, input_signature: Any) -> list[SummaryRow]:
-    """The lines of the table of `summary`.
+    """The rows of the table of `summary`.
 
-    Layers that only check shapes are left out; a nameless `Serial` of one layer is that layer.
+    Layers that only check shapes are omitted; a nameless `Serial` of one layer is shown as that
+    layer.
 
     Args: as `summary`.
-    Returns: the layer itself, and then all sublayers in their order.
+    Returns: the row of the layer, followed by all sublayers in order.
     Raises: as `summary`.
     Example:
       >>> from weft import layers as tl, shapes
@@ -110,7 +112,7 @@ def summary_rows(layer: Layer, input_signature: Any) -> list[SummaryRow]:
 
 
 def signature_line(signature: Any) -> str:
-    """A signature in short: `float32[4,2]`, `(float32[4,2], int32[4])`."""
+    """A short text of a signature: `float32[4,2]`, `(float32[4,2], int32[4])`."""
     if isinstance(signature, tuple | list):
         return "(" + ", ".join(map(signature_line, signature)) + ")"
     lengths = ",".join(map(str, signature.shape))
@@ -118,7 +120,7 @@ def signature_line(signature: Any) -> str:
 
 
 def _measured(layer: Layer, input_signature: Any) -> list[SummaryRow]:
-    """The rows, found in one trace of the layer's initialization."""
+    """The rows, from one trace of the layer's initialization."""
     rows: list[SummaryRow] = []
 
     def trace(inputs: Any, rng: Any) -> Any:
@@ -138,7 +140,7 @@ def _measured(layer: Layer, input_signature: Any) -> list[SummaryRow]:
 
 
 def _row(depth: int, layer: Layer, rng: Any, is_shared: bool) -> SummaryRow:
-    """The outputs and inputs of a layer that has traced weights."""
+    """The row of a layer with traced weights, from its outputs and inputs."""
 
     def run(inputs: Any) -> Any:
         return layer.pure_fn(inputs, layer.weights, layer.state, rng)[0]
@@ -160,7 +162,7 @@ def _parts(layer: Layer, depth: int = 0) -> Iterator[tuple[int, Layer]]:
 
 
 def shown(layer: Layer) -> list[Layer]:
-    """The sublayers that are worth a line: those with a name; of a nameless Serial of one, that."""
+    """The sublayers to show. A nameless Serial of one layer is replaced by that layer."""
     hidden = layer._sublayers_to_print is not None and not layer._sublayers_to_print
     named = [] if hidden else [part for part in layer.sublayers if part.name]
     return [_only(part) for part in named]

@@ -1,8 +1,8 @@
 """SummaryScalar and SummaryImage: layers that return their inputs and record values for
 TensorBoard.
 
-The records are the layer's state, a dict whose keys begin with `summary_`; a training loop looks
-for them in the state of a model.
+The records are the layer's state, a dict whose keys begin with `summary_`; a training loop reads
+them from the state of a model.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ def _checked_name(layer: str, name: Any) -> str:
 
 
 class SummaryScalar(Layer):
-    """A layer that returns its input, and keeps a number computed from it for TensorBoard.
+    """A layer that returns its input, and stores a number computed from it for TensorBoard.
 
     Args:
       name: name of the number.
-      aggregation_fun: function that makes a scalar of a tensor; by default, the mean.
+      aggregation_fun: function from a tensor to a scalar; by default, the mean.
 
     The state is {'summary_' + name: the number of the last call}.
 
@@ -60,16 +60,16 @@ class SummaryScalar(Layer):
 
 
 class SummaryImage(Layer):
-    """A layer that returns its inputs, and keeps images of them for TensorBoard.
+    """A layer that returns its inputs, and stores images of them for TensorBoard.
 
     Args:
       name: name of the images.
-      n_in: number of inputs, which an image shows one above the other.
-      num_summaries: for how many elements of the batch there is an image.
-      recover_fn: function that makes an image from one element of an input.
+      n_in: the number of inputs; an image shows them one above the other.
+      num_summaries: the number of batch elements for which to store an image.
+      recover_fn: function from one element of an input to an image.
 
-    After a call the state is {'summary_' + name + '0': image, …}; image s has what `recover_fn`
-    makes of element s of each input, concatenated along the first axis.
+    After a call the state is {'summary_' + name + '0': image, …}; image s is `recover_fn` of
+    element s of each input, concatenated along the first axis.
 
     Example:
       >>> from weft import layers as tl
@@ -111,5 +111,5 @@ class SummaryImage(Layer):
         return x if self._n_in == 1 else tuple(inputs[: self._n_in])
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes the state: a zero, until there is an image."""
+        """Makes the state: zero until there is an image."""
         self.state = {self._name: jnp.array(0.0)}

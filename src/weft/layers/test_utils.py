@@ -1,8 +1,8 @@
-"""Helpers for tests of models: do their modes agree?
+"""Helpers for tests of models: they check that modes agree.
 
 test_eval_is_deterministic, test_eval_equals_predict, test_eval_equals_predict_configs and
 test_eval_equals_predict_discrete take functions that make a model for a mode. MockTransformerLM is
-a model whose answers a function gives.
+a model whose answers come from a function.
 """
 
 # ruff: noqa: PT028 (the functions are for tests, and none themselves)
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def _two(first: Layer, second: Layer, sig: Any) -> None:
-    """Gives the second of two layers, made for one signature, the weights of the first."""
+    """Copies the weights of the first of two layers, made for one signature, to the second."""
     first.init(sig)
     second.init(sig)
     with tempfile.TemporaryDirectory() as folder:
@@ -41,19 +41,19 @@ def _two(first: Layer, second: Layer, sig: Any) -> None:
 
 
 def _assert_close(a: Any, b: Any, message: str) -> None:
-    """Compares outputs to five decimals."""
+    """Compares outputs to five decimal places."""
     for x, y in zip(as_tuple(a), as_tuple(b), strict=True):
         np.testing.assert_array_almost_equal(x, y, decimal=5, err_msg=message)
 
 
 def test_eval_is_deterministic(inp: Any, model_fn: Callable[..., Layer], message: str = "") -> None:
-    """Checks that two models in mode 'eval' with equal weights give equal outputs.
+    """Checks that two models in mode 'eval' with equal weights have equal outputs.
 
     Args:
       inp: inputs of the model.
-      model_fn: function that makes the model, of the keyword `mode`.
+      model_fn: function that makes the model, called with the keyword `mode`.
       message: text for the error.
-    Raises: AssertionError: they don't.
+    Raises: AssertionError: the outputs differ.
     Example:
       >>> def model(mode):
       ...     return tl.Serial(tl.Dense(3), tl.Dropout(0.5, mode=mode))
@@ -74,14 +74,14 @@ def test_eval_equals_predict(
     init_tokens: int = 3,
     message: str = "",
 ) -> None:
-    """Checks that mode 'predict', step by step, gives the outputs of mode 'eval' at once.
+    """Checks that the step-by-step outputs of mode 'predict' equal the outputs of mode 'eval'.
 
     Args:
       inp: inputs of the model: an array, or a tuple of them.
-      model_fn: function that makes the model, of the keyword `mode`.
+      model_fn: function that makes the model, called with the keyword `mode`.
       seq_axis: the axis of the sequence.
-      seq_tensor: which of several inputs is the sequence; None for a single one.
-      init_tokens: how many elements the first step has; the others have one.
+      seq_tensor: the index of the sequence among several inputs; None for a single input.
+      init_tokens: the number of elements in the first step; the others have one.
       message: text for the error.
     Raises: AssertionError: they differ, or the sequence is shorter than init_tokens + 2.
     Example:
@@ -128,10 +128,10 @@ def test_eval_equals_predict_configs(
 
     Args:
       inp: inputs of the model.
-      model_fn: function that makes the model, of `mode` and the keywords in `configs`.
+      model_fn: function that makes the model, called with `mode` and the keywords in `configs`.
       configs: dicts of keyword arguments.
       seq_axis: the axis of the sequence.
-      seq_tensor: which of several inputs is the sequence.
+      seq_tensor: the index of the sequence among several inputs.
       message: text for the error.
     Example:
       >>> def model(n_units, mode):
@@ -152,11 +152,12 @@ def test_eval_equals_predict_configs(
 def test_eval_equals_predict_discrete(
     model_fn: Callable[..., Layer], vocab_size: int = 10, length: int = 5, batch_size: int = 3
 ) -> None:
-    """Checks that a model of tokens gives the same logits in modes 'eval' and 'predict'.
+    """Checks that a model of tokens has the same logits in modes 'eval' and 'predict'.
 
     Args:
-      model_fn: function that makes the model, of the keywords `mode` and `vocab_size`: from tokens
-        [batch, length] to logits [batch, length, vocab_size]; each depends on earlier ones.
+      model_fn: function that makes the model, called with the keywords `mode` and `vocab_size`. The
+        model maps tokens [batch, length] to logits [batch, length, vocab_size] that depend on
+        earlier tokens.
       vocab_size: the number of tokens.
       length: the length of the sequences.
       batch_size: the number of sequences.
@@ -174,23 +175,24 @@ def test_eval_equals_predict_discrete(
     models[0].init(signature(tokens), rng=key)
     models[1].init(signature(tokens[:, :1]), rng=key)
     logits = as_tuple(models[0](tokens, rng=key))[0]
-    shifted = np.pad(tokens, ((0, 0), (1, 0)))[:, :length]  # a model shifts in mode 'eval' alone
+    shifted = np.pad(tokens, ((0, 0), (1, 0)))[:, :length]  # a model shifts in mode 'eval' only
     for i in range(length):
         step = as_tuple(models[1](shifted[:, i : i + 1], rng=key))[0]
         _assert_close(step[:, 0], logits[:, i], f"position {i}")
 
 
 class MockTransformerLM(Layer):
-    """A language model whose next token a function of the tokens so far says.
+    """A language model whose next token is a function of the tokens so far.
 
     Args:
       sequence_fn: function from an array of tokens [n] to the next token.
-      mode: in 'predict', the tokens of all calls are one sequence, and the output is the token that
-        follows; in others, the output is that which follows each prefix of a 0 and the input.
+      mode: in 'predict', the tokens of all calls are one sequence, and the output is the following
+      token; in other modes, the output is the token that follows each prefix of a 0 and the input.
       vocab_size: the number of tokens.
 
     Inputs are tokens [batch, length], outputs logits [batch, length or 1, vocab_size]: 1000 for the
-    token, 0 for others. The state is a copy of the tokens so far, and may be set to go back.
+    token, 0 for others. The state is a copy of the tokens so far; it can be set to an earlier
+    state.
 
     Example:
       >>> model = MockTransformerLM(lambda tokens: tokens[-1] + 1, "predict", vocab_size=4)
@@ -236,5 +238,5 @@ class MockTransformerLM(Layer):
         return [self._sequence_fn(shifted[: i + 1]) for i in range(len(row))]
 
     def assert_prediction_buffers_equal(self, expected_buffers: Any) -> None:
-        """Raises an AssertionError unless the tokens so far are these."""
+        """Raises an AssertionError unless the tokens so far are the given ones."""
         np.testing.assert_array_equal(self._buffers, expected_buffers)

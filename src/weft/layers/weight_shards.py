@@ -1,4 +1,4 @@
-"""Arrays that are spread over devices, one part on each, and gathered again (unshard_in_pmap)."""
+"""Divides arrays among devices, one part on each, and gathers them again (unshard_in_pmap)."""
 
 from typing import Any
 
@@ -10,12 +10,13 @@ from ..user_lines import noted
 
 
 def _axis(rank: int) -> int:
-    """The axis along which an array is cut: the first; the last, if there are three or more."""
+    """The axis along which an array is divided: the first, or the last for arrays with three or
+    more axes."""
     return 0 if rank < 3 else -1
 
 
 def parts(tensors: Any, n: int) -> Any:
-    """Nested arrays, each with a new first axis: part i % n for device i."""
+    """Nested arrays with a new first axis: part i % n for device i."""
     devices = fastmath.global_device_count()
 
     def of_one(tensor: Any) -> Any:
@@ -39,12 +40,12 @@ def wholes(tensors: Any, n: int) -> Any:
 
 
 def unshard_in_pmap(tensors: Any, n_shards: int) -> tuple[Any, bool]:
-    """The whole of arrays of which each device has a part, inside a `pmap` over the axis 'batch'.
+    """Gathers arrays of which each device has a part, inside a `pmap` over the axis 'batch'.
 
     Args:
       tensors: nested arrays, the parts of one device.
-      n_shards: in how many parts each array was cut.
-    Returns: (whole arrays, True); outside of a `pmap`, where nothing is spread, (tensors, False).
+      n_shards: the number of parts of each array.
+    Returns: (whole arrays, True); outside of a `pmap`, (tensors, False).
     Example:
       >>> from weft import layers as tl
       >>> tl.unshard_in_pmap(np.arange(3), n_shards=1)
@@ -61,5 +62,5 @@ def unshard_in_pmap(tensors: Any, n_shards: int) -> tuple[Any, bool]:
 
     try:
         return nested_map(of_one, tensors), True
-    except NameError:  # there is no such axis: nothing is spread
+    except NameError:  # there is no such axis, so arrays are not divided
         return tensors, False

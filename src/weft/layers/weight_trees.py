@@ -1,4 +1,4 @@
-"""Weights and state as trees: the marks of shared layers, and flat lists of the arrays."""
+"""Weights and state as trees: markers of shared layers, and flat lists of arrays."""
 
 from typing import Any
 
@@ -8,18 +8,19 @@ from ..fastmath import nested_map, tree_leaves, tree_unflatten
 from ..shapes import ShapeDtype
 
 EMPTY_WEIGHTS: tuple[()] = ()
-"""The weights of a layer that has nothing to train."""
+"""The weights of a layer without trained weights."""
 
 EMPTY_STATE: tuple[()] = ()
-"""The state of a layer that keeps nothing from one call to the next."""
+"""The state of a layer that keeps nothing between calls."""
 
 GET_WEIGHTS_FROM_CACHE: dict[str, Any] = {"__marker_for_cached_weights_": ()}
-"""Stands for the weights of a layer where it occurs in a network for the second time, or later.
+"""Stands for the weights of a layer at its second and later occurrences in a network. It has no
+leaves, so functions of trees do not change it, and it passes through `jit`.
 
 It has no leaves: functions of trees leave it as it is, and it passes through `jit`."""
 
 GET_STATE_FROM_CACHE: dict[str, Any] = {"__marker_for_cached_state_": ()}
-"""Stands for the state of a layer where it occurs in a network for the second time, or later."""
+"""Stands for the state of a layer at its second and later occurrences in a network."""
 
 
 def is_weights_marker(tree: Any) -> bool:
@@ -41,13 +42,13 @@ _MARKS = (GET_WEIGHTS_FROM_CACHE, GET_STATE_FROM_CACHE)
 
 
 def flatten_weights_and_state(weights: Any, state: Any) -> tuple[list[Any], list[Any]]:
-    """The arrays of weights and of state, each as a flat list.
+    """The arrays of weights and state as two flat lists.
 
     Args:
-      weights: nested tuples, lists and dicts of arrays, as `layer.weights`.
-      state: the same, as `layer.state`.
-    Returns: (flat_weights, flat_state), depth first, dicts in the order of their keys' insertion.
-      Empty tuples and the marks of shared layers have no arrays, so shared weights occur once.
+      weights: nested tuples, lists and dicts of arrays, such as `layer.weights`.
+      state: the same, such as `layer.state`.
+    Returns: (flat_weights, flat_state), depth first, dicts in insertion order. Empty tuples and the
+      markers of shared layers have no arrays, so shared weights occur once.
     Example:
       >>> flatten_weights_and_state(((1.0, (2.0,)), ()), ())
       ([1.0, 2.0], [])
@@ -63,14 +64,14 @@ def unflatten_weights_and_state(
     weights_and_state_signature: tuple[Any, Any],
     weights_only: bool = False,
 ) -> tuple[Any, Any]:
-    """Weights and state, of flat lists of their arrays.
+    """Weights and state from flat lists of their arrays.
 
     Args:
-      flat_weights: the arrays of the weights, in the order of `flatten_weights_and_state`; further
-        ones are ignored.
+      flat_weights: the arrays of the weights, in the order of `flatten_weights_and_state`; surplus
+        arrays are ignored.
       flat_state: the arrays of the state; not used with `weights_only`.
       weights_and_state_signature: the result of `layer.weights_and_state_signature`.
-      weights_only: whether the state is left out.
+      weights_only: whether to omit the state.
     Returns: (weights, state), nested as in the signature; state is None with `weights_only`.
     Raises: ValueError: there are fewer arrays than the signature has.
     Example:
@@ -102,7 +103,7 @@ def unflatten_weights_and_state(
 
 
 def to_list(outputs: Any) -> Any:
-    """Outputs of a layer as lists of Python numbers, to be compared by `==`.
+    """Outputs of a layer as lists of Python numbers, for comparison with `==`.
 
     Args:
       outputs: a tensor, or a list or tuple of them.

@@ -1,4 +1,4 @@
-"""Weighted means over a batch and the checks of shapes that losses and metrics share."""
+"""Weighted means over a batch and shape checks, for losses and metrics."""
 
 from typing import Any
 
@@ -32,27 +32,27 @@ def mean_of_all(values: Any, weights: Any) -> Any:
 
 
 def weights_per_device(weights: Any) -> Any:
-    """The sum of the weights; over the devices of a `pmap`, the mean of their sums."""
+    """The sum of the weights; in a `pmap`, the mean of the devices' sums."""
     total = jnp.sum(weights)
     if fastmath.global_device_count() < 2:
         return total
     try:
         return fastmath.psum(total, "batch") / fastmath.psum(jnp.ones_like(total), "batch")
-    except (NameError, ValueError):  # no `pmap` over the batch is around
+    except (NameError, ValueError):  # not in a `pmap` over the batch
         return total
 
 
 def check_categories(name: str, model_output: Any, targets: Any) -> None:
-    shape, given = tuple(model_output.shape), tuple(targets.shape)
-    if not shape or given != shape[:-1]:
+    shape, target_shape = tuple(model_output.shape), tuple(targets.shape)
+    if not shape or target_shape != shape[:-1]:
         fix = ""
-        if given == (*shape[:-1], 1):
+        if target_shape == (*shape[:-1], 1):
             fix = "\n  fix: targets[..., 0]"
-        elif given == shape:
+        elif target_shape == shape:
             fix = "\n  fix: the numbers of categories, such as argmax(targets, axis=-1)"
         raise ShapeError(
             f"{name}: expected targets of the model outputs' shape without the last axis, the "
-            f"categories; got outputs of shape {shape} and targets of shape {given}{fix}"
+            f"categories; got outputs of shape {shape} and targets of shape {target_shape}{fix}"
         )
 
 
@@ -65,7 +65,7 @@ def check_same_shape(name: str, what: str, x: Any, other: str, y: Any) -> None:
 
 
 def check_weights(name: str, values: Any, weights: Any) -> None:
-    """Weights may broadcast to the values, but not the reverse."""
+    """Checks that weights broadcast to the values, and not the reverse."""
     shape, full = tuple(weights.shape), tuple(values.shape)
     if len(shape) > len(full) or any(
         n not in (1, m) for n, m in zip(shape[::-1], full[::-1], strict=False)

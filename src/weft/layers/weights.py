@@ -13,12 +13,12 @@ from .dense import _unset
 
 
 class Weights(Layer):
-    """Weights themselves as an output: 0 -> 1.
+    """A layer that returns its weights: 0 -> 1.
 
     Args:
       initializer: function of (shape, rng).
-      shape: their shape.
-      use_bfloat16: whether they are bfloat16.
+      shape: the shape of the weights.
+      use_bfloat16: whether the weights are bfloat16.
 
     Raises: ValueError, TypeError: an option is out of its range.
 
@@ -51,19 +51,19 @@ class Weights(Layer):
         return self.weights
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes the weights."""
+        """Initializes the weights."""
         w = self._initializer(self._shape, self.rng)
         self.weights = w.astype(jnp.bfloat16) if self._use_bfloat16 else w
 
 
 class RandomUniform(Layer):
-    """Random numbers, uniform on [min_val, max_val): 0 -> 1.
+    """A layer that returns uniform random numbers in [min_val, max_val): 0 -> 1.
 
     Args:
-      min_val: the lower end.
-      max_val: the upper end.
+      min_val: the lower bound.
+      max_val: the upper bound.
       shape: shape of the output.
-      dtype: dtype of the output, a float.
+      dtype: the dtype of the output, a float dtype.
       sync: whether all devices of a `pmap` over the axis 'batch' draw the same numbers.
 
     Raises: ValueError, TypeError: an option is out of its range.

@@ -66,11 +66,11 @@ def _positive(x: Any) -> Any:
     return comparison.gt(x, like(x, 0))
 
 
-# --- pieces of straight lines ---
+# --- piecewise linear functions ---
 
 
 def identity(x: ArrayLike) -> Array:
-    """The array itself.
+    """Returns the array.
 
     Example:
       >>> from weft import nn
@@ -108,7 +108,7 @@ def _relu6(x: Any) -> Any:
 
 
 def relu6(x: ArrayLike) -> Array:
-    """x, clipped to the interval from 0 to 6.
+    """x clipped to the interval from 0 to 6.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -150,7 +150,7 @@ def _hard_tanh(x: Any) -> Any:
 
 
 def hard_tanh(x: ArrayLike) -> Array:
-    """x, clipped to the interval from -1 to 1.
+    """x clipped to the interval from -1 to 1.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -172,7 +172,7 @@ _hard_sigmoid = activation(_hard_logistic)
 
 
 def hard_sigmoid(x: ArrayLike) -> Array:
-    """(x + 3) / 6, clipped to the interval from 0 to 1.
+    """(x + 3) / 6 clipped to the interval from 0 to 1.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -192,7 +192,7 @@ def _hard_silu(x: Any) -> Any:
 
 
 def hard_silu(x: ArrayLike) -> Array:
-    """x times `hard_sigmoid(x)`.
+    """x multiplied by `hard_sigmoid(x)`.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -236,7 +236,7 @@ def _sparse_sigmoid(x: Any) -> Any:
 
 
 def sparse_sigmoid(x: ArrayLike) -> Array:
-    """(x + 1) / 2, clipped to the interval from 0 to 1: the derivative of `sparse_plus`.
+    """(x + 1) / 2 clipped to the interval from 0 to 1, the derivative of `sparse_plus`.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -250,7 +250,7 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
     return _sparse_sigmoid(real_number("sparse_sigmoid", x))
 
 
-# --- of the logistic function ---
+# --- based on the logistic function ---
 
 
 def sigmoid(x: ArrayLike) -> Array:
@@ -274,7 +274,7 @@ def _silu(x: Any) -> Any:
 
 
 def silu(x: ArrayLike) -> Array:
-    """x times the logistic function of x; also called swish.
+    """x multiplied by the logistic function of x; also called swish.
 
     Args:
       x: array of any shape; integers become float32.
@@ -355,12 +355,12 @@ def _gelu(x: Any) -> Any:
 
 
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
-    """x times the probability that a standard normal variable is below x.
+    """x multiplied by the probability that a standard normal variable is below x.
 
     Args:
       x: real array of any shape; integers become float32.
-      approximate: True takes the hyperbolic tangent of a cubic for it, which is off by less than
-        0.001; False is exact.
+      approximate: True approximates this probability with the hyperbolic tangent of a cubic
+        polynomial, with an error below 0.001; False is exact.
     Returns: array of the shape of `x`.
     Example:
       >>> from weft import nn
@@ -372,11 +372,12 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     return _gelu_by_tanh(x) if approximate else _gelu(x)
 
 
-# --- with an exponential below zero ---
+# --- exponential below zero ---
 
 
 def _below(x: Any) -> Any:
-    """x where it isn't positive, 0 elsewhere: nothing overflows in the branch that isn't taken."""
+    """x where it is not positive, otherwise 0, so that the branch that is not selected does not
+    overflow."""
     return where(_positive(x), like(x, 0), x)
 
 
@@ -431,7 +432,7 @@ def _selu(x: Any) -> Any:
 
 
 def selu(x: ArrayLike) -> Array:
-    """1.0507 `elu(x, 1.6733)`: the constants that keep mean 0 and variance 1 from layer to layer.
+    """1.0507 `elu(x, 1.6733)`. These constants preserve mean 0 and variance 1 from layer to layer.
 
     Args:
       x: real array of any shape; integers become float32.
@@ -463,7 +464,7 @@ def log1mexp(x: ArrayLike) -> Array:
     return _log1mexp(real_number("log1mexp", x))
 
 
-# --- of roots and quotients ---
+# --- roots and quotients ---
 
 
 @activation
@@ -494,7 +495,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
 
     Args:
       x: real array of any shape; integers become float32.
-      b: a number at least 0, or an array that broadcasts with `x`: it makes the bend smooth.
+      b: a number of at least 0, or an array that broadcasts with `x`; it smooths the bend.
     Returns: array of the broadcast shape.
     Example:
       >>> from weft import nn
@@ -516,12 +517,12 @@ def _glu(x: Any, *, axis: int) -> Any:
 
 
 def glu(x: ArrayLike, axis: int = -1) -> Array:
-    """The first half of an axis times the logistic function of the second half.
+    """The first half of an axis multiplied by the logistic function of the second half.
 
     Args:
       x: array with at least one axis; integers become float32.
-      axis: that which is halved; its length is even.
-    Returns: array of the shape of `x` but for the axis, which is half as long.
+      axis: the axis to halve, with an even length.
+    Returns: array of the shape of `x`, except that the axis is half as long.
     Raises: ValueError: the length is odd, or the axis is out of range.
     Example:
       >>> from weft import nn

@@ -23,7 +23,7 @@ __all__ = ["dot_product_attention"]
 
 NAME = "dot_product_attention"
 MIN_BLOCKWISE_PAIRS = 1 << 20
-"""Pairs of a query and a key from which on their scores are never all in memory."""
+"""The number of (query, key) pairs from which on the scores are never all in memory."""
 
 like, where = arithmetic.like, selection.where
 
@@ -78,28 +78,30 @@ def dot_product_attention(
 ) -> Any:
     """softmax(query keyᵀ scale + bias) value, for each head.
 
-    Sums are of float32 (float64 for float64) even where the operands are narrower. From 2²⁰
-    pairs of a query and a key on, the scores are computed block by block: memory grows with the
-    lengths, not with their product, in derivatives too.
+    Sums are computed in float32 (float64 for float64), even for narrower operands. For 2²⁰ or more
+    pairs of a query and a key, the scores are computed block by block, so memory is proportional to
+    the lengths, not to their product, also in derivatives.
 
     Args:
-      query: floats [batch, queries, heads, features]; the batch axis may be missing, from all
+      query: floats [batch, queries, heads, features]; the batch axis may be omitted in all
         operands.
       key, value: [batch, keys, key heads, features], of the same dtype. `heads` is a multiple of
         `key heads`: `heads / key heads` consecutive query heads share a key head.
       bias: added to the scores; broadcasts to [batch, heads, queries, keys].
-      mask: booleans, True where a key counts for a query; broadcasts as `bias` does.
+      mask: booleans, True where a query attends to a key; broadcasts like `bias`.
       scale: the factor of the products; 1 / sqrt(features) by default.
-      is_causal: no key after the query counts; both are numbered from 0.
-      query_seq_lengths, key_value_seq_lengths: integers [batch]: how many queries and keys count.
-      local_window_size: how many keys before and after a query count, besides the one at its own
-        place; one number for both, or a pair.
+      is_causal: whether to hide keys after the query; both are numbered from 0.
+      query_seq_lengths, key_value_seq_lengths: integers [batch], the numbers of valid queries and
+        keys.
+      local_window_size: the numbers of visible keys before and after a query, besides the one at
+        its own position; one number for both, or a pair.
       implementation: `None` or "xla", which are the same here.
-      return_residual: also return the logarithm of the sum of the exponentials of each query's
-        scores, [batch, queries, heads].
-    Returns: array of the shape and dtype of `query`. A query for which no key counts gets 0, and
-      -inf for a residual.
-    Raises: TypeError: shapes or dtypes don't fit, an integer operand. ValueError: a bad option.
+      return_residual: whether to also return the logarithm of the sum of exponentials of each
+        query's scores, [batch, queries, heads].
+    Returns: array of the shape and dtype of `query`. A query whose keys are all hidden gets 0, and
+      the residual -inf.
+    Raises: TypeError: shapes or dtypes do not match, or an operand is an integer. ValueError: an
+      option is invalid.
     Example:
       >>> from weft import nn
       >>> q, k = np.ones((1, 1, 2)), np.zeros((2, 1, 2))
@@ -172,7 +174,8 @@ def _check_implementation(implementation: Any) -> None:
 
 
 def _of_pairs(x: Any, argument: str, q: Any, k: Any) -> Any:
-    """A bias or a mask as [batch, key heads, heads of a group, queries, keys]; ones broadcast."""
+    """A bias or a mask as [batch, key heads, heads of a group, queries, keys]; axes of length 1
+    broadcast."""
     x = value(NAME, x, argument)
     boolean = argument == "mask"
     full_shape = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
@@ -246,7 +249,7 @@ def _attention(q: Any, k: Any, v: Any, *extras: Any, masking: Masking) -> tuple[
 
 
 def _direct(operands: tuple[Any, ...], masking: Masking) -> tuple[Any, Any]:
-    """All scores at once."""
+    """Computes all scores at once."""
     q, k, v, *extras = operands
     block = Block(0, 0, masking.queries, masking.keys)
     s = scores(q, k, dict(zip(masking.extras, extras, strict=True)), masking, block)

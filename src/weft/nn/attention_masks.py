@@ -1,5 +1,5 @@
-"""The scores of attention: products of queries and keys, with bias and masks, for all of them or
-for one block.
+"""Attention scores: products of queries and keys, with bias and masks, for all pairs or for one
+block.
 
 Queries are [batch, key heads, heads of a group, queries, features], keys and values [batch, key
 heads, keys, features], scores [batch, key heads, heads of a group, queries, keys].
@@ -19,13 +19,13 @@ from ..primitives.creation import iota
 
 
 class Masking(NamedTuple):
-    """The options of attention that don't depend on elements.
+    """The attention options that do not depend on elements.
 
     Attributes:
-      scale: the factor of products.
-      causal: no key after the query counts.
-      window: how many keys before and after the query count, or `None`.
-      extras: the names of the further operands, in their order.
+      scale: the factor of the products.
+      causal: whether keys after the query are hidden.
+      window: the numbers of visible keys before and after the query, or `None`.
+      extras: the names of the additional operands, in order.
       queries, keys: the lengths, before padding.
     """
 
@@ -41,8 +41,8 @@ class Block(NamedTuple):
     """A rectangle of scores.
 
     Attributes:
-      row, column: its first query and its first key: integers, or scalars of int32.
-      rows, columns: how many there are.
+      row, column: its first query and its first key, as integers or int32 scalars.
+      rows, columns: the numbers of queries and keys.
     """
 
     row: Any
@@ -68,11 +68,11 @@ def products(q: Any, k: Any, masking: Masking) -> Any:
 
 
 def scores(q: Any, k: Any, operands: Mapping[str, Any], masking: Masking, block: Block) -> Any:
-    """The scores of a block: -inf where a key doesn't count for a query.
+    """The scores of a block: -inf where a key is hidden from a query.
 
     Args:
       q, k: the block's queries and keys.
-      given: the further operands by name; of a bias and a mask the block's part.
+      operands: the additional operands by name; for a bias and a mask, the part of the block.
     """
     out = products(q, k, masking)
     if "bias" in operands:
@@ -84,7 +84,8 @@ def scores(q: Any, k: Any, operands: Mapping[str, Any], masking: Masking, block:
 
 
 def counted(operands: Mapping[str, Any], masking: Masking, block: Block) -> Any:
-    """Booleans that broadcast to the scores of a block; `None` if all count."""
+    """A mask of the visible keys, which broadcasts to the scores of a block; `None` if all are
+    visible."""
     rows, columns = places(block)
     conditions = []
     if "mask" in operands:
@@ -99,7 +100,7 @@ def counted(operands: Mapping[str, Any], masking: Masking, block: Block) -> Any:
         before, after = masking.window
         conditions.append(comparison.ge(columns, rows - before))
         conditions.append(comparison.le(columns, rows + after))
-    if masking.keys % block.columns:  # of the last block a part is padding
+    if masking.keys % block.columns:  # a part of the last block is padding
         conditions.append(comparison.lt(columns, arithmetic.like(columns, masking.keys)))
     mask = None
     for condition in conditions:
@@ -108,7 +109,7 @@ def counted(operands: Mapping[str, Any], masking: Masking, block: Block) -> Any:
 
 
 def places(block: Block) -> tuple[Any, Any]:
-    """The numbers of a block's queries, as a column, and of its keys, as a row."""
+    """The positions of a block's queries, as a column, and of its keys, as a row."""
     int32 = np.dtype(np.int32)
     rows = iota(dtype=int32, shape=(block.rows,), dimension=0) + block.row
     columns = iota(dtype=int32, shape=(block.columns,), dimension=0) + block.column
@@ -116,8 +117,8 @@ def places(block: Block) -> tuple[Any, Any]:
 
 
 def has_any(masking: Masking, block: Block) -> Any:
-    """False if no key of a block counts for a query of it, as far as that is a matter of places;
-    `None` where nothing is."""
+    """False if positions hide all keys of a block from all its queries; `None` if no option depends
+    on positions."""
     conditions = []
     last_row, last_column = block.row + (block.rows - 1), block.column + (block.columns - 1)
     if masking.causal:

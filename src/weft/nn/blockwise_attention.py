@@ -1,9 +1,8 @@
-"""Attention in memory that grows with the length, not with its square.
-
-The scores are computed block by block, and a softmax over them step by step: the sums so far are
-rescaled when a larger score comes. What is kept for derivatives are the operands, the result, and
-the logarithm of each query's sum; from these the derivative computes each block again. Its rule
-is linear in the tangents, block by block, and transposed it is the backward pass.
+"""Attention with memory proportional to the length, not to its square. The scores are computed
+block by block with a running softmax: the sums so far are rescaled when a larger score occurs. For
+derivatives, only the operands, the result and the logarithm of each query's sum are stored; the
+derivative recomputes each block from these. The derivative rule is linear in the tangents, block by
+block; its transpose is the backward pass.
 
 Source: arXiv:1805.02867 (a softmax in one pass); arXiv:2205.14135, arXiv:2112.05682 (attention).
 """
@@ -27,7 +26,7 @@ from ..transforms.symbolic_zeros import SymbolicZero
 from .attention_masks import Block, Masking, has_any, products, scores, times, wide_dtype
 
 BLOCK_QUERIES, BLOCK_KEYS = 512, 512
-"""Queries and keys of a block."""
+"""The numbers of queries and keys in a block."""
 
 AXES: dict[str, tuple[int | None, int | None]] = {
     "q": (3, None),
@@ -52,7 +51,7 @@ Named = dict[str, Any]
 
 
 def axes_of(name: str, x: Any) -> tuple[int | None, int | None]:
-    """The axes of an operand that are cut into blocks."""
+    """The axes of an operand that are divided into blocks."""
     row, column = AXES.get(name.removeprefix(TANGENT_PREFIX), (None, None))
     if name.removeprefix(TANGENT_PREFIX) in ("bias", "mask"):
         return (None if x.shape[3] == 1 else row, None if x.shape[4] == 1 else column)
@@ -60,12 +59,13 @@ def axes_of(name: str, x: Any) -> tuple[int | None, int | None]:
 
 
 def sizes(masking: Masking) -> tuple[int, int]:
-    """The queries and the keys of a block."""
+    """The numbers of queries and keys in a block."""
     return min(BLOCK_QUERIES, masking.queries), min(BLOCK_KEYS, masking.keys)
 
 
 def blocks(x: Any, axis: int, size: int) -> Any:
-    """An axis cut into blocks, padded with zeros: [block, …], and the axis as long as one."""
+    """Divides an axis into blocks, padded with zeros; returns [block, …], and the axis as long as
+    one block."""
     more = -x.shape[axis] % size
     if more:
         padding = tuple((0, more if i == axis else 0, 0) for i in range(x.ndim))
@@ -77,7 +77,7 @@ def blocks(x: Any, axis: int, size: int) -> Any:
 
 
 def _over(operands: Mapping[str, Any], which: int, size: int) -> Named:
-    """The operands that have an axis of queries (0) or of keys (1), in blocks of it."""
+    """The operands that have a query axis (0) or a key axis (1), in blocks along it."""
     cut = {}
     for name, x in operands.items():
         axis = axes_of(name, x)[which]
@@ -87,8 +87,8 @@ def _over(operands: Mapping[str, Any], which: int, size: int) -> Named:
 
 
 def _grid(masking: Masking) -> tuple[Any, Any, Any]:
-    """The first query of each block, the first key, and 1 or 0 for each pair of blocks: 0 if no key
-    counts for a query there; `None` if there is no such pair.
+    """The first query and the first key of each block, and a table with 0 for each pair of blocks
+    whose keys are all hidden, otherwise 1; `None` if there is no such pair.
 
     It is computed before the loops, because values of a loop are stored for its derivative.
     """
@@ -106,8 +106,8 @@ def _grid(masking: Masking) -> tuple[Any, Any, Any]:
 def _of_rows(
     function: Callable[[Named, Named], Any], operands: Mapping[str, Any], masking: Masking
 ) -> Any:
-    """`function(operands in blocks of keys, the others, first query)` of each block of queries: the
-    results in one array, without the padding."""
+    """Applies `function(operands in blocks of keys, the others, first query)` to each block of
+    queries; the results are joined without the padding."""
     rows, columns = sizes(masking)
     row, column, needed = _grid(masking)
     by_rows = {**_over(operands, 0, rows), FIRST_QUERY: row}
@@ -138,7 +138,7 @@ def _of_rows(
 
 
 def _each(step: Callable[[Any, Named], Any], start: Any, cut: Named) -> Any:
-    """The carry after the steps over the blocks of keys that count for a block of queries."""
+    """The carry after the steps over the visible blocks of keys of a block of queries."""
 
     def body(carry: Any, mine: Named) -> tuple[Any, None]:
         if IS_NEEDED not in mine:
@@ -150,8 +150,8 @@ def _each(step: Callable[[Any, Named], Any], start: Any, cut: Named) -> Any:
 
 
 def switched(index: Any, first: Any, second: Any, operands: tuple[Any, ...]) -> Any:
-    """The first function's result if the index is 0, the second's if it is 1; without the
-    conversions by which `lax.cond` makes an index, and which a derivative would keep."""
+    """The first function's result for index 0, the second's for index 1, without the index
+    conversions of `lax.cond`, which a derivative would store."""
     names = ["first", "second"]
     return choose("cond", index, [first, second], [first, second], names, operands)
 
@@ -165,7 +165,7 @@ def _zeros(shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _finite(x: Any) -> Any:
-    """0 where x is -inf: where no key counts."""
+    """0 where x is -inf, because all keys are hidden."""
     return where(comparison.eq(x, like(x, -_INFINITY)), like(x, 0), x)
 
 
@@ -178,7 +178,7 @@ def _blockwise(masking: Masking, operands: tuple[Any, ...]) -> tuple[Any, Any]:
 
     Args:
       masking: the options.
-      operands: queries, keys, values, and the further operands that `masking` names.
+      operands: queries, keys, values, and the additional operands that `masking` names.
     """
 
     def of_rows(cut: Named, rest: Named) -> tuple[Any, Any]:
@@ -212,7 +212,7 @@ blockwise = custom_jvp(_blockwise, nondiff_argnums=(0,))
 def _rule(masking: Masking, primals: Any, tangents: Any) -> tuple[Any, Any]:
     (operands,), (moving,) = primals, tangents
     out, logs = blockwise(masking, operands)
-    nowhere = comparison.eq(logs, like(logs, -_INFINITY))  # where no key counts
+    nowhere = comparison.eq(logs, like(logs, -_INFINITY))  # where all keys are hidden
     named = {**_named(operands, masking), "out": out, "logs": _finite(logs), "nowhere": nowhere}
     for name, t in _named(moving, masking).items():
         if not isinstance(t, SymbolicZero):
@@ -246,7 +246,7 @@ def _tangents(operands: Named, masking: Masking) -> tuple[Any, Any]:
 
 
 def _shares(operands: Named, masking: Masking, block: Block) -> tuple[Any, Any]:
-    """A block's part of the tangents of the sums: of weighted values, and of weights."""
+    """A block's part of the tangents of the sums of weighted values and of weights."""
     q, k, v = operands["q"], operands["k"], operands["v"]
     s = scores(q, k, operands, masking, block)
     p = exp(s - _last(operands["logs"]))

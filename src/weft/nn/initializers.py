@@ -1,4 +1,4 @@
-"""Initializers of weights: functions `init(key, shape, dtype)`, and functions that make them.
+"""Weight initializers: functions `init(key, shape, dtype)`, and functions that make them.
 
 zeros and ones are initializers; constant, uniform, normal, truncated_normal, orthogonal,
 delta_orthogonal and variance_scaling make one, and so do glorot_normal (xavier_normal),
@@ -94,8 +94,8 @@ class Initializer(Protocol):
         Args:
           key: a key of `weft.random`.
           shape: the shape of the result.
-          dtype: a float or complex dtype; by default the initializer's, float32.
-          out_sharding: where to put the result; by default it may be anywhere.
+          dtype: a float or complex dtype; by default, the initializer's, float32.
+          out_sharding: the sharding of the result; by default, it is unspecified.
         Returns: array of `shape`.
         """
         ...
@@ -112,7 +112,7 @@ def _placed(x: Any, sharding: Any) -> Any:
 
 
 def _initializer(name: str, default: Any, make: Any, inexact: bool = True) -> Initializer:
-    """An initializer from a function of a key, a shape and a dtype."""
+    """Makes an initializer from a function of a key, a shape and a dtype."""
     wanted_dtype(name, default)
 
     @located
@@ -181,7 +181,7 @@ def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
 
     Args:
       value: a number, or an array that broadcasts to the shape.
-      dtype: of the values, where the initializer's call names none.
+      dtype: the dtype of the values, if the call of the initializer names none.
     Returns: function `init(key, shape, dtype)`.
     Example:
       >>> from weft.nn import initializers
@@ -202,8 +202,8 @@ def uniform(scale: float | ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> 
     """An initializer of uniform values, from 0 to `scale`.
 
     Args:
-      scale: the upper bound, which isn't reached.
-      dtype: a float dtype, of values for which the initializer's call names none.
+      scale: the upper bound, exclusive.
+      dtype: a float dtype, used if the call of the initializer names none.
     Returns: function `init(key, shape, dtype)`.
     Example:
       >>> from weft.nn import initializers
@@ -221,7 +221,7 @@ def normal(stddev: float | ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> 
 
     Args:
       stddev: the standard deviation.
-      dtype: a float or complex dtype, of values for which the initializer's call names none.
+      dtype: a float or complex dtype, used if the call of the initializer names none.
     Returns: function `init(key, shape, dtype)`.
     Example:
       >>> from weft.nn import initializers
@@ -240,11 +240,11 @@ def truncated_normal(
     lower: float | ArrayLike = -2.0,
     upper: float | ArrayLike = 2.0,
 ) -> Initializer:
-    """An initializer of `stddev` times standard normal values, truncated to two bounds.
+    """An initializer of truncated standard normal values multiplied by `stddev`.
 
     Args:
-      stddev: the factor: the standard deviation but for the truncation.
-      dtype: a float dtype, of values for which the initializer's call names none.
+      stddev: the factor, which would be the standard deviation without the truncation.
+      dtype: a float dtype, used if the call of the initializer names none.
       lower, upper: the bounds, before the factor.
     Returns: function `init(key, shape, dtype)`.
     Example:
@@ -263,12 +263,12 @@ def _scaled(x: Any, factor: Any) -> Any:
     return x * (factor if isinstance(factor, (int, float)) else cast(scale, x.dtype))
 
 
-# --- a variance for a number of inputs or outputs ---
+# --- a variance that depends on the numbers of inputs and outputs ---
 
 _TRUNCATED = math.sqrt(1 - 4 * math.exp(-2) / math.sqrt(2 * math.pi) / math.erf(math.sqrt(2)))
-"""The standard deviation of a normal variable that is between -2 and 2."""
+"""The standard deviation of a standard normal variable truncated to [-2, 2]."""
 _COMPLEX_TRUNCATED = 0.95311164380491208
-"""The number that JAX divides by for complex numbers, so that values are the same."""
+"""The number by which JAX divides for complex numbers, so that values are equal."""
 
 
 def _product(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
@@ -315,18 +315,19 @@ def variance_scaling(
     batch_axis: Axes = (),
     dtype: DTypeLike | None = None,
 ) -> Initializer:
-    """An initializer of mean 0 and variance `scale / n`, where n is a number of inputs or outputs.
+    """An initializer of values with mean 0 and variance `scale / n`, where n depends on the numbers
+    of inputs and outputs.
 
     Args:
-      scale: a number that isn't negative.
+      scale: a number of at least 0.
       mode: n: "fan_in" is the number of inputs of an output, "fan_out" the number of outputs of an
         input, "fan_avg" their mean, "fan_geo_avg" their geometric mean.
-      distribution: "truncated_normal" (none beyond two standard deviations), "normal" or "uniform".
-        Complex numbers are uniform on a disk.
-      in_axis, out_axis: the axis or axes of inputs and of outputs. The others are those of a
-        convolution's window.
-      batch_axis: axes of independent weights.
-      dtype: a float or complex dtype, of values for which the initializer's call names none.
+      distribution: "truncated_normal" (at two standard deviations), "normal" or "uniform". Complex
+        numbers are uniform on a disk.
+      in_axis, out_axis: the axis or axes of inputs and outputs. The others are window axes of a
+        convolution.
+      batch_axis: the axes of independent weights.
+      dtype: a float or complex dtype, used if the call of the initializer names none.
     Returns: function `init(key, shape, dtype)`.
     Raises: ValueError: a negative scale, an unknown mode or distribution; too few axes.
     Example:
@@ -367,19 +368,19 @@ def variance_scaling(
 
 
 def _polar(radius: Any, key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Complex numbers of a size, in any direction."""
+    """Complex numbers with the given sizes and random directions."""
     angle = 2 * math.pi * _uniform(key, shape, dtype)
     return complex_(radius * cos(angle), radius * sin(angle))
 
 
 def _on_disk(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Complex numbers uniform on a disk, of variance 1."""
+    """Complex numbers that are uniform on a disk, with variance 1."""
     first, second = split(key)
     return _polar(sqrt(2 * _uniform(first, shape, dtype)), second, shape, dtype)
 
 
 def _within_radius(key: Any, radius: float, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Complex normal numbers of variance 1, those within a radius."""
+    """Complex normal numbers with variance 1, truncated to a radius."""
     first, second = split(key)
     inside = 1 - _exp(full((), -(radius**2), dtype))
     size = sqrt(-log1p(-inside * _uniform(first, shape, dtype)))
@@ -387,7 +388,7 @@ def _within_radius(key: Any, radius: float, shape: tuple[int, ...], dtype: Any) 
 
 
 def _scaling(name: str, scale: float, mode: Mode, distribution: Distribution, doc: str) -> Any:
-    """A function that makes initializers of one scale, mode and distribution."""
+    """A function that makes initializers with one scale, mode and distribution."""
 
     @located
     def made(
@@ -434,14 +435,15 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 def orthogonal(
     scale: float | ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
 ) -> Initializer:
-    """An initializer of matrices with orthonormal columns, or rows if those are fewer.
+    """An initializer of matrices with orthonormal columns, or orthonormal rows if there are fewer
+    rows.
 
     Args:
       scale: a factor.
       column_axis: the axis of columns; the other axes together are the rows.
-      dtype: a float or complex dtype, of values for which the initializer's call names none.
+      dtype: a float or complex dtype, used if the call of the initializer names none.
     Returns: function `init(key, shape, dtype)`, for shapes of at least two axes.
-    Raises: ValueError: fewer axes.
+    Raises: ValueError: the shape has fewer axes.
     Example:
       >>> from weft.nn import initializers
       >>> q = initializers.orthogonal()(random.PRNGKey(0), (3, 2))
@@ -477,16 +479,16 @@ def _orthonormal(key: Any, rows: int, columns: int, dtype: Any) -> Any:
 def delta_orthogonal(
     scale: float | ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
 ) -> Initializer:
-    """An initializer of kernels of convolutions: an orthogonal matrix in the middle of the window,
+    """An initializer of convolution kernels: an orthogonal matrix in the middle of the window,
     zeros elsewhere.
 
     Args:
       scale: a factor.
       column_axis: the axis of columns of the matrix.
-      dtype: a float or complex dtype, of values for which the initializer's call names none.
+      dtype: a float or complex dtype, used if the call of the initializer names none.
     Returns: function `init(key, shape, dtype)`, for shapes [one to three lengths of the window,
       inputs, outputs] with no more inputs than outputs.
-    Raises: ValueError: the shape does not fit.
+    Raises: ValueError: the shape is wrong.
     Example:
       >>> from weft.nn import initializers
       >>> k = initializers.delta_orthogonal()(random.PRNGKey(0), (3, 2, 2))

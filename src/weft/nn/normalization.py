@@ -27,15 +27,15 @@ like, where_ = arithmetic.like, selection.where
 def _standardized(
     x: Any,
     epsilon: Any,
-    *given: Any,
+    *present: Any,
     axes: tuple[int, ...],
     has: tuple[bool, bool, bool],
     fast: bool,
 ) -> Any:
-    """`given` has the mean, the variance and the mask; `has` says which of them."""
+    """`present` contains the mean, the variance and the mask that `has` marks as present."""
     dtype, weak = x.aval.dtype, x.aval.weak_type
     sum_dtype = wide_of(dtype)
-    statistics = iter(given)
+    statistics = iter(present)
     mean, variance, mask = [next(statistics) if there else None for there in has]
     x = cast(x, sum_dtype, weak)
     count: Any = math.prod([x.shape[i] for i in axes])
@@ -50,7 +50,7 @@ def _standardized(
     centred = x - mean
     if variance is None:
         variance = average(arithmetic.square(centred))
-        if fast and has[0]:  # mean(x²) - mean², and the mean may be any number
+        if fast and has[0]:  # mean(x²) - mean², for any value of the mean
             variance = variance + 2 * mean * average(centred)
     else:
         variance = cast(variance, sum_dtype)
@@ -72,15 +72,16 @@ def standardize(
 
     Args:
       x: real array; integers become float32. 16-bit floats are computed in float32.
-      axis: the axis or axes of the mean and the variance; `None` is all of them.
+      axis: the axis or axes of the mean and the variance; `None` means all axes.
       mean, variance: arrays that broadcast with `x`, if they are known.
-      epsilon: a number added to the variance, or an array of them.
-      where: booleans that broadcast to `x`: the elements that count for the mean and variance.
-      algorithm: "fast" or "stable". The variance is the mean of squared distances from the mean,
-        which loses no digits where the mean is large. They differ if `mean` is not the
-        mean of `x`: "fast" then is the mean of squares minus the square of `mean`.
-    Returns: array of the shape that all of them broadcast to.
-    Raises: ValueError: an axis is out of range, or another algorithm. TypeError: `x` is complex.
+      epsilon: a number, or an array of numbers, added to the variance.
+      where: booleans that broadcast to `x`, True for elements to include in the mean and variance.
+      algorithm: "fast" or "stable". The variance is always the mean of squared distances from the
+        mean, which is accurate for large means. The two differ only if `mean` is not the mean of
+        `x`: "fast" then uses the mean of squares minus the square of `mean`.
+    Returns: array of the shape to which all arguments broadcast.
+    Raises: ValueError: an axis is out of range, or the algorithm is unknown. TypeError: `x` is
+      complex.
     Example:
       >>> from weft import nn
       >>> nn.standardize(np.array([1.0, 3.0]), epsilon=0.0)

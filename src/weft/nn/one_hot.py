@@ -1,4 +1,4 @@
-"""one_hot: integers as vectors of zeros and a one."""
+"""one_hot: encodes integers as unit vectors."""
 
 from typing import Any
 
@@ -40,11 +40,12 @@ def one_hot(
     """Vectors of zeros, with a one at the index of each integer.
 
     Args:
-      x: array or list of integers. A number that isn't one of 0, 1, …, num_classes - 1 gives zeros.
+      x: array or list of integers. Integers outside of 0, 1, …, num_classes - 1 become zero
+        vectors.
       num_classes: the length of the vectors.
-      dtype: of the result; the default float (float32) by default.
-      axis: the place of the new axis in the result. The name of a mapped axis means an axis
-        of `num_classes` elements: each has its own class, and the result has no new axis.
+      dtype: the dtype of the result; by default, the default float (float32).
+      axis: the position of the new axis in the result. It may be the name of a mapped axis with
+        `num_classes` elements: then each element has its own class, and the result has no new axis.
     Returns: array of the shape of `x` with one more axis.
     Raises: ValueError: an axis is out of range. TypeError: `x` is boolean or complex.
     Example:
@@ -72,6 +73,6 @@ def one_hot(
             )
         return cast(comparison.eq(v, cast(axis_index(axis), v.aval.dtype)), result_dtype)
     at = one_axis(name, axis, v.ndim + 1)
-    if v.dtype.itemsize < 4:  # classes beyond its range are compared with it too
+    if v.dtype.itemsize < 4:  # classes may exceed its range
         v = cast(v, dtypes.int32 if dtypes.is_integer(v.dtype) else dtypes.float32)
     return _one_hot(v, classes=classes, dtype=result_dtype, axis=at)

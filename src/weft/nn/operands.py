@@ -1,6 +1,5 @@
-"""Operands of activations, and how eager calls of them are made cheap.
-
-Narrow floats are computed in float32 and rounded once.
+"""Operands of activations, and plans for cheap eager calls. Narrow floats are computed in float32
+and rounded once.
 """
 
 import functools
@@ -27,7 +26,7 @@ def real_number(name: str, x: Any) -> Any:
 
 
 def no_complex(name: str, x: Any, argument: str = "x") -> Any:
-    """Refuses complex numbers."""
+    """Raises an error for complex numbers."""
     if dtypes.is_complex(x.aval.dtype):
         raise noted(
             ShapeError(f"{name}: {argument} must be real; got {x.aval}\n  fix: np.real({argument})")
@@ -46,8 +45,8 @@ def with_parameter(name: str, x: Any, parameter: Any, argument: str) -> tuple[An
 
 
 def activation(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a function of values of one float dtype (by position) and hashable options (by
-    keyword), which has the dtype of its first operand. Eager calls run it from a plan.
+    """Decorates a function of values with one float dtype (by position) and hashable options (by
+    keyword); its result has the dtype of the first operand. Eager calls run it from a plan.
     """
 
     @functools.wraps(function)

@@ -1,7 +1,7 @@
-"""Products of matrices in narrow dtypes, with a scale for each block of a row.
+"""Matrix products in narrow dtypes, with a scale for each block of a row.
 
-scaled_matmul multiplies operands that come with scales; scaled_dot_general rounds its operands to 8
-or 4 bits first, as a BlockScaleConfig says (get_scaled_dot_general_config makes one).
+scaled_matmul multiplies operands that come with scales; scaled_dot_general first rounds its
+operands to 8 or 4 bits, according to a BlockScaleConfig (get_scaled_dot_general_config makes one).
 """
 
 import functools
@@ -28,8 +28,8 @@ __all__ = ["get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul
 
 
 class BlockScaleConfig(NamedTuple):
-    """The rounding of an array: blocks of `block_size` elements along the axis that is summed, of
-    `data_type`, each times a scale of `scale_type`, and all times `global_scale`."""
+    """The rounding of an array: blocks of `block_size` elements along the summed axis, of
+    `data_type`; each is multiplied by a scale of `scale_type`, and all by `global_scale`."""
 
     mode: str
     block_size: int
@@ -49,13 +49,14 @@ OPERAND_DTYPES = (dtypes.float32, dtypes.float16, np.dtype(dtypes.bfloat16))
 def get_scaled_dot_general_config(
     mode: str, global_scale: ArrayLike | None = None
 ) -> BlockScaleConfig:
-    """The rounding that `scaled_dot_general` does to an operand.
+    """A rounding of an operand, for `scaled_dot_general`.
 
     Args:
-      mode: "mxfp8": float8_e4m3fn, 32 elements a block, whose scales are powers of two; "nvfp4":
-        float4_e2m1fn, 16 a block, with scales of float8_e4m3fn.
-      global_scale: a float32 of one element for all scales, of "nvfp4" only; 1 by default.
-    Raises: ValueError: an unknown mode, or a global scale of mxfp8.
+      mode: "mxfp8": float8_e4m3fn, 32 elements per block, with powers of two as scales; "nvfp4":
+        float4_e2m1fn, 16 elements per block, with scales of float8_e4m3fn.
+      global_scale: a float32 with one element, a factor of all scales, for "nvfp4" only; 1 by
+        default.
+    Raises: ValueError: an unknown mode, or a global scale for mxfp8.
     Example:
       >>> from weft import nn
       >>> nn.get_scaled_dot_general_config("mxfp8").block_size
@@ -82,7 +83,7 @@ def get_scaled_dot_general_config(
 
 
 def quantized(x: Any, config: BlockScaleConfig) -> tuple[Any, Any]:
-    """(data, scales) of [batch, rows, k]; zeros fill up the last block.
+    """(data, scales) for [batch, rows, k]; the last block is padded with zeros.
 
     Sources: OCP Microscaling Formats (MX) v1.0, 6.3; NVIDIA, cuDNN documentation, NVFP4.
     """
@@ -105,7 +106,7 @@ def quantized(x: Any, config: BlockScaleConfig) -> tuple[Any, Any]:
 
 
 def rounded_product(a: Any, b: Any, first: BlockScaleConfig, second: BlockScaleConfig) -> Any:
-    """[batch, m, k] by [batch, n, k], both rounded, as float32 [batch, m, n]."""
+    """The product of [batch, m, k] and [batch, n, k], both rounded, as float32 [batch, m, n]."""
     (a, a_scales), (b, b_scales) = quantized(a, first), quantized(b, second)
     result = scaled_matmul(a, b, a_scales, b_scales)
     for config in (first, second):
@@ -119,7 +120,7 @@ Modes = tuple[str, ...]
 
 
 def configured(scales: Scales, modes: Modes) -> list[BlockScaleConfig]:
-    """Configurations from their arrays and their other values."""
+    """Configurations from their arrays and other values."""
     return [MODES[m]._replace(global_scale=s) for m, s in zip(modes, scales, strict=True)]
 
 
@@ -154,20 +155,21 @@ def scaled_dot_general(
     configs: Sequence[BlockScaleConfig] | None = None,
     implementation: str | None = None,
 ) -> Array:
-    """`lax.dot_general` of operands that are rounded block by block to narrow dtypes.
+    """`lax.dot_general` with operands that are rounded block by block to narrow dtypes.
 
     Derivatives with respect to the operands are products of the cotangent and the other operand,
-    which are rounded in the same way.
+    both rounded in the same way.
 
     Args:
       lhs, rhs: arrays of float32, bfloat16 or float16.
       dimension_numbers: ((axes of lhs, of rhs that are summed), (batch axes of lhs, of rhs)).
-      preferred_element_type: the dtype of the result: one of these.
-      configs: how lhs, rhs and cotangents are rounded: three of `get_scaled_dot_general_config`.
-        `None` rounds nothing.
-      implementation: None or "cudnn"; makes no difference.
+      preferred_element_type: the dtype of the result, one of these three.
+      configs: the roundings of lhs, rhs and cotangents, from `get_scaled_dot_general_config`.
+        `None` does not round.
+      implementation: None or "cudnn"; has no effect.
     Returns: array with the batch axes, then the other axes of lhs, then the other axes of rhs.
-    Raises: ShapeError: another dtype, or shapes that don't fit. TypeError, ValueError: options.
+    Raises: ShapeError: another dtype, or shapes that do not match. TypeError, ValueError: an option
+      is invalid.
     Example:
       >>> import weft.numpy as np
       >>> from weft import nn
@@ -198,7 +200,7 @@ def scaled_dot_general(
             f"{name}: configs must be three of get_scaled_dot_general_config: of lhs, rhs and "
             f"cotangents; got {configs!r:.80}"
         )
-    # checks the numbers, and says the shape
+    # checks the numbers, and determines the shape
     plain = functools.partial(dot_general, dimension_numbers=dimension_numbers)
     shape = eval_shape(plain, x.astype("float32"), y.astype("float32")).shape
     (summed_x, summed_y), (batch_x, batch_y) = dimension_numbers
@@ -241,16 +243,17 @@ def scaled_matmul(
     rhs_scales: ArrayLike,
     preferred_element_type: DTypeLike = np.float32,
 ) -> Array:
-    """The products of rows of two matrices, each block of a row times its scale.
+    """The products of rows of two matrices; each block of a row is multiplied by its scale.
 
     Args:
       lhs: [batch, m, k], any real dtype, usually 8-bit or 4-bit floats.
       rhs: [batch, n, k].
-      lhs_scales: [batch, m, blocks of k]: a row has as many blocks, of one size, as it has scales.
+      lhs_scales: [batch, m, blocks of k]; the number of scales of a row determines its blocks,
+        which have equal sizes.
       rhs_scales: [batch, n, blocks of k].
-      preferred_element_type: the dtype of the result. Sums are of float32, or float64 for it.
+      preferred_element_type: the dtype of the result. Sums are float32, or float64 for float64.
     Returns: array [batch, m, n].
-    Raises: TypeError: shapes or dtypes don't fit.
+    Raises: TypeError: shapes or dtypes do not match.
     Example:
       >>> from weft import nn
       >>> a, b = np.array([[[1, 2, 3]]]), np.array([[[4, 5, 6]]])

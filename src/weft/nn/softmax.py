@@ -28,7 +28,7 @@ def _softmax(x: Any, mask: Any = None, *, axes: tuple[int, ...]) -> Any:
     nothing = like(x, 0)
     terms = where_(mask, exp(where_(mask, distance, nothing)), nothing)
     counts = sum_over(cast(broadcast("softmax", mask, x.shape), x.aval.dtype), axes)
-    empty = where_(counts == nothing, like(x, 1), nothing)  # 1 where the mask leaves nothing
+    empty = where_(counts == nothing, like(x, 1), nothing)  # 1 where all elements are masked
     return terms / (sum_over(terms, axes) + empty)
 
 
@@ -37,10 +37,11 @@ def softmax(x: ArrayLike, axis: Axes = -1, where: ArrayLike | None = None) -> Ar
 
     Args:
       x: array; integers become float32. 16-bit floats are computed in float32.
-      axis: the axis or axes of the sum; `None` is all of them.
-      where: booleans that broadcast to `x`: which elements count. The others get 0, and have no
-        derivative; so do all elements where none counts.
-    Returns: array of the shape of `x`; NaN where x is +inf, or -inf in all that counts.
+      axis: the axis or axes of the sum; `None` means all axes.
+      where: booleans that broadcast to `x`, True for elements to include. The others become 0, with
+        derivative 0; so do all elements if none is included.
+    Returns: array of the shape of `x`; NaN where x is +inf, or where all included elements are
+      -inf.
     Raises: ValueError: an axis is out of range. TypeError: `x` is a list.
     Example:
       >>> from weft import nn

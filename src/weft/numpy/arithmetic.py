@@ -250,7 +250,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 def _signed_remainder(remainder: Any, y: Any) -> Any:
     """A remainder of floats in which zeros have the sign of the divisor, as in NumPy. The branches
-    for zeros have the derivative 1, as the remainder."""
+    for zeros have the derivative 1, like the remainder."""
     zero_ = literal(0, remainder.aval.dtype)
     minus = arithmetic.neg(arithmetic.abs_(arithmetic.neg(remainder)))
     signed_zero = selection.select_n(comparison.lt(y, zero_), arithmetic.abs_(remainder), minus)
@@ -286,7 +286,7 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return _float_divmod(x, y)
 
 
-# NumPy's functions where they agree with XLA in each bit: for integers, float32 and float64
+# NumPy's functions where they are bitwise equal to XLA's: for integers, float32 and float64
 
 
 def _host_remainder(x: Any, y: Any) -> Any:
@@ -308,7 +308,7 @@ def _host_floor_divide(x: Any, y: Any) -> Any:
         quotient = np.floor_divide(x, y)
         if np.count_nonzero(y) == y.size:
             return quotient
-        by_zero = np.invert(np.zeros((), x.dtype))  # all bits, as XLA's
+        by_zero = np.invert(np.zeros((), x.dtype))  # bitwise equal to XLA's
         if x.dtype.kind == "i":
             by_zero = np.where(x == 0, by_zero, by_zero + by_zero)
         return np.where(y == 0, by_zero, quotient).astype(x.dtype)

@@ -75,4 +75,4 @@ class __array_namespace_info__:
         }
 
 
-bool = bool_  # at the end: code above uses Python's bool
+bool = bool_  # at the end, because the code above uses Python's bool

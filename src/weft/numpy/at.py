@@ -1,6 +1,6 @@
 """`x.at[index].set(y)`, add, multiply, …: copies of an array with some elements updated.
 
-`updates.py` carries the updates out.
+`updates.py` implements the updates.
 """
 
 from collections.abc import Callable
@@ -84,7 +84,7 @@ class Update:
       mode: for indices out of range: "drop" (or `None`) ignores their updates, "clip" clamps
         them, "promise_in_bounds" assumes that there are none.
       wrap_negative_indices: whether negative indices count from the end.
-      out_sharding: a constraint on the result, as `lax.with_sharding_constraint` takes it.
+      out_sharding: a constraint on the result, as in `lax.with_sharding_constraint`.
 
     Values are converted to the dtype of the array; a FutureWarning is issued if that may lose
     information (a float into integers). If `set` gets several values for one element, the CPU keeps
@@ -155,7 +155,8 @@ class Update:
         out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with `x[index] += values`; an element indexed several times gets all of them.
+        """`x` with `x[index] += values`; an element that is indexed several times is updated
+        several times.
 
         Example:
           >>> np.zeros(3).at[np.array([0, 0, 2])].add(1).tolist()
@@ -182,7 +183,8 @@ class Update:
         out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with `x[index] -= values`; an element indexed several times gets all of them."""
+        """`x` with `x[index] -= values`; an element that is indexed several times is updated
+        several times."""
         return change(
             self,
             values,
@@ -204,7 +206,8 @@ class Update:
         out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with `x[index] *= values`; an element indexed several times gets all of them."""
+        """`x` with `x[index] *= values`; an element that is indexed several times is updated
+        several times."""
         return change(
             self,
             values,
@@ -228,7 +231,7 @@ class Update:
         out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with `x[index] /= values`; an array of integers becomes one of floats."""
+        """`x` with `x[index] /= values`; integers become floats."""
         factors = Update(creation.full(self.array.aval.strong(), 1), self.index).multiply(
             values,
             indices_are_sorted=indices_are_sorted,
@@ -311,7 +314,8 @@ class Update:
         mode: Mode = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x` with `func` applied to each element of `x[index]`, as often as it is indexed.
+        """`x` with `func` applied to each element of `x[index]`, repeatedly if it is indexed
+        repeatedly.
 
         Example:
           >>> np.arange(3).at[1:].apply(lambda e: e * 10).tolist()
@@ -345,8 +349,8 @@ class Update:
 
         Args:
           mode: "fill" (or "drop") reads `fill_value`; "clip" (or `None`) reads the nearest element.
-          fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True if left
-            out.
+          fill_value: a number; by default NaN, the lowest signed or highest unsigned integer, or
+            True.
         Example:
           >>> np.arange(3).at[np.array([1, 9])].get(mode="fill", fill_value=-1).tolist()
           [1, -1]

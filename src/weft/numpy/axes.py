@@ -12,7 +12,7 @@ from .promotion import noted
 
 
 def one_axis(name: str, axis: Any, array: Any, argument: str = "axis") -> int:
-    """An axis counted from the front. `array` may also be the number of axes."""
+    """An axis, counted from the front. `array` may also be the number of axes."""
     i = axis if axis.__class__ is int else no_bool(name, axis, argument)
     ndim = array if array.__class__ is int else array.ndim
     if not -ndim <= i < ndim:
@@ -30,7 +30,7 @@ def one_axis(name: str, axis: Any, array: Any, argument: str = "axis") -> int:
 
 
 def all_axes(name: str, axis: Any, array: Any, argument: str = "axis") -> tuple[int, ...]:
-    """Axes counted from the front: one, a sequence of them, or all of them for `None`."""
+    """Axes, counted from the front: one axis, a sequence of axes, or all axes for `None`."""
     if axis is None:
         return tuple(range(array if array.__class__ is int else array.ndim))
     axis = as_listed(axis)
@@ -43,29 +43,29 @@ def all_axes(name: str, axis: Any, array: Any, argument: str = "axis") -> tuple[
 
 
 def axes_of(axis: Any) -> Any:
-    """A sequence of axes from one, or from a sequence."""
+    """A sequence of axes, from one axis or a sequence."""
     axis = as_listed(axis)
     return axis if isinstance(axis, SEQUENCES) else (axis,)
 
 
 def as_listed(axis: Any) -> Any:
-    """A NumPy array of axes as a list, or an int; anything else unchanged."""
+    """A NumPy array of axes as a list or an int; other objects are unchanged."""
     return axis.tolist() if isinstance(axis, np.ndarray) else axis
 
 
 SEQUENCES = (tuple, list, range)
-"""The types in which users give several axes."""
+"""The types of several axes in users' arguments."""
 
 
 def no_bool(name: str, x: Any, argument: str) -> int:
-    """As `whole_number`, but refuses True and False, which are neither axes nor lengths."""
+    """Like `whole_number`, but rejects True and False, which are neither axes nor lengths."""
     if isinstance(x, (bool, np.bool_)):
         raise noted(TypeError(f"{name}: {argument} must be an int; got the boolean {x}"))
     return whole_number(name, x, argument)
 
 
 def whole_number(name: str, x: Any, argument: str) -> int:
-    """A Python int. The error for a traced value says that it must be known at tracing time."""
+    """A Python int. For a traced value, the error says that it must be known at tracing time."""
     if x.__class__ is int:
         return x
     try:
@@ -88,7 +88,7 @@ def whole_number(name: str, x: Any, argument: str) -> int:
 
 
 def result_length(name: str, x: Any, argument: str) -> int:
-    """A Python int that is not negative: the length of a result."""
+    """A non-negative Python int: the length of a result."""
     n = whole_number(name, x, argument)
     if n < 0:
         raise noted(errors.ShapeError(f"{name}: {argument} must not be negative; got {n}"))

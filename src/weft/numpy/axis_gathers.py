@@ -1,4 +1,4 @@
-"""Elements gathered along one axis, at indices known now or at run time."""
+"""Gathers elements along one axis, at known or run-time indices."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..primitives.gather_dimension_numbers import GatherDimensionNumbers, Gather
 from ..primitives.indexing import gather
 from .plans import host_elements
 
-_MAX_SLICES = 8  # one gather reads more slices than these
+_MAX_SLICES = 8  # for more slices, one gather is used
 
 
 def take_known(x: Any, indices: Any, axis: int) -> Any:
@@ -80,6 +80,6 @@ def gather_along(x: Any, indices: Any, axis: int = 0) -> Any:
 
 
 def merge_axes(x: Any, axis: int) -> Any:
-    """The axes `axis` and `axis + 1` as one."""
+    """Merges the axes `axis` and `axis + 1`."""
     shape = (*x.shape[:axis], x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :])
     return structural.reshape(x, shape=shape)

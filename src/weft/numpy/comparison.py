@@ -51,8 +51,8 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 
 
 def compared(name: str, x: Any, y: Any) -> Any:
-    """The exact comparison with a Python integer that is out of range for the dtype of the other
-    operand: one result for all elements. `None` for other operands."""
+    """Compares exactly with a Python integer that is out of range for the other operand's dtype,
+    with one result for all elements; `None` for other operands."""
     compare = _COMPARISONS[name]
     if x.__class__ is y.__class__ is int:
         return creation.full(aval((), dtypes.bool_), compare(x, y))
@@ -61,7 +61,7 @@ def compared(name: str, x: Any, y: Any) -> Any:
     array = value(name, x if y.__class__ is int else y)
     if not (dtypes.is_integer(array.aval.dtype) or dtypes.is_bool(array.aval.dtype)):
         return None
-    # 0 compares as all elements do, since the integer is out of range
+    # 0 compares like all elements, because the integer is out of range
     result = compare(0, y) if y.__class__ is int else compare(x, 0)
     return creation.full(aval(array.aval.shape, dtypes.bool_), result)
 

@@ -131,13 +131,13 @@ def array(
 
 
 def _as_dtype(x: Any, dtype: Any) -> Array:
-    """An array of a given dtype, converted by NumPy."""
+    """Converts data to an array with a dtype, by NumPy."""
     if dtypes.is_integer(dtype):
         try:
             host = np.asarray(x)
             if host.dtype.kind == "c":
                 raise _no_complex(dtype)
-            # asarray refuses integers that are out of range
+            # asarray raises an error for integers out of range
             host = np.asarray(x, dtype) if host.dtype.kind in "iuO" else host_as(host, dtype)
         except OverflowError:
             raise noted(integer_overflow("array", x, dtype)) from None

@@ -83,7 +83,7 @@ def cumulative_sum(
 
     Args:
       x: array of at least one axis.
-      axis: one axis; it may be left out for an array of one axis.
+      axis: one axis; it may be omitted for an array with one axis.
       dtype: dtype of the result and of the accumulation.
       include_initial: start with 0 (in `cumulative_prod`, 1); the axis is then longer by one.
     Example:

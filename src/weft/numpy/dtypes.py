@@ -150,7 +150,7 @@ float4_e2m1fn, float8_e3m4, float8_e4m3, float8_e8m0fnu = map(
     scalar_type, ("float4_e2m1fn", "float8_e3m4", "float8_e4m3", "float8_e8m0fnu"))
 # fmt: on
 
-# NumPy's names of its widest types; arrays with them have the default width.
+# NumPy's names for its widest types; here they have the default width.
 int_, uint, float_, complex_ = int64, uint64, float64, complex128
 single, double, csingle, cdouble = float32, float64, complex64, complex128
 
@@ -168,7 +168,8 @@ result_type = dtypes.result_type
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """True if a dtype equals or belongs to another or a class, such as `np.floating`; bfloat16 too.
+    """True if a dtype equals or belongs to another dtype or class, such as `np.floating`, which
+    includes bfloat16.
 
     Example:
       >>> np.issubdtype(np.bfloat16, np.floating)
@@ -193,7 +194,7 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
 
     Args:
       kind: 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',
-        'complex floating', 'numeric', a dtype, or a tuple of those.
+        'complex floating', 'numeric', a dtype, or a tuple of these.
     Example:
       >>> np.isdtype(np.float32, "real floating"), np.isdtype(np.int8, ("bool", np.int16))
       (True, False)

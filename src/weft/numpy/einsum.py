@@ -31,7 +31,7 @@ from .reductions import any as some, sum
 __all__ = ["einsum", "einsum_path"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in the order of the output
-_FIRST_EXTRA_LETTER = 0x4E00  # code point of the letters after those, in order too
+_FIRST_EXTRA_LETTER = 0x4E00  # the code point of the next letters
 Terms = list[str]
 
 
@@ -127,7 +127,7 @@ def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 def _is_number(label: object) -> bool:
-    """True for a label that is an int, or stands for one."""
+    """True for a label that is an int, or converts to one."""
     return hasattr(label, "__index__") or hasattr(label, "aval")
 
 
@@ -208,7 +208,7 @@ def _path(name: str, optimize: Any, terms: Terms, output: str, sizes: Any) -> li
 
 
 def _checked(name: str, path: Any, count: int) -> list[tuple[int, ...]]:
-    """A user's path: each step must name distinct operands that are left."""
+    """Checks a user's path: each step must name distinct remaining operands."""
     checked: list[tuple[int, ...]] = []
     for step in path:
         if not isinstance(step, (list, tuple)):
@@ -279,12 +279,12 @@ def einsum(
     Args:
       subscripts: letters for the axes of each operand, separated by commas, and after '->' the
         letters of the result; letters that are not in the result are summed over. '...' stands for
-        further axes. Without '->' the result has the letters that occur once, in alphabetical
+        the other axes. Without '->' the result has the letters that occur once, in alphabetical
         order. Instead of text, each operand may be followed by a list of ints, or of strings.
       operands: arrays; they are promoted to one dtype. For booleans, products are "and" and sums
         "or".
       out: not supported.
-      optimize: the order of products: by default a greedy search; False is from the left; or a
+      optimize: the order of products: by default, a greedy search; False means from the left; or a
         path.
       precision, preferred_element_type: as in `dot`.
       _dot_general: a function that multiplies two operands instead of `lax.dot_general`.
@@ -393,7 +393,7 @@ def _products_by(
     term_y: str,
     needed: set[str],
 ) -> tuple[Any, str]:
-    """As `_product`, with a user's function in place of dot_general."""
+    """Like `_product`, with a user's function instead of dot_general."""
     x, term_x, y, term_y, term, dims = _matched(x, term_x, y, term_y, needed)
     if dims is None:
         return _multiplied(x, term_x, y, term_y, term), term
@@ -403,14 +403,14 @@ def _products_by(
 def _matched(
     x: Any, term_x: str, y: Any, term_y: str, needed: set[str]
 ) -> tuple[Any, str, Any, str, str, Any]:
-    """Two operands whose common axes fit, with their letters, the letters of their product, and
+    """Two operands with matching common axes, with their letters, the letters of their product, and
     the dimension numbers of a dot_general; `None` if the product is elementwise."""
-    if x.dtype != y.dtype:  # one is a product already, in the preferred dtype
+    if x.dtype != y.dtype:  # one operand is already a product in the preferred dtype
         common = dtypes.promote_types(x.dtype, y.dtype)
         x, y = cast(x, common), cast(y, common)
     x, term_x = _reduced(x, term_x, needed | set(term_y))
     y, term_y = _reduced(y, term_y, needed | set(term_x))
-    for c in term_x:  # a length of one against a longer one is broadcast: no real pair of axes
+    for c in term_x:  # a length of one broadcasts against a longer one, so the axes are not a pair
         if c in term_y and x.shape[term_x.index(c)] != y.shape[term_y.index(c)]:
             if x.shape[term_x.index(c)] == 1:
                 x, term_x = _squeezed(x, term_x, c)
@@ -424,7 +424,7 @@ def _matched(
     rest_x = [c for c in term_x if c not in shared]
     rest_y = [c for c in term_y if c not in shared]
     term = "".join((*batch, *rest_x, *rest_y))
-    if not summed and (not rest_x or not rest_y):  # elementwise: no product of matrices
+    if not summed and (not rest_x or not rest_y):  # elementwise, not a matrix product
         return x, term_x, y, term_y, term, None
     dims = (
         (tuple(term_x.index(c) for c in summed), tuple(term_y.index(c) for c in summed)),

@@ -59,7 +59,7 @@ def _is_complex(x: Any) -> bool:
 def _complex_log(x: Any, *, base: float) -> Any:
     log = t.log(x)
     scale = literal(math.log(base), dtypes.real_of(x.aval.dtype))
-    # part by part: a complex division of an infinite logarithm would give NaN
+    # divides each part, because complex division of an infinite logarithm would give NaN
     return complex_numbers.complex_(
         arithmetic.div(complex_numbers.real(log), scale),
         arithmetic.div(complex_numbers.imag(log), scale),

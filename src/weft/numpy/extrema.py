@@ -61,7 +61,7 @@ def clip(
       arr: real array of any shape.
       min, max: bounds that broadcast with `arr`, or None for no bound. Where `min` is above `max`,
         the result is `max`.
-      a, a_min, a_max: older names of `arr`, `min` and `max`.
+      a, a_min, a_max: older names for `arr`, `min` and `max`.
     Returns: array of the broadcast shape.
     Example:
       >>> np.clip(np.arange(5), 1, 3)

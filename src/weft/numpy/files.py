@@ -1,4 +1,5 @@
-"""Arrays in NumPy's files: save, savez, load. Pickles are refused, so loading never runs code."""
+"""Arrays in NumPy's files: save, savez, load. Pickles raise an error, so loading never runs
+code."""
 
 import os
 from typing import IO, Any
@@ -15,7 +16,7 @@ __all__ = ["load", "save", "savez"]
 
 File = str | os.PathLike[str] | IO[bytes]
 
-# NumPy's format cannot name these dtypes: a field of raw bytes has the dtype's name.
+# NumPy's format cannot name these dtypes, so a field of raw bytes has the dtype's name.
 _UNNAMED_DTYPES = {
     d.name: d for d in (*dtypes.SMALL_FLOATS, *dtypes.SMALL_INTS, np.dtype(dtypes.bfloat16))
 }
@@ -76,7 +77,7 @@ def load(file: File, *args: Any, **kwargs: Any) -> Any:
 
     Args:
       file: a path, or a file open for reading bytes.
-      args, kwargs: as in `numpy.load`; files with pickled objects are refused.
+      args, kwargs: as in `numpy.load`; files with pickled objects raise an error.
     Returns: array; for an .npz file NumPy's mapping from names to NumPy arrays.
     Raises: ValueError: the file has another format, or contains pickled objects.
     Example:

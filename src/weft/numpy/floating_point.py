@@ -175,14 +175,14 @@ def _ldexp(x: Any, e: Any) -> Any:
     exponent_dtype = e.aval.dtype
     if (
         exponent_dtype.itemsize >= int_dtype.itemsize and exponent_dtype != int_dtype
-    ):  # a cast alone would wrap
+    ):  # a plain cast would wrap around
         limits = dtypes.iinfo(int_dtype)
         low = 0 if dtypes.is_unsigned(exponent_dtype) else limits.min
         e = selection.clamp(literal(low, exponent_dtype), e, literal(limits.max, exponent_dtype))
     e = cast(e, int_dtype)
     max_exponent = literal(bias, int_dtype)
     min_exponent = literal(1 - bias, int_dtype)
-    for _ in range(3):  # with subnormals the range of exponents is three times as large
+    for _ in range(3):  # subnormals make the range of exponents three times larger
         factor_exponent = selection.clamp(min_exponent, e, max_exponent)
         e = arithmetic.sub(e, factor_exponent)
         field = bitwise.shift_left(
@@ -264,7 +264,7 @@ def nan_to_num(
       Array([1., 0.], dtype=float32)
     """
     v = value("nan_to_num", x)
-    if dtypes.is_extended(v.aval.dtype):  # keys are no NaNs
+    if dtypes.is_extended(v.aval.dtype):  # keys are not NaN
         return v
     if is_whole(v):
         return v

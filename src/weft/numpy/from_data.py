@@ -22,7 +22,7 @@ __all__ = ["from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", 
 
 @located
 def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
-    """An array of one axis with a copy of the bytes of a buffer.
+    """A one-dimensional array with a copy of the bytes of a buffer.
 
     Args:
       buffer: bytes, or another object with the buffer protocol.
@@ -39,7 +39,7 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: i
 
 
 def _read_dtype(dtype: Any) -> Any:
-    """The dtype of external data; Python's float, int and complex have their default widths."""
+    """The dtype of external data. Python's float, int and complex mean the default widths."""
     return (
         dtypes.canonicalize_dtype(dtype)
         if dtype in (float, int, complex)
@@ -88,7 +88,7 @@ def _imported(x: Any) -> np.ndarray:
 def fromfile(
     file: Any, dtype: DTypeLike = float, count: int = -1, sep: str = "", offset: int = 0
 ) -> Array:
-    """An array of one axis with the contents of a binary or text file; see `numpy.fromfile`.
+    """A one-dimensional array with the contents of a binary or text file; see `numpy.fromfile`.
 
     Returns: array [count].
     Example:
@@ -102,7 +102,7 @@ def fromfile(
 
 @located
 def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
-    """An array of one axis with the items of an iterable.
+    """A one-dimensional array with the items of an iterable.
 
     Args:
       dtype: dtype of the items.
@@ -119,7 +119,7 @@ def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
 
 @located
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """An array of one axis with the numbers in a string.
+    """A one-dimensional array with the numbers in a string.
 
     Args:
       sep: the separator between numbers.

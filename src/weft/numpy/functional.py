@@ -1,6 +1,6 @@
 """Functions applied along axes or to all elements: apply_along_axis, apply_over_axes, vectorize.
 
-They are mapped with `vmap`, so the function is traced once, not called for each element.
+They use `vmap`, so the function is traced once instead of called for each element.
 """
 
 import re
@@ -23,7 +23,7 @@ __all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> Any:
-    """A function of vectors applied to all vectors along an axis.
+    """Applies a function of vectors to all vectors along an axis.
 
     Args:
       func1d: takes an array [n], then `args` and `kwargs`; returns an array of any shape.
@@ -52,9 +52,9 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence
     """Applies `func(a, axis)` to one axis after the other.
 
     Args:
-      func: a reduction; axes that it drops are put back with length one.
+      func: a reduction; axes that it removes are restored with length one.
       a: array of any shape.
-      axes: one or several.
+      axes: one or several axes.
     Example:
       >>> np.apply_over_axes(np.sum, np.ones((2, 3)), [0, 1])
       Array([[6.]], dtype=float32)
@@ -87,7 +87,7 @@ def _labels(text: str) -> list[tuple[str, ...]]:
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
-    """Makes a function of scalars or small arrays broadcast over further axes, by `vmap`.
+    """Makes a function of scalars or small arrays broadcast over additional axes, by `vmap`.
 
     Args:
       pyfunc: the function.
@@ -192,7 +192,7 @@ def _mapped(
         reshape(v, tuple(n for n in front if n != 1) + v.shape[len(front) :])
         for v, front in zip(values, fronts, strict=True)
     ]
-    axes_present = []  # for each axis, the last one first: the arguments that have it
+    axes_present = []  # for each axis, last one first, the arguments that have it
     for k in range(len(shape)):
         has_axis = [len(front) > k and front[len(front) - 1 - k] != 1 for front in fronts]
         axes_present.append(has_axis)
@@ -205,7 +205,7 @@ def _mapped(
 
 
 def _restored(r: Any, shape: tuple[int, ...], axes_present: Any) -> Any:
-    """A result with the axes of length one that were squeezed out."""
+    """A result with the squeezed axes of length one restored."""
     mapped = [n for n, has_axis in zip(reversed(shape), axes_present, strict=True) if any(has_axis)]
     return reshape(r, shape + tuple(r.shape[len(mapped) :]))
 

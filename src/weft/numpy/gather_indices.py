@@ -1,4 +1,4 @@
-"""The index arrays that gathers and scatters take, made from positions known now or at run time."""
+"""The index arrays of gathers and scatters, from known or run-time positions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,8 +25,8 @@ def index_columns(
     """The indices of a gather or scatter, [*shape, columns]: one column for each indexed axis.
 
     Args:
-      columns: for each indexed axis its length; the positions (an int, a NumPy array or a value);
-        the axes of `shape` that they run along; whether negative ones count from the end.
+      columns: for each indexed axis, its length; the positions (an int, a NumPy array or a value);
+        the axes of `shape` along which they run; whether negative ones count from the end.
     """
     if not columns:
         return from_host(np.zeros((*shape, 0), dtypes.default_int()), copy=False)
@@ -56,13 +56,14 @@ def index_columns(
 
 
 def _along(a: Any, dims: tuple[int, ...], rank: int) -> Any:
-    """A NumPy array reshaped to `rank` axes, with its own at `dims`."""
+    """A NumPy array reshaped to `rank` axes, with its own axes at `dims`."""
     lengths = dict(zip(dims, a.shape, strict=True))
     return a.reshape([lengths.get(i, 1) for i in range(rank)])
 
 
 def known_indices(n: int, places: Any, wrap: bool, dtype: Any) -> np.ndarray[Any, Any]:
-    """Known positions, clipped to [-1, n], so that those out of range stay so in `kind`."""
+    """Known positions, clipped to [-1, n], so that positions out of range stay distinct in
+    `kind`."""
     array = np.asarray(places)
     if array.dtype == np.uint64:
         array = np.minimum(array, np.uint64(n))

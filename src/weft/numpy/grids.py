@@ -28,7 +28,7 @@ def meshgrid(
     Args:
       xi: arrays [n0], [n1], ….
       copy: ignored; accepted for compatibility with NumPy.
-      sparse: leave the other axes of each array at length one.
+      sparse: whether the other axes of each array keep length one.
       indexing: 'xy', the first two axes swapped, or 'ij'.
     Returns: list of arrays [n1, n0, n2, …] or [n0, n1, …].
     Example:
@@ -102,7 +102,7 @@ class _Rows:
     def __getitem__(self, key: Any) -> Any:
         """Concatenates arrays; slices are ranges as in `mgrid`. A leading string gives the axis,
         the minimal number of axes, and where the axes of smaller arrays go. With 'r' or 'c' the
-        result is a matrix: of one row or column, if the parts have one axis."""
+        result is a matrix, with one row or column if the parts have one axis."""
         items = list(key) if isinstance(key, tuple) else [key]
         axis, ndmin, trans = self.axis, self.ndmin, self.trans
         matrix = None

@@ -77,7 +77,7 @@ def _bounds(*sources: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 def _checked_edges(edges: Any) -> Any:
-    """Edges of bins; an error if they are known not to increase."""
+    """Checked edges of bins. Raises an error if they are known not to increase."""
     if edges.ndim != 1:
         raise ValueError(f"histogram_bin_edges: edges must have one axis; got bins {edges.aval}")
     concrete = edges.concrete()
@@ -306,7 +306,7 @@ def _count_by_numpy(indices: Any, size: int) -> Any:
 
 
 def _sum_weights(positions: Any, w: Any, size: int) -> Any:
-    """The sums of the weights at each position below `size`; no position is negative."""
+    """The sums of the weights at each position below `size`. Positions are not negative."""
     hosts = native_elements(positions, w) if w.ndim else None
     if hosts is None or w.dtype == dtypes.bool_:
         return zeros(size, w.dtype).at[positions].add(w, mode="drop")

@@ -1,6 +1,6 @@
 """Set operations on host arrays, with NumPy, for the functions in `sets.py`.
 
-The representative of equal elements is the first of them: -0.0 equals 0.0.
+The first of equal elements represents them, because -0.0 equals 0.0.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ HostArray = np.ndarray[Any, Any]
 
 
 def _in_order(x: HostArray) -> HostArray:
-    """The elements sorted; equal elements keep their order."""
+    """Sorts the elements; equal elements keep their order."""
     return sorted_alone(x, 0, is_stable=True)
 
 
@@ -30,8 +30,8 @@ def firsts(ordered: HostArray, equal_nan: bool = True) -> HostArray:
 def unique(
     x: HostArray, equal_nan: bool, index: bool, inverse: bool, counts: bool
 ) -> tuple[Any, ...]:
-    """The distinct elements, sorted; and for each that is asked for, else `None`: the index of the
-    first occurrence, the inverse indices, and the counts."""
+    """The sorted distinct elements, and if requested (otherwise `None`) the index of the first
+    occurrence, the inverse indices, and the counts."""
     order: Any = np.argsort(x, kind="stable") if index or inverse else None
     ordered = _in_order(x) if order is None else x[order]
     first = firsts(ordered, equal_nan)
@@ -63,8 +63,8 @@ def without(x: HostArray, y: HostArray) -> HostArray:
 
 
 def exclusive(x: HostArray, y: HostArray) -> HostArray:
-    """The distinct elements that are in exactly one of two arrays, sorted. NaN does not equal NaN:
-    if both arrays have it, it occurs twice."""
+    """The distinct elements that are in exactly one of two arrays, sorted. NaN does not equal NaN,
+    so if both arrays have it, it occurs twice."""
     distinct = [ordered[firsts(ordered)] for ordered in (_in_order(x), _in_order(y))]
     both = _in_order(np.concatenate(distinct))
     alone = np.ones(both.size, bool)

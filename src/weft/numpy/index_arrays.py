@@ -78,7 +78,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
 
 
 def _unravelled(indices: Any, shape: Iterable[Any]) -> tuple[Array, ...]:
-    """As `unravel_index`, for lengths known at run time only."""
+    """Like `unravel_index`, for lengths known only at run time."""
     int_dtype = dtypes.default_int()
     indices = cast(indices, dtypes.promote_types(indices.dtype, int_dtype))
     lengths = [cast(integers("unravel_index", n, "shape"), indices.dtype) for n in shape]

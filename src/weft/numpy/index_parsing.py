@@ -43,7 +43,8 @@ class IntegerAt:
 
 
 class LookedUp:
-    """An axis that is looked up by an array of integers (a NumPy array if known, else a value)."""
+    """An axis that is looked up by an array of integers: a NumPy array if known, otherwise a
+    value."""
 
     __slots__ = ("axis", "indices")
 
@@ -62,7 +63,7 @@ class Index:
 
     Attributes:
       parts: `Sliced`, `IntegerAt`, `LookedUp` and `New` in the order of the index. (The argument
-        has `None` for an ellipsis that stands for no axes.)
+        contains `None` for an ellipsis that stands for zero axes.)
       inserted: axes of length one to insert into the array first, for indices True and False.
       lookups: whether there is a `LookedUp`.
       shape: the shape of the result.
@@ -76,7 +77,8 @@ class Index:
         arrays = [p.indices for p in parts if p.__class__ is LookedUp]
         self.lookups = bool(arrays)
         self.lookup_shape = common_shape([a.shape for a in arrays])
-        # NumPy: looked-up axes replace the first one if all are neighbours, else they come first
+        # as in NumPy, looked-up axes replace the first one if all are adjacent; otherwise they come
+        # first
         advanced = [i for i, p in enumerate(parts) if p.__class__ in (LookedUp, IntegerAt)]
         together = self.lookups and advanced[-1] - advanced[0] + 1 == len(advanced)
         before = [p for p in parts[: advanced[0]] if p is not None] if together else []
@@ -140,7 +142,7 @@ def parse(name: str, x: Any, index: Any) -> Index:
     if consumed_count > x.ndim:
         raise noted(errors.IndexingError(_too_many(name, x, consumed_count)))
     position = ellipses[0] if ellipses else len(kinds)
-    # an ellipsis for no axes still separates its neighbours
+    # an ellipsis for zero axes still separates its neighbours
     missing: list[Any] = [slice(None)] * (x.ndim - consumed_count) or [Ellipsis] * len(ellipses)
     kinds = [*kinds[:position], *missing, *kinds[position + 1 :]]
     parts: list[Any] = []
@@ -222,7 +224,7 @@ def classify(name: str, x: Any, item: Any) -> Any:
 
 
 def array_of(name: str, items: Any) -> Any:
-    """A list in an index as an array: a value if it contains one, else a NumPy array."""
+    """A list in an index as an array: a value if it contains one, otherwise a NumPy array."""
     try:
         if any([isinstance(leaf, Value) for leaf in leaves_of(items)]):
             return array(items)

@@ -1,7 +1,7 @@
 """Indexing, `x[index]`, and the indices of nonzero elements: nonzero, argwhere, flatnonzero.
 
 An array on the host is indexed by NumPy itself. Otherwise an index becomes a slice and a reshape,
-or one gather where arrays of indices are involved.
+or one gather if it contains arrays of indices.
 """
 
 from collections.abc import Sequence
@@ -88,7 +88,7 @@ def getitem(x: Any, index: Any) -> Any:
                 part_aval = remember(_parts, key, aval(result.shape, a.dtype, a.weak_type))
                 return Array(result, part_aval)
         except (IndexError, TypeError, ValueError):
-            pass  # out of range, or not an index: `read` clamps it, or raises the error
+            pass  # out of range or not an index; `read` clamps it or raises the error
     try:
         return read("indexing", x, index)
     except (TypeError, ValueError, IndexError) as error:
@@ -109,7 +109,7 @@ def host_of(x: Array) -> Any:
 def host_index(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """An index with arrays as an index for NumPy.
 
-    Raises: TypeError: NumPy would understand an item differently, or not at all.
+    Raises: TypeError: NumPy treats an item differently, or rejects it.
     """
     host_items: list[Any] = []
     for item in items:
@@ -143,8 +143,8 @@ def read(
     """`x[index]` by primitives.
 
     Args:
-      mode: how to treat indices out of range; `None` clamps them, but their derivatives are zero
-        where they are looked up in an array.
+      mode: how to treat indices out of range; `None` clamps them, but for looked-up elements their
+        derivatives are zero.
       wrap: whether negative indices count from the end.
     """
     ix = parse(name, x, index)
@@ -193,7 +193,7 @@ def apply_slices(x: Any, ix: Index, integers: Sequence[Any]) -> Any:
             else:
                 is_static = False
             starts.append(index)
-    # For x[i] in a differentiated loop the index is an argument, so that one program serves all i.
+    # For x[i] in a differentiated loop, the index is an argument, so one program works for all i.
     if is_static and integers and x.concrete() is not None and all(s == 1 for s in strides):
         is_static = False
     if is_static:
@@ -215,7 +215,7 @@ def dynamic_window(
     strides: list[int],
     integer_axes: list[int],
 ) -> Any:
-    """A window at positions known at run time; strided axes are sliced first."""
+    """A window at run-time positions; strided axes are sliced first."""
     if any(s != 1 for s in strides):
         first = [a if s != 1 else 0 for a, s in zip(start, strides, strict=True)]
         last = [b if s != 1 else n for b, s, n in zip(limit, strides, x.shape, strict=True)]
@@ -265,7 +265,7 @@ def look_up(
         x = slice_(x, start=tuple(start), limit=tuple(limit), strides=tuple(strides))
     shape = ix.lookup_shape
     if 0 in ix.shape and any(not x.shape[a] for a in index_map):
-        return zeros(x.aval.update(shape=ix.shape))  # there is nothing to gather from
+        return zeros(x.aval.update(shape=ix.shape))  # there are no elements to gather
     rank = len(shape)
     aligned = [(n, c, tuple(range(rank - np.ndim(c), rank)), w) for n, c, w in columns]
     before = sum(p.__class__ is Sliced for p in ix.parts[: ix.at])
@@ -298,7 +298,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
       a: array with at least one axis.
       size: the number of indices to return: the first ones, padded with `fill_value`. It is
         required when `a` is traced, because it decides the shape of the result.
-      fill_value: a number, or one for each axis; 0 if left out.
+      fill_value: a number, or one for each axis; 0 by default.
     Returns: an integer array for each axis.
     Raises: ValueError: `a` is a scalar. ConcretizationTypeError: `a` is traced, without `size`.
     Example:
@@ -328,7 +328,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
 
 
 def known_elements(name: str, x: Any) -> Any:
-    """The elements of a concrete array; an error for a traced one, which says why they matter."""
+    """The elements of a concrete array. Raises an error for a traced array, with the reason."""
     concrete = x.concrete()
     if concrete is None:
         raise noted(
@@ -371,7 +371,7 @@ def _first_places(x: Any, size: int, fills: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def coordinates(flat: Any, shape: Sequence[Any]) -> list[Any]:
-    """The index along each axis of elements given by their row-major index."""
+    """The index along each axis of elements, from their row-major index."""
     indices: list[Any] = []
     for n in reversed(shape):
         length = literal(max(n, 1), flat.dtype) if n.__class__ is int else n
@@ -381,7 +381,7 @@ def coordinates(flat: Any, shape: Sequence[Any]) -> list[Any]:
 
 
 def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
-    """The indices of the nonzero elements, one element in each row.
+    """The indices of the nonzero elements, one row for each element.
 
     Args:
       a: array.

@@ -1,4 +1,4 @@
-"""Elements inserted and deleted: insert, delete."""
+"""Inserting and deleting elements: insert, delete."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ def _traced_indices(obj: Any, n: int) -> Any:
     if dtypes.is_bool(obj.dtype):
         concrete_argument(
             "insert", obj, "obj"
-        )  # a traced mask would decide the shape: raises the error
+        )  # raises the error for a traced mask, which would decide the shape
     if not dtypes.is_integer(obj.dtype):
         raise TypeError(f"insert: obj must be integers, booleans or a slice; got {obj.aval}")
     indices = cast(obj, dtypes.default_int())
@@ -102,7 +102,7 @@ def _merged(indices: Any, n: int, count: int) -> Any:
     new_positions = gather_along(indices, order) + from_numpy(np.arange(count, dtype=indices.dtype))
     count_before = cast(
         searchsorted(new_positions, positions), indices.dtype
-    )  # the number of new values in front of each
+    )  # the number of new values before each element
     is_new = comparison.eq(gather_along(new_positions, count_before), positions)
     return selection.select_n(
         is_new, positions - count_before, gather_along(order, count_before) + n

@@ -73,7 +73,7 @@ def interp(
 def _between(
     points: Any, coordinates: Any, values: Any, positions: Any, *edges: Any, left: Any, right: Any
 ) -> Any:
-    """Linear interpolation at points whose positions among the coordinates are known.
+    """Linear interpolation at points with known positions among the coordinates.
 
     Args:
       edges: the values outside on the left and on the right, if given.

@@ -1,4 +1,4 @@
-"""Arrays joined into one: concatenate (concat), stack, vstack, hstack, dstack, column_stack, block,
+"""Joining arrays: concatenate (concat), stack, vstack, hstack, dstack, column_stack, block,
 append."""
 
 from collections.abc import Sequence
@@ -67,7 +67,8 @@ def parts_of(name: str, arrays: Any, dtype: Any = None) -> list[Any]:
 
 
 def _in_one_list(name: str, option: Any) -> None:
-    """Raises an error for an array as axis or dtype: the arrays were not given as one sequence."""
+    """Raises an error for an array as axis or dtype, because the arrays were not passed as one
+    sequence."""
     if isinstance(option, (Value, np.ndarray)) and option.ndim:
         description = option.aval if isinstance(option, Value) else f"{option.dtype} {option.shape}"
         raise noted(
@@ -144,7 +145,7 @@ def _concatenated(*arrays: Any, axis: Any) -> Any:
 
 
 def concat(arrays: Sequence[ArrayLike], /, *, axis: Axis = 0) -> Array:
-    """Joins arrays along an existing axis; the array API standard's name of `concatenate`.
+    """Joins arrays along an existing axis; the array API standard's name for `concatenate`.
 
     Example:
       >>> np.concat([np.arange(2), np.arange(2)])
@@ -162,7 +163,7 @@ def stack(
     """Joins arrays along a new axis.
 
     Args:
-      arrays: a sequence of arrays of one shape.
+      arrays: a sequence of arrays with the same shape.
       axis: the position of the new axis in the result.
       out: not supported.
       dtype: dtype of the result; by default the promoted dtype of all arrays.
@@ -278,7 +279,7 @@ def block(arrays: Any) -> Array:
 
     Args:
       arrays: an array, or nested lists of arrays of equal depth. The innermost lists are joined
-        along the last axis, the lists around them along the last but one, and so on.
+        along the last axis, the enclosing lists along the second-to-last axis, and so on.
     Example:
       >>> np.block([[np.ones((1, 1)), np.zeros((1, 2))], [np.arange(3)[None]]])
       Array([[1., 0., 0.],

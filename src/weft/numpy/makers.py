@@ -1,4 +1,4 @@
-"""Makers of public functions from primitives: operands are promoted, and a plan is run."""
+"""Makers of public functions from primitives: these promote operands and run a plan."""
 
 import functools
 import inspect
@@ -38,12 +38,12 @@ def binary(
 ) -> BinaryFunction:
     """Makes a public function of two operands, which promotes them and applies one primitive.
 
-    Its table has a plan for two avals. A Python scalar has its class in the key, and the entry its
-    dtype and the cached literals of that dtype.
+    Its table contains a plan for each pair of avals. For a Python scalar, the key has its class,
+    and the entry has its dtype and the cached literals of that dtype.
 
     Args:
       to_inexact, to_number: as in `promote_values`.
-      operator: return `NotImplemented` for other operands, as Python's operators do.
+      operator: whether to return `NotImplemented` for other operands, like Python's operators.
       of_complex: the function for complex numbers, if the primitive does not support them.
       beyond: (name, operands) -> the result for a Python integer that is out of range for the dtype
         of the other operand, or `None`.
@@ -109,11 +109,11 @@ def planned_pair(
     x: Any,
     y: Any,
 ) -> Any:
-    """The result of a function from `binary` for new types; keeps a plan for them."""
+    """The result of a function from `binary` for new types; stores a plan for them."""
     state = thread.switches
     x = x if x.__class__ in SCALARS else value(name, x, "x1")
     y = y if y.__class__ in SCALARS else value(name, y, "x2")
-    may_keep = thread.numpy_rank_promotion == "allow"  # a plan checks no ranks
+    may_keep = thread.numpy_rank_promotion == "allow"  # plans do not check ranks
     if not may_keep:
         check_ranks(name, x, y)
 
@@ -152,7 +152,7 @@ def unary(
     to_inexact: bool = False,
     params: Params = (),
 ) -> UnaryFunction:
-    """Makes a public function of one operand, which applies one primitive; as `binary`."""
+    """Makes a public function of one operand, which applies one primitive; like `binary`."""
     table = plan_table()
 
     def function(x: Any, /, out: Any = None, **options: Any) -> Any:
@@ -162,7 +162,7 @@ def unary(
             plan = caches.now[table][x.aval]
         except (AttributeError, KeyError):
             return planning(x)
-        if not isinstance(x, Value):  # it shows the attributes of its array
+        if not isinstance(x, Value):  # it exposes the attributes of its array
             return planning(x)
         trace = current.trace
         if trace is not base and plan.__class__ is not OperationPlan:
@@ -201,7 +201,7 @@ def derived(
     operator: bool = False,
     evaluate: Callable[..., Any] | None = None,
 ) -> BinaryFunction:
-    """Makes a public function of two operands from several primitives; as `binary`.
+    """Makes a public function of two operands from several primitives; like `binary`.
 
     Args:
       evaluate: as in `composite`.
@@ -245,11 +245,11 @@ _SIGNATURES = {
     )
     for names, named in ((("x",), False), (("x1", "x2"), False), (("x1", "x2"), True))
 }
-"""The visible signatures: operands only, as derivative rules receive them."""
+"""The visible signatures: only operands, as derivative rules receive them."""
 
 
 def described(function: Any, name: str, doc: str) -> Any:
-    """Gives a function its name, docstring and module."""
+    """Sets the name, docstring and module of a function."""
     function.__name__ = function.__qualname__ = name
     code = function.__code__
     operands = code.co_varnames[: code.co_varnames.index("out")]

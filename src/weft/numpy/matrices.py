@@ -1,4 +1,4 @@
-"""Matrices made and read by their diagonals and triangles: eye, identity, diag, diagflat, diagonal,
+"""Making and reading matrices by diagonals and triangles: eye, identity, diag, diagflat, diagonal,
 trace, tri, tril, triu."""
 
 from typing import Any
@@ -44,7 +44,7 @@ def eye(
     Args:
       N, M: the numbers of rows and columns; by default N columns.
       k: the diagonal: 0 is the main diagonal, positive numbers are above it.
-      dtype: the default float if left out.
+      dtype: the default float by default.
       device: the device of the result.
     Returns: array [N, M].
     Example:

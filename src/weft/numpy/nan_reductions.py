@@ -1,7 +1,7 @@
 """Reductions that ignore NaNs: nansum, nanprod, nanmax, nanmin, nanargmax, nanargmin, nanmean,
 nanvar, nanstd, nancumsum, nancumprod.
 
-NaNs are replaced by the identity of the reduction, or left out of the count.
+NaNs are replaced by the identity of the reduction, or excluded from the count.
 """
 
 import math

@@ -1,8 +1,8 @@
 """The operators and methods of arrays, `Value.operators`.
 
-Operators return `NotImplemented` for operands that are not arrays, as Python's should; the
-functions of the same names in other modules raise an error. Operators are defined here; methods are
-functions of other modules, which are imported when a method is first used.
+Operators return `NotImplemented` for operands that are not arrays, as Python requires; the
+functions with the same names in other modules raise an error. Operators are defined here; methods
+are functions of other modules, which are imported at their first use.
 """
 
 import sys
@@ -116,5 +116,5 @@ fill_operators(
     **{"and": bitwise_and, "or": bitwise_or},
 )
 
-if "einops" in sys.modules:  # it looks for backends when it meets the first array
+if "einops" in sys.modules:  # it looks for backends at the first array
     Deferred("weft.interop.einops").Backend  # noqa: B018

@@ -52,7 +52,7 @@ def pad(
         (reflect_type='even' or 'odd'), 'wrap', 'linear_ramp' (end_values=0), 'maximum', 'minimum',
         'mean', 'median' (stat_length=None); or a function `(vector, (before, after), axis,
         kwargs)` that returns the padded vector.
-      kwargs: the option of the mode: a number, a pair, or a pair for each axis.
+      kwargs: the option of the mode, as a number, a pair, or a pair for each axis.
     Returns: array with longer axes.
     Example:
       >>> np.pad(np.arange(3), (1, 2), mode="edge")

@@ -1,9 +1,8 @@
-"""Plans of NumPy functions: what an eager call with given types runs, made once and kept.
-
-Functions of one primitive promote their operands and run the plan of the operation; functions of
-several, which `composite` and `planned` decorate, are staged at the first call of a signature, and
-always run as that program. `interpreters/plans.py` defines plans; the plans made under one
-state of the switches serve under that state only, so no key has a switch in it.
+"""Plans of NumPy functions, which eager calls run; a plan is made once for given types. Functions
+of one primitive promote their operands and run the plan of the operation. Functions of several
+primitives, decorated with `composite` or `planned`, are staged at the first call of a signature,
+and always run as that program. `interpreters/plans.py` defines plans. Plans are stored by the state
+of the switches, so keys do not contain switches.
 """
 
 import functools
@@ -36,7 +35,7 @@ def plan_table() -> int:
 
 
 def computing() -> bool:
-    """True if operations run eagerly here: nothing is traced and no interpreter watches."""
+    """True if operations run eagerly here: under no trace and no interpreter."""
     return current.trace is _base
 
 
@@ -50,7 +49,7 @@ def operation_plan(primitive: Primitive, args: Any, params: Params = ()) -> Oper
 
 
 def kept_plan(table: int, a: Any, b: Any) -> OperationPlan | None:
-    """The plan kept for two operands, or `None`."""
+    """The stored plan for two operands, or `None`."""
     if not (isinstance(a, Value) and isinstance(b, Value)):
         return None
     plan: OperationPlan | None = caches.now[table].get((a.aval, b.aval))
@@ -58,7 +57,7 @@ def kept_plan(table: int, a: Any, b: Any) -> OperationPlan | None:
 
 
 def keep_plan(table: int, x: Any, y: Any, primitive: Primitive, params: Params) -> None:
-    """Keeps the plan of an operation on two values."""
+    """Stores the plan of an operation on two values."""
     plan = operation_plan(primitive, (x, y), params)
     remember_under(thread.switches, table, (x.aval, y.aval), plan)
 
@@ -66,7 +65,7 @@ def keep_plan(table: int, x: Any, y: Any, primitive: Primitive, params: Params) 
 def rearranged(
     primitive: Primitive, target: Callable[[Value, Any], Params | None], name: str
 ) -> Callable[[Any, Any], Any]:
-    """A function of an array and a shape or an order of axes, applying one primitive.
+    """A function of an array and a shape or an order of axes that applies one primitive.
 
     Args:
       target: returns the primitive's parameters for a value and the argument; `None` if the value
@@ -103,14 +102,14 @@ def rearranged(
 def composite(
     function: Callable[..., Any], evaluate: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    """Decorates a function of values (by position) and hashable options (by keyword), made of
+    """Decorates a function of values (by position) and hashable options (by keyword) that applies
     primitives. Eager calls run the staged program; traced calls run the function itself.
 
     The function returns a value or a tuple of values.
 
     Args:
       evaluate: (*avals, **options) -> a NumPy function that computes the same bits in one call, or
-        `None`: the counterpart of a primitive's `evaluate` rule.
+        `None`; it corresponds to a primitive's `evaluate` rule.
     """
     table = plan_table()
 
@@ -130,7 +129,7 @@ def composite(
             if evaluate is not None and numpy_may_compute():
                 plan.kernel = evaluate(*avals, **options) or plan.kernel
             plan = remember_under(state, table, key, plan)
-        except TypeError:  # an option that has no hash
+        except TypeError:  # an option that is not hashable
             return function(*xs, **options)
         outs = _base.run(plan, xs)
         return outs if plan.single else tuple(outs)
@@ -139,10 +138,9 @@ def composite(
 
 
 def planned(name: str, function: Callable[..., Array], argument: str = "a") -> Callable[..., Array]:
-    """`function(x, *options)` for an array of any kind, as `composite`.
-
-    The first option is an axis, a tuple of axes, an exponent, or `None`; the classes of the others,
-    which are flags and numbers, do not matter.
+    """Like `composite`, for `function(x, *options)` of an array of any kind. The first option is an
+    axis, a tuple of axes, an exponent, or `None`; the classes of other options, which are flags and
+    numbers, are ignored.
     """
     table = plan_table()
 
@@ -176,7 +174,7 @@ def plan_of(
     options: dict[str, Any],
     name: str = "",
 ) -> ProgramPlan:
-    """The plan of a function of values, which returns a value or a tuple of them."""
+    """The plan of a function of values that returns a value or a tuple of values."""
 
     def listed(*xs: Value) -> tuple[Sequence[Value], bool]:
         result = function(*xs, **options)
@@ -190,7 +188,7 @@ def plan_of(
 
 
 def are_few(*avals: Aval) -> bool:
-    """True for arrays so small that a slow NumPy function is faster than a compiled program."""
+    """True for small arrays, for which a slow NumPy function is faster than a compiled program."""
     return max([a.size for a in avals]) <= LIMITS["other"]
 
 
@@ -199,7 +197,7 @@ def are_few(*avals: Aval) -> bool:
 
 def hosts_of(x: Any, y: Any) -> tuple[Any, Any] | None:
     """The elements of two uncommitted arrays, if operations run eagerly and the elements of both
-    are on the host already; `None` otherwise.
+    are already on the host; `None` otherwise.
     """
     if current.trace is _base and uncommitted(x) and uncommitted(y):
         hx, hy = x._host, y._host
@@ -228,5 +226,5 @@ def native_elements(*xs: Any) -> list[Any] | None:
 
 
 def is_native(*avals: Aval) -> bool:
-    """True for real dtypes that are NumPy's own: bfloat16 and the narrower ones are not."""
+    """True for real dtypes of NumPy; bfloat16 and narrower floats are not."""
     return all([a.dtype.kind in "biuf" and a.dtype.isbuiltin == 1 for a in avals])

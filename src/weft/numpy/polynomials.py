@@ -56,10 +56,10 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """Evaluates a polynomial, by Horner's rule.
 
     Args:
-      p: array [n, …] of coefficients, the highest power first; further axes are for several
+      p: array [n, …] of coefficients, the highest power first; additional axes are for several
         polynomials, and broadcast with `x`.
       x: array of any shape.
-      unroll: ignored: all steps are unrolled.
+      unroll: ignored; all steps are unrolled.
     Returns: array of the broadcast shape.
     Example:
       >>> np.polyval(np.array([1, 0, 2]), 3)
@@ -72,9 +72,10 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
 
 
 _MAX_UNROLLED_TERMS = 32
-"""The largest number of coefficients, or columns, for which one program has all steps."""
+"""The largest number of coefficients, or columns, for which one program contains all steps."""
 _MAX_UNROLLED_SIZE = 100_000
-"""The largest number of points for it: a program keeps the results of all its steps to its end."""
+"""The largest number of points for such a program, which keeps the results of all steps to its
+end."""
 
 
 def _horner(coefficients: Any, points: Any) -> Any:
@@ -302,7 +303,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
       seq_of_zeros: array [n] of roots, or a matrix [n, n] whose eigenvalues are the roots.
     Returns: coefficients [n + 1], the highest power first, whose coefficient is 1; the scalar 1 if
       there are no roots. They are real for a real matrix.
-    Raises: ShapeError: the shape does not fit.
+    Raises: ShapeError: the shape is wrong.
     Example:
       >>> np.poly(np.array([1.0, 2.0]))
       Array([ 1., -3.,  2.], dtype=float32)
@@ -322,7 +323,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
 
 _MAX_UNROLLED_ROOTS = 32
-"""The largest number of roots for which one program has all steps."""
+"""The largest number of roots for which one program contains all steps."""
 
 
 def _from_roots(roots: Any) -> Any:
@@ -347,7 +348,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
       strip_zeros: remove leading zeros, so that the length of the result depends on them; not for
         traced arrays. Otherwise there are n - 1 results, padded with NaN.
     Returns: complex array; roots that are 0 come last.
-    Raises: ShapeError: the shape does not fit.
+    Raises: ShapeError: the shape is wrong.
     Example:
       >>> np.sort(np.roots(np.array([1.0, -3.0, 2.0])).real)
       Array([1., 2.], dtype=float32)
@@ -368,7 +369,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 
 
 def _all_roots(x: Any) -> Any:
-    """n - 1 roots for n coefficients; NaN in place of roots that leading zeros remove."""
+    """n - 1 roots for n coefficients; NaN in place of roots removed by leading zeros."""
     n = x.size - 1
     if n < 1:
         return zeros(0, dtypes.complex_of(x.dtype))
@@ -376,14 +377,14 @@ def _all_roots(x: Any) -> Any:
     leading_zeros = argmax(is_nonzero)
     values = _eigenvalues(
         roll(x, -leading_zeros)
-    )  # leading zeros become trailing zeros: roots at 0
+    )  # leading zeros become trailing zeros, which are roots at 0
     values = getitem(values, argsort(-arithmetic.abs_(values)))
     is_root = from_numpy(np.arange(n)) < n - leading_zeros
     return where(is_root & is_nonzero.any(), values, literal(complex("nan"), values.dtype))
 
 
 def _eigenvalues(p: Any) -> Any:
-    """The eigenvalues of the companion matrix of coefficients; the first one is not zero."""
+    """The eigenvalues of the companion matrix of coefficients whose first one is not zero."""
     n = p.size - 1
     if n < 1:
         return zeros(0, dtypes.complex_of(p.dtype))

@@ -81,7 +81,7 @@ def _words(keys: Any) -> str:
 
 
 def _is_local(array: Any) -> bool:
-    """True if this process has all elements; of a distributed array it may have a part only."""
+    """True if this process has all elements; it may have only a part of a distributed array."""
     return bool(array.is_fully_addressable or array.is_fully_replicated)
 
 

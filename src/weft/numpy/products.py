@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and arrays, each one dot_general.
+"""Products of vectors, matrices and arrays, each with one dot_general.
 
 dot, vdot, vecdot, matvec, vecmat, matmul, inner, outer, tensordot, kron, cross.
 """
@@ -47,7 +47,7 @@ def _plain_parameters(name: str, dims: Any) -> tuple[tuple[str, Any], ...]:
 def contracted(
     name: str, x: Any, y: Any, dims: Any, precision: Any = None, dtype: Any = None
 ) -> Any:
-    """One dot_general of values of one dtype."""
+    """Applies one dot_general to values of one dtype."""
     sum_dtype = None if dtype is None else wanted_dtype(name, dtype)
     rounds = sum_dtype is not None and narrower(x.aval.dtype, sum_dtype)
     params = (
@@ -82,7 +82,7 @@ def dot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The dot product: sums over the last axis of `a` and the last but one of `b`.
+    """The dot product: sums over the last axis of `a` and the second-to-last axis of `b`.
 
     Args:
       a: array [] or […, k].
@@ -110,7 +110,7 @@ def dot(
         if x.aval.shape[i] != y.aval.shape[j]:
             raise _mismatch("dot", x, y, i, j)
         dims = (((i,), (j,)), ((), ()))
-        if defaults and x is a and y is b:  # nothing was cast
+        if defaults and x is a and y is b:  # no operand was cast
             keep_plan(_dots, x, y, dot_general, _plain_parameters("dot", dims))
         return contracted("dot", x, y, dims, precision, preferred_element_type)
     except (TypeError, ValueError) as error:
@@ -127,14 +127,14 @@ def matmul(
     preferred_element_type: DTypeLike | None = None,
     **options: Any,
 ) -> Array:
-    """Matrix product; axes in front of the last two are broadcast.
+    """Matrix product; axes before the last two are broadcast.
 
     Args:
       a: array [k] or [batch…, m, k].
       b: array [k] or [batch…, k, n].
       precision, preferred_element_type: as in `dot`.
-      out, options: NumPy's (`casting`, `order`, `dtype`, …), at their defaults only.
-    Returns: array [batch…, m, n]; an axis that a vector lacks is left out.
+      out, options: NumPy's options (`casting`, `order`, `dtype`, …), only at their defaults.
+    Returns: array [batch…, m, n]; without the axes that vectors lack.
     Raises: TypeError: the lengths differ. ValueError: an operand has no axes. NotImplementedError:
       an option is not at its default.
     Example:
@@ -169,7 +169,7 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, defaults: boo
             keep_plan(_matmuls, x, y, dot_general, _plain_parameters(name, dims))
         return contracted(name, x, y, dims, precision, dtype)
     front_x, front_y = x.aval.shape[:-2], y.aval.shape[:-2]
-    if m <= 2 and n > 1:  # no batch on the right: one product
+    if m <= 2 and n > 1:  # one product if the right operand has no batch axes
         return contracted(name, x, y, (((i,), (j,)), ((), ())), precision, dtype)
     shape = _joint(name, x, y, front_x, front_y)
     rank = len(shape)
@@ -203,7 +203,7 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, defaults: boo
 
 
 def _shaped(x: Any, front: list[int], ndim: int) -> Any:
-    """A value whose axes in front of its last `ndim` are reshaped to `front`."""
+    """Reshapes the axes before the last `ndim` to `front`."""
     shape = (*front, *x.aval.shape[x.aval.ndim - ndim :])
     return x if shape == x.aval.shape else structural.reshape(x, shape=shape)
 
@@ -235,7 +235,7 @@ def vdot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The dot product of two arrays as vectors; the elements of `a` are conjugated.
+    """The dot product of two flattened arrays; the elements of `a` are conjugated.
 
     Args:
       a, b: arrays with the same number of elements.
@@ -301,7 +301,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: array [batch…, m, k].
       x2: array [batch…, k].
     Returns: array [batch…, m].
-    Raises: ShapeError: no matrices or vectors, or lengths differ.
+    Raises: ShapeError: the arguments are not matrices and vectors, or lengths differ.
     Example:
       >>> np.matvec(np.ones((2, 3)), np.arange(3))
       Array([3., 3.], dtype=float32)
@@ -325,7 +325,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: array [batch…, k].
       x2: array [batch…, k, n].
     Returns: array [batch…, n].
-    Raises: ShapeError: no matrices or vectors, or lengths differ.
+    Raises: ShapeError: the arguments are not vectors and matrices, or lengths differ.
     Example:
       >>> np.vecmat(np.arange(3), np.ones((3, 2)))
       Array([3., 3.], dtype=float32)
@@ -505,4 +505,4 @@ def cross(
     return structural.move_axis(out, out.ndim - 1, one_axis("cross", axisc, out.ndim, "axisc"))
 
 
-multiply_matrices = matmul  # `x @ y`, once its operands are known to be arrays
+multiply_matrices = matmul  # `x @ y` for operands that are arrays

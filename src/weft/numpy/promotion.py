@@ -26,12 +26,12 @@ _PYTHON_TYPES = frozenset({*SCALARS, list, tuple, set, dict})
 
 
 def value(name: str, x: Any, argument: str = "x") -> Any:
-    """A value for the argument of a function; the error for another object names both."""
+    """The value of a function's argument. The error for other objects names both."""
     return x if isinstance(x, Value) else as_value(x, name, argument)
 
 
 def no_out(name: str, out: Any) -> None:
-    """Refuses NumPy's argument `out`: arrays are immutable."""
+    """Raises an error for NumPy's argument `out`, because arrays are immutable."""
     if out is not None:
         raise noted(
             NotImplementedError(
@@ -42,7 +42,7 @@ def no_out(name: str, out: Any) -> None:
 
 
 def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
-    """A value converted to a dtype; itself if it has that dtype."""
+    """Converts a value to a dtype; returns it unchanged if it has that dtype."""
     aval = x.aval
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
@@ -88,7 +88,7 @@ def promote_values(
       to_number: booleans become the default integer.
     """
     if len(xs) == 2 and isinstance(xs[0], Value) and isinstance(xs[1], Value):
-        first = xs[0].aval  # nearly every call while tracing
+        first = xs[0].aval  # nearly every call during tracing
         if first.dtype is xs[1].aval.dtype and (first.inexact or not (to_inexact or to_number)):
             return [*xs]
     xs = tuple(
@@ -113,7 +113,7 @@ def to_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
     """An operand as a value of a dtype. Python scalars and weak values stay weak.
 
     Args:
-      weak: other values become weak too when they are converted: an int32 array plus 2.5 is weak.
+      weak: whether other converted values become weak too, like an int32 array plus 2.5.
     """
     if x.__class__ in SCALARS:
         return literal(x, dtype)
@@ -130,7 +130,7 @@ def strong(x: Any) -> Any:
     if not aval.weak_type:
         return x
     if uncommitted(x):
-        # the buffer of a cached scalar stays with its array
+        # the buffer of a cached scalar is kept with its array
         return Array(x._host, aval.strong(), x._buffer if aval.ndim else None)
     return cast(x, aval.dtype)
 
@@ -154,8 +154,8 @@ def _takes_precedence(kind: type) -> bool:
     """True for a class of another library whose operators take precedence over those of arrays: a
     pandas Series, or a class with `__array_ufunc__ = None`.
 
-    With equal priorities the other library goes first, since it decides how to treat an array.
-    PyTorch's tensors claim precedence too, but their operators accept NumPy arrays only.
+    With equal priorities the other library has precedence, because it decides how to treat an
+    array. PyTorch's tensors claim precedence too, but their operators accept NumPy arrays only.
     """
     if kind is np.ndarray or issubclass(kind, np.generic):
         return False
@@ -168,7 +168,7 @@ def _takes_precedence(kind: type) -> bool:
 
 
 def known_aval(name: str, x: Any, argument: str = "a") -> Aval:
-    """The aval of an array, a scalar, or anything with a shape and a dtype."""
+    """The aval of an array, a scalar, or an object with a shape and a dtype."""
     if not isinstance(x, (Value, np.ndarray, np.generic)) and isinstance(x, SupportsShape):
         weak = bool(getattr(x, "weak_type", False))
         return aval(tuple(x.shape), dtypes.canonicalize_dtype(x.dtype), weak)
@@ -178,8 +178,7 @@ def known_aval(name: str, x: Any, argument: str = "a") -> Aval:
 def check_ranks(name: str, *xs: Any) -> None:
     """Applies the switch numpy_rank_promotion to the operands of the calling function.
 
-    Only operands that users write are checked, not those that weft's own functions and rules
-    combine.
+    Only operands of users' calls are checked, not those inside weft's own functions and rules.
     """
     mode = thread.numpy_rank_promotion
     if mode == "allow":
@@ -216,7 +215,7 @@ _TRANSFORMATION_FOLDERS = tuple(
 def called_by_user() -> bool:
     """True if the calling function was called by a user's function, not by one of weft.
 
-    The stack decides, which costs nothing until ranks differ and needs no marks on rules.
+    It inspects the stack, which has no cost unless ranks differ and needs no markers on rules.
     """
     frame: FrameType | None = sys._getframe(2)
     wrappers = (frame.f_code.co_filename, *_WRAPPER_FILES) if frame is not None else _WRAPPER_FILES

@@ -57,7 +57,7 @@ def put_along_axis(
       indices: as in `take_along_axis`.
       values: the new elements; they broadcast to the indices.
       axis: as in `take_along_axis`.
-      inplace: must be False: arrays are immutable.
+      inplace: must be False, because arrays are immutable.
       mode: for indices out of range: "drop" (or `None`) ignores them, "clip" sets the nearest
         element.
     Returns: array of the shape and dtype of `arr`.
@@ -102,10 +102,10 @@ def put(
     Args:
       a: array.
       ind: integers; negative indices count from the end of the flattened array.
-      v: values, repeated as often as needed.
+      v: the values, repeated if necessary.
       mode: for indices out of range: "clip" (or `None`) sets the nearest element, "wrap" takes
         them modulo the size.
-      inplace: must be False: arrays are immutable.
+      inplace: must be False, because arrays are immutable.
     Returns: array of the shape and dtype of `a`.
     Raises: ValueError: `inplace` is not False.
     Example:
@@ -147,8 +147,8 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     Args:
       arr: array.
       mask: boolean array with as many elements as `arr`.
-      vals: values, repeated as often as needed.
-      inplace: must be False: arrays are immutable.
+      vals: the values, repeated if necessary.
+      inplace: must be False, because arrays are immutable.
     Returns: array of the shape and dtype of `arr`.
     Raises: ValueError: `inplace` is not False, or the sizes differ.
     Example:
@@ -185,7 +185,7 @@ def fill_diagonal(
       a: array of at least two axes; three or more axes must have equal lengths.
       val: a scalar, or an array whose elements are repeated as needed.
       wrap: not supported.
-      inplace: must be False: arrays are immutable.
+      inplace: must be False, because arrays are immutable.
     Returns: array of the shape of `a`.
     Example:
       >>> np.fill_diagonal(np.ones((2, 2)), 0, inplace=False)

@@ -1,7 +1,7 @@
 """Order statistics: median, quantile, percentile, and nanmedian, nanquantile, nanpercentile.
 
 The elements are sorted along the axes, and the result is interpolated between neighbours by one of
-NumPy's methods; with weights, at the steps of the cumulative weight.
+NumPy's methods; with weights, it is the element at a step of the cumulative weight.
 """
 
 import math

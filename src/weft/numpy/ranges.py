@@ -218,7 +218,7 @@ def _between(name: str, low: Any, high: Any, num: int, endpoint: bool) -> tuple[
         dims = tuple(range(len(shape) + 1))
         return structural.broadcast_in_dim(first_row, shape=(num, *shape), dims=dims), distance
     distance = arithmetic.div(arithmetic.sub(high, low), literal(float(pieces), dtype))
-    # Both ends are exact: low at the first, high at the last. Both weights are constants: XLA
+    # Both ends are exact: low is the first, high the last. Both weights are constants, because XLA
     # contracts x - x * w differently in loops over vectors and over scalars.
     fractions = np.arange(num) / pieces
     column_shape = (num, *[1] * len(shape))

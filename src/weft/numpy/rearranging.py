@@ -1,4 +1,4 @@
-"""Elements in another order along axes: flip, fliplr, flipud, rot90, roll."""
+"""Reordering elements along axes: flip, fliplr, flipud, rot90, roll."""
 
 import operator
 from typing import Any
@@ -79,7 +79,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 @located
 def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Array:
-    """Rolls elements along axes: elements that leave at one end enter at the other.
+    """Rolls elements along axes: elements beyond one end reappear at the other.
 
     Args:
       a: array of any shape.

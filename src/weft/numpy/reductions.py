@@ -43,7 +43,7 @@ __all__ = [
 
 
 def keep_axes(x: Any, source: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
-    """A reduced value, with the reduced axes restored with length one if `keepdims`."""
+    """A reduced value; with `keepdims`, the reduced axes are restored with length one."""
     if not keepdims or not axes:
         return x
     shape = tuple([1 if i in axes else n for i, n in enumerate(source.aval.shape)])
@@ -51,7 +51,7 @@ def keep_axes(x: Any, source: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
 
 
 def masked(name: str, x: Any, where: Any, identity: Any) -> Any:
-    """`x` where a mask is true, the identity of the reduction elsewhere."""
+    """`x` where a mask is true, otherwise the identity of the reduction."""
     if where is None:
         return x
     return selection.select_n(truth(name, where, "where"), constant(identity, x.aval.dtype), x)

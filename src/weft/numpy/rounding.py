@@ -22,7 +22,7 @@ _ceil = unary(arithmetic.ceil, "ceil")
 
 
 def is_whole(x: Any) -> bool:
-    """True if the dtype is an integer or boolean one. Keys raise an error."""
+    """True for integer and boolean dtypes. Raises an error for keys."""
     if dtypes.is_inexact(x.aval.dtype):
         return False
     if is_extended(x.aval.dtype):
@@ -101,7 +101,7 @@ _nearest = unary(arithmetic.round_, "rint", params=(("rounding_method", EVEN),))
 
 @takes_options
 def rint(x: ArrayLike, /) -> Array:
-    """Rounds to the nearest integer; halves to the even one.
+    """Rounds to the nearest integer; halves are rounded to even.
 
     Args:
       x: array of any shape; integers become float32.
@@ -146,7 +146,7 @@ def builtin_abs(n: int) -> int:
 
 
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
-    """Rounds to a number of decimals; halves to the even digit.
+    """Rounds to a number of decimals; halves are rounded to even.
 
     Args:
       a: array of any shape; its dtype is kept.

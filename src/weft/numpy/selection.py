@@ -1,4 +1,4 @@
-"""Elements selected from several arrays by conditions: where, select, piecewise, choose."""
+"""Selecting elements from several arrays by conditions: where, select, piecewise, choose."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, overload
@@ -113,7 +113,7 @@ def select(
 
 
 def _without_inactive_derivative(x: Any, flags: Sequence[Any], has_flag: bool) -> Any:
-    """The argument of a piece, without a derivative where another piece is active: there the
+    """The argument of a piece, without a derivative where another piece is active. There the
     derivative of the piece may be NaN, and zero times NaN is NaN.
 
     Args:

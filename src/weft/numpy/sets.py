@@ -2,7 +2,7 @@
 union1d, intersect1d, setdiff1d, setxor1d.
 
 The elements are sorted, and neighbours are compared. Results whose length depends on the elements
-need `size=` where arrays are traced.
+need `size=` if arrays are traced.
 """
 
 from typing import Any, NamedTuple
@@ -57,7 +57,7 @@ __all__ = [
 
 def _run(kernel: Any, *xs: Any, options: tuple[Any, ...] = ()) -> Any:
     """The results of a function of `host_sets` for flattened values, with indices of the default
-    integer dtype; `None` where NumPy may not compute."""
+    integer dtype; `None` if NumPy must not compute them."""
     hosts = native_elements(*xs)
     if hosts is None:
         return None
@@ -126,7 +126,7 @@ def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _U
     order = cast(order, index)
     group = cumulative.cumsum(cast(first, index), axis=0, reverse=False)
     count = gather_along(group, literal(n - 1, index)) if n else literal(0, index)
-    slot = group - literal(1, index)  # its index in the result
+    slot = group - literal(1, index)  # the index in the result
     inverse = zeros(n, index).at[order].set(slot)
     counts = zeros(size, index).at[slot].add(1, mode="drop")
     starts = (
@@ -173,16 +173,16 @@ def unique(
 
     Args:
       ar: array of any shape.
-      return_index: also return the index of the first occurrence of each.
+      return_index: also return the index of the first occurrence of each element.
       return_inverse: also return the indices in the result that reconstruct `ar`.
-      return_counts: also return the number of occurrences of each.
+      return_counts: also return the number of occurrences of each element.
       axis: compare slices along this axis; None flattens the array.
       equal_nan: whether NaN equals NaN.
       size: the length of the result, required when `ar` is traced; the result is padded with
         `fill_value`, or truncated.
       fill_value: the padding; by default the smallest element.
       sorted: ignored: the elements are always sorted.
-    Returns: array, or a tuple with the further arrays that are requested.
+    Returns: array, or a tuple with the other requested arrays.
     Raises: ConcretizationTypeError: `ar` is traced, and `size` is missing.
     Example:
       >>> np.unique(np.array([3, 1, 3]))
@@ -208,7 +208,7 @@ def _unique(
     fill_value: Any,
     further: tuple[bool, bool, bool] = (False, False, False),
 ) -> _Unique:
-    """The unique elements; `further`: whether index, inverse and counts are requested."""
+    """The unique elements; `further` tells which of index, inverse and counts are requested."""
     if size is not None:
         size = result_length(name, size, "size")
     elif axis is None and fill_value is None:
@@ -310,7 +310,7 @@ def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: Any = No
 
 # --- membership ---
 
-_MAX_COMPARED = 32  # for more test elements a search is faster than comparing with each
+_MAX_COMPARED = 32  # for more test elements, a search is faster than comparing with each one
 
 
 @located
@@ -353,7 +353,7 @@ def isin(
 
 @composite
 def _compared(x: Any, test_elements: Any, *, invert: bool) -> Any:
-    """Membership by comparing with all elements."""
+    """Membership by comparison with all elements."""
     is_member = any(comparison.eq(reshape(x, (*x.shape, 1)), ravel(test_elements)), -1)
     return ~is_member if invert else is_member
 
@@ -408,7 +408,8 @@ def _flat_pair(name: str, ar1: Any, ar2: Any) -> Any:
 
 
 def _in_common_dtype(number: Any, other: Any) -> Any:
-    """An integer out of range for an array, in the default dtype if that represents both."""
+    """Converts an integer out of range for an array to the default dtype, if that represents
+    both."""
     int_dtype, dtype = dtypes.default_int(), other.aval.dtype
     holds_both = dtypes.is_integer(dtype) and dtypes.iinfo(int_dtype).max >= dtypes.iinfo(dtype).max
     return strong(number) if holds_both else number
@@ -490,9 +491,8 @@ def setxor1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Array:
-    """The different elements that are in just one of two arrays, sorted.
-
-    NaN differs from NaN: if both arrays have it, it occurs twice.
+    """The sorted unique elements that are in exactly one of two arrays. NaN differs from NaN, so if
+    both arrays have it, it occurs twice.
 
     Args:
       assume_unique: ignored.
@@ -510,7 +510,7 @@ def setxor1d(
     _, ordered, first = _unique_sorted(reshape(both, (both.size, 1)), True)
     elements = ravel(ordered)
     mask = first & comparison.ne(isin(elements, x), isin(elements, y))
-    if elements.aval.inexact:  # NaN does not equal NaN; each array counts with at most one
+    if elements.aval.inexact:  # NaN does not equal NaN; each array contributes at most one
         nan, index = comparison.ne(elements, elements), dtypes.default_int()
         of_x, of_y = (cast(any(comparison.ne(z, z)), index) for z in (x, y))
         nan_number = cumulative.cumsum(cast(nan, index), axis=0, reverse=False)

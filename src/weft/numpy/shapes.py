@@ -85,8 +85,8 @@ def reshape(
       a: array of any shape.
       shape: an int or a sequence of ints with the same product; one of them may be -1.
       order: 'C': the last axis varies fastest; 'F': the first axis does.
-      copy: ignored: arrays are immutable.
-      newshape: the older name of `shape`.
+      copy: ignored, because arrays are immutable.
+      newshape: the older name for `shape`.
     Returns: array of shape `shape`.
     Raises: TypeError: the numbers of elements differ.
     Example:
@@ -169,7 +169,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 
 def permute_dims(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """Permutes the axes of an array; the array API standard's name of `transpose`.
+    """Permutes the axes of an array; the array API standard's name for `transpose`.
 
     Args:
       a: array [n0, …, nk].
@@ -241,7 +241,7 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """Moves an axis in front of another.
+    """Moves an axis before another axis.
 
     Example:
       >>> np.rollaxis(np.ones((2, 3, 4)), 2).shape
@@ -316,7 +316,7 @@ def broadcast_to(array: ArrayLike, shape: ShapeLike) -> Array:
 
 
 def broadcast_shapes(*shapes: ShapeLike) -> Shape:
-    """The shape that shapes broadcast to.
+    """The shape to which shapes broadcast.
 
     Raises: ValueError: the shapes do not broadcast together.
     Example:
@@ -328,7 +328,7 @@ def broadcast_shapes(*shapes: ShapeLike) -> Shape:
 
 
 def joint_shape(name: str, shapes: Sequence[Shape]) -> Shape:
-    """The shape that shapes broadcast to; the error names the function."""
+    """The shape to which shapes broadcast; the error names the function."""
     if not shapes:
         return ()
     if all(s == shapes[0] for s in shapes):
@@ -349,7 +349,7 @@ def joint_shape(name: str, shapes: Sequence[Shape]) -> Shape:
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
-    """Broadcasts arrays to one shape.
+    """Broadcasts arrays to a common shape.
 
     Example:
       >>> [x.shape for x in np.broadcast_arrays(np.ones((2, 1)), np.ones(3))]
@@ -379,7 +379,7 @@ def atleast_1d(*arys: ArrayLike) -> Any:
 
 
 def atleast_2d(*arys: ArrayLike) -> Any:
-    """Arrays with at least two axes; new axes are in front.
+    """Arrays with at least two axes; new axes are added at the front.
 
     Example:
       >>> np.atleast_2d(np.arange(3)).shape

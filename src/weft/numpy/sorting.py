@@ -49,7 +49,7 @@ __all__ = [
 
 
 def _flat(x: Any, axis: Any) -> tuple[Any, int]:
-    """The array and the axis to sort; for `None` the flattened array."""
+    """The array and the axis to sort; `None` flattens the array."""
     if axis is None:
         return ravel(x), 0
     return x, axis
@@ -88,7 +88,7 @@ def sort(
       axis: one axis; None flattens the array first.
       kind, order: not supported.
       stable: whether equal elements keep their order.
-      descending: sort the largest element first.
+      descending: whether to sort in descending order.
     Returns: array of the shape of `a`.
     Example:
       >>> np.sort(np.array([3, 1, 2]))
@@ -175,8 +175,8 @@ def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
     """The indices that sort by several keys; the last key is the primary one.
 
     Args:
-      keys: arrays of one shape, or the slices of an array.
-      axis: the axis to sort along.
+      keys: arrays of the same shape, or the slices of an array.
+      axis: the axis along which to sort.
     Returns: int32 array of the shape of a key.
     Example:
       >>> np.lexsort((np.array([1, 0, 2]), np.array([5, 5, 4])))
@@ -220,7 +220,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     Args:
       a: array of any shape.
       kth: the index of the element; smaller elements are before it, larger ones after it.
-      axis: the axis to partition along.
+      axis: the axis along which to partition.
     Returns: array of the shape of `a`; weft sorts it completely.
     Example:
       >>> np.partition(np.array([3, 1, 2]), 1)[1]
@@ -264,18 +264,19 @@ def in_order(x: Any, y: Any, or_equal: bool) -> Any:
 
 
 _MIN_LOOP_SIZE = 1 << 16
-"""From this number of queries on, a loop is faster than unrolled steps, since it reuses memory."""
+"""The number of queries from which on a loop is faster than unrolled steps, because it reuses
+memory."""
 
 
 def _search(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
-    """The number of elements before `v`, by bisection: one binary digit of it at each step."""
+    """The number of elements before `v`, by bisection: each step computes one binary digit."""
     n = a.aval.shape[0]
     shape = v.aval.shape
     index = v.aval.update(dtype=dtype, weak_type=False)
     count, one = literal(n, dtype), literal(1, dtype)
 
     def step(position: Any, digit: Any) -> Any:
-        """The position after a step: with the digit added if that many elements are before `v`."""
+        """The position after a step: adds the digit if that many elements are before `v`."""
         candidate = structural.add(position, digit)
         last = arithmetic.min_(candidate, count)
         element = gather_along(a, arithmetic.sub(last, one))
@@ -297,7 +298,7 @@ def _search(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
 
 
 MAX_HOST_QUERIES = 4096
-"""For more queries a compiled program, which bisects for all at once, is faster than NumPy."""
+"""For more queries, a compiled program, which bisects for all at once, is faster than NumPy."""
 
 
 def _search_by_numpy(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
@@ -313,7 +314,7 @@ _searched = composite(_search, evaluate=_search_by_numpy)
 
 @composite
 def _count_before(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
-    """The number of elements before `v`, by comparing with all elements."""
+    """The number of elements before `v`, by comparison with all elements."""
     column = structural.reshape(v, shape=(*v.aval.shape, 1))
     return sum(cast(in_order(a, column, right), dtype), -1, promote_integers=False)
 

@@ -69,7 +69,7 @@ def _i0(x: Any) -> Any:
     size = arithmetic.abs_(x)
     is_small = comparison.lt(size, literal(0.5, dtype))
     large_value = arithmetic.mul(exponential.exp(size), bessel_functions.bessel_i0e(size))
-    # near 0 a polynomial, since the derivative of |x| has a step there
+    # near 0 a polynomial, because the derivative of |x| has a step there
     small_x = selection.select_n(is_small, literal(0.0, dtype), x)
     z = arithmetic.mul(small_x, small_x)
     series = 1.0
@@ -100,7 +100,7 @@ like, where = arithmetic.like, selection.where
 def largest(x: Any, axes: tuple[int, ...], mask: Any = None) -> Any:
     """The largest element (by real part) along axes, which are kept with length one.
 
-    Its derivative is taken as zero, because it is subtracted and added again, or cancels.
+    Its derivative is set to zero, because it is subtracted and added again, or cancels.
     """
     x = selection.stop_gradient(x)
     x = complex_numbers.real(x) if dtypes.is_complex(x.aval.dtype) else x
@@ -120,7 +120,7 @@ def _sum_of_exponentials(
     b = cast(factor_and_mask[0], sum_dtype) if scaled else None
     mask = factor_and_mask[-1] if len(factor_and_mask) > scaled else None
     zero = like(x, 0)
-    if scaled:  # an element without weight may be infinite
+    if scaled:  # an element with factor 0 may be infinite
         has_weight = comparison.ne(b, zero)
         mask = has_weight if mask is None else mask & has_weight
     maximum = largest(x, axes, mask)
@@ -139,7 +139,7 @@ def _sum_of_exponentials(
     if signed:
         outs = [arithmetic.abs_(total), arithmetic.sign(total)]
         maximum = complex_numbers.real(maximum) if dtypes.is_complex(sum_dtype) else maximum
-    is_zero = comparison.eq(outs[0], like(outs[0], 0))  # with the derivative of a constant
+    is_zero = comparison.eq(outs[0], like(outs[0], 0))  # with derivative zero
     positive_sum = where(is_zero, like(outs[0], 1), outs[0])
     outs[0] = where(is_zero, like(maximum, -float("inf")), log(positive_sum) + maximum)
     if not keepdims:

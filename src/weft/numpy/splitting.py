@@ -1,4 +1,4 @@
-"""Arrays split into several: split, array_split, vsplit, hsplit, dsplit, unstack."""
+"""Splitting arrays: split, array_split, vsplit, hsplit, dsplit, unstack."""
 
 import itertools
 from typing import Any
@@ -24,7 +24,7 @@ __all__ = ["array_split", "dsplit", "hsplit", "split", "unstack", "vsplit"]
 
 
 def _split_along(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any]:
-    """Splits along an axis; an error if the array has too few."""
+    """Splits along an axis. Raises an error if the array has too few axes."""
     x = value(name, ary, "ary")
     if x.ndim <= axis:
         plural = "is" if axis == 0 else "es"
@@ -68,7 +68,7 @@ def _split(
     pairs = [*itertools.pairwise(bounds)]
     if all(
         [a <= b for a, b in pairs]
-    ):  # one primitive, whose derivative is one concatenation instead of a sum
+    ):  # one primitive; its derivative is one concatenation instead of a sum
         return list(slicing.split(x, sizes=tuple([b - a for a, b in pairs]), axis=i))
     return [slice_along(x, i, a, max(a, b)) for a, b in pairs]
 
@@ -90,7 +90,7 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array
 
 
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """Splits an array into nearly equal sections: the first ones may be longer by one.
+    """Splits an array into nearly equal sections; the first ones may be longer by one.
 
     Example:
       >>> np.array_split(np.arange(3), 2)

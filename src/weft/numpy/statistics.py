@@ -29,7 +29,7 @@ __all__ = ["average", "corrcoef", "cov", "mean", "std", "var"]
 
 
 def number_of(x: Any, axes: tuple[int, ...]) -> int:
-    """The number of elements that are reduced to one."""
+    """The number of elements that are reduced to one element."""
     return math.prod([x.aval.shape[i] for i in axes])
 
 
@@ -53,7 +53,7 @@ def _mean_of(
         "mean", structural.reduce_sum, None, 0, x, axes, keepdims,
         sum_dtype if dtypes.is_bool(sum_dtype) else None, None, where, False,
     )  # fmt: skip
-    if dtypes.is_bool(sum_dtype):  # the count would be 1, or 0: the sum is the mean
+    if dtypes.is_bool(sum_dtype):  # the count would be 1 or 0, so the sum is the mean
         return total
     if where is None:
         element_count = number_of(x, axes)
@@ -111,7 +111,7 @@ def mean(
 
 
 def weights_along(name: str, weights: Any, x: Any, axis: Any) -> Any:
-    """Weights broadcast to the shape of an array, given in that shape or along `axis`."""
+    """Weights broadcast to the shape of an array; they have that shape, or one for `axis`."""
     if weights.shape == x.shape:
         return weights
     axes = all_axes(name, axis, x)
@@ -208,14 +208,14 @@ def var(
       keepdims: keep the reduced axes, with length one.
       where: boolean mask that broadcasts to `a`: the elements to include.
       mean: the mean, if it is known, with the reduced axes kept.
-      correction: another name of `ddof`.
+      correction: another name for `ddof`.
     Returns: array without the reduced axes; real unless `dtype` is complex.
     Example:
       >>> np.var(np.array([1.0, 3.0]))
       Array(1., dtype=float32)
     """
     if dtype is None and out is None and where is None and mean is None and correction is None:
-        if ddof.__class__ is not int:  # plans are found by equality
+        if ddof.__class__ is not int:  # plans are looked up by equality
             ddof = _degrees_of_freedom("var", ddof)
         return _var(a, axis, ddof, keepdims)
     no_out("var", out)
@@ -264,7 +264,7 @@ def std(
       Array(1., dtype=float32)
     """
     if dtype is None and out is None and where is None and mean is None and correction is None:
-        if ddof.__class__ is not int:  # plans are found by equality
+        if ddof.__class__ is not int:  # plans are looked up by equality
             ddof = _degrees_of_freedom("std", ddof)
         return _std(a, axis, ddof, keepdims)
     no_out("std", out)
@@ -323,12 +323,12 @@ def cov(
 
     Args:
       m: array [variables, observations], or [observations] of a single variable.
-      y: further variables of the same form.
+      y: additional variables of the same form.
       rowvar: False if rows are observations.
       bias: divide by the number of observations instead of one less.
       ddof: divide by the number of observations minus `ddof`.
       fweights: integer weights: the number of times each observation is repeated.
-      aweights: weights: the importance of each observation.
+      aweights: the relative weight of each observation.
       dtype: dtype of the result.
     Returns: array [variables, variables]; a scalar for one variable.
     Example:

@@ -1,4 +1,4 @@
-"""Elements taken by arrays of indices or by masks: take, take_along_axis, compress, extract."""
+"""Taking elements by arrays of indices or by masks: take, take_along_axis, compress, extract."""
 
 from typing import Any
 
@@ -128,7 +128,7 @@ def take(
         x, d = reshape(x, shape=(x.size,)), 0
     else:
         d = one_axis("take", axis, x)
-    if mode == "raise" and (concrete := i.concrete()) is not None:  # NumPy's own function passes it
+    if mode == "raise" and (concrete := i.concrete()) is not None:  # passed by NumPy
         _check_range("take", concrete, x.shape[d])
         mode = None
     if mode is None or mode in ("fill", "clip", "wrap"):
@@ -198,7 +198,7 @@ def take_along_axis(
       axis: the indexed axis; None flattens the array.
       mode, fill_value: as in `take`.
       wrap_negative_indices: whether negative indices count from the end (the default) or are out of
-        range. The mode "wrap" takes them modulo the length in any case.
+        range. The mode "wrap" always takes them modulo the length.
     Returns: array with the length of `indices` along `axis`.
     Raises: TypeError: the indices are not integers. ValueError: the shapes do not match.
     Example:
@@ -319,7 +319,7 @@ def extract(
 
 
 def indices_in(name: str, indices: Any, n: int, mode: str) -> Any:
-    """Indices from 0 to `n - 1`, by one of NumPy's modes for the others."""
+    """Indices from 0 to `n - 1`; the others are treated by one of NumPy's modes."""
     if mode == "raise":
         concrete = indices.concrete()
         if concrete is None:

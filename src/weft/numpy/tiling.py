@@ -1,4 +1,4 @@
-"""Arrays and elements repeated: tile, repeat."""
+"""Repeating arrays and elements: tile, repeat."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -61,7 +61,7 @@ def tile(A: ArrayLike, reps: int | Sequence[int] | Array) -> Array:
 
 
 def _listed(reps: Any) -> Any:
-    """The numbers of a sequence or array, or one number, as a sequence."""
+    """The numbers of a sequence or array as a sequence; one number becomes a sequence."""
     has_axes = isinstance(reps, (Value, np.ndarray)) and reps.ndim
     return list(reps) if has_axes else axes_of(reps)
 
@@ -127,7 +127,7 @@ def repeat(
             dims=tuple(k if k <= i else k + 1 for k in range(x.ndim)),
         )
         return merge_axes(repeated, i)
-    counts = counts.astype(np.int64)  # NumPy refuses uint64
+    counts = counts.astype(np.int64)  # NumPy does not accept uint64
     host = host_elements(x) if total_repeat_length is None else None
     if host is not None:
         result = np.repeat(host, counts, i)

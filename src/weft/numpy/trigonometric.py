@@ -146,7 +146,7 @@ def _hypot(x: Any, y: Any) -> Any:
     ratio = arithmetic.div(small, selection.select_n(is_zero, large, literal(1.0, x.aval.dtype)))
     length = large * arithmetic.sqrt(1 + ratio * ratio)
     length = selection.select_n(is_zero, length, large)
-    for side in (x, y):  # infinite beside a NaN too (IEEE 754-2019, 9.2.1)
+    for side in (x, y):  # infinite even if the other one is NaN (IEEE 754-2019, 9.2.1)
         length = selection.select_n(comparison.eq(side, infinity), length, side)
     return length
 

@@ -1,7 +1,6 @@
 """The attributes that turn a plain function into a ufunc: reduce, accumulate, outer, at, identity.
 
-It remains a function, so that calls stay fast; the methods come from the class
-`ufunc`.
+It remains a function, so that calls are fast; the methods come from the class `ufunc`.
 """
 
 import functools
@@ -54,7 +53,7 @@ class UfuncMethods(Protocol):
         """Reduces each of several segments."""
 
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
-        """The function of all pairs of elements."""
+        """Applies the function to all pairs of elements."""
 
     def at(
         self, a: ArrayLike, indices: Any, b: ArrayLike | None = None, /, *, inplace: bool = True
@@ -80,15 +79,15 @@ METHODS = ("at", "reduce", "accumulate", "outer", "reduceat")
 
 
 def of_one(function: Callable[..., Any]) -> UnaryUfunc:
-    """Makes a function of one operand a ufunc."""
+    """Makes a ufunc from a function of one operand."""
     return cast(UnaryUfunc, _with_attributes(function, 1, None))
 
 
 def of_two(function: Callable[..., Any], identity: Any = None) -> BinaryUfunc:
-    """Makes a function of two operands a ufunc.
+    """Makes a ufunc from a function of two operands.
 
     Args:
-      identity: the result for no elements; `None` if there is none.
+      identity: the result for zero elements; `None` if there is none.
     """
     return cast(BinaryUfunc, _with_attributes(function, 2, identity))
 

@@ -31,7 +31,7 @@ _REASON_AND_FIX = {
 
 
 def check_options(name: str, out: Any, options: dict[str, Any]) -> None:
-    """Raises an error for an option that is not at NumPy's default, with the reason and a fix."""
+    """Raises an error for an option that is not NumPy's default, with the reason and a fix."""
     if out is not None and not (out.__class__ is tuple and out in ((None,), (None, None))):
         raise noted(
             NotImplementedError(

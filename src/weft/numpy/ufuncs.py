@@ -1,4 +1,4 @@
-"""The class ufunc, and frompyfunc: functions of elements with the methods reduce, accumulate,
+"""The class ufunc, and frompyfunc: elementwise functions with the methods reduce, accumulate,
 reduceat, outer and at."""
 
 import math
@@ -37,14 +37,14 @@ class _Kind(type):
 
 
 class ufunc(metaclass=_Kind):
-    """A function of elements that broadcasts, with methods for reductions and outer products.
+    """An elementwise function that broadcasts, with methods for reductions and outer products.
 
     Args:
       func: a function of `nin` scalars.
-      nin, nout: the numbers of its operands and of its results.
-      name: its name; by default the name of `func`.
+      nin, nout: the numbers of operands and results.
+      name: its name; by default, the name of `func`.
       nargs: `nin + nout`.
-      identity: the operand that changes nothing; `None` if there is none.
+      identity: the identity element; `None` if there is none.
     Example:
       >>> isinstance(np.add, np.ufunc), np.add.nin, np.add.identity
       (True, 2, 0)
@@ -74,15 +74,15 @@ class ufunc(metaclass=_Kind):
         return f"<ufunc {self.__name__!r}>"
 
     def __call__(self, *args: ArrayLike, out: None = None, **options: Any) -> Any:
-        """The function of the elements of arrays that broadcast together.
+        """Applies the function to the elements of arrays that broadcast together.
 
         Args:
           args: `nin` arrays.
-          out, options: NumPy's (`where`, `casting`, `order`, `dtype`, `subok`, `signature`),
-            at their defaults only.
-        Returns: an array, or `nout` of them in a tuple.
-        Raises: TypeError: a wrong number of arguments. NotImplementedError: an option is not
-          at its default.
+          out, options: NumPy's options (`where`, `casting`, `order`, `dtype`, `subok`,
+            `signature`), only at their defaults.
+        Returns: an array, or a tuple of `nout` arrays.
+        Raises: TypeError: a wrong number of arguments. NotImplementedError: an option is not the
+          default.
         """
         check_options(str(self.__name__), out, options)
         if len(args) != self.nin:
@@ -104,14 +104,14 @@ class ufunc(metaclass=_Kind):
 
         Args:
           a: array of any shape.
-          axis: an axis, several of them, or None for all.
-          dtype: the elements are converted to it first.
-          out: None only.
+          axis: one axis, several axes, or None for all.
+          dtype: the dtype to which elements are converted first.
+          out: must be None.
           keepdims: keep the axes, with length one.
-          initial: the first operand; by default `identity`, or else the first element.
+          initial: the first operand; by default, `identity`, otherwise the first element.
           where: boolean mask of the elements to include.
         Returns: array without the axes.
-        Raises: ValueError: no elements, or `where`, for a function without identity; several axes.
+        Raises: ValueError: no elements, `where`, or several axes, for a function without identity.
         """
         name = f"{self.__name__}.reduce"
         self._binary(name)
@@ -173,8 +173,8 @@ class ufunc(metaclass=_Kind):
         """The cumulative results of `reduce` along an axis.
 
         Args: as in `reduce`, with one axis.
-        Returns: array of a's shape.
-        Raises: ValueError: a has no axis.
+        Returns: array of the shape of `a`.
+        Raises: ValueError: `a` has no axes.
         """
         name = f"{self.__name__}.accumulate"
         self._binary(name)
@@ -206,15 +206,15 @@ class ufunc(metaclass=_Kind):
         dtype: DTypeLike | None = None,
         out: None = None,
     ) -> Array:
-        """`reduce` of segments: segment i goes from indices[i] to indices[i + 1], the last one to
-        the end; for an empty segment the result is the element at its index.
+        """Reduces segments: segment i goes from indices[i] to indices[i + 1], the last one to the
+        end. For an empty segment, the result is the element at its index.
 
         Args:
           a: array with at least one axis.
           indices: int[k].
           axis, dtype, out: as in `accumulate`.
-        Returns: array of a's shape with length k along the axis.
-        Raises: IndexError: an index is out of range, if it is known.
+        Returns: array of the shape of `a`, with length k along the axis.
+        Raises: IndexError: a known index is out of range.
         """
         name = f"{self.__name__}.reduceat"
         self._binary(name)
@@ -245,11 +245,11 @@ class ufunc(metaclass=_Kind):
 
     @located
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
-        """The function of all pairs of elements of two arrays.
+        """Applies the function to all pairs of elements of two arrays.
 
         Args:
           A, B: arrays of any shapes.
-        Returns: array whose shape is A's followed by B's.
+        Returns: array whose shape is the shape of `A` followed by the shape of `B`.
         """
         name = f"{self.__name__}.outer"
         self._binary(name)
@@ -260,16 +260,17 @@ class ufunc(metaclass=_Kind):
     def at(
         self, a: ArrayLike, indices: Any, b: ArrayLike | None = None, /, *, inplace: bool = True
     ) -> Array:
-        """A copy of an array with the function applied to the elements at indices; twice to an
-        element that is indexed twice.
+        """A copy of an array with the function applied to the elements at indices, repeatedly for
+        repeated indices.
 
         Args:
           a: array of any shape.
           indices: as in `a[indices]`.
-          b: the second operand, which broadcasts to `a[indices]`; None for a function of one.
-          inplace: must be False: arrays are immutable, and the result is returned.
-        Returns: array of a's shape and dtype.
-        Raises: ValueError: `inplace` is not False. TypeError: the number of operands.
+          b: the second operand, which broadcasts to `a[indices]`; None for a function of one
+            operand.
+          inplace: must be False, because arrays are immutable.
+        Returns: array of the shape and dtype of `a`.
+        Raises: ValueError: `inplace` is not False. TypeError: the number of operands is wrong.
         """
         name = f"{self.__name__}.at"
         refuse_in_place(name, inplace, f"{name}(a, indices, …, inplace=False)")
@@ -302,13 +303,13 @@ class ufunc(metaclass=_Kind):
             )
 
     def _result_dtype(self, x: Any) -> Any:
-        """The dtype of the results, each of which is an operand of the next step."""
+        """The dtype of the results; each result is an operand of the next step."""
         one = full((), 0, x.dtype)
         return self._apply(one, one).dtype
 
 
 class _OfFunction(ufunc):
-    """The ufunc of a function of arrays, which broadcasts already."""
+    """The ufunc of a function of arrays that already broadcasts."""
 
     def __init__(self, function: Any) -> None:
         self.nin, self.nout, self.nargs = function.nin, function.nout, function.nargs
@@ -317,7 +318,7 @@ class _OfFunction(ufunc):
 
 
 def of_function(function: Any) -> ufunc:
-    """The ufunc that carries out the methods of a function."""
+    """The ufunc that implements the methods of a function."""
     return _OfFunction(function)
 
 
@@ -351,8 +352,8 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: An
 
     Args:
       func: a function of `nin` scalars, which can be traced.
-      nin, nout: the numbers of its operands and of its results.
-      identity: the operand that changes nothing; `None` if there is none.
+      nin, nout: the numbers of operands and results.
+      identity: the identity element; `None` if there is none.
     Example:
       >>> hypot = np.frompyfunc(lambda x, y: np.sqrt(x * x + y * y), 2, 1, identity=0.0)
       >>> hypot.reduce(np.array([2.0, 3.0, 6.0])).item()

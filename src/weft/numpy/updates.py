@@ -1,7 +1,7 @@
 """Updates of arrays, for `x.at[index]`.
 
-On the host a copy is changed in place. Otherwise a window whose position is known becomes one
-dynamic_update_slice, and anything else one scatter. Positions out of range are ignored.
+On the host a copy is changed in place. Otherwise an update of a window at a known position becomes
+one dynamic_update_slice, and any other update one scatter. Positions out of range are ignored.
 """
 
 import warnings
@@ -37,7 +37,7 @@ Mode = str | GatherScatterMode | None
 
 
 class Operation(NamedTuple):
-    """An update of elements: as a scatter, elementwise on a window, and as a ufunc of NumPy."""
+    """An update of elements: as a scatter, elementwise on a window, and as a NumPy ufunc."""
 
     name: str
     scatter: Any
@@ -105,7 +105,7 @@ def changed_copy(host: Any, index: Any, values: Any, ufunc: Any) -> Any:
         return None
 
 
-# --- anywhere ---
+# --- on any device ---
 
 
 def changed(
@@ -201,7 +201,8 @@ class Window(NamedTuple):
 def window_of(
     name: str, x: Value, ix: Index, mode: GatherScatterMode | None, wrap: bool
 ) -> Window | None:
-    """The window that an index selects, empty if it is out of range; `None` if it is not one."""
+    """The window that an index selects, empty if it is out of range; `None` if the index is not a
+    window."""
     if ix.lookups:
         return None
     start, sizes, reversed_axes = [], [], []
@@ -283,7 +284,7 @@ def changed_at(
 
 
 def get_window(x: Any, window: Window) -> Any:
-    """Reads a window; its position is a run-time argument where that saves compiled programs."""
+    """Reads a window. Its position is a run-time argument if that saves compiled programs."""
     if window.sizes == x.shape:
         return x
     if x.concrete() is not None:
@@ -309,7 +310,7 @@ def layout(
     slices = [p for p in stay if p.__class__ is Sliced]
     positions = [i + rank * (ix.lookups and i >= lookup_at) for i in range(len(slices))]
     strided = [p.bounds()[2] != 1 for p in slices]
-    # axes of the updates outside the window: of lookups, and of slices with a stride
+    # axes of the updates outside the window: for lookups and strided slices
     batch = sorted(
         [*range(lookup_at, lookup_at + rank)]
         + [position for position, s in zip(positions, strided, strict=True) if s]
@@ -393,7 +394,7 @@ def apply(
 
 
 def one_element(name: str, result: Any) -> Any:
-    """The result of a function for one element, which must be a scalar."""
+    """The result of a function for one element; it must be a scalar."""
     new = as_value(result)
     if new.ndim:
         raise noted(ShapeError(f"{name}: func must give a scalar for a scalar; got {new.aval}"))

@@ -44,7 +44,7 @@ def blackman(M: int) -> Array:
 
 @located
 def hamming(M: int) -> Array:
-    """The Hamming window: 0.54 - 0.46 cos.
+    """The Hamming window, 0.54 - 0.46 cos(2πn / (M - 1)).
 
     Example:
       >>> np.hamming(3)
@@ -55,7 +55,7 @@ def hamming(M: int) -> Array:
 
 @located
 def hanning(M: int) -> Array:
-    """The Hann window: 0.5 - 0.5 cos.
+    """The Hann window, 0.5 - 0.5 cos(2πn / (M - 1)).
 
     Example:
       >>> np.hanning(3)
@@ -70,7 +70,7 @@ def kaiser(M: int, beta: Any) -> Array:
 
     Args:
       M: the length.
-      beta: the shape parameter; it may be traced.
+      beta: the shape parameter, which may be traced.
     Example:
       >>> np.kaiser(3, 0.0)
       Array([1., 1., 1.], dtype=float32)

@@ -1,4 +1,4 @@
-"""Optimizers: how weights follow their gradients. Trax's, and any optax transformation.
+"""Optimizers: Trax's, and an adapter for optax transformations.
 
 Source: Trax documentation, `trax.optimizers`.
 """

@@ -23,7 +23,7 @@ class Adafactor(FormulaOptimizer):
         m  ← beta1 · m + (1 − beta1) · s · y
         w  ← (1 − wd) · w − m
 
-    Arrays with fewer than two axes, and all arrays with `factored=False`, have an average v of g²
+    Arrays with fewer than two axes, and all arrays with `factored=False`, use an average v of g²
     itself, and y = g / √(v + epsilon1). Arrays with more axes are stacks of matrices in the last
     two. Without `multiply_by_parameter_scale`, s is the learning rate; without `do_clipping`, y is
     not divided; without `do_momentum`, the step is s · y.
@@ -33,20 +33,20 @@ class Adafactor(FormulaOptimizer):
 
     Args:
       learning_rate: the learning rate, at least 0.
-      factored: whether matrices have averages of rows and columns only.
+      factored: whether to store averages of rows and columns only, for matrices.
       multiply_by_parameter_scale: whether steps are proportional to the size of the weights.
       do_clipping: whether to limit the root mean square of y, for each array.
       do_momentum: whether to average the steps.
       momentum_in_bfloat16: whether to store that average as bfloat16.
       beta1: decay rate of that average, from 0 to 1.
       decay_rate: exponent in d, at least 0.
-      clipping_threshold: the limit of y, greater than 0; None is `do_clipping=False`.
+      clipping_threshold: the limit of y, greater than 0; None means `do_clipping=False`.
       weight_decay_rate: the fraction of the weights removed at each step, from 0 to 1.
-      weight_decay_n_steps: number of steps in which weight decay falls to 0; 0 or None: it is
-        constant.
+      weight_decay_n_steps: the number of steps in which weight decay falls to 0; 0 or None for
+        constant decay.
       epsilon1: added to averages of squares, at least 0.
       epsilon2: lower bound for the size of the weights in s, at least 0.
-      clip_grad_norm: upper bound for the global norm of the gradients; None: no clipping.
+      clip_grad_norm: upper bound for the global norm of the gradients; None for no clipping.
     Raises: TypeError, ValueError: an option has the wrong type, or is out of range.
 
     A slot is a list: v_row and v_col, or v; then m with `do_momentum`. All begin as zeros.
@@ -105,7 +105,7 @@ class Adafactor(FormulaOptimizer):
         self._momentum_in_bfloat16 = flag("momentum_in_bfloat16", momentum_in_bfloat16)
 
     def init(self, weights: Any) -> list[Any]:
-        """[v_row, v_col] or [v], and m with `do_momentum`."""
+        """The first slot: [v_row, v_col] or [v], and m with `do_momentum`."""
         slot = [zeros_of_state(weights)]
         if self._is_factored(weights):
             shape = tuple(weights.shape)

@@ -27,7 +27,7 @@ class Adam(FormulaOptimizer):
       b1: decay rate of the average m, at least 0 and less than 1.
       b2: decay rate of the average v, at least 0 and less than 1.
       eps: added to the divisor, at least 0.
-      clip_grad_norm: upper bound for the global norm of the gradients; None: no clipping.
+      clip_grad_norm: upper bound for the global norm of the gradients; None for no clipping.
     Raises: TypeError, ValueError: an option is not a number, or out of range.
 
     A slot is (m, v), which begin as zeros.
@@ -64,7 +64,7 @@ class Adam(FormulaOptimizer):
         )
 
     def init(self, weights: Any) -> tuple[Any, Any]:
-        """(m, v), zeros."""
+        """The first slot: (m, v), zeros."""
         return zeros_of_state(weights), zeros_of_state(weights)
 
     def _prepare(self, p: Numbers, t: Any) -> None:
@@ -80,5 +80,6 @@ class Adam(FormulaOptimizer):
 
 
 def _sum_of_shares(b: Any, steps: Any) -> Any:
-    """1 − b^steps. In float32 the difference itself has only 5 digits for b = 0.999 and 2 steps."""
+    """1 − b^steps. Computed directly in float32, the difference has only 5 digits for b = 0.999 and
+    2 steps."""
     return -jnp.expm1(steps * jnp.log(b))

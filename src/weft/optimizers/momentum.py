@@ -9,7 +9,7 @@ __all__ = ["Momentum"]
 
 
 class Momentum(FormulaOptimizer):
-    """Gradient descent with momentum, and weight decay.
+    """Gradient descent with momentum and weight decay.
 
         v ← mass · v + g
         u = mass · v + g with `nesterov`, otherwise v
@@ -23,7 +23,7 @@ class Momentum(FormulaOptimizer):
       mass: decay rate of v, from 0 to 1.
       weight_decay_rate: the fraction of the weights removed at each step, from 0 to 1.
       nesterov: whether to use Nesterov's momentum.
-      clip_grad_norm: upper bound for the global norm of the gradients; None: no clipping.
+      clip_grad_norm: upper bound for the global norm of the gradients; None for no clipping.
     Raises: TypeError, ValueError: an option is not a number, or out of range.
 
     A slot is v, which begins as zeros.
@@ -64,7 +64,7 @@ class Momentum(FormulaOptimizer):
         self._nesterov = option_checks.flag(name, "nesterov", nesterov)
 
     def init(self, weights: Any) -> Any:
-        """v, zeros."""
+        """The first slot: v, zeros."""
         return zeros_of_state(weights)
 
     def _formula(self, g: Any, w: Any, slot: Any, p: Numbers) -> tuple[Any, Any]:

@@ -1,7 +1,5 @@
-"""from_optax: an optax transformation of gradients as an optimizer.
-
-optax is not imported: a transformation is anything with `init(params)` and
-`update(updates, state, params)`.
+"""from_optax: makes an optimizer from an optax gradient transformation. optax is not imported: a
+transformation is any object with `init(params)` and `update(updates, state, params)`.
 """
 
 from typing import Any
@@ -27,20 +25,19 @@ def from_optax(tx: Any, clip_grad_norm: float | None = None) -> Optimizer:
     meanings:
 
     - If the state of the transformation has one hyperparameter "learning_rate", as with
-      `optax.inject_hyperparams(optax.adam)(learning_rate=1e-3)`, it becomes this one. Without a
-      schedule in the loop it keeps its value.
+      `optax.inject_hyperparams(optax.adam)(learning_rate=1e-3)`, it sets this hyperparameter.
+      Without a schedule in the loop, the hyperparameter keeps its value.
     - Otherwise the result is multiplied by it. It is 1 by default, so `optax.adam(1e-3)` and
-      `optax.adam(schedule)` do what they do in optax. With a schedule in the loop, give the
-      transformation the learning rate 1: `optax.adam(1.0)`.
+      `optax.adam(schedule)` work as in optax. With a schedule in the loop, use a learning rate of 1
+      in the transformation: `optax.adam(1.0)`.
 
     The second meaning also applies if the state has several learning rates, or a schedule for it.
 
     Args:
       tx: the transformation: `init(params)` returns its state, and `update(updates, state, params)`
-        returns (updates, state). For weights of 16 bits, its arguments are float32, and so is its
-        state.
+        returns (updates, state). For 16-bit weights, its arguments and its state are float32.
       clip_grad_norm: upper bound for the global norm of the gradients before the transformation;
-        None: no clipping.
+        None for no clipping.
     Returns: an `Optimizer`. Its slots are a tuple with one entry, the state of `tx`.
     Raises: TypeError: `tx` is not a transformation.
     Example:
@@ -112,13 +109,13 @@ class _Transformed(Optimizer):
         return tree_map(moved, weights, updates), state
 
     def tree_init(self, weight_tree: Any) -> tuple[Any, OptParams]:
-        """Makes the state; its learning rate, if it has one, goes to `opt_params`."""
+        """Makes the state. Its learning rate, if it has one, is copied to `opt_params`."""
         self._checked_leaves(weight_tree)
         state = self.init(weight_tree)
         rates = _rates(state)
         if len(rates) == 1:
             self._opt_params = {**self._opt_params, RATE: rates[0]}
-            state = _with_rate(state, rates[0])  # with the type that it has after a step
+            state = _with_rate(state, rates[0])  # with the type that it will have after a step
         self._slots = (state,)
         return self._slots, self._opt_params
 
@@ -163,7 +160,7 @@ def _rates(state: Any) -> list[Any]:
 
 
 def _with_rate(state: Any, rate: Any) -> Any:
-    """A state with another learning rate."""
+    """A state with a new learning rate."""
     if _has_rate(state):
         old = state.hyperparams
         return state._replace(hyperparams={**old, RATE: jnp.asarray(rate, dtype=old[RATE].dtype)})

@@ -1,8 +1,8 @@
 """ReversibleSerialTrainer: training in memory that does not grow with reversible layers.
 
-The forward pass keeps the inputs of standard layers and the last outputs alone. The backward pass
+The forward pass keeps only the inputs of standard layers and the last outputs. The backward pass
 recomputes the inputs of each reversible layer from its outputs, and updates a layer's weights as
-soon as it has their gradients. extract_reversible_blocks cuts a model into blocks for it, and
+soon as their gradients are known. extract_reversible_blocks splits a model into blocks for it, and
 init_reversible_blocks initializes them. Sources: Gomez, Ren, Urtasun, Grosse (2017), The Reversible
 Residual Network; Kitaev, Kaiser, Levskaya (2020), Reformer.
 """
@@ -41,24 +41,23 @@ Block = tuple[Sequence[Layer], Sequence[ReversibleLayer]]
 BORDERS = ("StripFromConcatenateWithPadding", "Select")
 """The chunked part of a loss begins after the last layer with one of these names."""
 ENDS = ("Dense", "LogSoftmax", "_CrossEntropy", "_WeightedMean")
-"""The layers that a chunked loss ends with."""
+"""The last layers of a chunked loss."""
 
 
 class ReversibleSerialTrainer:
-    """Trains `Serial(all blocks, loss_layer)` a layer at a time, in memory for one layer.
-
-    Each standard part, each reversible layer and the loss have their own optimizer, so
-    clipping and the norms of gradients are by layer. The blocks must not share weights.
+    """Trains `Serial(all blocks, loss_layer)` one layer at a time, with memory for one layer. Each
+    standard part, each reversible layer and the loss have their own optimizer, so clipping and
+    gradient norms are per layer. The blocks must not share weights.
 
     Args:
       blocks: pairs (standard layers, reversible layers), in order, initialized.
       loss_layer: a layer from the stack after the blocks to a scalar, initialized.
       optimizer_fn: a function without arguments that makes an optimizer, such as the class.
-      n_devices: number of devices of this process, which divide each batch; by default, all.
-      memoize_jit: False compiles a layer's functions anew at every step.
-      free_accelerators_on_step: accepted for programs that set it; buffers are freed in any case as
-        soon as nothing uses them.
-      adasum: must be False: the gradients of a layer are computed over all devices at once.
+      n_devices: the number of this process's devices among which each batch is divided; by default,
+        all.
+      memoize_jit: False recompiles a layer's functions at every step.
+      free_accelerators_on_step: no effect; buffers are always freed as soon as they are unused.
+      adasum: must be False, because the gradients of a layer are computed over all devices at once.
 
     Raises: TypeError, ValueError: an option is invalid.
 
@@ -128,12 +127,12 @@ class ReversibleSerialTrainer:
 
     @property
     def n_devices(self) -> int:
-        """The number of devices that compute."""
+        """The number of devices that are used."""
         return self._n_devices
 
     @property
     def slots(self) -> Any:
-        """The optimizers' state: for each block (standard, [reversible, …]), then the loss."""
+        """The optimizers' state: (standard, [reversible, …]) for each block, then the loss."""
         blocks = [
             (a.optimizer.slots, [b.optimizer.slots for b in rest]) for a, rest in self._blocks
         ]
@@ -155,9 +154,9 @@ class ReversibleSerialTrainer:
 
         Args:
           batch: the inputs of the first block, and further inputs of later layers.
-          rng: random key. The keys of a step are made of it and of `step`.
+          rng: random key. The keys of a step are derived from it and from `step`.
           step: number of the step, which optimizers use.
-          learning_rate: replaces the optimizers' learning rate, in this step and later ones.
+          learning_rate: replaces the optimizers' learning rate, for this and later steps.
         Returns: (loss, stats). The stats are those of each layer, "layer0/gradients_l2" and so on,
           counted from the inputs.
         """
@@ -169,7 +168,7 @@ class ReversibleSerialTrainer:
                 part.opt_params["learning_rate"] = learning_rate
         stack = as_tuple(self.placed(batch))
         keys = iter(fastmath.random.split(fastmath.random.fold_in(rng, step), len(self._parts())))
-        done: list[tuple[_Part, Any, Any, Any, Any]] = []  # part, inputs if kept, states, key
+        done: list[tuple[_Part, Any, Any, Any, Any]] = []  # (part, inputs if kept, states, key)
         for first, rest in self._blocks:
             for part in (first, *rest):
                 key = next(keys)
@@ -203,7 +202,7 @@ class ReversibleSerialTrainer:
         }
 
     def read(self) -> None:
-        """Does nothing: the layers themselves have the weights."""
+        """Does nothing, because the layers themselves have the weights."""
 
     write = read
 
@@ -213,7 +212,7 @@ class ReversibleSerialTrainer:
         return [part for first, rest in self._blocks for part in (first, *rest)] + [self._loss]
 
     def _on_devices(self, tree: Any) -> Any:
-        """Weights or slots, which are in the memory of the host, on the devices."""
+        """Copies weights or slots from host memory to the devices."""
         return tree if self._n_devices == 1 else device_put(tree, self._whole)
 
     def placed(self, batch: Any) -> Any:
@@ -248,7 +247,7 @@ class ReversibleSerialTrainer:
     def _backward(
         self, part: "_Part", values: Any, new_state: Any, ct: Any, state: Any, key: Any, step: int
     ) -> tuple[Any, Any, Any]:
-        """(inputs, their gradients, stats) of a part; its weights are updated."""
+        """(inputs, their gradients, stats) of a part, whose weights are updated."""
         inputs, grads, weights, slots, stats = part.backward(
             values,
             ct,
@@ -285,7 +284,7 @@ class _Part:
         self.value_and_backward = fastmath.jit(self._loss_and_grads)
 
     def keep(self, weights: Any, slots: Any) -> None:
-        """Takes new weights and slots, in the memory of the host."""
+        """Stores new weights and slots in host memory."""
         if self.has_weights:
             self.layer.weights = on_cpu(weights)
             self.optimizer.slots = on_cpu(slots)
@@ -343,7 +342,7 @@ class _Part:
         return loss, _without_float0(grads), weights, new_state, slots, stats
 
     def _pull(self, inputs: Any, weights: Any, state: Any, key: Any, ct: Any) -> Any:
-        """(outputs, gradients of inputs and weights, new state); the cotangent of a loss is 1."""
+        """(outputs, gradients of inputs and weights, new state). The cotangent of a loss is 1."""
 
         def forward(inputs: Any, weights: Any) -> Any:
             outputs, new_state = self.layer.pure_fn(inputs, weights, state, key)
@@ -361,20 +360,20 @@ def _cotangent(ct: Any, output: Any) -> Any:
 
 
 def _without_float0(grads: Any) -> tuple[Any, ...]:
-    """Gradients of inputs, None for those of integers."""
+    """Gradients of inputs, with None for integer inputs."""
     return tuple([g if is_gradient(g) else None for g in as_tuple(grads)])
 
 
 def extract_reversible_blocks(
     layers: Sequence[Layer], loss_chunk_size: int = 0
 ) -> tuple[list[tuple[list[Layer], list[ReversibleLayer]]], Layer]:
-    """Cuts layers into blocks of standard and reversible layers, and a loss.
+    """Splits layers into blocks of standard and reversible layers, and a loss.
 
     Args:
       layers: layers of a model with its loss; `Serial` layers are replaced by their sublayers.
       loss_chunk_size: the number of rows (batch · length) for which the last layers of the loss are
-        computed at a time, so that logits over a large vocabulary need less memory; 0 for all. The
-        loss ends in `Dense`, `LogSoftmax` and the cross-entropy then, after a `Select`.
+        computed at a time, which saves memory for logits over a large vocabulary; 0 for all. The
+        loss must then end in `Dense`, `LogSoftmax` and the cross-entropy, after a `Select`.
     Returns: (blocks, loss_layer): pairs (standard layers, reversible layers), and the layers after
       the last reversible one in a `Serial`.
     Raises: ValueError: the last layer is reversible, or the loss cannot be computed in chunks.
@@ -441,7 +440,7 @@ def init_reversible_blocks(
 
 
 def _flat(layers: Any) -> list[Layer]:
-    """Layers without the `Serial` layers around them."""
+    """The layers, with `Serial` layers replaced by their sublayers."""
     flat: list[Layer] = []
     for layer in [layers] if isinstance(layers, Layer) else layers:
         if isinstance(layer, list | tuple) or type(layer) is Serial:
@@ -452,9 +451,10 @@ def _flat(layers: Any) -> list[Layer]:
 
 
 def _in_chunks(layers: list[Layer], chunk: int) -> list[Layer]:
-    """The layers of a loss, the last ones computed for some rows at a time."""
+    """The layers of a loss, whose last layers are computed for some rows at a time."""
     names = [layer.name for layer in layers]
-    ends = [n.startswith(end) for n, end in zip(names[-len(ENDS) :], ENDS, strict=False)]
+    named = [name for name in names if name]  # checks of shapes have no name
+    ends = [n.startswith(end) for n, end in zip(named[-len(ENDS) :], ENDS, strict=False)]
     borders = [i for i, name in enumerate(names) if name.startswith(BORDERS)]
     if len(ends) < len(ENDS) or not all(ends) or not borders:
         raise noted(

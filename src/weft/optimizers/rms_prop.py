@@ -21,7 +21,7 @@ class RMSProp(FormulaOptimizer):
       learning_rate: the learning rate, at least 0.
       gamma: decay rate of `a`, from 0 to 1.
       eps: added to the divisor, at least 0.
-      clip_grad_norm: upper bound for the global norm of the gradients; None: no clipping.
+      clip_grad_norm: upper bound for the global norm of the gradients; None for no clipping.
     Raises: TypeError, ValueError: an option is not a number, or out of range.
 
     A slot is `a`, which begins as ones.
@@ -53,7 +53,7 @@ class RMSProp(FormulaOptimizer):
         )
 
     def init(self, weights: Any) -> Any:
-        """a, ones."""
+        """The first slot: a, ones."""
         return jnp.ones_like(in_float32(weights))
 
     def _formula(self, g: Any, w: Any, slot: Any, p: Numbers) -> tuple[Any, Any]:

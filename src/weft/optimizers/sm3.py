@@ -1,4 +1,5 @@
-"""SM3: sums of squared gradients, stored as a vector for each axis; MomentumType: its variants."""
+"""SM3: sums of squared gradients, stored as one vector for each axis; MomentumType: its kinds of
+momentum."""
 
 import enum
 from functools import reduce
@@ -13,7 +14,7 @@ __all__ = ["SM3", "MomentumType"]
 
 
 class MomentumType(enum.IntEnum):
-    """Kinds of momentum of SM3, with p the step without momentum.
+    """Kinds of momentum of SM3, where p is the step without momentum.
 
     Attributes:
       EMA: m ← (1 − momentum) · p + momentum · m; the step is m.
@@ -50,12 +51,12 @@ class SM3(FormulaOptimizer):
 
     Args:
       learning_rate: the learning rate, at least 0.
-      momentum: decay rate of m, at least 0 and less than 1; 0: no momentum.
-      second_moment_averaging: b, greater than 0 and at most 1; 1: sums instead of averages.
+      momentum: decay rate of m, at least 0 and less than 1; 0 for no momentum.
+      second_moment_averaging: b, greater than 0 and at most 1; 1 uses sums instead of averages.
       weight_decay: factor of the weights in p, at least 0. It is multiplied by the learning rate,
         and is subject to momentum.
       momentum_type: the kind of momentum.
-      clip_grad_norm: upper bound for the global norm of the gradients; None: no clipping.
+      clip_grad_norm: upper bound for the global norm of the gradients; None for no clipping.
     Raises: TypeError, ValueError: an option is not a number, or out of range.
 
     A slot is (m, v1, v2). m has the shape of the weights, or is [] without momentum. v1 and v2 are
@@ -104,7 +105,7 @@ class SM3(FormulaOptimizer):
         self._grafts = second_moment_averaging != 1
 
     def init(self, weights: Any) -> tuple[Any, list[Any], list[Any]]:
-        """(m, v1, v2), zeros."""
+        """The first slot: (m, v1, v2), zeros."""
         dtype = in_float32(weights).dtype
 
         def vectors() -> list[Any]:
@@ -146,7 +147,7 @@ _TINY = 1e-16
 
 
 def _least(vectors: list[Any], shape: tuple[int, ...]) -> Any:
-    """Elementwise minimum of vectors, each broadcast along its own axis."""
+    """The elementwise minimum of vectors, each broadcast along its own axis."""
     along = []
     for axis, vector in enumerate(vectors):
         lengths = [1] * len(shape)
@@ -156,7 +157,7 @@ def _least(vectors: list[Any], shape: tuple[int, ...]) -> Any:
 
 
 def _greatest(sums: Any) -> list[Any]:
-    """For each axis, the maxima over all others."""
+    """For each axis, the maxima over all other axes."""
     axes = range(len(sums.shape))
     if len(axes) == 1:
         return [sums]
@@ -164,7 +165,7 @@ def _greatest(sums: Any) -> list[Any]:
 
 
 def _preconditioned(g: Any, sums: Any) -> Any:
-    """The gradient divided by the roots of sums of squares; 0 where the sums are 0."""
+    """The gradient divided by the root of the sums of squares; 0 where the sums are 0."""
     sums = jnp.reshape(sums, g.shape)
     is_positive = sums > 0
     return g * jnp.where(is_positive, 1 / (jnp.sqrt(jnp.where(is_positive, sums, 1)) + _TINY), 0)

@@ -39,7 +39,8 @@ GROWTH_INTERVAL = 2000
 
 
 class LossScale(NamedTuple):
-    """The factor of a loss that is computed in 16 bits, and the finite steps since it changed."""
+    """The scale of a loss that is computed in 16 bits, and the number of finite steps since it
+    changed."""
 
     factor: Any
     finite_steps: Any
@@ -48,23 +49,25 @@ class LossScale(NamedTuple):
 class Trainer:
     """Trains a model: each step computes a loss and its gradients, and updates the weights.
 
-    The step is compiled once. On several devices it is one program over all of them: each has the
-    weights and computes a part of the batch, whose size the devices divide. With several processes,
-    each gives its own part of the batch.
+    The step is compiled once. On several devices it is one program for all of them: each device has
+    the weights and computes a part of the batch. The number of devices must divide the batch. With
+    several processes, each process passes its own part of the batch.
 
     Args:
       model_with_loss: a layer from a batch to a scalar loss, such as
         `tl.Serial(model, tl.CrossEntropyLoss())`, initialized.
-      optimizer: an optimizer, whose `tree_init` was called with the weights; otherwise it is called
-        here.
-      n_devices: number of devices of this process; by default, all.
+      optimizer: an optimizer. Its `tree_init` is called with the weights, unless it was called
+        before.
+      n_devices: the number of devices of this process; by default, all.
       adasum: whether the gradients of the devices are merged by Adasum, which averages parallel
-        parts and adds orthogonal ones, before they are averaged. The devices must be a power of 2.
-      accumulation_steps: the number of parts in which a batch is computed, one after the other. The
-        gradients are averaged over them, so a large batch takes the memory of one part.
-      loss_scale: None; a factor of the loss while gradients are computed, which keeps small ones
-        in the range of float16; or "dynamic", which starts with 2¹⁵, is halved when gradients
-        overflow (that step is skipped), and doubled after 2,000 steps without overflow.
+        parts and adds orthogonal ones, before they are averaged. The number of devices must be a
+        power of 2.
+      accumulation_steps: the number of parts into which a batch is divided. They are computed one
+        after the other, and their gradients are averaged, so a large batch needs the memory of one
+        part.
+      loss_scale: None; a factor of the loss, which keeps small gradients in the range of float16;
+        or "dynamic": the factor starts at 2¹⁵, is halved when gradients overflow (that step is
+        skipped), and is doubled after 2,000 steps without overflow.
 
     A step whose loss or gradients are NaN or infinite does not change weights, state or slots.
 
@@ -134,7 +137,7 @@ class Trainer:
 
     @property
     def accelerated_model_with_loss(self) -> Accelerate:
-        """The layer from a batch to a loss, compiled; for one device."""
+        """The compiled layer from a batch to a loss; for one device."""
         return Accelerate(self._model_with_loss, 1)
 
     @property
@@ -144,7 +147,7 @@ class Trainer:
 
     @property
     def n_devices(self) -> int:
-        """The number of devices of this process that compute."""
+        """The number of devices of this process that are used."""
         return self._n_devices
 
     @property
@@ -165,9 +168,9 @@ class Trainer:
         Args:
           batch: the inputs of `model_with_loss`, usually (inputs, targets, weights), with arrays
             [batch, …].
-          rng: random key. The keys of a step are made of it and of `step`.
+          rng: random key. The keys of a step are derived from it and from `step`.
           step: number of the step, which optimizers use.
-          learning_rate: replaces the optimizer's learning rate, in this step and later ones.
+          learning_rate: replaces the optimizer's learning rate, for this and later steps.
         Returns: (loss, stats). The stats are scalars: "loss", "gradients_l2" before clipping, and
           "weights_l2" before the update.
         """
@@ -177,14 +180,14 @@ class Trainer:
         return loss, stats
 
     def read(self) -> None:
-        """Takes the weights and the state that the model has, and the optimizer's slots."""
+        """Reads the current weights and state of the model, and the optimizer's slots."""
         model = self._model_with_loss
         self._weights, self._state = model.weights, model.state
         self._slots = self._optimizer.slots
         self._is_shared, self._has_stopped = True, False
 
     def write(self) -> None:
-        """Gives the model the weights and the state that steps have made, and the slots."""
+        """Writes the weights, state and slots of the last step to the model and the optimizer."""
         self._model_with_loss.weights = self._weights
         self._model_with_loss.state = self._state
         self._optimizer.slots = self._slots
@@ -193,14 +196,13 @@ class Trainer:
     def advance(
         self, batch: Any, rng: Any, step: int, learning_rate: float | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Trains on a batch as `one_step` does, but leaves the model as it is until `write`.
-
-        A loop over many steps saves the time of handing the weights to each layer.
+        """Trains on a batch like `one_step`, but does not update the model until `write`. This
+        saves a loop over many steps the time of setting each layer's weights.
         """
         if learning_rate is not None:
             self._opt_params["learning_rate"] = learning_rate
         batch = self.placed(batch)
-        if self._donates and self._is_shared:  # others have these arrays too: they must stay
+        if self._donates and self._is_shared:  # shared arrays must not be donated
             arrays = (self._weights, self._state, self._slots)
             self._weights, self._state, self._slots = tree_map(jnp.copy, arrays)
             self._is_shared = False
@@ -222,7 +224,7 @@ class Trainer:
         if not fastmath.is_backend(fastmath.Backend.JAX):
             self._donates = False
             return fastmath.jit(self._update), None
-        self._donates = local_devices()[0].platform != "cpu"  # XLA's CPU gains nothing by it
+        self._donates = local_devices()[0].platform != "cpu"  # donation does not help on XLA's CPU
         donated = (0, 1, 2, 3) if self._donates else ()
         if self._n_devices * process_count() == 1:
             return jit(self._update, donate_argnums=donated), None
@@ -271,8 +273,9 @@ class Trainer:
     ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """The compiled step: new weights, state, slots and guard, and the stats.
 
-        A step with a loss or gradients that are not finite changes nothing. Without a scale of the
-        loss, no later step does either, until `read`: the weights are those of the bad step.
+        A step whose loss or gradients are not finite changes nothing. Without loss scaling, later
+        steps do not change anything either, until `read`; so the weights stay as they were before
+        the bad step.
         """
         has_stopped, scale = guard
         rng = fastmath.random.fold_in(rng, step)
@@ -328,7 +331,7 @@ class Trainer:
         return loss, state, gradients
 
     def _merging(self, one: Callable[..., Any]) -> Callable[..., Any]:
-        """Gradients of each device's part of the batch, merged by Adasum and averaged."""
+        """The gradients of each device's part of the batch, merged by Adasum and averaged."""
         n = self._n_parts
 
         def all_parts(state: Any, batch: Any, rng: Any) -> tuple[Any, Any, Any]:
@@ -342,7 +345,7 @@ class Trainer:
         return all_parts
 
     def _next_scale(self, scale: LossScale, is_finite: Any) -> LossScale:
-        """The scale after a step; a fixed one stays."""
+        """The scale after a step; a fixed scale does not change."""
         if not self._scales_dynamically:
             return scale
         steps = jnp.where(is_finite, scale.finite_steps + 1, 0)
@@ -353,7 +356,7 @@ class Trainer:
 
 
 def _checked_scale(loss_scale: float | str | None) -> LossScale | None:
-    """The scale that training begins with."""
+    """The initial scale."""
     if loss_scale is None:
         return None
     if isinstance(loss_scale, str):
@@ -364,7 +367,7 @@ def _checked_scale(loss_scale: float | str | None) -> LossScale | None:
 
 
 def _scalar(loss: Any) -> Any:
-    """The loss, if it is one number; parts of the batch that it does not use may follow it."""
+    """The loss, which must be one number; unused parts of the batch may follow it."""
     if isinstance(loss, tuple) and loss:
         loss = loss[0]
     if not hasattr(loss, "shape") or tuple(loss.shape):
@@ -377,7 +380,7 @@ def _scalar(loss: Any) -> Any:
 
 
 def _cut(option: str, batch: Any, n: int) -> Any:
-    """A batch as `n` batches: each array gets a new first axis."""
+    """A batch divided into `n` batches: each array gets a new first axis."""
 
     def cut(leaf: Any) -> Any:
         if not leaf.shape or leaf.shape[0] % n:
@@ -391,7 +394,7 @@ def _cut(option: str, batch: Any, n: int) -> Any:
 
 
 def _adasum(gradients: Any, n: int) -> Any:
-    """Gradients [n, …] of n devices, a power of 2, merged by pairs: all n are the same then.
+    """Merges gradients [n, …] of n devices, a power of 2, by pairs. Afterwards all n are equal.
 
     Maleki et al. (2020), Scaling Distributed Training with Adaptive Summation, equation 4.
     """

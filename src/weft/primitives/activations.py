@@ -38,7 +38,7 @@ def _relu_jvp(dx: Value, out: Value, x: Value) -> Value:
 
 
 relu: Primitive = unary(
-    "relu", "The larger one of x and 0; its derivative at 0 is 0.", evaluate=_relu,
+    "relu", "The maximum of x and 0; the derivative at 0 is 0.", evaluate=_relu,
     stablehlo=_lower_relu, jvp=_relu_jvp, accepts="real",
 )  # fmt: skip
 

@@ -59,7 +59,8 @@ def one_minus(x: Value) -> Value:
 # --- sums and products ---
 
 neg: Primitive = unary(
-    "neg", "Minus x.", evaluate=np.negative, stablehlo="negate", jvp=lambda dx, out, x: neg(dx),
+    "neg", "Negates each element.", evaluate=np.negative, stablehlo="negate",
+    jvp=lambda dx, out, x: neg(dx),
     linear=True, accepts="number",
 )  # fmt: skip
 
@@ -121,7 +122,7 @@ def _lower_division(name: str) -> Rule:
 
 
 div: Primitive = nary(
-    "div", "Quotient of two arrays; of integers, towards zero.", evaluate=np.divide,
+    "div", "Quotient of two arrays; integer quotients round towards zero.", evaluate=np.divide,
     evaluate_in=dict.fromkeys(_INTEGERS, lambda x, y: _integer_division(x, y)[0]),
     stablehlo=_lower_division("divide"),
     jvp=(lambda dx, out, x, y: div(dx, y), lambda dy, out, x, y: div(mul(neg(dy), out), y)),
@@ -130,7 +131,7 @@ div: Primitive = nary(
 
 rem: Primitive = nary(
     "rem",
-    "Remainder of the division towards zero: it has the sign of x.",
+    "Remainder of division towards zero, with the sign of x.",
     evaluate=np.fmod,
     evaluate_in=dict.fromkeys(_INTEGERS, lambda x, y: _integer_division(x, y)[1]),
     stablehlo=_lower_division("remainder"),
@@ -181,7 +182,7 @@ def _lower_real_sign(block: Block, x: Operand, out: Aval) -> Operand:
 
 
 sign: Primitive = transcendental(
-    "sign", "-1, 0 or 1; of a complex number, x / |x|; of an infinite one, its direction.",
+    "sign", "The sign: -1, 0 or 1; x / |x| for complex numbers.",
     evaluate=_sign, stablehlo=complex_rule(_lower_real_sign, sign_in_parts, "kept"),
     jvp=zero, accepts="number",
 )  # fmt: skip
@@ -213,11 +214,11 @@ abs_: Primitive = unary(
     accepts="number", out_dtype=dtypes.real_of,
 )  # fmt: skip
 floor: Primitive = unary(
-    "floor", "The largest whole number not above x.", evaluate=np.floor, stablehlo="floor",
+    "floor", "The largest integer not above x.", evaluate=np.floor, stablehlo="floor",
     jvp=zero, accepts="float",
 )  # fmt: skip
 ceil: Primitive = unary(
-    "ceil", "The smallest whole number not below x.", evaluate=np.ceil, stablehlo="ceil",
+    "ceil", "The smallest integer not below x.", evaluate=np.ceil, stablehlo="ceil",
     jvp=zero, accepts="float",
 )  # fmt: skip
 
@@ -250,11 +251,12 @@ def _lower_round(block: Block, x: Operand, out: Aval, rounding_method: RoundingM
 
 
 round_: Primitive = unary(
-    "round", "The nearest whole number.", evaluate=_round, stablehlo=_lower_round, jvp=zero,
+    "round", "The nearest integer.", evaluate=_round, stablehlo=_lower_round, jvp=zero,
     accepts="float",
 )  # fmt: skip
 is_finite: Primitive = unary(
-    "is_finite", "Neither infinite nor NaN.", evaluate=np.isfinite, stablehlo="is_finite",
+    "is_finite", "True where x is neither infinite nor NaN.",
+    evaluate=np.isfinite, stablehlo="is_finite",
     jvp=zero, accepts="float", out_dtype=lambda _: dtypes.bool_,
 )  # fmt: skip
 nextafter: Primitive = nary(
@@ -300,11 +302,11 @@ def _lexicographic(direction: str) -> Rule:
 
 
 max_: Primitive = nary(
-    "max", "The larger one; NaN if either is.", evaluate=np.maximum,
+    "max", "The larger of two elements; NaN if either is NaN.", evaluate=np.maximum,
     stablehlo=_lexicographic("GT"), jvp=(_extremum_jvp(0), _extremum_jvp(1)),
 )  # fmt: skip
 min_: Primitive = nary(
-    "min", "The smaller one; NaN if either is.", evaluate=np.minimum,
+    "min", "The smaller of two elements; NaN if either is NaN.", evaluate=np.minimum,
     stablehlo=_lexicographic("LT"), jvp=(_extremum_jvp(0), _extremum_jvp(1)),
 )  # fmt: skip
 
@@ -322,7 +324,7 @@ min_.host.work(_work_of_extremum)
 # --- powers and roots ---
 
 square: Primitive = unary(
-    "square", "x times x.", evaluate=np.square,
+    "square", "Squares each element.", evaluate=np.square,
     stablehlo=lambda block, x, out: block.elementwise("multiply", (x, x), out),
     jvp=lambda dx, out, x: mul(dx, mul(like(x, 2), x)), accepts="number",
 )  # fmt: skip
@@ -404,7 +406,7 @@ def _integer_pow_jvp(dx: Value, out: Value, x: Value, *, y: int) -> Tangent:
 
 
 integer_pow: Primitive = unary(
-    "integer_pow", "x to a constant whole power.", evaluate=_integer_pow,
+    "integer_pow", "x to a constant integer power.", evaluate=_integer_pow,
     stablehlo=_lower_integer_pow, jvp=_integer_pow_jvp, accepts="number",
 )  # fmt: skip
 evaluate_in_wider(integer_pow, "float", table=HALF)

@@ -108,7 +108,7 @@ def _host_state(state: Host) -> tuple[Host, Host]:
 
 
 def _host_bits(key: Host, counter: Host, shape: Integers, width: int, algorithm: str) -> Host:
-    """The words of the bits, uint32 or uint64, of the states' shape and the bits'."""
+    """Random words for each state, uint32 or uint64: the states' shape, then `shape`."""
     batch, n = key.shape, math.prod(shape)
     key_halves = [x[..., None] for x in _halves(key)]
     m = _counters_of(shape, width, algorithm)
@@ -238,7 +238,7 @@ def _interleaved(block: Block, parts: Sequence[Operand], axis: int) -> Operand:
 
 rng_bit_generator = Primitive(
     "rng_bit_generator",
-    "The state to go on with, and an array of random unsigned integers, for each state.",
+    "The next state and an array of random unsigned integers, for each state.",
     multiple=True,
     host="transcendental",
 )

@@ -15,19 +15,19 @@ from .elementwise import nary, unary, zero
 from .rule_types import DType, Host, Kernel
 
 bitwise_and = nary(
-    "and", "Both bits.", evaluate=np.bitwise_and, stablehlo="and", jvp=(zero, zero),
+    "and", "Bitwise *and*.", evaluate=np.bitwise_and, stablehlo="and", jvp=(zero, zero),
     accepts="integer or bool",
 )  # fmt: skip
 bitwise_or = nary(
-    "or", "Either bit.", evaluate=np.bitwise_or, stablehlo="or", jvp=(zero, zero),
+    "or", "Bitwise *or*.", evaluate=np.bitwise_or, stablehlo="or", jvp=(zero, zero),
     accepts="integer or bool",
 )  # fmt: skip
 bitwise_xor = nary(
-    "xor", "One bit and not the other.", evaluate=np.bitwise_xor, stablehlo="xor",
+    "xor", "Bitwise exclusive *or*.", evaluate=np.bitwise_xor, stablehlo="xor",
     jvp=(zero, zero), accepts="integer or bool",
 )  # fmt: skip
 bitwise_not = unary(
-    "not", "Each bit turned.", evaluate=np.invert, stablehlo="not", jvp=zero,
+    "not", "Inverts each bit.", evaluate=np.invert, stablehlo="not", jvp=zero,
     accepts="integer or bool",
 )  # fmt: skip
 
@@ -71,13 +71,13 @@ shift_left = nary(
     evaluate_in=_of_few_bits(lambda x, y, bits: np.where(y >= bits, 0, x << y)),
 )  # fmt: skip
 shift_right_arithmetic = nary(
-    "shift_right_arithmetic", "Bits moved down; the top bit is repeated.",
+    "shift_right_arithmetic", "Shifts bits right and repeats the top bit.",
     evaluate=_shift_right_arithmetic, stablehlo="shift_right_arithmetic",
     jvp=(zero, zero), accepts="integer",
     evaluate_in=_of_few_bits(lambda x, y, bits: x >> y),
 )  # fmt: skip
 shift_right_logical = nary(
-    "shift_right_logical", "Bits moved down, with zeros.",
+    "shift_right_logical", "Shifts bits right and fills with zeros.",
     evaluate=_shift_right_logical, stablehlo="shift_right_logical",
     jvp=(zero, zero), accepts="integer",
     evaluate_in=_of_few_bits(lambda x, y, bits: (x & (1 << bits) - 1) >> y),

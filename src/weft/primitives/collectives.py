@@ -289,7 +289,8 @@ pmin.jvp(_collective_extreme_jvp)
 # --- moving ---
 
 ppermute = Primitive(
-    "ppermute", "The value of another element, by pairs (from, to); zeros where none is sent."
+    "ppermute",
+    "Sends values between elements, by pairs (from, to); an element that receives none gets zeros.",
 )
 ppermute.takes_keys = True
 
@@ -335,7 +336,7 @@ def _(x: Value, groups: Groups, *, perm: Pairs) -> BatchedResult:
     return where(widen(mask, x.shape), received, zeros(x.aval))
 
 
-all_gather = Primitive("all_gather", "The values of all elements, joined along an axis.")
+all_gather = Primitive("all_gather", "Gathers the values of all elements along an axis.")
 all_gather.takes_keys = True
 
 
@@ -390,7 +391,7 @@ def split_axis(x: Value, axis: int, parts: int) -> Value:
 
 
 psum_scatter = Primitive(
-    "psum_scatter", "The sum over named axes, of which each element gets a part along an axis."
+    "psum_scatter", "Sums over named axes and gives each element a part of the sum along an axis."
 )
 
 
@@ -433,7 +434,8 @@ def _(x: Value, groups: Groups, *, dimension: int) -> BatchedResult:
 
 all_to_all = Primitive(
     "all_to_all",
-    "Each element's parts along axis `split` go to all elements, which join theirs along `concat`.",
+    "Sends each element's parts along axis `split` to all elements, which join them "
+    "along `concat`.",
 )
 all_to_all.takes_keys = True
 

@@ -14,7 +14,8 @@ from .structural import batch_in_front
 
 bitcast_convert_type = Primitive(
     "bitcast_convert_type",
-    "The same bits as another dtype; a wider one takes the last axis, a narrower one adds one.",
+    "Reinterprets bits as another dtype; a wider one removes the last axis, a narrower "
+    "one adds an axis.",
     host="always",
 )
 
@@ -127,7 +128,7 @@ def _reduce_precision_jvp(dx: Value, out: Value, x: Value, **bits: int) -> Value
 
 
 reduce_precision: Primitive = unary(
-    "reduce_precision", "Rounded to a float with fewer bits, in the same dtype.",
+    "reduce_precision", "Rounds to a float with fewer bits, in the same dtype.",
     evaluate=_reduce_precision, stablehlo=_lower_reduce_precision, jvp=_reduce_precision_jvp,
     linear=True, accepts="float of 16 bits or more",
 )  # fmt: skip

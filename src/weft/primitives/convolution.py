@@ -112,7 +112,7 @@ _OPTIONS = ("window_strides", "padding", "lhs_dilation", "rhs_dilation")  # as u
 
 
 def check_layout(lhs: Aval, rhs: Aval, c: Convolution) -> None:
-    """Raises an error for dimension numbers, strides, padding or dilations that do not fit the
+    """Raises an error for dimension numbers, strides, padding or dilations that do not match the
     operands."""
     n = lhs.ndim - 2
     if lhs.ndim != rhs.ndim or n < 0:

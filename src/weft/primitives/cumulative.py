@@ -319,7 +319,7 @@ def shift_by_one(x: Value, axis: int, reverse: bool, first: float | np.generic) 
 
 # --- the running reductions ---
 
-cumsum = cumulative("cumsum", "Running sum along `axis`.", SUM, accepts="number")
+cumsum = cumulative("cumsum", "Cumulative sum along `axis`.", SUM, accepts="number")
 
 
 cumsum.jvp(linear_jvp(cumsum))
@@ -330,7 +330,7 @@ def _(ct: Value, x: Argument, *, axis: int, reverse: bool) -> Tangents:
     return (cumsum(ct, axis=axis, reverse=not reverse),)
 
 
-cumprod = cumulative("cumprod", "Running product along `axis`.", PRODUCT, accepts="number")
+cumprod = cumulative("cumprod", "Cumulative product along `axis`.", PRODUCT, accepts="number")
 
 
 @cumprod.jvp
@@ -340,8 +340,8 @@ def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bo
     return linear_recurrence(x, share, axis=axis, reverse=reverse)
 
 
-cummax = cumulative("cummax", "Running maximum along `axis`.", MAXIMUM, accepts="any")
-cummin = cumulative("cummin", "Running minimum along `axis`.", MINIMUM, accepts="any")
+cummax = cumulative("cummax", "Cumulative maximum along `axis`.", MAXIMUM, accepts="any")
+cummin = cumulative("cummin", "Cumulative minimum along `axis`.", MINIMUM, accepts="any")
 
 
 def _cumulative_extreme_jvp(
@@ -359,7 +359,7 @@ cummax.jvp(_cumulative_extreme_jvp)
 cummin.jvp(_cumulative_extreme_jvp)
 
 cumlogsumexp = cumulative(
-    "cumlogsumexp", "Running logarithm of the sum of exponentials along `axis`.", LOGSUMEXP,
+    "cumlogsumexp", "Cumulative logarithm of the sum of exponentials along `axis`.", LOGSUMEXP,
     accepts="float",
 )  # fmt: skip
 

@@ -31,7 +31,8 @@ from .structural import broadcast_in_dim, convert_element_type, reshape, with_ba
 
 dynamic_slice = Primitive(
     "dynamic_slice",
-    "Reads a window of fixed `sizes` at run-time `starts`, moved inside if it sticks out.",
+    "Reads a window of static `sizes` at run-time `starts`, which are clamped so that it "
+    "is inside.",
     host="always",
 )
 dynamic_slice.takes_keys = True

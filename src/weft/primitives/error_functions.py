@@ -44,7 +44,7 @@ erf = _by_calls(
     "erf", "The error function.", math.erf, jvp=lambda dx, out, x: mul(dx, _gaussian(x))
 )
 erfc = _by_calls(
-    "erfc", "1 - erf(x), exact for large x.", math.erfc, stablehlo=lowered(erfc_formula),
+    "erfc", "1 - erf(x), accurate for large x.", math.erfc, stablehlo=lowered(erfc_formula),
     jvp=lambda dx, out, x: neg(mul(dx, _gaussian(x))),
 )  # fmt: skip
 
@@ -98,7 +98,7 @@ ndtr: Primitive = by_formula(
     lambda dx, out, x: mul(dx, mul(like(x, 1 / _ROOT), exp(mul(like(x, -0.5), square(x))))),
 )  # fmt: skip
 log_ndtr: Primitive = by_formula(
-    "log_ndtr", "The logarithm of ndtr, exact far below 0.", _log_ndtr,
+    "log_ndtr", "The logarithm of ndtr, accurate far below 0.", _log_ndtr,
     lambda dx, out, x: mul(dx, inverse_mills(x)),
 )  # fmt: skip
 inverse_mills: Primitive = by_formula(

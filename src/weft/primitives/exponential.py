@@ -98,7 +98,7 @@ def _complex_expm1(z: Host) -> Host:
 
 
 expm1: Primitive = transcendental(
-    "expm1", "exp(x) - 1, exact near 0.", evaluate=np.expm1,
+    "expm1", "exp(x) - 1, accurate near 0.", evaluate=np.expm1,
     evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_expm1),
     stablehlo=cl.complex_rule(
         lowering_by("exponential_minus_one"), cl.expm1_in_parts, "kept"
@@ -146,7 +146,7 @@ def _complex_log1p(z: Host) -> Host:
 
 _lower_log1p = lowered(lambda m, x: m.log1p(x))
 log1p: Primitive = transcendental(
-    "log1p", "log(1 + x), exact near 0.", evaluate=np.log1p,
+    "log1p", "log(1 + x), accurate near 0.", evaluate=np.log1p,
     evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_log1p),
     stablehlo=cl.complex_rule(_lower_log1p, cl.log1p_in_parts, "conjugate"),
     accepts="inexact", jvp=lambda dx, out, x: div(dx, one_plus(x)),

@@ -112,7 +112,7 @@ def _polygamma(m: Algebra, n: Number, x: Number) -> Number:
 
 
 polygamma: Primitive = specials(
-    "polygamma", "The n-th derivative of digamma; n is a whole number of float dtype.",
+    "polygamma", "The n-th derivative of digamma; n is an integer in a float dtype.",
     evaluate=evaluated(_polygamma), stablehlo=lowered(_polygamma),
     jvp=(
         undefined("polygamma", "n"),

@@ -117,7 +117,7 @@ class Windows:
 
 
 def as_int64(indices: Host) -> Host:
-    """Indices as int64; unsigned ones that do not fit become very large."""
+    """Indices as int64; larger unsigned ones become very large."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**62))
     return indices.astype(np.int64)

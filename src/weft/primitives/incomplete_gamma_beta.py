@@ -248,7 +248,7 @@ igammac: Primitive = _formula(
     ),
 )  # fmt: skip
 igamma_grad_a: Primitive = _formula(
-    "igamma_grad_a", "The derivative of igamma in a.", _igamma_grad_a_formula,
+    "igamma_grad_a", "The derivative of igamma with respect to a.", _igamma_grad_a_formula,
     (
         undefined("igamma_grad_a", "a"),
         lambda dx, out, a, x: mul(
@@ -257,7 +257,7 @@ igamma_grad_a: Primitive = _formula(
     ),
 )  # fmt: skip
 random_gamma_grad: Primitive = _formula(
-    "random_gamma_grad", "The derivative in a of a sample x of the gamma distribution of shape a.",
+    "random_gamma_grad", "The derivative, with respect to a, of a gamma sample x of shape a.",
     _random_gamma_grad_formula, None,
 )  # fmt: skip
 

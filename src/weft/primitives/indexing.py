@@ -386,7 +386,7 @@ def scatter_with(name: str, doc: str, monoid: Monoid) -> Primitive:
 
 scatter = scatterer(
     "scatter",
-    "A copy of the operand with windows replaced; of several for one element the last wins.",
+    "Replaces windows of a copy of the operand; the last of several updates of an element wins.",
     ufunc=None,
     write=lambda block, old, new, out: new,
 )

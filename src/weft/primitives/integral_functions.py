@@ -133,7 +133,7 @@ def _expn_slope(dx: Value, out: Value, n: Value, x: Value) -> Value:
 
 
 expn: Primitive = by_formula(
-    "expn", "The exponential integral of order n, a whole number of at least 0.", _expn,
+    "expn", "The exponential integral of order n, an integer of at least 0.", _expn,
     (undefined("expn", "n"), _expn_slope),
 )  # fmt: skip
 

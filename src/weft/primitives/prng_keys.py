@@ -98,7 +98,7 @@ def _use_of_keys(name: str, doc: str) -> Primitive:
     return primitive
 
 
-random_use = _use_of_keys("random_use", "The keys, which are used up by it.")
+random_use = _use_of_keys("random_use", "Returns the keys, and marks them as used.")
 random_clone = _use_of_keys("random_clone", "The keys, as new ones.")
 
 

@@ -113,5 +113,5 @@ psum_shared = by_variation(
     "psum_shared", "Sum over axes along which no reference varies.", _sum_of_copies, _sum_across
 )
 share = by_variation(
-    "share", "An equal part of the sum: divided by the length of the axes.", _part, _part_across
+    "share", "An equal share of a sum: divides by the length of the axes.", _part, _part_across
 )

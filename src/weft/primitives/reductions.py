@@ -106,13 +106,13 @@ def with_signs(ufunc: Ufunc, x: Host, axes: tuple[int, ...], result: Host) -> Ho
 
 reduce_max = monoid_reduction(
     "reduce_max",
-    "Maximum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
+    "Maximum over `axes`; NaN if there is one. Complex numbers compare by real part first.",
     MAXIMUM, accepts="any",
 )  # fmt: skip
 
 reduce_min = monoid_reduction(
     "reduce_min",
-    "Minimum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
+    "Minimum over `axes`; NaN if there is one. Complex numbers compare by real part first.",
     MINIMUM, accepts="any",
 )  # fmt: skip
 

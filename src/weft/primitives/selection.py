@@ -23,7 +23,8 @@ from .structural import align, batch_in_front, broadcast_shape, unbroadcast, wid
 
 select_n = Primitive(
     "select_n",
-    "Elements of case `which`: a boolean chooses between two, an int32 among any number.",
+    "Selects elements of case `which`: a boolean selects one of two cases, an int32 one "
+    "of several.",
     host="transcendental",
 )
 select_n.takes_keys = True
@@ -139,7 +140,7 @@ def _lower_clamp(block: Block, low: Operand, x: Operand, high: Operand, out: Ava
 
 clamp: Primitive = nary(
     "clamp",
-    "x, moved into the interval from `low` to `high`.",
+    "Limits x to the interval from `low` to `high`.",
     evaluate=_clamp,
     stablehlo=_lower_clamp,
     jvp=(
@@ -167,7 +168,7 @@ def _identity(
 
 
 stop_gradient = _identity(
-    "stop_gradient", "The operand; its derivative counts as zero.", lambda dx, out, x: None
+    "stop_gradient", "Returns the operand; its derivative is zero.", lambda dx, out, x: None
 )
 
 guard = Primitive(
@@ -215,8 +216,8 @@ name = _identity(
 )  # fmt: skip
 
 optimization_barrier = Primitive(
-    "optimization_barrier", "The operands; the compiler moves nothing across.", multiple=True,
-    host="always",
+    "optimization_barrier", "Returns the operands; the compiler moves no operation across it.",
+    multiple=True, host="always",
 )  # fmt: skip
 optimization_barrier.takes_keys = True
 

@@ -14,7 +14,7 @@ from ..stablehlo import Block, Operand
 from .rule_types import Argument, Batched, Tangents, Values
 from .structural import linear_jvp
 
-constrain = Primitive("sharding_constraint", "The same array, sharded as `sharding` says.")
+constrain = Primitive("sharding_constraint", "Returns the array with the sharding `sharding`.")
 constrain.takes_keys = constrain.takes_axis = True
 constrain.collective = Collective()
 """`sharding` is a `weft.sharding.NamedSharding`."""

@@ -24,7 +24,7 @@ from .structural import batch_in_front, check_axes, linear_jvp, others, reduce_s
 
 # --- concatenate ---
 
-concatenate = Primitive("concatenate", "Arrays one after the other along an axis.")
+concatenate = Primitive("concatenate", "Concatenates arrays along an axis.")
 concatenate.takes_keys = True
 
 
@@ -264,7 +264,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, padding: Padding) -> V
 
 # --- rev ---
 
-rev = Primitive("rev", "The elements in reverse order along `dimensions`.", host="always")
+rev = Primitive("rev", "Reverses elements along `dimensions`.", host="always")
 rev.takes_keys = True
 
 
@@ -299,7 +299,7 @@ rev.batch(batch_in_front(rev, "dimensions"))
 
 slice_ = Primitive(
     "slice",
-    "Every `strides`-th element from `start` to before `limit`, along each axis.",
+    "Every `strides`-th element from `start` up to `limit`, along each axis.",
     host="always",
 )
 slice_.takes_keys = True

@@ -38,8 +38,8 @@ class Sort(Primitive):
 
 sort = Sort(
     "sort",
-    "Sorts slices along an axis of several arrays by the first `num_keys` of them; `with_places` "
-    "gives the places that the elements had as a further array (int32).",
+    "Sorts slices of several arrays along an axis by the first `num_keys` of them; "
+    "`with_places` adds an int32 array of the elements' original positions.",
     multiple=True,
     host="always",  # NumPy is 2 to 20 times faster than XLA's CPU sort at every size
 )

@@ -154,7 +154,8 @@ def batch_in_front(primitive: Primitive, *axes: str) -> Rule:
 
 broadcast_in_dim = Primitive(
     "broadcast_in_dim",
-    "Axis i of the operand becomes axis dims[i] of `shape`; what has length one is repeated.",
+    "Broadcasts an array to `shape`: axis i of the operand becomes axis dims[i]; axes of "
+    "length one are repeated.",
     host="always",
 )
 broadcast_in_dim.takes_keys = True
@@ -305,7 +306,7 @@ def check_axes(name: str, x: Aval, axes: Sequence[int]) -> None:
 
 # --- transpose ---
 
-transpose = Primitive("transpose", "The axes in another order.", host="always")
+transpose = Primitive("transpose", "Permutes the axes.", host="always")
 transpose.takes_keys = True
 
 
@@ -350,7 +351,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, permutation: Integers)
 # --- reshape ---
 
 reshape = Primitive(
-    "reshape", "The same elements, in row-major order, in another shape.", host="always"
+    "reshape", "Returns the elements, in row-major order, in another shape.", host="always"
 )
 reshape.takes_keys = True
 
@@ -396,7 +397,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers) -> Va
 
 # --- convert_element_type ---
 
-convert_element_type = Primitive("convert_element_type", "The elements converted to another dtype.")
+convert_element_type = Primitive("convert_element_type", "Converts elements to another dtype.")
 
 
 _SMALL_DTYPES = {*dtypes.SMALL_INTS, *dtypes.SMALL_FLOATS}

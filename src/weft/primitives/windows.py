@@ -302,8 +302,9 @@ def reaches_all(n: int, w: int, stride: int, padding: tuple[int, int], base: int
 
 window_place = Primitive(
     "window_place",
-    "The position of the first extreme of each window, as an index (int32) into the elements after "
-    "the first `batch_dims` axes; their number, for a window of padding only.",
+    "The position of the first extreme of each window, as an int32 index into the "
+    "elements after the first `batch_dims` axes, or their number for a window of padding "
+    "only.",
     host="other",
 )
 

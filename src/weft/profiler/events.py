@@ -27,7 +27,7 @@ class TraceAnnotation:
     Args:
       name: the name in the trace.
       **kwargs: further values (numbers, strings) in the trace.
-    Raises: TypeError: the name isn't a string.
+    Raises: TypeError: the name is not a string.
     Example:
       >>> from weft import profiler
       >>> with profiler.TraceAnnotation("inference"):
@@ -57,9 +57,9 @@ class TraceAnnotation:
 
     @located
     def set_metadata(self, **kwargs: Any) -> None:
-        """Adds values that the trace shows, within the block.
+        """Adds values to the event, within the block.
 
-        Raises: RuntimeError: the block isn't running.
+        Raises: RuntimeError: the block is not running.
         """
         if self._event is None:
             raise RuntimeError("set_metadata: expected to be called within the block")
@@ -72,7 +72,7 @@ class TraceAnnotation:
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """A context manager: a step of training in the trace. Viewers give times per step.
+    """A context manager that records a step of training in the trace. Viewers show times per step.
 
     Args:
       name: the name in the trace.
@@ -104,9 +104,9 @@ def annotate_function(
     Args:
       func: the function.
       name: the name in the trace; by default the function's name.
-      **decorator_kwargs: values that the trace shows beside.
-    Returns: function that does the same.
-    Raises: TypeError: `func` can't be called.
+      **decorator_kwargs: further values in the trace.
+    Returns: a function with the same results.
+    Raises: TypeError: `func` is not callable.
     Example:
       >>> from weft import profiler
       >>> @profiler.annotate_function

@@ -10,12 +10,12 @@ __all__ = ["device_memory_profile", "save_device_memory_profile"]
 
 @located
 def device_memory_profile(backend: str | None = None) -> bytes:
-    """The content of the devices' memory now, buffers and compiled programs.
+    """The current content of the devices' memory: buffers and compiled programs.
 
     Small arrays outside `jit` are on the host, and are not included.
 
     Args:
-      backend: a platform, 'cpu' or 'gpu'; by default that where computations run.
+      backend: a platform, 'cpu' or 'gpu'; by default the platform of computations.
     Returns: bytes in the format of pprof, https://github.com/google/pprof.
     Raises: PlatformError (a RuntimeError): there is no such platform.
     Example:
@@ -36,7 +36,7 @@ def save_device_memory_profile(
     Args:
       filename: the file; `pprof --web filename` shows it.
       backend: as in `device_memory_profile`.
-    Raises: OSError: the file can't be written.
+    Raises: OSError: the file cannot be written.
     Example:
       >>> from weft import profiler
       >>> profiler.save_device_memory_profile("memory.prof")

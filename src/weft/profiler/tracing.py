@@ -1,7 +1,7 @@
 """trace, start_trace and stop_trace: traces of Python and XLA, for TensorBoard and Perfetto.
 
 ProfileOptions selects the events, ProfileData reads a trace; start_server and stop_server let
-another program ask for one; register_subprocess is for processes that this one starts.
+another program request a trace; register_subprocess adds processes that this one starts.
 """
 
 import glob
@@ -36,15 +36,14 @@ class ProfileOptions:
     """Options of a trace.
 
     Attributes:
-      host_tracer_level: 0 to 3: how much of the host's work is recorded; 1 is the user's events
-        alone.
-      python_tracer_level: 0 leaves out calls of Python functions, which make traces large.
+      host_tracer_level: 0 to 3: the level of detail for the host; 1 records the user's events only.
+      python_tracer_level: 0 omits calls of Python functions, which make traces large.
       enable_hlo_proto: record the compiled programs.
       include_dataset_ops: record operations of input pipelines.
-      duration_ms: how long to record; 0 is until `stop_trace`.
-      start_timestamp_ns: when to begin; 0 is now.
+      duration_ms: the duration of the recording; 0 means until `stop_trace`.
+      start_timestamp_ns: the start time; 0 means now.
       repository_path, session_id: names for the files.
-      raise_error_on_start_failure: an error if the profiler can't start.
+      raise_error_on_start_failure: raise an error if the profiler cannot start.
       advanced_configuration: options of a device's own profiler, by name.
     Example:
       >>> from weft import profiler
@@ -80,7 +79,8 @@ def start_trace(
       create_perfetto_link: must be False: nothing waits for a browser here.
       create_perfetto_trace: also write `perfetto_trace.json.gz`, for https://ui.perfetto.dev.
       profiler_options: the `ProfileOptions`.
-    Raises: RuntimeError: a trace is being recorded already. TypeError, ValueError: a bad argument.
+    Raises: RuntimeError: a trace is being recorded already. TypeError, ValueError: an argument is
+      invalid.
     Example:
       >>> from weft import profiler
       >>> options = profiler.ProfileOptions(python_tracer_level=0)
@@ -127,7 +127,7 @@ def stop_trace() -> None:
 
 
 def _write_perfetto(folder: str) -> None:
-    """Copies the latest trace for Perfetto, which wants events only, and none that is empty."""
+    """Writes the latest trace for Perfetto, without empty events."""
     trace_files = glob.glob(os.path.join(folder, "plugins", "profile", "*", "*.trace.json.gz"))
     latest = max(trace_files, key=os.path.getmtime)
     with gzip.open(latest, "rt", encoding="utf-8") as file:
@@ -167,11 +167,11 @@ def start_server(port: int, requires_backend: bool = True) -> Any:
     """Starts a server from which TensorBoard or XProf can request traces of this process.
 
     Args:
-      port: of this machine.
+      port: a port of this machine.
       requires_backend: open the devices first, since a backend that is loaded later is not
         recorded.
     Returns: the server, which runs until `stop_server`.
-    Raises: RuntimeError: there is a server already. TypeError: the port isn't an int.
+    Raises: RuntimeError: there is a server already. TypeError: the port is not an int.
     Example:
       >>> from weft import profiler
       >>> server = profiler.start_server(0)
@@ -201,13 +201,13 @@ def stop_server() -> None:
 
 @located
 def register_subprocess(pid: int, port: int) -> Callable[[], None]:
-    """Makes traces of this process have another process's events too.
+    """Adds another process's events to the traces of this process.
 
     Args:
       pid: the number of the process.
       port: the port of its profiler server.
-    Returns: function that ends it.
-    Raises: RuntimeError: the server can't be reached.
+    Returns: a function that removes them again.
+    Raises: RuntimeError: the server cannot be reached.
     Example::
 
         worker = subprocess.Popen([sys.executable, "worker.py"])  # starts a server on port 9012
@@ -259,5 +259,5 @@ class ProfileData:
         return list(self._raw.planes)
 
     def find_plane_with_name(self, name: str) -> Any:
-        """The plane of a name, or `None`."""
+        """The plane with a name, or `None`."""
         return next((plane for plane in self.planes if plane.name == name), None)

@@ -1,6 +1,6 @@
-"""Arguments of samplers: checks of dtype, shape, parameters and mode, and `sampler`, which makes
-the public form of a function that draws samples: planned for small eager arrays, compiled for
-others.
+"""Arguments of samplers: checks of dtype, shape, parameters and mode; and `sampler`, which turns a
+function that draws samples into a public one. Small eager arrays use a plan, others a compiled
+program.
 """
 
 import functools
@@ -95,16 +95,16 @@ def without_parameters(name: str, key: Any, shape: Any, dtype: Any) -> tuple[Any
 
 
 def with_parameters(
-    name: str, key: Any, shape: Any, dtype: Any, **given: Any
+    name: str, key: Any, shape: Any, dtype: Any, **arguments: Any
 ) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of a distribution with parameters."""
     data, dtype = one_key(name, key), float_dtype(name, dtype)
-    parameters = {n: parameter(name, x, n, dtype) for n, x in given.items()}
+    parameters = {n: parameter(name, x, n, dtype) for n, x in arguments.items()}
     shape = sample_shape(name, shape, **parameters)
     return [data, *parameters.values()], {"shape": shape, "dtype": dtype}
 
 
-# larger arrays are made by one compiled program
+# one compiled program draws larger arrays
 _MAX_PLANNED_ELEMENTS = 1 << 20
 
 
@@ -112,9 +112,9 @@ _MAX_PLANNED_ELEMENTS = 1 << 20
 
 
 def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a function of values (a key first) with hashable options by keyword, `shape` among
-    them. Eager calls run a plan of it (see `composite`); those that make large arrays, or run on an
-    accelerator, one compiled program.
+    """Decorates a function of values (a key first) with hashable keyword options, including
+    `shape`. Eager calls run its plan (see `composite`), or one compiled program for large arrays
+    and on accelerators.
     """
     planned = {False: composite(function), True: composite(function)}  # one for each stream
     compiled: dict[tuple[str, ...], Callable[..., Any]] = {}

@@ -35,8 +35,8 @@ def ball(
       shape: the shape of the result without its last axis.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape` and an axis of length d. Differentiable in `p`.
-    Raises: TypeError: not a key, not an integer, or not a float dtype. ValueError: d is negative,
-      or p isn't a scalar.
+    Raises: TypeError: key, d or dtype has the wrong type. ValueError: d is negative, or p is not a
+      scalar.
     Example:
       >>> bool((np.linalg.norm(random.ball(random.PRNGKey(0), 3, shape=(5,)), axis=-1) < 1).all())
       True

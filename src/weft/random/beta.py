@@ -58,7 +58,8 @@ def dirichlet(
         its last axis.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape` and an axis of length n.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: alpha doesn't fit the shape.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: alpha does not broadcast to the
+      shape.
     Example:
       >>> random.dirichlet(random.PRNGKey(0), np.array([1.0, 2.0, 3.0]), (2,)).shape
       (2, 3)

@@ -1,7 +1,7 @@
 """Counts of successes and of outcomes: binomial, multinomial.
 
-Small expected counts are drawn by summing geometric waiting times, larger ones by transformed
-rejection (Hörmann's BTRS). Counts are floats, so that a count without a meaning is NaN; their
+Samples with small expected counts sum geometric waiting times; larger ones use transformed
+rejection (Hörmann's BTRS). Counts are floats, so that undefined counts can be NaN; their
 derivatives are zero.
 """
 
@@ -42,7 +42,7 @@ __all__ = ["binomial", "multinomial"]
 
 
 both, either, neither = bitwise.bitwise_and, bitwise.bitwise_or, bitwise.bitwise_not
-_MAX_WAITING_SUCCESSES = 10.0  # up to here successes are counted one by one
+_MAX_WAITING_SUCCESSES = 10.0  # up to here, successes are counted one by one
 # log(k!) without Stirling's first terms, for k < 10; the series is exact enough from there
 _TAILS = [
     math.lgamma(k + 1) - (0.5 * math.log(2 * math.pi) + (k + 0.5) * math.log(k + 1) - (k + 1))
@@ -65,12 +65,13 @@ def binomial(
 
     Args:
       key: a key.
-      n: the number of trials, which broadcasts to `shape`; a fraction is dropped.
+      n: the number of trials, which broadcasts to `shape`; fractions are truncated.
       p: the probability of success, which broadcasts to `shape`.
       shape: the shape of the result; by default the shape of the parameters.
       dtype: a float dtype; float32 by default (float64 with x64 on).
-    Returns: array of `shape`; NaN where n is negative or p isn't in [0, 1] or either is NaN.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit the shape.
+    Returns: array of `shape`; NaN where n is negative, p is not in [0, 1], or either is NaN.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters do not broadcast to
+      the shape.
     Example:
       >>> random.binomial(random.PRNGKey(0), 10, 0.3, (3,)).shape
       (3,)
@@ -91,7 +92,7 @@ def binomial(
 
 
 def _wide(dtype: Any) -> Any:
-    """The dtype to compute in: 16-bit floats have too few digits for the logarithms of counts."""
+    """The dtype to compute in: 16-bit floats are too coarse for the logarithms of counts."""
     return dtypes.float32 if dtype.itemsize < 4 else dtype
 
 
@@ -121,7 +122,7 @@ _binomial = jit(_counts)
 
 
 def _by_waiting(key: Any, n: Any, p: Any) -> Any:
-    """The number of geometric waiting times that fit into n."""
+    """The number of geometric waiting times whose sum is at most n."""
     shape, dtype = n.shape, n.dtype
     axes = tuple(range(len(shape)))
     scale = exponential.log1p(-p)
@@ -154,7 +155,7 @@ def _tail(k: Any) -> Any:
 
 
 def _by_rejection(key: Any, n: Any, p: Any) -> Any:
-    """Hörmann's BTRS; the constants are the paper's."""
+    """Hörmann's BTRS; with the constants of the paper."""
     shape, dtype = n.shape, n.dtype
     spread = arithmetic.sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * spread
@@ -205,9 +206,10 @@ def multinomial(
         broadcast to `shape`.
       shape: the shape of the result without its last axis; by default the shape of p without it.
       dtype: a float dtype; float32 by default (float64 with x64 on).
-      unroll: how many outcomes are drawn in one step of the loop over them, as in `lax.scan`.
+      unroll: the number of outcomes drawn in one step of the loop, as in `lax.scan`.
     Returns: array of `shape` and an axis of length k, along which the counts sum to n.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit the shape.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters do not broadcast to
+      the shape.
     Example:
       >>> counts = random.multinomial(random.PRNGKey(0), 10, np.array([0.2, 0.3, 0.5]))
       >>> counts.sum().item()

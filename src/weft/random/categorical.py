@@ -34,7 +34,7 @@ def categorical(
     Args:
       key: a key.
       logits: float array, the logarithms of probabilities, up to a constant.
-      axis: the axis of `logits` along which the categories lie.
+      axis: the axis of the categories in `logits`.
       shape: the shape of the result, which must end with the shape of `logits` without that axis;
         by default this shape.
       replace: whether a category may be drawn more than once from the same logits.
@@ -42,8 +42,8 @@ def categorical(
         frequency of categories is inexact for probabilities below 1e-7 with "low", and below
         1e-14 with "high".
     Returns: int32 array of `shape`.
-    Raises: TypeError: not a key. ValueError: the axis is out of range, the shape doesn't fit, or
-      there are fewer categories than draws without replacement, or `mode`.
+    Raises: TypeError: not a key. ValueError: the axis is out of range, the shape or `mode` is
+      invalid, or there are too few categories to draw without replacement.
     Source: the Gumbel-max trick, and without replacement the Gumbel-top-k trick: Kool, van Hoof,
       Welling, Stochastic beams and where to find them, ICML 2019.
     Example:

@@ -41,11 +41,12 @@ def choice(
       shape: the shape of the draws.
       replace: whether a slice may be drawn more than once.
       p: float[n], the probabilities (or weights) of the slices; equal ones by default.
-      axis: the axis along which slices lie.
-      mode: "low", the default, or "high": as in `gumbel`, whose samples are drawn where `p` is
-        given and `replace` is False. Elsewhere it has no effect.
+      axis: the axis along which slices are taken.
+      mode: "low", the default, or "high": as in `gumbel`, which is used for `p` without
+        replacement. Otherwise it has no effect.
     Returns: array of a's shape with `shape` in place of the axis.
-    Raises: TypeError: not a key. ValueError: more is drawn than there is, p doesn't fit, or `mode`.
+    Raises: TypeError: not a key. ValueError: there are too few slices, p has the wrong shape, or
+      `mode` is invalid.
     Example:
       >>> random.choice(random.PRNGKey(0), 2, (3,), p=np.array([0.0, 1.0])).tolist()
       [1, 1, 1]

@@ -37,7 +37,8 @@ def bernoulli(
       mode: "low", or "high", which draws two random numbers for each sample: in float32, "low"
         rounds p to a multiple of 2**-23 (1e-7), "high" to a multiple of 2**-46.
     Returns: bool array of `shape`.
-    Raises: TypeError: not a key, or p is complex. ValueError: p doesn't fit the shape, or `mode`.
+    Raises: TypeError: not a key, or p is complex. ValueError: p does not broadcast to the shape, or
+      `mode` is invalid.
     Example:
       >>> random.bernoulli(random.PRNGKey(0), 0.5, (4,)).tolist()
       [False, True, False, True]
@@ -97,7 +98,8 @@ def geometric(
       shape: the shape of the result; by default the shape of p.
       dtype: an integer dtype; int32 by default (int64 with x64 on).
     Returns: array of `shape`, at least 1.
-    Raises: TypeError: not a key, or not an integer dtype. ValueError: p doesn't fit the shape.
+    Raises: TypeError: not a key, or not an integer dtype. ValueError: p does not broadcast to the
+      shape.
     Example:
       >>> random.geometric(random.PRNGKey(0), 0.5, (3,)).dtype
       dtype('int32')

@@ -35,7 +35,7 @@ def generalized_normal(
       shape: the shape of the result.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape`. Differentiable in `p`.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: p isn't a scalar.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: p is not a scalar.
     Example:
       >>> random.generalized_normal(random.PRNGKey(0), 1.5, (3,)).shape
       (3,)

@@ -1,8 +1,8 @@
-"""The bit generators behind keys: Threefry-2x32, `rbg` (Philox) and `unsafe_rbg`, each with its
-way to seed, split and fold in.
+"""The bit generators behind keys: Threefry-2x32, `rbg` (Philox) and `unsafe_rbg`, each with its own
+functions to seed, split and fold in.
 
 Inside weft.random a key of Threefry is its two words, a uint32[2] array. A key of another generator
-is a typed key, and its dtype says which generator it belongs to.
+is a typed key, whose dtype names the generator.
 """
 
 from collections.abc import Callable
@@ -45,12 +45,12 @@ class Generator(NamedTuple):
 
     @property
     def form(self) -> str:
-        """Its typed keys and its raw ones, for messages."""
+        """The typed and raw form of its keys, for messages."""
         return f"{self.dtype}[] or uint32[{self.words}]"
 
 
 def pair(x: Any, y: Any) -> Any:
-    """Two arrays as the last axis, of length two, of one."""
+    """Stacks two arrays along a new last axis."""
     ends = [structural.reshape(a, shape=(*a.shape, 1)) for a in (x, y)]
     return slicing.concatenate(*ends, dimension=x.ndim)
 
@@ -111,7 +111,7 @@ def philox(words: Any, shape: tuple[int, ...], width: int) -> Any:
     return bits
 
 
-_KEY_STRIDE = 10  # `unsafe_rbg` takes every tenth key of the ones that it makes
+_KEY_STRIDE = 10  # `unsafe_rbg` uses every tenth of the keys that it generates
 
 
 def _unsafe_split(words: Any, shape: tuple[int, ...]) -> Any:
@@ -171,7 +171,7 @@ def is_typed(key: Any) -> bool:
 
 
 def wrapped(data: Any, generator: Generator) -> Any:
-    """The typed keys that have these words."""
+    """The typed keys with these words."""
     dtype = generator.dtype
     return current.trace.bind(
         prng_keys.random_wrap, (data,), (("dtype", dtype),), aval(data.shape[:-1], dtype)
@@ -179,5 +179,5 @@ def wrapped(data: Any, generator: Generator) -> Any:
 
 
 def seeded(words: Any, generator: Generator) -> Any:
-    """The words of the key for a seed, given as its upper and lower word."""
+    """The words of the key for a seed, from the seed's upper and lower word."""
     return words if generator.words == 2 else slicing.concatenate(words, words, dimension=0)

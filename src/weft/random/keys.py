@@ -1,8 +1,8 @@
 """Keys and their bits: PRNGKey, key, split, fold_in, clone, bits, key_data, wrap_key_data,
 key_impl, key_dtype.
 
-A key is an array without axes of dtype `key<fry>`, or in the older style its two words, a uint32[2]
-array. Keys of the generators `rbg` and `unsafe_rbg` have four words and their own dtypes. A
+A key is an array without axes of dtype `key<fry>` or, in the older style, a uint32[2] array of its
+two words. Keys of the generators `rbg` and `unsafe_rbg` have four words and their own dtypes. A
 typed key and its words give the same streams.
 """
 
@@ -51,17 +51,18 @@ ONE_KEY = aval((), THREEFRY.dtype)
 
 @located
 def PRNGKey(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
-    """A key, made from an integer.
+    """Makes a key from an integer.
 
     The key's words are the upper and lower 32 bits of the seed as a 64-bit integer. Unless 64-bit
     types are on (`config.update("enable_x64", True)`) the upper word is zero for every seed.
 
     Args:
       seed: an int from -2**63 to 2**64 - 1, or an integer scalar array.
-      impl: the generator: "threefry2x32", "rbg" or "unsafe_rbg". None takes it from the switch
+      impl: the generator: "threefry2x32", "rbg" or "unsafe_rbg". `None` uses the switch
         `default_prng_impl`, which also determines the generator of raw keys.
-    Returns: uint32[2]; uint32[4] for the other two.
-    Raises: TypeError: not an integer scalar. OverflowError: more than 64 bits. ValueError: `impl`.
+    Returns: uint32[2]; uint32[4] for "rbg" and "unsafe_rbg".
+    Raises: TypeError: not an integer scalar. OverflowError: more than 64 bits. ValueError: `impl`
+      is unknown.
     Example:
       >>> random.PRNGKey(7).tolist()
       [0, 7]
@@ -73,16 +74,16 @@ def PRNGKey(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
 
 @located
 def key(seed: int | ArrayLike, *, impl: str | None = None, dtype: DTypeLike | None = None) -> Array:
-    """A typed key: an array without axes whose dtype says that it is a key, not a number.
+    """Makes a typed key: an array without axes whose dtype marks it as a key.
 
-    Keys are indexed, reshaped, joined, mapped over and carried through loops as other arrays are.
-    The only operators are `==` and `!=`; `key_data` returns the words.
+    Keys can be indexed, reshaped, joined, mapped over and carried through loops like other arrays.
+    Their only operators are `==` and `!=`; `key_data` returns the words.
 
     Args:
       seed, impl: as in `PRNGKey`, which makes the same key.
       dtype: the dtype of keys, as `random.key_dtype` returns it, instead of `impl`.
     Returns: key<fry>[]; key<rbg>[] or key<urbg>[] for the other generators.
-    Raises: as `PRNGKey`. ValueError: both `impl` and `dtype`.
+    Raises: as `PRNGKey`. ValueError: both `impl` and `dtype` are specified.
     Example:
       >>> keys = random.split(random.key(0), 3)
       >>> keys.shape, keys.dtype, keys[1].shape
@@ -98,7 +99,9 @@ def key(seed: int | ArrayLike, *, impl: str | None = None, dtype: DTypeLike | No
 
 def _chosen(name: str, impl: Any, dtype: Any) -> Generator:
     if impl is not None and dtype is not None:
-        raise ValueError(f"{name}: impl and dtype say the same: give one; got {impl!r} and {dtype}")
+        raise ValueError(
+            f"{name}: impl and dtype both name the generator: give one; got {impl!r} and {dtype}"
+        )
     return named(name, dtype if impl is None else impl)
 
 
@@ -172,7 +175,7 @@ def _not_a_key(name: str, description: str) -> Exception:
 
 
 def like(original: Any, data: Any) -> Any:
-    """New keys in the style of the original key: typed keys, or words."""
+    """New keys in the style of the original key: typed or raw."""
     if is_typed(original):
         return data if is_typed(data) else wrapped(data, THREEFRY)
     return random_unwrap(data) if is_typed(data) else data
@@ -226,8 +229,8 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Any:
     Args:
       key: a key.
       num: the number of keys, or the shape of the array of keys.
-    Returns: keys of shape `num`, of the key's kind: typed ones, or uint32[num,2].
-    Raises: TypeError: not a key, or `num` isn't an int or a shape.
+    Returns: keys of shape `num`, in the key's style: typed, or uint32[num,2].
+    Raises: TypeError: not a key, or `num` is not an int or a shape.
     Example:
       >>> random.split(random.PRNGKey(0)).tolist()
       [[4146024105, 967050713], [2718843009, 1272950319]]
@@ -255,7 +258,7 @@ _partitionable_split = composite(generators.threefry_split)
 
 
 def several(data: Any, n: int = 2) -> list[Any]:
-    """The keys that `subkeys` makes, as a list."""
+    """The keys that `subkeys` returns, as a list."""
     keys = subkeys(data, (n,))
     back = keys.shape[1:]
     parts = [
@@ -338,7 +341,7 @@ def key_data(keys: ArrayLike) -> Array:
     Args:
       keys: typed keys; an array of words is returned unchanged.
     Returns: uint32[…,2] or uint32[…,4].
-    Raises: TypeError: neither keys nor words.
+    Raises: TypeError: `keys` are neither keys nor words.
     Example:
       >>> random.key_data(random.key(3)).tolist()
       [0, 3]
@@ -352,14 +355,15 @@ def key_data(keys: ArrayLike) -> Array:
 def wrap_key_data(
     key_bits_array: ArrayLike, *, impl: str | None = None, dtype: DTypeLike | None = None
 ) -> Array:
-    """The typed keys that have these words: the inverse of `key_data`.
+    """The typed keys with these words: the inverse of `key_data`.
 
     Args:
       key_bits_array: uint32[…,2] for Threefry, uint32[…,4] for the other generators.
-      impl: "threefry2x32", "rbg" or "unsafe_rbg"; None is the switch `default_prng_impl`.
+      impl: "threefry2x32", "rbg" or "unsafe_rbg"; `None` uses the switch `default_prng_impl`.
       dtype: the dtype of keys, instead of `impl`.
     Returns: key<fry>[…], key<rbg>[…] or key<urbg>[…].
-    Raises: TypeError: of another dtype or shape. ValueError: another `impl`, or both.
+    Raises: TypeError: the dtype or shape is wrong. ValueError: `impl` is unknown, or `dtype` is
+      specified too.
     Example:
       >>> random.wrap_key_data(random.PRNGKey(0)).dtype
       key<fry>
@@ -386,7 +390,7 @@ def _generator_of(name: str, keys: Any) -> Generator:
 def key_impl(keys: ArrayLike) -> str:
     """The name of the generator of keys: "threefry2x32", "rbg" or "unsafe_rbg".
 
-    Raises: TypeError: not keys.
+    Raises: TypeError: `keys` are not keys.
     Example:
       >>> random.key_impl(random.key(0))
       'threefry2x32'
@@ -399,7 +403,7 @@ def key_dtype(impl_spec: str | None = None) -> Any:
     """The dtype of the typed keys of a generator.
 
     Args:
-      impl_spec: its name; None is the switch `default_prng_impl`.
+      impl_spec: its name; `None` uses the switch `default_prng_impl`.
     Raises: ValueError: no generator has that name.
     Example:
       >>> random.key_dtype("rbg")

@@ -1,7 +1,7 @@
 """Normal distributions: normal, truncated_normal, lognormal, multivariate_normal.
 
-A normal sample is √2 erf⁻¹(u) of a uniform number u. Samples are differentiable in the
-parameters.
+A normal sample is √2 erf⁻¹(u) for a uniform number u. Samples are differentiable with respect to
+the parameters.
 """
 
 import math
@@ -85,7 +85,8 @@ def truncated_normal(
       shape: the shape of the result; by default the shape to which the bounds broadcast.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape`, lower < x < upper.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: bounds don't fit the shape.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: bounds do not broadcast to the
+      shape.
     Example:
       >>> random.truncated_normal(random.PRNGKey(0), -2, 2, (2,)).tolist()
       [-0.74147, 0.80742]
@@ -151,8 +152,7 @@ def multivariate_normal(
     Args:
       key: a key.
       mean: float[…,n], whose leading axes broadcast to `shape`.
-      cov: float[…,n,n], symmetric and without negative eigenvalues; the leading axes broadcast to
-        `shape`.
+      cov: float[…,n,n], symmetric positive semidefinite; the leading axes broadcast to `shape`.
       shape: the shape of the result without its last axis; by default the shape to which the
         leading axes of the parameters broadcast.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -160,8 +160,8 @@ def multivariate_normal(
         definite matrix; "eigh" and "svd" accept singular ones too.
     Returns: array of `shape` and an axis of length n; NaN where "cholesky" has no factor, and for
       "eigh" where an eigenvalue is negative. Differentiable in `mean` and `cov`.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: the parameters don't fit each
-      other or the shape, or no such method.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: the parameters do not broadcast
+      to the shape, or the method is unknown.
     Example:
       >>> cov = np.array([[2.0, 1.0], [1.0, 2.0]])
       >>> random.multivariate_normal(random.PRNGKey(0), np.zeros(2), cov, (5,)).shape
@@ -215,8 +215,8 @@ def _factor(cov: Any, method: str) -> Any:
 
 
 def _applied(factor: Any, z: Any) -> Any:
-    """Matrices times vectors."""
-    if factor.ndim == 2:  # one for all: the vectors are the rows of one matrix
+    """Products of matrices and vectors."""
+    if factor.ndim == 2:  # one matrix for all: the vectors are the rows of a matrix
         return matmul(z, structural.transpose(factor, permutation=(1, 0)))
     columns = structural.reshape(z, shape=(*z.shape, 1))
     return structural.reshape(matmul(factor, columns), shape=z.shape)

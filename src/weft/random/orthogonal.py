@@ -1,5 +1,5 @@
-"""Random orthogonal and unitary matrices, uniform by Haar's measure: orthogonal. They are the Q of
-a QR decomposition of a matrix of normal samples.
+"""Random orthogonal and unitary matrices, uniform with respect to Haar measure: orthogonal. They
+are the factor Q of matrices of normal samples.
 """
 
 from ..core.array import Array
@@ -34,7 +34,7 @@ def orthogonal(
       m: the number of columns; n by default. If n and m differ, the rows or the columns are
         orthonormal, whichever are fewer.
     Returns: array of `shape` and axes of lengths n and m.
-    Raises: TypeError: not a key, not integers, or not such a dtype. ValueError: a negative number.
+    Raises: TypeError: key, n, m or dtype has the wrong type. ValueError: n or m is negative.
     Example:
       >>> q = random.orthogonal(random.PRNGKey(0), 3)
       >>> bool(np.allclose(q @ q.T, np.eye(3), atol=1e-5))

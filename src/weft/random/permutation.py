@@ -1,5 +1,5 @@
-"""Random orders: permutation, shuffle. The elements are sorted by random words, repeatedly, so
-that equal words hardly matter.
+"""Random orders: permutation, shuffle. They sort elements by random words, repeatedly, so that the
+effect of equal words is negligible.
 """
 
 import math
@@ -30,7 +30,7 @@ def permutation(
     Args:
       key: a key.
       x: an array, or a number n, which means `arange(n)`.
-      axis: the axis along which slices are moved.
+      axis: the axis along which slices are permuted.
       independent: whether each vector along the axis is permuted independently.
     Returns: array of x's shape (int32[n] for a number).
     Raises: TypeError: not a key, or x is not an array or int. ValueError: the axis is out of range.
@@ -68,7 +68,7 @@ def shuffle(key: ArrayLike, x: ArrayLike, axis: int = 0) -> Array:
 
 @sampler
 def shuffled(key: Any, x: Any, *, axis: int, shape: tuple[int, ...]) -> Any:
-    """Sorts by random words. Elements with equal words keep their order, which is not random; so
+    """Sorts by random words. Elements with equal words keep their order, which is not random. So
     the sort is repeated r times, with 2**(32 r) >= n**3."""
     rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(2**32 - 1))
     for _ in range(rounds):

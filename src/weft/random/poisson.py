@@ -1,8 +1,8 @@
-"""Poisson samples: poisson. Small means multiply uniform numbers (Knuth), larger means use
-transformed rejection (Hörmann's PTRS). Each element has its own key and loop.
+"""Poisson samples: poisson. For small means it multiplies uniform numbers (Knuth); for larger means
+it uses transformed rejection (Hörmann's PTRS). Each element has its own key and loop.
 
-`accepted` is the loop of transformed rejection, for binomial samples too: new attempts for all
-elements, until each has been accepted.
+`accepted` is the loop of transformed rejection, also for binomial samples. It repeats attempts
+until every element has an accepted one.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def poisson(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Poisson samples: the number of events when lam are expected.
+    """Poisson samples: the number of events if lam are expected.
 
     Args:
       key: a key.
@@ -57,7 +57,8 @@ def poisson(
       shape: the shape of the result; by default the shape of lam.
       dtype: an integer dtype; int32 by default (int64 with x64 on).
     Returns: array of `shape`; -1 where lam is NaN.
-    Raises: TypeError: not a key, or not an integer dtype. ValueError: lam doesn't fit the shape.
+    Raises: TypeError: not a key, or not an integer dtype. ValueError: lam does not broadcast to the
+      shape.
     Source: Knuth's product of uniform numbers for lam < 10; Hörmann (1993), “The transformed
       rejection method for generating Poisson random variables”, beyond.
     Example:
@@ -88,7 +89,7 @@ _poisson = jit(_poisson_of, static_argnames="dtype")
 
 
 def _by_products(key: Any, lam: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Counts uniform numbers, less one, until their product falls below exp(-lam)."""
+    """Counts uniform numbers until their product is below exp(-lam), and subtracts one."""
     limit = int(dtypes.iinfo(dtype).max)
     axes = tuple(range(len(shape)))
 
@@ -116,7 +117,7 @@ def _by_products(key: Any, lam: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _by_rejection(key: Any, lam: Any, shape: tuple[int, ...]) -> Any:
-    """Hörmann's PTRS; the constants are the paper's."""
+    """Hörmann's PTRS; with the constants of the paper."""
     dtype = lam.dtype
     b = 0.931 + 2.53 * arithmetic.sqrt(lam)
     a = -0.059 + 0.02483 * b

@@ -39,13 +39,14 @@ def randint(
     Args:
       key: a key.
       shape: the shape of the result.
-      minval, maxval: integer bounds, which broadcast to `shape`. maxval may be one above the
-        dtype's largest number: `randint(key, shape, 0, 256, "uint8")` covers the dtype. Bounds
-        outside the dtype are clipped to it; concrete bounds that the default integer cannot
-        represent raise an error. Where maxval <= minval the result is minval.
+      minval, maxval: integer bounds, which broadcast to `shape`. maxval may be the dtype's largest
+        number plus one: `randint(key, shape, 0, 256, "uint8")` covers the dtype. Bounds outside the
+        dtype are clipped to it; concrete bounds that the default integer cannot represent raise an
+        error. If maxval <= minval, the result is minval.
       dtype: an integer dtype of 8 bits or more; int32 by default (int64 with x64 on).
     Returns: array of `shape`.
-    Raises: TypeError: not a key, or not integers. ValueError: bounds don't fit the shape or dtype.
+    Raises: TypeError: not a key, or not integers. ValueError: bounds do not broadcast to the shape,
+      or are outside the dtype.
     Example:
       >>> random.randint(random.PRNGKey(0), (5,), 0, 10).tolist()
       [8, 1, 3, 8, 8]
@@ -67,7 +68,8 @@ def randint(
 
 
 def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
-    """The smallest integer, and the number of integers: `None` for all of 32 or 64 bits."""
+    """The smallest integer, and the number of integers, which is `None` for all integers of 32 or
+    64 bits."""
     info, counts = dtypes.iinfo(dtype), _counts(dtype)
     first, last = int(info.min), int(info.max)
     _refuse_beyond("minval", minval, first, last, dtype)
@@ -98,7 +100,7 @@ def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 def _refuse_beyond(argument: str, x: Any, first: int, last: int, dtype: Any) -> None:
-    """Raises an error for a concrete bound outside both the dtype and the default integer."""
+    """Refuses a concrete bound outside both the dtype and the default integer."""
     default = dtypes.iinfo(dtypes.default_int())
     first, last = min(first, int(default.min)), max(last, int(default.max))
     concrete = x.concrete() if isinstance(x, Value) else x
@@ -121,7 +123,7 @@ def _refuse_beyond(argument: str, x: Any, first: int, last: int, dtype: Any) -> 
 
 
 def _counts(dtype: Any) -> Any:
-    """The dtype that counts the integers of a dtype: unsigned, of 32 or 64 bits."""
+    """The unsigned dtype, of 32 or 64 bits, that counts the integers of a dtype."""
     return dtypes.uint64 if dtype.itemsize == 8 else dtypes.uint32
 
 
@@ -130,7 +132,7 @@ def _number(x: int, dtype: Any) -> Array:
 
 
 def _clipped(x: Any, dtype: Any) -> tuple[Any, Any]:
-    """Integers moved into the range of a dtype, and whether they were above it."""
+    """Integers clipped to the range of a dtype, and a mask of those above it."""
     old, new = dtypes.iinfo(x.aval.dtype), dtypes.iinfo(dtype)
     beyond: Any = False
     if old.max > new.max:
@@ -149,9 +151,7 @@ def integers(key: Any, low: Any, span: Any, *, shape: tuple[int, ...], dtype: An
     width = dtypes.bit_width(counts)
     upper, lower = [raw_bits(k, shape, width) for k in several(key)]
     rem, every = arithmetic.rem, comparison.eq(span, _number(0, counts))
-    span_word = selection.where(
-        every, _number(1, counts), span
-    )  # XLA must not see a constant 0 here
+    span_word = selection.where(every, _number(1, counts), span)  # must not be a constant 0 for XLA
     half = rem(_number(2 ** (width // 2), counts), span_word)
     modulus = rem(half * half, span_word)  # 2**width
     offset = rem(rem(upper, span_word) * modulus + rem(lower, span_word), span_word)

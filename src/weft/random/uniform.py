@@ -36,7 +36,8 @@ def uniform(
       dtype: a float dtype; float32 by default (float64 with x64 on).
       minval, maxval: the bounds, which broadcast to `shape`.
     Returns: array of `shape`.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: bounds don't fit the shape.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: bounds do not broadcast to the
+      shape.
     Example:
       >>> random.uniform(random.PRNGKey(0), (2,)).tolist()
       [0.216295, 0.804124]
@@ -54,7 +55,7 @@ def uniform(
 
 @sampler
 def unit(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Floats from 0 to 1: random bits as the mantissa of a number from 1 to 2, less 1."""
+    """Floats from 0 to 1: random bits as the mantissa of a number from 1 to 2, minus 1."""
     info = dtypes.finfo(dtype)
     mantissa, width = int(info.nmant), dtypes.bit_width(dtype)
     drawn = 8 if mantissa < 8 else width  # as many bits as the mantissa needs
@@ -74,8 +75,8 @@ def between(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any
 
 
 def coarse_and_fine(key: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
-    """Two arrays whose sum is uniform from 0 to 1 with twice the digits: one as from `unit`, the
-    other below its resolution."""
+    """Two arrays whose sum is uniform from 0 to 1 with twice the digits: one like `unit`, the other
+    below its resolution."""
     both = unit(key, shape=(2, *shape), dtype=dtype)
     coarse, fine = (
         structural.reshape(

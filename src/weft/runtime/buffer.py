@@ -193,7 +193,7 @@ def _pointer(capsule: object) -> int:
 def block_until_ready(buffer: RawBuffer) -> None:
     """Waits until the buffer has been computed. Ctrl-C interrupts the wait.
 
-    Raises: XlaRuntimeError: its computation failed. DeletedArrayError.
+    Raises: XlaRuntimeError: its computation failed. DeletedArrayError: it was deleted.
     """
     if process.forked:
         _require_ready(buffer)
@@ -206,7 +206,7 @@ def block_until_ready(buffer: RawBuffer) -> None:
 def block_all_until_ready(buffers: Sequence[RawBuffer]) -> None:
     """Waits until all buffers have been computed: one call into XLA instead of one for each.
 
-    Raises: XlaRuntimeError: a computation failed. DeletedArrayError.
+    Raises: XlaRuntimeError: a computation failed. DeletedArrayError: a buffer was deleted.
     """
     if not process.forked:
         try:

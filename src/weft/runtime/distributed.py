@@ -63,7 +63,7 @@ class Connection:
     def get(self, key: str, timeout: float) -> str:
         """The string under a key; waits until some process has stored it.
 
-        Raises: TimeoutError.
+        Raises: TimeoutError: no process stores it in time.
         """
         try:
             return str(self.raw.blocking_key_value_get(key, round(timeout * 1000)))

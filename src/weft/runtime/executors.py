@@ -146,7 +146,7 @@ class TurnQueue:
 
 
 def no_result() -> None:
-    """The target of a reference to an array that was collected: nothing."""
+    """Returns `None`, like a weak reference to an array that was freed."""
 
 
 _token = operator.methodcaller("consume_token")

@@ -8,19 +8,19 @@ from ..user_lines import noted
 __all__ = ["AppendedFile"]
 
 BLOCK = 65536
-"""So many bytes are read at once, from the end, in search of the last line."""
+"""The number of bytes to read at once, from the end, when searching for the last line."""
 
 
 class AppendedFile:
-    """A file that only grows. A record is handed to the system in one call.
+    """A file to which records are appended, each in one system call.
 
-    What was appended outlives the process: `kill -9` loses nothing of it. Only a machine that
-    stops may lose the last seconds, since nothing waits for the disk.
+    Appended records survive the process, even after `kill -9`. If the machine crashes, the last
+    seconds may be lost, because `append` does not wait for the disk.
 
     Args:
-      path: the file; it and its folder are made if they are not there.
-      of_lines: whether records are lines. A last line without an end, which a machine that stopped
-        may have left, is then taken away.
+      path: the file; it and its folder are made if they do not exist.
+      of_lines: whether records are lines. If True, an incomplete last line, which a crash may have
+        left, is removed.
 
     Raises: OSError: the file cannot be written to.
 
@@ -56,18 +56,18 @@ class AppendedFile:
 
         Args:
           record: the bytes.
-        Raises: OSError: the disk is full. The file stays as it was.
+        Raises: OSError: the disk is full. The file does not change.
         """
         before = self.size
         try:
             _write_all(self._fd, record)
         except OSError as error:
-            with contextlib.suppress(OSError):  # the first error is the one to tell
+            with contextlib.suppress(OSError):  # report the first error
                 os.ftruncate(self._fd, before)
             raise _explained(error, self.path) from None
 
     def truncate(self, size: int) -> None:
-        """Cuts the file off after the first `size` bytes."""
+        """Truncates the file to `size` bytes."""
         if size < self.size:
             os.ftruncate(self._fd, size)
 
@@ -76,7 +76,7 @@ class AppendedFile:
         os.close(self._fd)
 
     def _end_of_lines(self) -> int:
-        """The number of bytes up to the end of the last whole line."""
+        """The length in bytes up to the end of the last complete line."""
         end = self.size
         while end:
             start = max(0, end - BLOCK)
@@ -89,14 +89,14 @@ class AppendedFile:
 
 
 def _write_all(fd: int, record: bytes) -> None:
-    """Writes all bytes of a record: the system may take a part at a time."""
+    """Writes all bytes of a record; the system may accept only a part at a time."""
     rest = memoryview(record)
     while rest:
         rest = rest[os.write(fd, rest) :]
 
 
 def _explained(error: OSError, path: str) -> OSError:
-    """The error for a file that cannot be written: of the same class, with a fix."""
+    """The error for a file that cannot be written: the same class, with a fix."""
     message = (
         f"RunLog: {path} can't be written: {error.strerror}; what was in it before is whole\n"
         "  fix: free space on the disk, or choose another folder; RunLog(None) writes no files"

@@ -1,4 +1,4 @@
-"""beam_search: the most likely sequences of a model, of those that a beam of prefixes leads to."""
+"""beam_search: searches for the most likely sequences of a model."""
 
 import collections
 import functools
@@ -34,20 +34,20 @@ def beam_search(
     pad_id: int | None = None,
     fill_id: int = 0,
 ) -> list[tuple[onp.ndarray, onp.ndarray]]:
-    """Searches for the likeliest sequences of a model with `n_beams` prefixes.
+    """Searches for the most likely sequences of a model, keeping `n_beams` prefixes.
 
     A sequence of n new tokens has the score log p / ((5 + n) / 6) ** length_penalty. At each step
-    the `n_beams` likeliest prefixes of each row continue, and the best finished sequences are
+    the `n_beams` most likely prefixes of each row continue, and the best finished sequences are
     kept. A row is finished when no prefix can get a better score than `n_beams` finished
     sequences, or after `max_length` tokens; then the prefixes count as sequences too.
 
     Args:
       model, inputs, batch_size, start_id, accelerate, pad_id: as for
         `autoregressive_sample_stream`. The rows of a batch do not depend on each other.
-      n_beams: number of prefixes, and of sequences that are returned.
+      n_beams: the number of prefixes, and of returned sequences.
       eos_id: the token that ends a sequence; -1 for none.
-      max_length: the most new tokens of a sequence.
-      length_penalty: 0 for log p itself, which favours short sequences; greater numbers favour
+      max_length: the maximal number of new tokens of a sequence.
+      length_penalty: 0 uses log p itself, which favours short sequences; greater values favour
         longer ones.
       fill_id: the token that fills a sequence after its end.
     Returns: a list of pairs, the best first: integers [batch_size, length], without the prompts,
@@ -92,7 +92,7 @@ def beam_search(
             )
         source, prompts = prompts.tokens[:, None], Prompts.read(name, None, batch_size)
     prompts = prompts.behind(start)
-    # Rows whose prompt is longer get its next token while others have new ones.
+    # Rows with longer prompts read prompt tokens while other rows draw new tokens.
     waits = prompts.lengths - prompts.lengths.min()
     rows = [_Row(k, length, alpha, eos) for _ in waits]
     search = _Search(decoder, model, source, prompts, (k, eos), accelerate)
@@ -106,16 +106,16 @@ def beam_search(
 
 
 class _Candidates(NamedTuple):
-    """Prefixes with one more token: arrays [batch, 2 n_beams], by falling log p."""
+    """Prefixes with one more token: arrays [batch, 2 n_beams], in order of decreasing log p."""
 
     log_p: Any
     parent: Any
     token: Any
-    chosen: Any  # the places of those that go on, [batch, n_beams]
+    chosen: Any  # the indices of the candidates that continue, [batch, n_beams]
 
 
 class _Row:
-    """The search for the sequences of one row, whose prefixes a `_Search` makes longer."""
+    """The search for the sequences of one row. A `_Search` extends its prefixes."""
 
     def __init__(self, n_beams: int, max_length: int, alpha: float, eos: int) -> None:
         self._n_beams, self._max, self._alpha, self._eos = n_beams, max_length, alpha, eos
@@ -125,7 +125,7 @@ class _Row:
         self.is_done = False
 
     def add(self, log_p: Any, parent: Any, token: Any, chosen: Any) -> None:
-        """Takes the candidates of a step."""
+        """Processes the candidates of a step."""
         if self.is_done:
             return
         self._length += 1
@@ -137,7 +137,7 @@ class _Row:
             self.ended.append((self._score(log_p[i], self._length), tokens))
         self.ended = sorted(self.ended, key=lambda one: -one[0])[: self._n_beams]
         self._prefixes = [(*self._prefixes[parent[i]], int(token[i])) for i in chosen]
-        # log p only falls, and the penalty of the longest sequence is the greatest divisor.
+        # an upper bound: log p only decreases, and the longest sequence has the greatest divisor
         best = self._score(onp.max(log_p, where=goes_on, initial=-onp.inf), self._max)
         worst = self.ended[-1][0] if len(self.ended) == self._n_beams else -onp.inf
         self.is_done = is_last or worst >= best
@@ -149,7 +149,7 @@ class _Row:
 def _as_pairs(
     rows: list[list[tuple[float, tuple[int, ...]]]], n_beams: int, fill: int
 ) -> list[tuple[onp.ndarray, onp.ndarray]]:
-    """Sequences and scores of all rows, the best of each row first."""
+    """The sequences and scores of all rows, sorted by score within each row."""
     longest = max(len(tokens) for row in rows for _, tokens in row)
     pairs = []
     for rank in range(n_beams):
@@ -210,7 +210,7 @@ class _Search:
         logits = jnp.repeat(logits, k, axis=0)
         source = None if source is None else jnp.asarray(onp.repeat(source, k, axis=0))
         sums = onp.full((len(self._prompts.lengths), k), -onp.inf, onp.float32)
-        sums[:, 0] = 0.0  # all beams are one prefix at first
+        sums[:, 0] = 0.0  # at first, only one beam counts, because all are equal
         beams = (state, logits, jnp.asarray(sums))
         under_way: collections.deque[tuple[_Candidates, Any]] = collections.deque()
         for n in range(n_steps):
@@ -220,13 +220,13 @@ class _Search:
                 prompted[is_prompted] = self._prompts.tokens[is_prompted, least + n]
             results, is_nan, beams = self._step(self._weights, beams, source, prompted, self._eos)
             under_way.append((results, is_nan))
-            if n:  # the next step computes while the candidates are used
+            if n:  # the next step runs while the candidates are processed
                 yield _read(*under_way.popleft())
         yield _read(*under_way.popleft())
 
 
 def _read(candidates: _Candidates, is_nan: Any) -> _Candidates:
-    """Candidates as NumPy arrays; FloatingPointError if the logits were NaN."""
+    """Candidates as NumPy arrays. Raises FloatingPointError if the logits were NaN."""
     read_tokens("beam_search", -onp.asarray(is_nan).astype(int))
     return _Candidates(*map(onp.asarray, candidates))
 
@@ -234,7 +234,8 @@ def _read(candidates: _Candidates, is_nan: Any) -> _Candidates:
 def _step(
     mapped: Callable[..., Any], weights: Any, beams: Any, source: Any, prompted: Any, eos: Any
 ) -> Any:
-    """(candidates, rows of NaN, beams that go on): the beams are (state, logits, log p)."""
+    """(candidates, mask of rows with NaN, beams that continue); beams are (state, logits, log
+    p)."""
     state, logits, sums = beams
     (n, k), size = sums.shape, logits.shape[-1]
     logp = jnp.reshape(log_softmax(logits, axis=-1), (n, k, size))
@@ -263,7 +264,7 @@ def _step(
 def _of_rows(
     twin: Layer, key: Any, weights: Any, state: Packed, source: Any, tokens: Any
 ) -> tuple[Any, Packed]:
-    """(logits [rows, vocabulary], state) of the model for tokens [rows, 1, 1], mapped over rows."""
+    """(logits [rows, vocabulary], state) for tokens [rows, 1, 1]; the model is mapped over rows."""
     forms = []
 
     def of_row(flat: Any, source: Any, tokens: Any) -> Any:
@@ -278,5 +279,5 @@ def _of_rows(
 
 
 def _map_arrays(f: Callable[[Any], Any], state: Packed) -> Packed:
-    """A state with a function applied to its arrays."""
+    """Applies a function to the arrays of a state."""
     return Packed([f(x) for x in state.flat], state.tree)

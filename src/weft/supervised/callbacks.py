@@ -17,11 +17,11 @@ __all__ = ["TrainingStepCallback"]
 
 
 class TrainingStepCallback:
-    """Base class of callbacks, which a training loop calls at chosen steps.
+    """Base class for callbacks that a training loop calls at chosen steps.
 
-    A loop takes a list of classes, or of functions with the loop as argument that return callbacks:
-    `Loop(…, callbacks=[MyCallback])`. It creates the callbacks when it is created. A subclass
-    defines `call_at`, and one or both of `on_step_begin` and `on_step_end`.
+    Pass a loop a list of classes, or of functions that map the loop to a callback: `Loop(…,
+    callbacks=[MyCallback])`. It creates the callbacks when it is created. A subclass defines
+    `call_at`, and one or both of `on_step_begin` and `on_step_end`.
 
     Args:
       loop: the training loop, with its model, history and step; `self._loop` in methods.
@@ -43,7 +43,7 @@ class TrainingStepCallback:
         self._loop = loop
 
     def call_at(self, step: int) -> bool:
-        """True for the steps at which the loop calls the other methods; defined by subclasses.
+        """True for steps at which the loop calls the other methods. Subclasses define it.
 
         Args:
           step: the number of the step, from 1 on.
@@ -85,10 +85,10 @@ def made_callbacks(
 
 
 class LoopEvents:
-    """The steps at which something happens in a `training.Loop`.
+    """Decides at which steps a `training.Loop` saves, reports and changes tasks.
 
     Args:
-      tasks: the loop's tasks; the first one's numbers of steps are the defaults.
+      tasks: the loop's tasks; the first task has the default numbers of steps.
       checkpoint_at, permanent_checkpoint_at, eval_at, which_task: as for `training.Loop`.
 
     Raises: TypeError: an option is not a function.
@@ -117,7 +117,7 @@ class LoopEvents:
     def task(self, step: int) -> int:
         """The number of the task that a step trains.
 
-        Raises: ValueError: `which_task` gives another number.
+        Raises: ValueError: `which_task` returns an invalid number.
         """
         number = self._which_task(step)
         if not isinstance(number, int | onp.integer) or not 0 <= number < self._n_tasks:
@@ -141,7 +141,7 @@ def at_step_1_and_every(n: int) -> Callable[[int], bool]:
 
 
 def _function(option: str, function: Any, default: Callable[[int], Any]) -> Callable[[int], Any]:
-    """A function of the step."""
+    """A function of the step; raises an error for other objects."""
     if function is None:
         return default
     checked: Callable[[int], Any] = option_checks.function("Loop", option, function, "of the step")

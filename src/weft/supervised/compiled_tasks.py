@@ -37,8 +37,8 @@ def with_ends(model: Layer, ends: Sequence[Layer], batch: tuple[Any, ...], key: 
 
     Args:
       model: the model, initialized.
-      ends: the loss, or the metrics, which are initialized here.
-      batch: the signatures of a batch: inputs of the model, and further inputs of the ends.
+      ends: the loss or metrics; they are initialized here.
+      batch: the signatures of a batch: the model's inputs, and further inputs of `ends`.
       key: random key.
     Raises: ValueError: the ends take more inputs than the batch has.
     """
@@ -77,10 +77,10 @@ def trainer_of(
 
 
 def _warn_of_categories(model: Layer, task: TrainTask) -> None:
-    """Warns of targets in the sample batch that are no category of the model's outputs."""
+    """Warns of targets in the sample batch that are not categories of the model's outputs."""
     batch, n_in = task.sample_batch, model.n_in
     outputs = as_tuple(model.output_signature(inputs_from_stack(signature_of(task), n_in)))
-    # a model of two inputs gives (scores, targets); another one leaves the targets in the batch
+    # a model with two inputs returns (scores, targets); otherwise the targets are in the batch
     first = n_in - 1 if len(outputs) == 2 else n_in
     scores, targets = outputs[0].shape, onp.asarray(batch[first]) if first < len(batch) else None
     if targets is None or targets.dtype.kind not in "iu" or targets.shape != scores[:-1]:
@@ -100,7 +100,7 @@ def _warn_of_categories(model: Layer, task: TrainTask) -> None:
 def reversible_trainer_of(
     model: Layer, tasks: Sequence[TrainTask], chunk: int, free: bool, n_devices: int, key: Any
 ) -> ReversibleSerialTrainer:
-    """A trainer of a model a layer at a time, with the optimizers that the only task makes."""
+    """A trainer that trains the model one layer at a time, with the optimizers of the only task."""
     if len(tasks) != 1:
         raise noted(
             ValueError(f"Loop: the memory-efficient trainer takes one task; got {len(tasks)}")
@@ -145,7 +145,7 @@ class Evaluator:
             except EndOfData:
                 break
             values, new_state = self._run(self._place(batch), weights, state, fold_in(key, i))
-            # behind the metrics stands what they leave of the batch
+            # the metrics are followed by unused entries of the batch
             for at, (name, value) in enumerate(zip(names, as_tuple(values), strict=False)):
                 if onp.ndim(value):
                     raise noted(

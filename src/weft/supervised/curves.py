@@ -1,6 +1,5 @@
-"""curve draws series of numbers over steps as SVG, for the page of a run; thinned makes them short.
-
-Colours come from the page's style sheet, so that one drawing serves light and dark pages.
+"""curve draws series of numbers over steps as SVG, for the page of a run; thinned reduces their
+points. Colours come from the page's style sheet, so one drawing works on light and dark pages.
 """
 
 import html
@@ -15,18 +14,18 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 24, 10, 26
 TICKS = 5
 COLOURS = 4
 WIDE = 100.0
-"""The ratio of the greatest number to the least from which the vertical axis is logarithmic."""
+"""The ratio of maximum to minimum above which the vertical axis is logarithmic."""
 
 MOST = 1e300  # so that differences are finite
 
 MARKED = 40
-"""The most points that a series may have to be drawn with circles."""
+"""The largest number of points of a series that is drawn with circles."""
 
 Points = Sequence[tuple[int, float]]
 
 
 class Scale(NamedTuple):
-    """An axis: numbers from `low` to `high` lie from `start` to `end` in the drawing."""
+    """An axis: maps numbers from `low` to `high` to positions from `start` to `end`."""
 
     low: float
     high: float
@@ -45,9 +44,9 @@ def curve(series: Mapping[str, Points], n_points: int = 500) -> str:
     """A drawing of series of numbers.
 
     Args:
-      series: for each mode its points (step, value). Values that are not finite are marked at the
+      series: the points (step, value) of each mode. Values that are not finite are marked at the
         top.
-      n_points: about the greatest number of points that are drawn of a series.
+      n_points: the approximate maximum of drawn points per series.
     Returns: an element `svg`. Lines have the classes `mode-0`, `mode-1`, … in the order of the
       series.
     Example:
@@ -90,12 +89,13 @@ def curve(series: Mapping[str, Points], n_points: int = 500) -> str:
 
 
 def thinned(points: Points, n_points: int) -> Points:
-    """Fewer points for a curve that looks the same: the least and the greatest of each part.
+    """Reduces the points of a curve without changing its look: keeps the minimum and maximum of
+    each part.
 
     Args:
       points: pairs (step, value) in the order of the steps.
-      n_points: about the greatest number of points of the result.
-    Returns: points of the series, in their order; the first and the last are among them.
+      n_points: the approximate maximum of points in the result.
+    Returns: points of the series in their order, including the first and the last.
     Example:
       >>> spike = [(i, 9.0 if i == 500 else 1.0) for i in range(1000)]
       >>> [p for p in thinned(spike, 10) if p[1] > 1]
@@ -113,7 +113,7 @@ def thinned(points: Points, n_points: int) -> Points:
 
 
 def number_text(value: float) -> str:
-    """A number at an axis: `0.25`, `1,500`, `1e-05`."""
+    """A number on an axis: `0.25`, `1,500`, `1e-05`."""
     if value == 0 or 1e-3 <= abs(value) < 1e6:
         text = f"{value:,.6f}".rstrip("0").rstrip(".")
         return text if text not in ("-0", "") else "0"
@@ -121,7 +121,7 @@ def number_text(value: float) -> str:
 
 
 def _spread(low: float, high: float) -> tuple[float, float]:
-    """Two ends that differ."""
+    """Two different end points."""
     if low < high:
         return low, high
     margin = abs(low) * 0.1 or 1.0
@@ -138,7 +138,7 @@ def _vertical(values: list[float]) -> Scale:
 
 
 def ticks(scale: Scale) -> list[float]:
-    """Round numbers in an axis: some five of them."""
+    """About five round numbers within an axis."""
     if scale.is_log:
         first, last = math.ceil(math.log10(scale.low)), math.floor(math.log10(scale.high))
         powers = [10.0**e for e in range(first, last + 1, max(1, (last - first + 1) // TICKS))]

@@ -1,6 +1,6 @@
-"""Decoder: a model's twin in mode "predict" or "eval", with compiled functions that go on with
-sequences. decoder_of keeps one for each model, logits_of are its outputs, and Packed arrays make
-its calls cheap.
+"""Decoder: a copy of a model in mode "predict" or "eval", with compiled functions that continue
+sequences. decoder_of keeps one for each model, logits_of computes its outputs, and Packed makes its
+calls cheap.
 """
 
 import weakref
@@ -21,18 +21,18 @@ from ..user_lines import noted
 __all__ = ["PIECE", "Decoder", "Packed", "decoder_of", "logits_of"]
 
 PIECE = 64
-"""The number of tokens of a longer prompt that are read at a time; the others are read one by one.
-Other lengths would need more programs, and compiling one takes as long as hundreds of
+"""The number of tokens that are read at a time from a longer prompt; the others are read one by
+one. Other lengths would need more programs, and compiling one takes as long as hundreds of
 steps."""
 
 _decoders: weakref.WeakKeyDictionary[Layer, dict[str, "Decoder"]] = weakref.WeakKeyDictionary()
 
 
 class Packed:
-    """Nested arrays as a flat list, and how they are nested.
+    """Nested arrays as a flat list, with their structure.
 
-    The weights of a network are nested in hundreds of tuples, most of them empty. Walking through
-    them at each call takes longer than all the rest that a compiled step does on the host.
+    The weights of a network are nested in hundreds of tuples, most of them empty. Flattening them
+    at each call would take longer than all other host work of a compiled step.
     """
 
     __slots__ = ("flat", "tree")
@@ -42,7 +42,7 @@ class Packed:
 
     @classmethod
     def of(cls, nested: Any) -> "Packed":
-        """Nested arrays, packed."""
+        """Packs nested arrays."""
         return cls(*tree_util.tree_flatten(nested))
 
     def nested(self) -> Any:
@@ -56,7 +56,8 @@ tree_util.register_pytree_node(
 
 
 class Decoder:
-    """A model's twin in a mode. It holds no arrays: weights and state are handed through.
+    """A copy of a model (its twin) in another mode. It holds no arrays; weights and state are
+    arguments.
 
     Args:
       model: a model of one input, tokens, or two, source tokens and tokens.
@@ -73,10 +74,10 @@ class Decoder:
 
         Args:
           name: the calling function, for errors.
-          model: the model, with the weights to use. It does not change. State that is not the
-            history of a sequence, such as the running mean of `BatchNorm`, is used too.
-          signature: of the inputs.
-          key: random key, for layers with a random first state.
+          model: the model with the weights to use; it does not change. Its state is used too if it
+            does not depend on the sequence, such as the running mean of `BatchNorm`.
+          signature: the signature of the inputs.
+          key: random key, for layers with a random initial state.
         """
         shapes = tuple([tuple(x.shape) for x in as_tuple(signature)])
         start = self._starts.get(shapes)
@@ -87,7 +88,7 @@ class Decoder:
     def pieces(
         self, tokens: onp.ndarray, two: Any, weights: Any, state: Any, key: Any
     ) -> list[onp.ndarray]:
-        """Tokens [batch, length] in pieces that a call takes: of `PIECE` tokens, and of one.
+        """Splits tokens [batch, length] into the pieces for calls: of `PIECE` tokens, then of one.
 
         Args:
           tokens: the tokens.
@@ -101,20 +102,20 @@ class Decoder:
                 fastmath.abstract_eval(self.twin.pure_fn)(
                     two, weights.nested(), state.nested(), key
                 )
-            except LayerError:  # such as positions that are counted one at a time
+            except LayerError:  # such as positions that are counted one by one
                 long = 0
         starts = [*range(0, long, PIECE), *range(long, length)]
         return [tokens[:, a:b] for a, b in zip(starts, [*starts[1:], length], strict=True)]
 
     def function(self, name: Hashable, make: Callable[[], Callable[..., Any]]) -> Any:
-        """A function that is made once, and kept with its programs."""
+        """A function that is made once and cached."""
         if name not in self._functions:
             self._functions.setdefault(name, make())
         return self._functions[name]
 
 
 class _Start:
-    """The beginning of sequences of some signature."""
+    """The initial weights and state for inputs of one signature."""
 
     def __init__(self, twin: Layer, signature: Any, key: Any) -> None:
         self._twin = twin
@@ -126,7 +127,7 @@ class _Start:
         if fastmath.is_backend(fastmath.Backend.JAX):
             self._nested = twin.weights_and_state_signature(signature)[0]
             self._init = fastmath.jit(lambda key: init(key)[1])
-        else:  # which may not trace what makes random weights
+        else:  # other backends may be unable to trace random initializers
             self._nested = signature_tree(init(key)[0])
             self._init = lambda key: init(key)[1]
         twin.weights = self._nested  # a twin has no arrays
@@ -135,7 +136,7 @@ class _Start:
         self._constant = _constant_leaves(twin, signature, self._nested, state)
 
     def weights(self, name: str, model: Layer) -> Any:
-        """The model's weights, nested as the twin's."""
+        """The model's weights, nested like the twin's."""
         weights = model.weights
         if not fastmath.tree_leaves(weights) and fastmath.tree_leaves(self._nested):
             raise noted(
@@ -147,7 +148,7 @@ class _Start:
         return renested(weights, self._nested)
 
     def state(self, model: Layer, key: Any) -> Any:
-        """A new first state; the parts that do not depend on the sequence come from the model."""
+        """A new initial state; the parts that do not depend on the sequence come from the model."""
         state = self._init(key)
         flat = fastmath.tree_flatten(state)
         with kept(self._twin):
@@ -163,7 +164,7 @@ class _Start:
 
 
 def _constant_leaves(twin: Layer, signature: Any, weights: Any, state: Any) -> set[int]:
-    """The places of the arrays of a state that a call hands on as they are."""
+    """The indices of state arrays that a call returns unchanged."""
     constant: set[int] = set()
 
     def call(x: Any, weights: Any, state: Any, key: Any) -> Any:
@@ -178,20 +179,21 @@ def _constant_leaves(twin: Layer, signature: Any, weights: Any, state: Any) -> s
 
 
 def logits_of(twin: Layer, weights: Any, state: Any, inputs: Any, key: Any) -> tuple[Any, Any]:
-    """(logits [batch, length, vocabulary], new state) of a decoder's twin; both states packed."""
+    """(logits [batch, length, vocabulary], new state) of a twin; both states are packed."""
     outputs, state = twin.pure_fn(inputs, weights.nested(), state.nested(), key)
     return as_tuple(outputs)[0], Packed.of(state)
 
 
 def decoder_of(name: str, model: Any, mode: str) -> Decoder:
-    """The decoder of a model, which is kept with its programs as long as the model is there.
+    """The decoder of a model. It is cached with its programs as long as the model exists.
 
     Args:
       name: the calling function, for errors.
       model: a model, in any mode.
       mode: "predict" or "eval".
     Returns: the decoder.
-    Raises: TypeError, ValueError: `model` is none, has other inputs, or does not have the mode.
+    Raises: TypeError, ValueError: `model` is not a model, has other inputs, or does not support the
+      mode.
     """
     if not isinstance(model, Layer):
         raise noted(TypeError(f"{name}: expected a model, a layer; got {type(model).__name__}"))

@@ -35,30 +35,32 @@ def autoregressive_sample_stream(
     top_p: float | None = None,
     pad_id: int | None = None,
 ) -> Iterator[onp.ndarray]:
-    """Draws sequences of tokens from a model, and yields the next token of each, endlessly.
+    """Draws sequences of tokens from a model. Endlessly yields the next token of each sequence.
 
-    The next step already runs when a token is yielded.
+    While a token is yielded, the next step already runs.
 
     Args:
       model: a language model, from tokens [batch, length] to logits [batch, length, vocabulary]; or
         a model of two inputs, source tokens and tokens, whose first output is such logits.
       inputs: for a language model, the prompts, which the sequences continue; for a model of two
         inputs, the source tokens. Integers [batch_size, length], or a list of sequences of several
-        lengths. Each row is treated as it would be alone.
-      batch_size: number of sequences.
-      temperature: tokens are drawn from softmax(logits / temperature); 0 takes the most likely one.
-      start_id: the token in front of each sequence, or an array of them, [batch_size, 1].
-      accelerate: whether the steps are compiled.
-      eval_mode: whether the model runs in mode "eval" on the whole sequence at each step. The time
-        of a step grows with the sequence, and `start_id` is not used: the model shifts its input.
-      eval_min_length: in this mode, the least length that sequences are padded to; the lengths are
-        powers of two.
+        lengths. The rows are independent.
+      batch_size: the number of sequences.
+      temperature: tokens are drawn from softmax(logits / temperature); 0 takes the most likely
+        token.
+      start_id: the token before each sequence, or an array of tokens, [batch_size, 1].
+      accelerate: whether to compile the steps.
+      eval_mode: whether to run the model in mode "eval" on the whole sequence at each step. The
+        time of a step grows with the sequence. `start_id` is not used, because the model shifts its
+        input.
+      eval_min_length: in this mode, the minimal length to which sequences are padded; the lengths
+        are powers of two.
       rng: random key, or an array of a key for each row; by default, `PRNGKey(0)`. The tokens of a
         row depend only on its key.
-      top_k: the number of most likely tokens from which one is drawn.
-      top_p: only the most likely tokens, whose probabilities add up to this, are drawn.
-      pad_id: the token that stands for padding at the beginning or the end of rows of `inputs`; by
-        default, all tokens count.
+      top_k: draw only from this number of most likely tokens.
+      top_p: draw only from the most likely tokens, whose probabilities add up to this.
+      pad_id: the token that marks padding at the beginning or end of rows of `inputs`; by default,
+        there is no padding.
     Returns: an iterator of integers [batch_size].
     Raises: TypeError, ValueError: an option is invalid, or the number of rows of
       `inputs` is not batch_size. FloatingPointError (later): logits are NaN, as for positions
@@ -105,11 +107,11 @@ def autoregressive_sample(
     Args:
       model, inputs, batch_size, temperature, start_id: as for `autoregressive_sample_stream`.
       eos_id: the token that ends a sequence; -1 for none.
-      max_length: the most tokens that are drawn for a sequence.
+      max_length: the maximal number of tokens to draw for a sequence.
       accelerate, eval_mode, eval_min_length, rng, top_k, top_p, pad_id: as for
         `autoregressive_sample_stream`.
-      fill_id: the token that fills a sequence after its end; by default, sequences that end
-        earlier continue to draw tokens.
+      fill_id: the token that fills a sequence after its end; by default, sequences that end earlier
+        continue with drawn tokens.
     Returns: integers [batch_size, length], without the prompts; `length` is `max_length`, or less
       if all sequences have ended.
     Raises: as `autoregressive_sample_stream`.

@@ -1,7 +1,7 @@
 """SummaryWriter writes event files for TensorBoard: scalars, images, histograms and texts.
 
-The package tensorboardX makes the records; each is appended to the file at once, so that a run that
-is killed leaves whole records. is_available is True if the package is installed.
+The package tensorboardX makes the records. Each is appended to the file at once, so a killed run
+leaves complete records. is_available is True if the package is installed.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ from .step_values import scalar_of
 __all__ = ["SummaryWriter", "is_available"]
 
 PACKAGE = "tensorboardX"
-FIRST_RECORD = "brain.Event:2"  # the version with which readers expect a file to begin
+FIRST_RECORD = "brain.Event:2"  # readers expect this version at the beginning of a file
 
 
 def is_available() -> bool:
@@ -42,8 +42,8 @@ class SummaryWriter:
     Args:
       log_dir: the folder; it and the file are made when the first record is written.
       enable: False for a writer that writes nothing.
-      first_step: the step after the checkpoint from which a run resumes. TensorBoard then forgets
-        the records of this step and of later ones that earlier files have.
+      first_step: the step after the checkpoint from which a run resumes. TensorBoard then ignores
+        the records of this and later steps in earlier files.
 
     Raises: ImportError: tensorboardX is not installed (when the first record is written).
 
@@ -100,8 +100,8 @@ class SummaryWriter:
         Args:
           tag: its name.
           image: array [height, width] or [height, width, channels] with 1, 3 or 4 channels: bytes,
-            or numbers from 0 to 1. Numbers outside of that are scaled so that the least is black
-            and the greatest white.
+            or numbers from 0 to 1. If numbers are outside this range, they are scaled so that the
+            minimum is black and the maximum is white.
           step: the number of the step.
         Raises: ValueError: the array has another shape. ImportError: Pillow is not installed.
         """
@@ -112,7 +112,7 @@ class SummaryWriter:
             self._add_as(tag, summary, step)
 
     def images(self, tag: str, images: Any, step: int | None = None) -> None:
-        """Writes images side by side in one, in rows that make it about as high as wide.
+        """Writes images as a grid that is about as high as wide.
 
         Args:
           tag: its name.
@@ -131,7 +131,7 @@ class SummaryWriter:
         self.image(tag, onp.concatenate(rows, 0), step)
 
     def histogram(self, tag: str, values: Any, step: int | None = None, bins: int = 30) -> None:
-        """Writes how numbers are distributed.
+        """Writes a histogram of numbers.
 
         Args:
           tag: its name.
@@ -157,7 +157,8 @@ class SummaryWriter:
             self._add(self._loaded().summary.text(tag, str(text)), step)
 
     def flush(self) -> None:
-        """Does nothing: records go to the file at once. Trax's programs call it."""
+        """Does nothing, because records go to the file at once. It exists for programs written for
+        Trax."""
 
     def close(self) -> None:
         """Closes the file; a further record begins another file."""
@@ -171,7 +172,7 @@ class SummaryWriter:
         return self._library
 
     def _add_as(self, tag: str, summary: Any, step: int | None) -> None:
-        """Writes a summary under its own name, in which tensorboardX replaces some characters."""
+        """Writes a summary with its own name; tensorboardX would replace some characters."""
         summary.value[0].tag = tag
         self._add(summary, step)
 
@@ -188,7 +189,7 @@ class SummaryWriter:
         self._append(event(wall_time=time.time(), step=step, summary=summary))
 
     def _append(self, event: Any) -> None:
-        """Appends a record as TFRecord files have it: length, data, and a checksum of each."""
+        """Appends a record in TFRecord format: length, data, and a checksum of each."""
         assert self._file is not None
         checksum = self._library.record_writer.masked_crc32c
         data = event.SerializeToString()

@@ -14,7 +14,7 @@ Points = list[tuple[int, float]]
 class History:
     """The metrics of a run: (step, value) pairs for each mode ("train", "eval") and metric.
 
-    Values are Python floats, so a history is unchanged after writing it as JSON and reading it.
+    Values are Python floats, so writing and reading a history as JSON preserves it.
 
     Example:
       >>> history = History()
@@ -37,7 +37,7 @@ class History:
           mode: a name such as "train".
           metric: the metric's name.
           step: the number of the step.
-          value: a number, or an array without axes.
+          value: a number or a scalar array.
         Raises: TypeError: the value is not a number, or the step is not an int.
         """
         point = _int(metric, step), _float(metric, value)
@@ -79,7 +79,7 @@ class History:
         """The history that `to_dict` described.
 
         Args:
-          json_object: that dict, as it was or read from JSON.
+          json_object: the dict, possibly read back from JSON.
         Returns: a new `History`.
         Raises: ValueError: it is malformed.
         Example:

@@ -24,7 +24,7 @@ def init_host_and_devices(
 
     Args:
       n_devices: number of devices of this process; None for all.
-      random_seed: the seed; None for another one in each run, the same in all processes.
+      random_seed: the seed; None draws a new seed for each run, the same in all processes.
     Returns: (whether this is the first process, number of processes, number of devices of this
       process, random key).
     Raises: ValueError: there are fewer devices.
@@ -37,7 +37,7 @@ def init_host_and_devices(
     hosts = process_count()
     if random_seed is None:
         random_seed = python_random.SystemRandom().randint(0, 2**31 - 1)
-        if hosts > 1:  # the weights that they make must be the same
+        if hosts > 1:  # all processes must initialize the same weights
             random_seed = int(broadcast_one_to_all(onp.int32(random_seed)))
     seed = option_checks.whole_number("init_host_and_devices", "random_seed", random_seed, least=0)
     python_random.seed(seed)

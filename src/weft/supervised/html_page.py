@@ -1,6 +1,6 @@
-"""html_page makes one HTML page that asks no network for anything: head, style sheet, sections.
+"""html_page makes a self-contained HTML page: head, style sheet, sections.
 
-The page of a run (`run_report.py`) and the page of `weft.explain` are made of these parts.
+The page of a run (`run_report.py`) and the page of `weft.explain` use these parts.
 """
 
 import html
@@ -59,7 +59,7 @@ pre { margin: 0; overflow-x: auto; font: 13px/1.5 ui-monospace, monospace; white
 
 
 def html_page(title: str, sections: Iterable[str], style: str = "") -> str:
-    """A page as text: HTML that is XML too.
+    """A page as text: HTML that is also valid XML.
 
     Args:
       style: more rules for the style sheet.
@@ -73,7 +73,7 @@ def html_page(title: str, sections: Iterable[str], style: str = "") -> str:
 
 
 def section(title: str, content: str) -> str:
-    """A part of a page with a heading; nothing if it has no content."""
+    """A section of a page with a heading; an empty string if it has no content."""
     if not content:
         return ""
     heading = f"<h2>{clean(title)}</h2>\n" if title else '<div style="height:14px"></div>\n'
@@ -81,7 +81,7 @@ def section(title: str, content: str) -> str:
 
 
 def tile_row(tiles: Sequence[tuple[str, str]]) -> str:
-    """Boxes with a label and a value each."""
+    """Boxes with a label and a value."""
     boxes = "".join(
         f'<div class="card tile"><span class="soft">{clean(label)}</span>'
         f"<b>{clean(value)}</b></div>\n"
@@ -91,7 +91,7 @@ def tile_row(tiles: Sequence[tuple[str, str]]) -> str:
 
 
 def write_page(function: str, path: str, text: str) -> str:
-    """Writes a page, as a whole or not at all; returns its path.
+    """Writes a page atomically; returns its path.
 
     Args:
       function: the public function, for the error.
@@ -112,11 +112,11 @@ def write_page(function: str, path: str, text: str) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """The text, or its beginning and its length."""
+    """The text; if it is too long, its beginning and its length."""
     return text if len(text) <= length else f"{text[:length]} … ({len(text):,} characters)"
 
 
 def clean(text: str) -> str:
-    """A text for HTML, in which characters that XML forbids are replaced."""
+    """A text for HTML; characters that XML forbids are replaced."""
     allowed = (c if c >= " " or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
     return html.escape("".join(allowed))

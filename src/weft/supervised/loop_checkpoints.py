@@ -1,7 +1,8 @@
 """LoopCheckpoints saves the complete state of a training loop, and restores it.
 
-Weights and the optimizers' state are matched in order and by shape. So a model that begins like the
-saved one takes its first weights, and either trainer resumes from the other's checkpoint.
+Weights and the optimizers' state are matched in order and by shape. So each trainer can resume from
+the other's checkpoint, and a model whose first layers are like the saved model's gets their
+weights.
 """
 
 import os
@@ -33,11 +34,11 @@ class LoopCheckpoints:
         self._files = None if loop.output_dir is None else Checkpoints(loop.output_dir)
 
     def save(self, name: str, report_is_due: bool) -> None:
-        """Begins to write a checkpoint; the model has its newest weights.
+        """Starts writing a checkpoint. The model must have its latest weights.
 
         Args:
-          name: its name in the loop's folder.
-          report_is_due: whether the loop reports the step after this, or has done so.
+          name: the name of the checkpoint in the loop's folder.
+          report_is_due: whether the loop reports this step.
         """
         assert self._files is not None
         loop = self._loop
@@ -113,7 +114,7 @@ class LoopCheckpoints:
         return True
 
     def _restore_task(self, path: str, trainer: Any, state: Any) -> None:
-        """Gives a trainer its optimizer's state, and its loss its weights."""
+        """Sets the state of a trainer's optimizer and the weights of its loss."""
         trainer.slots = self._matched("the optimizer's state", path, state["slots"], trainer.slots)
         if isinstance(trainer, Trainer):
             end = trainer.model_with_loss.sublayers[1]
@@ -122,7 +123,7 @@ class LoopCheckpoints:
                 trainer.loss_scale = LossScale(*state["loss_scale"])
 
     def _matched(self, what: str, path: str, saved: Any, current: Any) -> Any:
-        """A tree like `current`, whose arrays are the saved ones of the same shape, in order."""
+        """A tree like `current` with the saved arrays of the same shapes, in order."""
         unused, results = tree_leaves(saved), []
         n_saved = len(unused)
         leaves, treedef = tree_flatten(current)
@@ -146,7 +147,7 @@ class LoopCheckpoints:
 
 
 def _task_state(trainer: Any) -> dict[str, Any]:
-    """The state of a trainer besides the model."""
+    """The state of a trainer, without the model."""
     if not isinstance(trainer, Trainer):
         return {"slots": trainer.slots, "loss": (), "loss_scale": None}
     scale = trainer.loss_scale
@@ -158,12 +159,13 @@ def _task_state(trainer: Any) -> dict[str, Any]:
 
 
 def _file_name(name: str) -> str:
-    """The name of a checkpoint, in which a metric may occur, as a name of a folder."""
+    """The name of a checkpoint as the name of a folder; it may contain the name of a metric."""
     return re.sub(r"[^A-Za-z0-9_.+=-]", "-", name)
 
 
 def _position(task: Any) -> dict[str, Any]:
-    """The position in a task's data; with several processes, that which all of them share."""
+    """The position in a task's data; with several processes, the position that all of them
+    share."""
     position: dict[str, Any] = task.batches.get_state()
     if process_count() > 1:
         position.pop("stream", None)
@@ -171,7 +173,7 @@ def _position(task: Any) -> dict[str, Any]:
 
 
 def _described(signatures: Any) -> list[list[Any]]:
-    """The shapes and dtypes of a model's inputs as JSON has them, for `Layer.init_from_file`."""
+    """The shapes and dtypes of a model's inputs in JSON, for `Layer.init_from_file`."""
     return [[list(sig.shape), onp.dtype(sig.dtype).name] for sig in signatures]
 
 
@@ -187,7 +189,7 @@ def _arrays(history: History) -> dict[str, dict[str, Any]]:
 
 
 def _history(arrays: dict[str, dict[str, Any]]) -> History:
-    """The history of such arrays."""
+    """The history from such arrays."""
     history = History()
     for mode, metrics in arrays.items():
         for metric, rows in metrics.items():
@@ -197,7 +199,7 @@ def _history(arrays: dict[str, dict[str, Any]]) -> History:
 
 
 def _as(saved: Any, current: Any) -> Any:
-    """A saved array in the dtype of the loop's."""
+    """Converts a saved array to the dtype of the loop's array."""
     return (
         saved.astype(current.dtype)
         if hasattr(current, "dtype") and current.dtype != saved.dtype

@@ -2,8 +2,8 @@
 warmup_and_polynomial_decay, exponential_decay, piecewise_constant and multifactor; checked_rate
 evaluates one.
 
-A schedule is a function of the step. Of an int it returns a float; of a scalar array, as inside
-`jit`, a scalar array. A training loop counts steps from 1.
+A schedule is a function of the step. For an int it returns a float; for a scalar array, as inside
+`jit`, it returns a scalar array. A training loop counts steps from 1.
 """
 
 import bisect
@@ -58,7 +58,7 @@ def warmup(n_warmup_steps: int, max_value: float) -> Schedule:
     """Rises linearly from 0 at step 0 to `max_value` at step n_warmup_steps + 1, then is constant.
 
     Args:
-      n_warmup_steps: number of steps after step 0 below `max_value`.
+      n_warmup_steps: the number of steps after step 0 with a value below `max_value`.
       max_value: the value after them, at least 0.
     Returns: a function of the step.
     Raises: TypeError, ValueError: an argument is not a number, or out of range.
@@ -76,7 +76,7 @@ def warmup_and_rsqrt_decay(n_warmup_steps: int, max_value: float) -> Schedule:
     """Linear warm-up to `max_value` at step T = n_warmup_steps + 1, then max_value · √T / √step.
 
     Args:
-      n_warmup_steps: number of steps after step 0 before `max_value`.
+      n_warmup_steps: the number of steps after step 0 before `max_value` is reached.
       max_value: the greatest value, at least 0.
     Returns: a function of the step.
     Raises: TypeError, ValueError: an argument is not a number, or out of range.
@@ -106,12 +106,12 @@ def warmup_and_cosine(
         min_value + (max_value − min_value) · (1 + cos(π · (step − T) / steps_per_cycle)) / 2
 
     Args:
-      n_warmup_steps: number of steps after step 0 before `max_value`.
+      n_warmup_steps: the number of steps after step 0 before `max_value` is reached.
       max_value: the greatest value, at least 0.
       steps_per_cycle: number of steps from `max_value` to `min_value`.
       min_value: the value at the end of a cycle, at least 0.
       n_cycles: number of cycles, each of which begins at `max_value`. After the last one the
-        value is `min_value`. None: endless cycles.
+        value is `min_value`. None repeats cycles endlessly.
     Returns: a function of the step.
     Raises: TypeError, ValueError: an argument is not a number, or out of range.
     Example:
@@ -143,7 +143,7 @@ def warmup_and_polynomial_decay(
     and `end_value` afterwards. With `power=1` the decay is linear.
 
     Args:
-      n_warmup_steps: number of steps after step 0 before `max_value`.
+      n_warmup_steps: the number of steps after step 0 before `max_value` is reached.
       max_value: the value at T, at least 0.
       n_decay_steps: number of steps from `max_value` to `end_value`.
       end_value: the last value, at least 0.
@@ -175,7 +175,7 @@ def exponential_decay(value: float, decay_factor: float, steps_per_decay: int) -
     Args:
       value: the value at step 0, at least 0.
       decay_factor: the factor, greater than 0 and at most 1.
-      steps_per_decay: the number of steps in which the value is multiplied by the factor once.
+      steps_per_decay: the number of steps for one multiplication by the factor.
     Returns: a function of the step.
     Raises: TypeError, ValueError: an argument is not a number, or out of range.
     Example:
@@ -191,18 +191,18 @@ def exponential_decay(value: float, decay_factor: float, steps_per_decay: int) -
     def tail(step: Any, tail_start: Any, body_value: Any) -> Any:
         if _is_number(step):
             return body_value * factor ** (step / n)
-        return body_value * jnp.exp(step * (math.log(factor) / n))  # the factor is not rounded
+        return body_value * jnp.exp(step * (math.log(factor) / n))  # avoids rounding the factor
 
     text = f"{name}({value}, {factor}, {n})"
     return _Named(text, _BodyAndTail(value, tail_start=0, tail_fn=tail))
 
 
 def piecewise_constant(boundaries: Sequence[int], values: Sequence[float]) -> Schedule:
-    """A constant between boundaries: values[i] if i boundaries are at or below the step.
+    """Piecewise constant: values[i] if i boundaries are at or below the step.
 
     Args:
-      boundaries: increasing steps, at each of which the next value begins.
-      values: one more than there are boundaries, each at least 0.
+      boundaries: increasing steps; the next value begins at each of them.
+      values: one value more than there are boundaries; each at least 0.
     Returns: a function of the step.
     Raises: TypeError, ValueError: an argument has the wrong type, or is out of range.
     Example:
@@ -260,12 +260,12 @@ def multifactor(
     with n = max(0, step − warmup_steps).
 
     Args:
-      factors: names of factors with `*` between them.
+      factors: the names of factors, separated by `*`.
       constant: a number, at least 0.
-      warmup_steps: number of steps of the warm-up; 0: none.
+      warmup_steps: the number of warm-up steps; 0 means no warm-up.
       decay_factor: the factor of each decay, at least 0.
       steps_per_decay: number of steps between two decays.
-      steps_per_cycle: number of steps of half a cosine.
+      steps_per_cycle: the number of steps for half a cosine.
       second_constant: a number, at least 0.
       second_constant_step: the first step with `second_constant`.
       minimum: the lower bound, at least 0.
@@ -372,7 +372,7 @@ def checked_rate(schedule: Schedule, step: int) -> float:
 
 
 class _Named:
-    """A schedule with a name for messages. Python numbers give Python numbers."""
+    """A schedule with a name for messages. For Python numbers it returns Python numbers."""
 
     def __init__(self, text: str, schedule: Schedule) -> None:
         self._text, self._schedule = text, schedule
@@ -393,10 +393,10 @@ class _BodyAndTail:
 
     Args:
       body_value: the constant.
-      body_start: the step at which the warm-up reaches it; None: `tail_start`.
-      tail_start: the first step of the tail; None: no tail.
-      tail_fn: function of (step, tail_start, body_value), called with steps from `tail_start` on.
-    Raises: ValueError: no start is given, or a tail's start without its function.
+      body_start: the step at which the warm-up reaches it; None means `tail_start`.
+      tail_start: the first step of the tail; None means no tail.
+      tail_fn: called as tail_fn(step, tail_start, body_value) for steps from `tail_start` on.
+    Raises: ValueError: both starts are None, or `tail_start` has no `tail_fn`.
     """
 
     def __init__(
@@ -421,7 +421,7 @@ class _BodyAndTail:
         np, body = _functions_of(step), self._body_value
         value: Any = body
         if self._tail_start is not None and self._tail_fn is not None:
-            since = np.maximum(step, self._tail_start)  # the tail may not be defined before
+            since = np.maximum(step, self._tail_start)  # the tail may be undefined before its start
             tail = self._tail_fn(since, self._tail_start, body)
             value = np.where(step >= self._tail_start, tail, value)
         if self._body_start:
@@ -440,9 +440,9 @@ class _CosineSawtoothTail:
     """A tail of repeated decays along half a cosine.
 
     Args:
-      steps_per_cycle: number of steps of each.
-      min_value: the value at the end of each.
-      n_cycles: number of them, followed by `min_value`; None: without end.
+      steps_per_cycle: the number of steps of each decay.
+      min_value: the value at the end of each decay.
+      n_cycles: the number of decays; then the value is `min_value`. None repeats them endlessly.
     """
 
     def __init__(
@@ -466,15 +466,15 @@ class _CosineSawtoothTail:
 def _half_cosine(step: Any, steps: Any) -> Any:
     """(1 + cos(π · p)) / 2 for p = (step mod steps) / steps, the falling half of a cosine.
 
-    Computed as sin² of the remaining steps, since 1 + cos(x) loses digits in float32 near x = π.
-    The steps are reduced before the division, so that p is exactly 0 where a cycle begins.
+    It is computed as sin² of the remaining steps, because 1 + cos(x) loses digits in float32 near x
+    = π. The steps are reduced before the division, so that p is exactly 0 where a cycle begins.
     """
     left = (steps - step % steps) / steps
     return _functions_of(step).sin(math.pi / 2 * left) ** 2
 
 
 class _OfNumbers:
-    """Functions of `numpy` for Python numbers."""
+    """The functions that schedules need, for Python numbers."""
 
     maximum, minimum, sqrt, sin = max, min, math.sqrt, math.sin
 
@@ -484,7 +484,7 @@ class _OfNumbers:
 
 
 def _functions_of(step: Any) -> Any:
-    """The functions for a step: for Python numbers, or those of the backend in use."""
+    """The functions for a step: for Python numbers, or those of the current backend."""
     return _OfNumbers if _is_number(step) else jnp
 
 
@@ -493,7 +493,7 @@ def _is_number(x: Any) -> bool:
 
 
 def _rate(schedule: str, option: str, value: Any) -> Any:
-    """A finite number of at least 0."""
+    """Checks that a value is a finite number of at least 0."""
     number(schedule, option, value, least=0.0)
     if not math.isfinite(value):
         raise noted(ValueError(f"{schedule}: {option} must be finite; got {value}"))

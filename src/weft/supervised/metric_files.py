@@ -1,7 +1,7 @@
 """MetricFiles writes the numbers of a run as lines of JSON and CSV; read_metrics reads them.
 
-Lines are only appended, each by one call of the system, so that a run that is killed leaves whole
-lines. Metrics holds the numbers that were read.
+Each line is appended by one system call, so a killed run leaves complete lines. Metrics holds the
+numbers read.
 """
 
 import csv
@@ -20,10 +20,10 @@ __all__ = ["MetricFiles", "Metrics", "read_metrics"]
 
 JSONL, CSV, CLOCK = "metrics.jsonl", "metrics.csv", "clock.jsonl"
 HEADER = "step,mode,task,metric,value\n"
-MAX_DIGITS = 18  # of a step
+MAX_DIGITS = 18  # keys of a step
 
 CLOCK_METRICS = ("training/steps per second",)
-"""Numbers that differ in another run of the same program; they go to the file of the clock."""
+"""Numbers that vary between runs of the same program; they go to the clock's file."""
 
 
 class MetricFiles:
@@ -35,11 +35,10 @@ class MetricFiles:
     Both contain computed numbers only, so two runs of the same program write the same bytes.
     `clock.jsonl` has the times: seconds since 1970, steps per second.
 
-    A number that is not finite is the text "nan", "inf" or "-inf" in JSON, which has no such
-    numbers.
+    JSON has only finite numbers, so others are written as the strings "nan", "inf" or "-inf".
 
     Args:
-      directory: the run's folder, which is made when the first line is written.
+      directory: the run's folder; it is made when the first line is written.
       clock: a function that returns the seconds since 1970.
 
     Example:
@@ -68,7 +67,7 @@ class MetricFiles:
           step: the number of the step.
           mode: "train" or "eval".
           values: floats by name.
-          task: the task, where the run has several.
+          task: the task, if the run has several.
         Raises: OSError: the disk is full, or the folder cannot be written to.
         """
         values = {name: float(value) for name, value in values.items()}
@@ -86,10 +85,11 @@ class MetricFiles:
         self._line(JSONL, step, mode, task, {"text": {tag: text}})
 
     def description(self, step: int, config: Any, versions: Mapping[str, str]) -> bool:
-        """Writes the run's configuration and versions, unless the file has the same already.
+        """Writes the run's configuration and versions, if they differ from the last ones in the
+        file.
 
         Args:
-          step: the step from which they hold.
+          step: the step from which they apply.
           config: dicts, lists, numbers and texts; other objects are written as text.
           versions: versions of programs by name.
         Returns: True if they were written.
@@ -102,7 +102,7 @@ class MetricFiles:
         return True
 
     def event(self, step: int, event: str) -> None:
-        """Writes to the clock's file that the run began or ended."""
+        """Records in the clock's file that the run began or ended."""
         row = {"step": step, "event": event, "time": round(self._clock(), 3)}
         self._file(CLOCK).append(_line_of(row))
 
@@ -110,7 +110,7 @@ class MetricFiles:
         """Removes the lines after a step, for a run that resumes there.
 
         Args:
-          step: the step of the checkpoint. Lines up to it stay.
+          step: the step of the checkpoint. Lines up to this step are kept.
         """
         for name in (JSONL, CSV, CLOCK):
             path = os.path.join(self._directory, name)
@@ -118,7 +118,7 @@ class MetricFiles:
                 self._file(name).truncate(_end_of(path, step))
 
     def close(self) -> None:
-        """Closes the files; another line opens them again."""
+        """Closes the files. Writing another line opens them again."""
         for file in self._files.values():
             file.close()
         self._files = {}
@@ -138,7 +138,7 @@ class MetricFiles:
 
 
 def _end_of(path: str, step: int) -> int:
-    """The number of bytes up to the first line of a later step."""
+    """The length in bytes up to the first line of a later step."""
     end = 0
     with open(path, "rb") as file:
         for line in file:
@@ -150,7 +150,7 @@ def _end_of(path: str, step: int) -> int:
 
 
 def _step_of(line: bytes) -> int | None:
-    """The step of a line of any of the files; None for the header, or a damaged line."""
+    """The step of a line of any file; None for the header or a damaged line."""
     if line[:1].isdigit():
         number = line.partition(b",")[0]
         return int(number) if number.isdigit() and len(number) < MAX_DIGITS else None
@@ -159,7 +159,7 @@ def _step_of(line: bytes) -> int | None:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """A line of JSON as a dict with a step; None if it is damaged."""
+    """Parses a JSON line with a step; None if it is damaged."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -169,7 +169,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _rows(path: str) -> list[dict[str, Any]]:
-    """The lines of a file as dicts; none if there is no file. Damaged ones are left out."""
+    """The lines of a file as dicts; empty if there is no file. Damaged lines are skipped."""
     if not os.path.exists(path):
         return []
     with open(path, "rb") as file:
@@ -191,7 +191,7 @@ def _csv_text(rows: list[list[Any]]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A configuration as JSON has it; an object that it does not have is its text."""
+    """A configuration as JSON values; other objects become text."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -205,10 +205,10 @@ class Metrics(NamedTuple):
     """The lines of a run.
 
     Attributes:
-      series: for each (task, mode, metric) the list of (step, value).
-      texts: for each text (step, mode, tag, text).
-      config: the configuration that was written last.
-      versions: the versions that were written last, by name.
+      series: the list of (step, value) for each (task, mode, metric).
+      texts: a list of (step, mode, tag, text).
+      config: the last configuration.
+      versions: the last versions, by name.
       clock: the lines of `clock.jsonl`, as dicts.
       damaged: the number of lines that could not be read.
     """
@@ -222,7 +222,7 @@ class Metrics(NamedTuple):
 
 
 def read_metrics(directory: str | os.PathLike[str]) -> Metrics:
-    """Reads the files of `MetricFiles`, also while the run writes them.
+    """Reads the files of `MetricFiles`, even while a run writes them.
 
     Args:
       directory: the run's folder.
@@ -266,7 +266,7 @@ def _items(row: dict[str, Any], key: str) -> list[tuple[str, Any]]:
 
 
 def _number(value: Any) -> float | None:
-    """A number of a line; None for something else."""
+    """A number from a line; None for other values."""
     if isinstance(value, bool) or not (
         isinstance(value, int | float) or value in ("nan", "inf", "-inf")
     ):
@@ -278,6 +278,6 @@ def _number(value: Any) -> float | None:
 
 
 def _damaged(path: str) -> int:
-    """The number of lines that cannot be read. One that is being written is none."""
+    """The number of unreadable lines. An incomplete last line does not count."""
     with open(path, "rb") as file:
         return sum(line.endswith(b"\n") and _parsed(line) is None for line in file)

@@ -1,6 +1,6 @@
 """Progress: a line on the terminal with the step, the speed, the loss and the time left.
 
-It is redrawn in place; where there is no terminal, a line is written every half minute.
+It is redrawn in place. Without a terminal, a line is written every half minute.
 """
 
 import collections
@@ -18,7 +18,7 @@ REDRAWN_EVERY = 0.25
 """Seconds between two drawings on a terminal."""
 
 WRITTEN_EVERY = 30.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines without a terminal."""
 
 MARKS = 40
 """The number of drawings over which the speed is averaged: ten seconds on a terminal."""
@@ -27,12 +27,12 @@ ERASE = "\r\x1b[K"
 
 
 class Progress:
-    """Shows how far a run is, in one line.
+    """Shows the progress of a run in one line.
 
     Args:
-      stream: where it is written; by default, `sys.stderr`, so that
-        other programs can read `sys.stdout`.
-      every: the seconds between two drawings; by default 0.25 on a terminal, and 30 elsewhere.
+      stream: the output stream; by default `sys.stderr`, so that other programs can read
+        `sys.stdout`.
+      every: the seconds between two drawings; by default 0.25 on a terminal, otherwise 30.
       clock: a function that returns seconds.
 
     Raises: TypeError, ValueError: `every` is not a number greater than 0.
@@ -63,18 +63,18 @@ class Progress:
             every = REDRAWN_EVERY if self._is_terminal else WRITTEN_EVERY
         self._every = option_checks.number("Progress", "every", every, above=0.0)
         self._clock = clock
-        self._due = float("inf")  # nothing is shown before `begin`
+        self._due = float("inf")  # `begin` starts the display
         self._last: int | None = None
         self._shown = ""  # the text on the terminal's last line
         self._marks: collections.deque[tuple[float, int]] = collections.deque(maxlen=MARKS)
         self._loss: float | None = None
-        self._waiting: Any = None  # the loss at the last drawing, if it was not computed yet
+        self._waiting: Any = None  # the loss at the last drawing, if it had not been computed
 
     def begin(self, step: int, n_steps: int | None = None) -> None:
         """Begins to show steps.
 
         Args:
-          step: the number of steps that were made.
+          step: the number of completed steps.
           n_steps: the number of steps from here to the end; None if unknown.
         """
         if self._stream is None:
@@ -84,10 +84,10 @@ class Progress:
         self._due = self._clock() + (0.0 if self._is_terminal else self._every)
 
     def update(self, step: int, loss: Any = None, learning_rate: Any = None) -> None:
-        """Draws the line, unless the last drawing was a moment ago.
+        """Draws the line, unless it was drawn a moment ago.
 
         Args:
-          step: the number of steps that were made.
+          step: the number of completed steps.
           loss: the loss of the step, a number or a scalar on a device.
           learning_rate: the learning rate of the step.
         """
@@ -96,13 +96,13 @@ class Progress:
             self._draw(now, step, loss, learning_rate)
 
     def clear(self) -> None:
-        """Takes the line off the terminal, so that another line can be printed."""
+        """Erases the line from the terminal, so that another line can be printed."""
         if self._shown:
             self._write(ERASE)
             self._shown = ""
 
     def end(self) -> None:
-        """Leaves the line as it was drawn last; nothing more is shown until the next `begin`."""
+        """Leaves the line as it was last drawn; nothing more is shown until the next `begin`."""
         if self._shown:
             self._write("\n")
             self._shown = ""
@@ -150,7 +150,7 @@ class Progress:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except (OSError, ValueError):  # the terminal is gone, which is no reason to end a run
+        except (OSError, ValueError):  # a missing terminal must not end a run
             self._stream, self._due = None, float("inf")
 
 
@@ -181,7 +181,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
     """True for a terminal that can erase a line."""
     try:
         return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
-    except ValueError:  # a closed file
+    except ValueError:  # raised for a closed file
         return False
 
 

@@ -13,22 +13,21 @@ __all__ = ["Prompts", "start_tokens"]
 
 
 class Prompts(NamedTuple):
-    """Sequences in the rows of an array, and how long each is."""
+    """Sequences in the rows of an array, and their lengths."""
 
     tokens: onp.ndarray
     lengths: onp.ndarray
 
     @classmethod
     def read(cls, name: str, inputs: Any, batch_size: Any, pad_id: Any = None) -> "Prompts":
-        """The sequences that a function `name` was given.
+        """Reads the sequences passed to a function `name`.
 
         Args:
           name: the function, for its errors.
           inputs: integers [batch_size, length], a list of sequences of several lengths, or None for
             empty ones.
-          batch_size: how many sequences.
-          pad_id: the token that stands for padding, which is taken off at both ends; None if each
-            token counts.
+          batch_size: the number of sequences.
+          pad_id: the padding token, which is removed at both ends; None if there is no padding.
         Returns: the sequences, padded with zeros.
         Raises: TypeError, ShapeError, ValueError: they are invalid.
         Example:
@@ -57,17 +56,17 @@ class Prompts(NamedTuple):
         return cls(tokens, lengths)
 
     def behind(self, start: onp.ndarray) -> "Prompts":
-        """The sequences with a token in front of each, [batch, 1]."""
+        """The sequences with a token before each, [batch, 1]."""
         return Prompts(onp.concatenate([start, self.tokens], axis=1), self.lengths + 1)
 
 
 def start_tokens(name: str, start_id: Any, batch_size: int) -> onp.ndarray:
-    """The tokens that sequences begin with: int32 [batch_size, 1].
+    """The first tokens of sequences: int32 [batch_size, 1].
 
     Args:
       name: the function, for its errors.
       start_id: a token, or integers [batch_size, 1].
-      batch_size: how many sequences.
+      batch_size: the number of sequences.
     Raises: TypeError, ShapeError: `start_id` is invalid.
     Example:
       >>> start_tokens("f", 3, 2).tolist()
@@ -87,7 +86,7 @@ def start_tokens(name: str, start_id: Any, batch_size: int) -> onp.ndarray:
 
 
 def _rows(name: str, inputs: Any) -> Sequence[onp.ndarray]:
-    """The sequences, each as an array of integers."""
+    """Each sequence as an array of integers."""
     if isinstance(inputs, list | tuple):
         rows = [_integers(name, f"inputs[{i}]", row) for i, row in enumerate(inputs)]
         shape = "a list of arrays of shapes " + ", ".join(str(row.shape) for row in rows[:3])

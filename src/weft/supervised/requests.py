@@ -1,7 +1,5 @@
-"""Request: draws sequences from a model, as columns of tokens.
-
-step_of_pieces and step_of_prefixes make the function that is compiled, and read_tokens reads its
-results.
+"""Request: draws sequences from a model, as columns of tokens. step_of_pieces and step_of_prefixes
+make the compiled function, and read_tokens reads its results.
 """
 
 import collections
@@ -32,7 +30,7 @@ class Request:
     """A request for sequences drawn from a model.
 
     Args:
-      name: the function that asks for them, for its errors.
+      name: the calling function, for errors.
       model, inputs, batch_size, start_id, accelerate, eval_mode, eval_min_length, rng, pad_id: as
         for `decoding.autoregressive_sample_stream`.
       sampling: how tokens are chosen.
@@ -57,7 +55,7 @@ class Request:
         prompts = Prompts.read(name, inputs, batch_size, pad_id)
         self._batch = len(prompts.lengths)
         start = start_tokens(name, start_id, self._batch)
-        # Other backends do not know packed arrays.
+        # other backends cannot pass packed arrays
         can_compile = fastmath.is_backend(fastmath.Backend.JAX)
         self._compiles = option_checks.flag(name, "accelerate", accelerate) and can_compile
         self._is_whole = option_checks.flag(name, "eval_mode", eval_mode)
@@ -78,26 +76,26 @@ class Request:
             )
         self._prompts = prompts if self._is_whole else prompts.behind(start)
         self._keys = row_keys(name, rng, self._batch)
-        # Layers that use a key, such as hashing attention, use the same one at all steps.
+        # layers with a key, such as hashing attention, use the same key at all steps
         self._model_key = self._keys[0]
 
     def columns(self, limit: int | None) -> Iterator[onp.ndarray]:
-        """The tokens: arrays [batch], at most `limit` of them, or without end.
+        """An iterator of tokens: arrays [batch], at most `limit` of them, or endless.
 
-        The weights are those that the model has now.
+        It uses the weights that the model has now.
         """
         if limit == 0:
             return iter(())
         return self._of_prefixes(limit) if self._is_whole else self._of_pieces(limit)
 
-    # In mode "predict": the decoder remembers what was before.
+    # In mode "predict", the decoder remembers earlier tokens.
 
     def _of_pieces(self, limit: int | None) -> Iterator[onp.ndarray]:
         tokens, lengths = self._prompts
         least = int(lengths.min())
         weights, state = self._begin(ShapeDtype((self._batch, 1), onp.int32))
         pieces = self._pieces(weights, state, tokens[:, :least])
-        # How many tokens were drawn for a row; it is below 0 while a row is in its prompt.
+        # the number of tokens drawn for a row; negative while a row reads its prompt
         counts = jnp.asarray(least - lengths - (len(pieces) - 1), jnp.int32)
         step = functools.partial(self._function(step_of_pieces), weights)
         return self._drawn(step, state, pieces, counts, limit)
@@ -117,14 +115,14 @@ class Request:
         offsets, rows = lengths - lengths.min(), onp.arange(self._batch)
         spread = int(offsets.max())
         recent: collections.deque[onp.ndarray] = collections.deque(maxlen=spread + 1)
-        for n in range(spread):  # rows whose prompts are longer get the next token of it
+        for n in range(spread):  # rows with longer prompts read the next prompt token
             recent.append(read_tokens(self._name, drawn))
             prompted = prompts[:, lengths.min() + n]
             following = jnp.asarray(onp.where(n < offsets, prompted, recent[-1])[:, None])
             drawn, state, following, counts = step(state, following, counts, *rest)
         for n in itertools.count(1):
             last = drawn
-            if limit is None or n < limit:  # it computes while the last tokens are used
+            if limit is None or n < limit:  # runs while the last tokens are used
                 drawn, state, following, counts = step(state, following, counts, *rest)
             recent.append(read_tokens(self._name, last))
             yield recent[0] if spread == 0 else onp.stack(recent)[offsets, rows]
@@ -132,13 +130,13 @@ class Request:
                 return
 
     def _pieces(self, weights: Any, state: Any, tokens: onp.ndarray) -> list[onp.ndarray]:
-        """The tokens in pieces, as the decoder takes them."""
+        """Splits the tokens into pieces for the decoder."""
         if self._is_opaque:
             return [tokens]
         two = self._inputs(ShapeDtype((self._batch, 2), onp.int32))
         return self._decoder.pieces(tokens, two, weights, state, self._model_key)
 
-    # In mode "eval": the model gets the whole of the sequences at each step.
+    # In mode "eval", the model gets the whole sequences at each step.
 
     def _of_prefixes(self, limit: int | None) -> Iterator[onp.ndarray]:
         prompts, lengths = self._prompts
@@ -163,10 +161,10 @@ class Request:
             yield column
 
     def _padded_size(self, length: int) -> int:
-        """The power of two that sequences are padded to, for one more token than they have."""
+        """The power of two to which sequences are padded; it has room for one more token."""
         return 1 << (max(self._least, length + 1) - 1).bit_length()
 
-    # Both.
+    # For both modes.
 
     def _begin(self, tokens: ShapeDtype) -> tuple[Any, Any]:
         if self._is_opaque:
@@ -175,7 +173,8 @@ class Request:
 
     @property
     def _is_opaque(self) -> bool:
-        """True for a model that overrides `__call__`: it is called, not traced by its parts."""
+        """True if steps are not compiled and the model overrides `__call__`, which is then
+        called."""
         return not self._compiles and type(self._model).__call__ is not Layer.__call__
 
     def _inputs(self, tokens: Any) -> Any:
@@ -189,7 +188,7 @@ class Request:
         return self._source, self._keys, self._model_key, options
 
     def _function(self, make: Callable[..., Step]) -> Step:
-        """The step function, compiled if the options ask for it."""
+        """The step function, compiled if requested."""
         how = self._sampling.is_greedy, self._sampling.leaves_out
         if self._is_opaque:
             model = self._model
@@ -197,7 +196,7 @@ class Request:
         logits = functools.partial(logits_of, self._decoder.twin)
         if not self._compiles:
             return make(logits, *how)
-        if make is step_of_pieces:  # the state's memory is used again
+        if make is step_of_pieces:  # reuses the memory of the state
             logits = functools.partial(_renewed, logits)
         donated = (1,) if make is step_of_pieces else ()
         return self._decoder.function(  # type: ignore[no-any-return]
@@ -206,8 +205,8 @@ class Request:
 
 
 def step_of_pieces(logits: Step, is_greedy: bool, leaves_out: bool) -> Step:
-    """A function from (weights, state, tokens [batch, length], counts, …) to (the next tokens, the
-    new state, the next tokens [batch, 1], counts)."""
+    """A function that maps (weights, state, tokens [batch, length], counts, …) to (the next tokens,
+    the new state, the next tokens [batch, 1], counts)."""
 
     def step(weights, state, tokens, counts, source, keys, model_key, options):  # type: ignore[no-untyped-def]
         inputs = tokens if source is None else (source, tokens)
@@ -221,9 +220,9 @@ def step_of_pieces(logits: Step, is_greedy: bool, leaves_out: bool) -> Step:
 def _renewed(
     logits: Step, weights: Any, state: Packed, inputs: Any, key: Any
 ) -> tuple[Any, Packed]:
-    """`logits`, with a state whose arrays are all results of the program.
+    """`logits`, with a state whose arrays are all computed by the program.
 
-    `jit` passes an argument that is also a result on unchanged; if it was donated, it is gone.
+    `jit` returns an argument that is also a result unchanged; if it was donated, it is deleted.
     """
     scores, new = logits(weights, state, inputs, key)
     old = {id(x) for x in state.flat}
@@ -232,12 +231,12 @@ def _renewed(
 
 
 def step_of_prefixes(logits: Step, is_greedy: bool, leaves_out: bool) -> Step:
-    """A function from (weights, state, tokens, lengths, counts, …) to the next tokens."""
+    """A function that maps (weights, state, tokens, lengths, counts, …) to the next tokens."""
 
     def step(weights, state, tokens, lengths, counts, source, keys, model_key, options):  # type: ignore[no-untyped-def]
         inputs = tokens if source is None else (source, tokens)
         scores, _ = logits(weights, state, inputs, model_key)
-        # The model shifts its input: the logits at a position are of the token there.
+        # the model shifts its input, so the logits at a position predict the token there
         last = jnp.take_along_axis(scores, lengths[:, None, None], axis=1)[:, 0]
         return _chosen(last, keys, counts, options, is_greedy, leaves_out)
 
@@ -255,7 +254,7 @@ def _chosen(
 
 
 def read_tokens(name: str, drawn: Any) -> onp.ndarray:
-    """Tokens that a step gave; FloatingPointError if the logits were NaN."""
+    """The tokens from a step. Raises FloatingPointError if the logits were NaN."""
     tokens = onp.asarray(drawn)
     if (tokens < 0).any():
         row = int(onp.flatnonzero(tokens < 0)[0])

@@ -1,6 +1,5 @@
-"""RunLog: what a training loop reports goes to stdout, to a live line, and to files.
-
-step_line and metric_line format the lines on stdout; layer_summaries finds what SummaryScalar and
+"""RunLog writes the reports of a training loop to stdout, to a live line, and to files. step_line
+and metric_line format lines on stdout; layer_summaries collects the values that SummaryScalar and
 SummaryImage keep in a model's state.
 """
 
@@ -60,18 +59,18 @@ def metric_line(step: int, mode: str, name: str, value: float, width: int = 0) -
 
 
 class RunLog:
-    """Prints and writes what a training loop reports.
+    """Prints and writes the reports of a training loop.
 
     Lines in Trax's format go to stdout. A line on stderr shows the speed, the loss and the
-    remaining time (`progress.Progress`). The folder has `metrics.jsonl`, `metrics.csv` and
+    remaining time (`progress.Progress`). The folder contains `metrics.jsonl`, `metrics.csv` and
     `clock.jsonl` (`metric_files.MetricFiles`), and event files for TensorBoard in `train` and
     `eval`. All lines, and the metrics that are not printed, go to the logger "weft.supervised".
 
     Args:
       directory: the folder of the run; None writes no files.
-      stdout: whether lines are printed.
-      live: whether the speed is shown; by default, as `stdout`.
-      tensorboard: whether event files are written; by default, if tensorboardX is installed.
+      stdout: whether to print lines.
+      live: whether to show the speed; by default, the value of `stdout`.
+      tensorboard: whether to write event files; by default, if tensorboardX is installed.
 
     Raises: TypeError: an option is invalid. ImportError: `tensorboard` is True, and
       tensorboardX is not installed.
@@ -120,7 +119,7 @@ class RunLog:
         """Removes the lines that an earlier run wrote after the step from which this one resumes.
 
         A run that was killed and resumed then writes the files that an uninterrupted one would
-        have. Event files stay, and a mark in them makes TensorBoard forget the later steps.
+        have. Event files are kept; a marker in them makes TensorBoard ignore the later steps.
 
         Args:
           step: the step of the checkpoint; 0 for a run that begins.
@@ -130,11 +129,11 @@ class RunLog:
             self._files.cut(step)
 
     def describe(self, step: int, config: Any) -> None:
-        """Writes the run's configuration, and the versions of the programs that run it.
+        """Writes the run's configuration and the versions of its programs.
 
         Args:
-          step: the step from which it holds: 0 at the beginning.
-          config: dicts, lists, numbers and texts; an object of another kind is written as text.
+          step: the step from which it applies: 0 at the beginning.
+          config: dicts, lists, numbers and texts; other objects are written as text.
         """
         if self._files is not None:
             is_new = self._files.description(step, config, _versions())
@@ -149,28 +148,28 @@ class RunLog:
         """Begins to show the speed.
 
         Args:
-          step: the number of steps that were made.
+          step: the number of completed steps.
           n_steps: the number of steps from here to the end; None if unknown.
         """
         if self._progress is not None:
             self._progress.begin(step, n_steps)
 
     def live(self, step: int, loss: Any = None, learning_rate: Any = None) -> None:
-        """Shows the speed, if it is time to: for every step, since it costs next to nothing.
+        """Updates the speed if it is due. Call it after every step; it costs next to nothing.
 
         Args:
-          step: the number of steps that were made.
-          loss: the loss of the step, a number or a scalar on a device. It is not waited for.
+          step: the number of completed steps.
+          loss: the loss of the step, a number or a scalar on a device; `live` does not wait for it.
           learning_rate: the learning rate of the step.
         """
         if self._progress is not None:
             self._progress.update(step, loss, learning_rate)
 
     def end(self, step: int) -> None:
-        """Notes that the run ended, and leaves the line of the speed as it is.
+        """Records the end of the run, and stops updating the line with the speed.
 
         Args:
-          step: the number of steps that were made.
+          step: the number of completed steps.
         """
         if self._progress is not None:
             self._progress.end()
@@ -184,7 +183,7 @@ class RunLog:
 
         Args:
           text: the line.
-          stdout: False for the logger only.
+          stdout: False logs it without printing.
         """
         logger.info(text)
         if self._prints and stdout:
@@ -213,11 +212,11 @@ class RunLog:
         Args:
           step: the number of the step.
           mode: "train" or "eval".
-          values: numbers or scalar arrays by tag, such as "metrics/L2Loss". The part behind the
+          values: numbers or scalar arrays by tag, such as "metrics/L2Loss". The part after the
             first slash is printed.
-          stdout: False for numbers that are written and not printed.
-          width: the length of the longest name; by default, of those that were printed so far.
-          task: the folder of the task's event files, where the run has several.
+          stdout: False writes the numbers without printing them.
+          width: the length of the longest name; by default, of the names printed so far.
+          task: the folder of the task's event files, if the run has several tasks.
         Raises: ValueError: a value is not a scalar. OSError: a file cannot be written.
         """
         numbers = {tag: scalar_of("RunLog.scalars", tag, value) for tag, value in values.items()}
@@ -250,9 +249,9 @@ class RunLog:
         Args:
           step: the number of the step.
           mode: "train" or "eval".
-          tag: its name.
+          tag: the name of the text.
           text: the text.
-          task: the folder of the task's event files, where the run has several.
+          task: the folder of the task's event files, if the run has several tasks.
         """
         if self._files is not None:
             self._files.text(step, mode, tag, text, task)
@@ -260,15 +259,15 @@ class RunLog:
             writer.text(tag, text, step)
 
     def summaries(self, step: int, mode: str, state: Any, *, task: str = "") -> None:
-        """Writes what the layers SummaryScalar and SummaryImage keep in a model's state.
+        """Writes the values that the layers SummaryScalar and SummaryImage keep in a model's state.
 
-        Scalars go to all files; images, and arrays that are none, as histograms, to event files.
+        Scalars go to all files. Images, and other arrays as histograms, go to event files only.
 
         Args:
           step: the number of the step.
           mode: "train" or "eval".
           state: the state of a model.
-          task: the folder of the task's event files, where the run has several.
+          task: the folder of the task's event files, if the run has several tasks.
         """
         values = layer_summaries(state)
         scalars = {tag: value for tag, value in values.items() if onp.ndim(value) == 0}
@@ -280,12 +279,12 @@ class RunLog:
                 self.histogram(step, mode, tag, value, task=task)
 
     def flush(self) -> None:
-        """Flushes stdout. The files are always complete."""
+        """Flushes stdout. The files are always up to date."""
         if self._prints:
             sys.stdout.flush()
 
     def close(self) -> None:
-        """Closes the files. A further value opens them again."""
+        """Closes the files. Writing another value opens them again."""
         if self._progress is not None:
             self._progress.end()
         if self._files is not None:
@@ -294,7 +293,7 @@ class RunLog:
             writer.close()
 
     def _writer(self, mode: str, task: str) -> SummaryWriter | None:
-        """The writer of event files for a mode."""
+        """The event-file writer for a mode."""
         if self._directory is None or not self._has_events:
             return None
         place = os.path.join(self._directory, task, mode)

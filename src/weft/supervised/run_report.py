@@ -1,7 +1,6 @@
-"""write_report makes one HTML page of a run: curves, a table of metrics, samples, configuration.
-
-The page holds all that it shows, and asks no network for anything. It is made of the files that
-`RunLog` wrote, so that the run may be going on, or was killed.
+"""write_report makes an HTML page of a run: curves, a table of metrics, samples, configuration. The
+page is self-contained. It is made from the files of `RunLog`, so the run may still be active, or
+killed.
 """
 
 import json
@@ -18,7 +17,7 @@ __all__ = ["write_report"]
 
 MAX_CURVES = 100
 MAX_POINTS = 40_000
-"""Of all series together: 12 bytes each, 0.5 MB."""
+"""The number of points of all series together: 12 bytes each, 0.5 MB."""
 
 MAX_SAMPLES, MAX_SAMPLE, MAX_CONFIG = 30, 4_000, 60_000
 MAX_ROWS = 500
@@ -27,7 +26,7 @@ MAX_ROWS = 500
 def write_report(
     run_directory: str | os.PathLike[str], path: str | os.PathLike[str] | None = None
 ) -> str:
-    """Writes the page of a run.
+    """Writes the report page of a run.
 
     Args:
       run_directory: the folder of the run, the `output_dir` of its loop.
@@ -51,7 +50,7 @@ def write_report(
 
 
 def page(name: str, metrics: Metrics) -> str:
-    """The page of a run as text: HTML that is XML too."""
+    """The page of a run as text: HTML that is also valid XML."""
     sections = [
         _head(name, metrics),
         section("Metrics", _curves(metrics, "metrics/")),
@@ -66,7 +65,7 @@ def page(name: str, metrics: Metrics) -> str:
 
 
 def _head(name: str, metrics: Metrics) -> str:
-    """The title, the state of the run, and its newest numbers."""
+    """The title, the state of the run, and its latest numbers."""
     tiles = [("step", f"{_last_step(metrics):,}")]
     for (task, mode, tag), points in metrics.series.items():
         if tag.startswith("metrics/") and len(tiles) < 7:
@@ -85,7 +84,7 @@ def _last_step(metrics: Metrics) -> int:
 
 
 def _status(metrics: Metrics) -> str:
-    """The state of the run by its clock: ended, or going on or killed."""
+    """The state of the run according to its clock: ended, or running or killed."""
     timed = [row for row in metrics.clock if isinstance(row.get("time"), int | float)]
     if not timed:
         return "the run has no clock.jsonl"
@@ -102,7 +101,8 @@ def _short(tag: str) -> str:
 
 
 def _curves(metrics: Metrics, prefix: str) -> str:
-    """The curves of the metrics with a prefix; the empty one is for those with neither."""
+    """The curves of metrics with a prefix; the empty prefix means the metrics with no known
+    prefix."""
     charts: dict[tuple[str, str], dict[str, Points]] = {}
     for (task, mode, tag), points in {**metrics.series, **_timed(metrics)}.items():
         kind = next((p for p in ("metrics/", "training/") if tag.startswith(p)), "")
@@ -120,7 +120,7 @@ def _curves(metrics: Metrics, prefix: str) -> str:
 
 
 def _timed(metrics: Metrics) -> dict[tuple[str, str, str], Points]:
-    """The speed, from the clock's file."""
+    """The curve of the speed, from the clock's file."""
     tag = "training/steps per second"
     series: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
     for row in metrics.clock:
@@ -131,7 +131,7 @@ def _timed(metrics: Metrics) -> dict[tuple[str, str, str], Points]:
 
 
 def _key(modes: list[str]) -> str:
-    """The colours of the modes."""
+    """The legend with the colours of the modes."""
     keys = [
         f'<span class="key"><i class="mode-{number % 4}"></i>{clean(mode)}</span>'
         for number, mode in enumerate(modes)
@@ -140,7 +140,7 @@ def _key(modes: list[str]) -> str:
 
 
 def _table(metrics: Metrics) -> str:
-    """The last, least and greatest number of each metric."""
+    """The last, minimal and maximal value of each metric."""
     rows = []
     for (task, mode, tag), points in list(metrics.series.items())[:MAX_ROWS]:
         finite = [p for p in points if math.isfinite(p[1])] or points
@@ -163,7 +163,7 @@ def _cell(point: tuple[int, float]) -> str:
 
 
 def _samples(metrics: Metrics) -> str:
-    """The newest texts, the last one first."""
+    """The newest texts, latest first."""
     newest = metrics.texts[: -MAX_SAMPLES - 1 : -1]
     samples = [
         f'<div>\n<h3>{clean(tag)} <span class="soft">{clean(mode)}, step {step:,}'

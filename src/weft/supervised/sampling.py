@@ -1,5 +1,5 @@
-"""The choice of the next token: Sampling has its options, temperature, top_k and top_p; sampled and
-most_likely choose of logits, and row_keys are the random keys of a batch.
+"""Chooses the next token: Sampling has the options temperature, top_k and top_p; sampled and
+most_likely choose from logits, and row_keys makes the random keys of a batch.
 """
 
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ from ..user_lines import noted
 __all__ = ["Sampling", "most_likely", "row_keys", "sampled"]
 
 LEAST = 1e-6
-"""Uniform random numbers are from here to 1 - LEAST, so that their logarithms are finite."""
+"""Uniform random numbers lie between LEAST and 1 - LEAST, so that their logarithms are finite."""
 
 
 class Sampling(NamedTuple):
-    """The options of a choice, as numbers that a compiled function takes for arguments."""
+    """Options for choosing tokens, as numbers that a compiled function takes as arguments."""
 
     temperature: float
     top_k: int
@@ -29,7 +29,7 @@ class Sampling(NamedTuple):
     def checked(
         cls, name: str, temperature: Any, top_k: Any = None, top_p: Any = None
     ) -> "Sampling":
-        """Options of a function `name`; None for those that leave out no token."""
+        """Checks the options of a function `name`; None for options that exclude no token."""
         option_checks.number(name, "temperature", temperature, least=0.0)
         if not onp.isfinite(temperature):
             raise option_checks.wrong_value(name, "temperature", "finite", temperature)
@@ -39,21 +39,20 @@ class Sampling(NamedTuple):
 
     @property
     def is_greedy(self) -> bool:
-        """True if the most likely token is taken."""
+        """True if the most likely token is chosen."""
         return self.temperature == 0.0
 
     @property
     def leaves_out(self) -> bool:
-        """True if some tokens may be out of the question."""
+        """True if some tokens may be excluded."""
         return not self.is_greedy and (self.top_k > 0 or self.top_p < 1.0)
 
 
 def sampled(logits: Any, keys: Any, options: Sampling, leaves_out: bool) -> Any:
-    """Tokens drawn at random: argmax of log p + temperature · G, with G of Gumbel's distribution.
-
-    This draws from softmax(logits / temperature). With `top_k`, only the k most likely tokens can
-    be drawn; with `top_p`, only the most likely of these whose probabilities add up to p. Tokens
-    that are as likely as the last one can be drawn too.
+    """Draws random tokens: the argmax of log p + temperature · G, where G has Gumbel's
+    distribution. This samples from softmax(logits / temperature). With `top_k`, only the k most
+    likely tokens can be drawn; with `top_p`, only the most likely of these whose probabilities add
+    up to p. Tokens as likely as the last of these are included.
 
     Args:
       logits: floats [batch, vocabulary].
@@ -99,7 +98,7 @@ def row_keys(name: str, rng: Any, n: int) -> Any:
       rng: None for seed 0, a key, or keys for the rows.
       n: the number of rows.
     Returns: an array of keys.
-    Raises: ValueError: there are other numbers of keys.
+    Raises: ValueError: the number of keys is not `n`.
     Example:
       >>> row_keys("f", None, 3).shape
       (3, 2)
@@ -122,7 +121,7 @@ def row_keys(name: str, rng: Any, n: int) -> Any:
 
 
 def _in_question(logp: Any, options: Sampling) -> Any:
-    """True for the tokens that `top_k` and `top_p` leave."""
+    """True for the tokens that `top_k` and `top_p` allow."""
     _, top_k, top_p = options
     size = logp.shape[-1]
     scaled = logp / options.temperature
@@ -131,7 +130,7 @@ def _in_question(logp: Any, options: Sampling) -> Any:
     rank = jnp.arange(size, dtype=jnp.int32)
     ordered = jnp.where(rank <= last, ordered, -jnp.inf)
     p = jnp.exp(log_softmax(ordered, axis=-1))
-    before = jnp.cumsum(p, axis=-1) - p  # the probability of all that are more likely
+    before = jnp.cumsum(p, axis=-1) - p  # the total probability of more likely tokens
     is_likely = (before < top_p) | (top_p >= 1.0)
     least = jnp.min(jnp.where(is_likely & (rank <= last), ordered, jnp.inf), axis=-1, keepdims=True)
     return scaled >= least

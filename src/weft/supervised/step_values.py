@@ -1,9 +1,9 @@
-"""StepValues: numbers of many steps, kept on the device until somebody asks for their means.
-scalar_of checks that a value is a scalar.
+"""StepValues: numbers of many steps, kept on the device until their means are needed. scalar_of
+checks that a value is a scalar.
 
-Reading a number from a device waits for the step that makes it, and adding one to another on the
-device costs a call each step. So the scalars are only collected; some dozens of them become one
-array in one compiled call.
+Reading a number from a device waits for the step that computes it, and adding numbers on the device
+would cost a call per step. So the scalars are only collected; every few dozen of them are combined
+into one array by one compiled call.
 """
 
 import math
@@ -20,7 +20,7 @@ from ..user_lines import noted
 __all__ = ["StepValues", "scalar_of"]
 
 GATHERED = 64
-"""So many steps' numbers become one array, in a call whose cost they share
+"""The number of steps whose numbers are combined into one array, in one call
 (benchmarks/run_log.py)."""
 
 
@@ -28,8 +28,8 @@ class StepValues:
     """Collects scalars of each step, such as the loss, without waiting for the device.
 
     The mean is exact (`math.fsum`) and rounded once. So it does not depend on how often the numbers
-    were gathered, and a resumed run that gets the earlier numbers by `set_state` has the same
-    means, bit for bit.
+    were gathered, and a resumed run that restores earlier numbers by `set_state` has bitwise equal
+    means.
 
     Example:
       >>> values = StepValues()
@@ -55,8 +55,8 @@ class StepValues:
 
         Args:
           values: scalars on a device, or numbers, by name; each step has the same names.
-        Raises: ValueError: the names differ from those of the steps before, or a value is not a
-          scalar. This is found later, when numbers are gathered.
+        Raises: ValueError: (raised later, when numbers are gathered) the names differ from those of
+          earlier steps, or a value is not a scalar.
         """
         self._rows.append(values)
         self._count += 1
@@ -64,7 +64,7 @@ class StepValues:
             self._gather()
 
     def arrays(self) -> dict[str, Any]:
-        """The numbers of all steps, by name: NumPy arrays of float64. Waits for the device."""
+        """The numbers of all steps, by name, as NumPy arrays of float64. Waits for the device."""
         if self._rows:
             self._gather()
         if not self._gathered:
@@ -75,13 +75,13 @@ class StepValues:
         }
 
     def means(self) -> dict[str, float]:
-        """The mean of each number over the steps; none before the first step."""
+        """The mean of each number over the steps; empty before the first step."""
         return {name: _mean(column) for name, column in self.arrays().items()}
 
     def first_nonfinite(self) -> tuple[int, str] | None:
-        """The first step, from 0, with a number that is not finite, and the number's name.
+        """The first step, from 0, with a number that is not finite, and the name of that number.
 
-        Of several in one step, the first in the order of the names counts.
+        If there are several in a step, the first name counts.
         """
         bad = [
             (int(onp.argmin(onp.isfinite(column))), order, name)
@@ -94,7 +94,7 @@ class StepValues:
         return step, name
 
     def clear(self) -> None:
-        """Forgets all numbers."""
+        """Removes all numbers."""
         self._rows, self._gathered, self._count = [], [], 0
 
     def get_state(self) -> dict[str, list[float]]:
@@ -102,7 +102,7 @@ class StepValues:
         return {name: column.tolist() for name, column in self.arrays().items()}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Takes the numbers of a checkpoint in place of those that are there."""
+        """Replaces the current numbers with those of a checkpoint."""
         self.clear()
         if state:
             columns = {name: onp.asarray(column, "float64") for name, column in state.items()}
@@ -127,10 +127,10 @@ def scalar_of(owner: str, tag: str, value: Any) -> float:
     """A number or a scalar array as a float.
 
     Args:
-      owner: the function, for the error.
+      owner: the calling function, for the error.
       tag: the name of the value.
-      value: a number, or an array with one element and no axis.
-    Raises: ValueError: it is something else.
+      value: a number or a scalar array.
+    Raises: ValueError: it is not a scalar.
     Example:
       >>> scalar_of("RunLog", "metrics/loss", np.asarray(0.5))
       0.5
@@ -150,7 +150,7 @@ def scalar_of(owner: str, tag: str, value: Any) -> float:
 
 
 def _column(name: str, values: list[Any]) -> Any:
-    """Scalars as an array of one axis, on the device if they are there."""
+    """Scalars as an array with one axis, on the device if they are there."""
     is_whole = len(values) == GATHERED
     if is_whole and all(type(value) is Array and not value.shape for value in values):
         return _stacked(*values)
@@ -161,7 +161,7 @@ _stacked = jit(lambda *scalars: jnp.stack(scalars))
 
 
 def _mean(column: Any) -> float:
-    if not onp.isfinite(column).all():  # where fsum raises errors
+    if not onp.isfinite(column).all():  # fsum raises errors for these
         with onp.errstate(invalid="ignore"):  # inf - inf
             return float(onp.mean(column))
     return math.fsum(column) / len(column)

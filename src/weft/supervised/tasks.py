@@ -1,7 +1,6 @@
-"""TrainTask and EvalTask: data with what to do with it, a loss and an optimizer, or metrics.
-
-Batches draws from the data: it begins again where data can, counts, and knows its position.
-EndOfData is raised where data end for good.
+"""TrainTask combines data with a loss and an optimizer, EvalTask combines data with metrics.
+Batches draws from the data: it begins new epochs, counts batches, and has a position. EndOfData is
+raised when data end and cannot begin again.
 """
 
 import inspect
@@ -20,22 +19,22 @@ from .lr_schedules import checked_rate
 __all__ = ["Batches", "EndOfData", "EvalTask", "TrainTask"]
 
 POSITIONS = (("get_state", "set_state"), ("state_dict", "load_state_dict"))
-"""The methods by which iterators of grain and weft, and of PyTorch, give and take a position."""
+"""The methods that get and set a position, of iterators of grain and weft, and of PyTorch."""
 
 
 class EndOfData(Exception):
-    """The data have ended, and cannot begin again."""
+    """Raised when the data have ended and cannot begin again."""
 
 
 class Batches:
-    """Draws batches from data, and begins a new epoch where they end.
+    """Draws batches from data, and begins a new epoch when they end.
 
     Args:
       owner: the name of the task, for errors.
-      data: an iterator, or something that gives one each time, such as a list of batches or a
-        loader. A generator cannot begin again.
-      sample: a batch whose shapes all have; by default, the first one, which is then the first
-        that `next` gives.
+      data: an iterator, or an iterable such as a list of batches or a loader. A generator cannot
+        begin again.
+      sample: a batch with the shapes of all batches; by default the first one, which `next` still
+        returns.
     """
 
     def __init__(self, owner: str, data: Any, sample: Any = None) -> None:
@@ -87,7 +86,7 @@ class Batches:
         return state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to a position. An iterator without positions skips the batches before it."""
+        """Sets the position. An iterator without positions skips the batches before it."""
         count = state["count"]
         if "stream" in state:
             for getter, setter in POSITIONS:
@@ -105,19 +104,22 @@ class TrainTask:
 
     Args:
       labeled_data: an iterator of batches, tuples of arrays [batch, …]: the inputs of the model,
-        then the further inputs of the loss, usually targets and weights. An iterable, such as a
-        list or a loader, begins a new epoch when it ends.
-      loss_layer: a layer from the model's outputs and the rest of the batch to a scalar.
+        then the further inputs of the loss, usually targets and weights. After an iterable ends,
+        such as a list or a loader, a new epoch begins.
+      loss_layer: a layer that maps the model's outputs and the rest of the batch to a scalar.
       optimizer: an optimizer. With `Loop(use_memory_efficient_trainer=True)`, a function that makes
-        one, such as the class. For optax, use `optimizers.from_optax(tx)`.
-      lr_schedule: a function from the number of a step, from 1, to a learning rate; None keeps the
-        optimizer's.
-      n_steps_per_checkpoint: the model is evaluated and saved after step 1 and multiples of it.
-      n_steps_per_permanent_checkpoint: steps between two checkpoints that stay; None for none.
-      loss_name: name of the loss in reports; by default, the layer's.
-      sample_batch: a batch whose shapes and dtypes are those of all batches; by default, the first.
-      export_prefix: the folder of this task's logs, if a loop has several tasks; by default, its
-        number.
+        an optimizer, such as its class. For optax, use `optimizers.from_optax(tx)`.
+      lr_schedule: a function from the number of a step, from 1, to a learning rate; None uses the
+        optimizer's own rate.
+      n_steps_per_checkpoint: the model is evaluated and saved after step 1 and after multiples of
+        this number.
+      n_steps_per_permanent_checkpoint: steps between two checkpoints that are kept permanently;
+        None keeps none.
+      loss_name: the name of the loss in reports; by default, the layer's name.
+      sample_batch: a batch whose shapes and dtypes are those of all batches; by default, the first
+        batch.
+      export_prefix: the folder of this task's logs, if a loop has several tasks; by default, the
+        task's number.
 
     Raises: TypeError, ValueError: an option is invalid.
 
@@ -170,16 +172,17 @@ class TrainTask:
 
     @property
     def labeled_data(self) -> Any:
-        """The data that batches are drawn from."""
+        """The data from which batches are drawn."""
         return self._labeled_data
 
     @property
     def sample_batch(self) -> Any:
-        """A batch of the shapes and dtypes of all."""
+        """A batch with the shapes and dtypes of all batches."""
         return self.batches.sample
 
     def next_batch(self) -> Any:
-        """The next batch; at the end of data that can begin again, the first of a new epoch.
+        """The next batch. When the data end, the first batch of a new epoch, if the data can begin
+        again.
 
         Raises: EndOfData: the data have ended, and cannot begin again.
         """
@@ -187,7 +190,7 @@ class TrainTask:
 
     @property
     def export_prefix(self) -> str | None:
-        """The folder of this task's logs, where a loop has several tasks."""
+        """The folder of this task's logs, if a loop has several tasks."""
         return self._export_prefix
 
     @property
@@ -207,18 +210,18 @@ class TrainTask:
 
     @property
     def n_steps_per_permanent_checkpoint(self) -> int | None:
-        """The number of steps between two checkpoints that are kept."""
+        """The number of steps between two permanent checkpoints."""
         return self._n_steps_per_permanent_checkpoint
 
     @property
     def optimizer(self) -> Optimizer | Callable[[], Optimizer]:
-        """The optimizer, or the function that makes one."""
+        """The optimizer, or the function that makes it."""
         return self._optimizer
 
     def learning_rate(self, step: int) -> float:
         """The learning rate of a step: the schedule's, or the optimizer's own.
 
-        Raises: ValueError: the schedule gives a number that is not finite, or is negative.
+        Raises: ValueError: the schedule returns a number that is negative or not finite.
         """
         if self._lr_schedule is not None:
             return checked_rate(self._lr_schedule, step)
@@ -232,13 +235,15 @@ class EvalTask:
 
     Args:
       labeled_data: an iterator of batches, as for `TrainTask`.
-      metrics: a layer, or several, from the model's outputs and the rest of the batch to scalars.
-      metric_names: their names in reports; by default, the layers'.
+      metrics: one or several layers that map the model's outputs and the rest of the batch to
+        scalars.
+      metric_names: their names in reports; by default, the layers' names.
       n_eval_batches: the number of batches of an evaluation, over which metrics are averaged. Each
         evaluation continues where the last one ended.
-      sample_batch: a batch whose shapes and dtypes are those of all batches; by default, the first.
-      export_prefix: the folder of this task's logs, if a loop has several tasks; by default, its
-        number.
+      sample_batch: a batch whose shapes and dtypes are those of all batches; by default, the first
+        batch.
+      export_prefix: the folder of this task's logs, if a loop has several tasks; by default, the
+        task's number.
 
     Raises: TypeError, ValueError: an option is invalid.
 
@@ -286,12 +291,12 @@ class EvalTask:
 
     @property
     def labeled_data(self) -> Any:
-        """The data that batches are drawn from."""
+        """The data from which batches are drawn."""
         return self._labeled_data
 
     @property
     def sample_batch(self) -> Any:
-        """A batch of the shapes and dtypes of all."""
+        """A batch with the shapes and dtypes of all batches."""
         return self.batches.sample
 
     def next_batch(self) -> Any:
@@ -300,7 +305,7 @@ class EvalTask:
 
     @property
     def export_prefix(self) -> str | None:
-        """The folder of this task's logs, where a loop has several tasks."""
+        """The folder of this task's logs, if a loop has several tasks."""
         return self._export_prefix
 
     @property
@@ -320,9 +325,10 @@ class EvalTask:
 
 
 def as_tuple_of_arrays(owner: str, batch: Any) -> tuple[Any, ...]:
-    """A batch as a tuple of arrays; tensors of other libraries become NumPy's arrays.
+    """A batch as a tuple of arrays; tensors of other libraries become NumPy arrays.
 
-    Raises: TypeError: it is something else, or has texts, objects or rows of several lengths.
+    Raises: TypeError: it is not a tuple of arrays, or it has strings, objects or rows of several
+      lengths.
     """
     if type(batch) is tuple and all(type(x) is onp.ndarray and x.dtype.kind in NUMBERS
                                     for x in batch):  # fmt: skip
@@ -341,11 +347,11 @@ def as_tuple_of_arrays(owner: str, batch: Any) -> tuple[Any, ...]:
 
 
 NUMBERS = "biufcV"
-"""The kinds of dtypes of numbers; bfloat16 and others that NumPy does not have are of kind V."""
+"""The dtype kinds of numbers; bfloat16 and other dtypes that NumPy lacks are of kind V."""
 
 
 def _as_array(owner: str, place: int, x: Any) -> Any:
-    """An array of a batch, as NumPy's or weft's."""
+    """An array of a batch, as a NumPy or weft array."""
     if isinstance(x, Array):
         return x
     fix = "arrays of numbers; data.Batch(…) pads rows to one length"
@@ -366,7 +372,7 @@ def _as_array(owner: str, place: int, x: Any) -> Any:
 
 
 def _check_takes_a_step(schedule: Callable[..., Any]) -> None:
-    """Raises an error for a function that cannot be called with a step alone."""
+    """Raises an error for a function that cannot be called with just a step."""
     try:
         inspect.signature(schedule).bind(1)
     except TypeError:
@@ -378,5 +384,5 @@ def _check_takes_a_step(schedule: Callable[..., Any]) -> None:
                 f"  fix: its result, {name}(…)"
             )
         ) from None
-    except ValueError:  # a function of C has no signature
+    except ValueError:  # C functions have no signature
         return

@@ -43,7 +43,7 @@ from .tasks import EndOfData, EvalTask, TrainTask
 __all__ = ["EvalTask", "Loop", "TrainTask", "init_host_and_devices"]
 
 IN_FLIGHT = 2
-"""So many steps may be on their way in the devices before the loop waits for the first."""
+"""The number of steps that may run on the devices before the loop waits for the first."""
 
 NOT_AGAIN = (
     "  the step is finite when it is run operation by operation: the compiled step overflows\n"
@@ -55,29 +55,31 @@ class Loop:
     """Trains a model on one task or several: batches, steps, reports, evaluations, checkpoints.
 
     If `output_dir` has a checkpoint, the loop resumes from it: weights, state, the optimizer's
-    state, random keys, the position in the data, the step and the history. Its further steps are
-    equal to the steps of an uninterrupted run, bit for bit on one kind of machine.
+    state, random keys, the position in the data, the step and the history. Its further steps equal
+    those of an uninterrupted run, bit for bit on the same kind of machine.
 
     Args:
-      model: a layer; it is initialized here if it is not yet.
+      model: a layer; it is initialized if it has no weights.
       tasks: a `TrainTask`, or several that take turns.
       eval_model: the model that is evaluated, with the weights of `model`; by default, `model` in
         mode "eval".
       eval_tasks: an `EvalTask` or several; None or [] for no evaluation.
       output_dir: the folder for checkpoints and logs; None writes nothing.
-      checkpoint_at: function from a step to whether to save; by default, after step 1, every
-        `n_steps_per_checkpoint` steps of the first task, and when `run` ends.
-      checkpoint_low_metric: name of a metric, such as "L2Loss"; the checkpoint in which it was
-        lowest is kept as "lowest_L2Loss".
-      checkpoint_high_metric: the same for the highest.
-      permanent_checkpoint_at: function from a step to whether to keep a checkpoint permanently, as
-        "model_<step>"; by default, every `n_steps_per_permanent_checkpoint` steps.
-      eval_at: function from a step to whether to report and evaluate; by default, as
-        `checkpoint_at` by default.
-      which_task: function from a step to the number of the task; by default, they take turns.
-      n_devices: number of devices, which divide each batch; by default, all of this process.
-      random_seed: seeds Python's `random`, NumPy's global generator and the loop's keys; None for
-        a new seed in each run.
+      checkpoint_at: function of the step that returns whether to save; by default, after step 1,
+        every `n_steps_per_checkpoint` steps of the first task, and when `run` ends.
+      checkpoint_low_metric: the name of a metric, such as "L2Loss"; the checkpoint with the lowest
+        value is kept as "lowest_L2Loss".
+      checkpoint_high_metric: the same for the highest value.
+      permanent_checkpoint_at: function of the step that returns whether to keep a checkpoint
+        permanently, as "model_<step>"; by default, every `n_steps_per_permanent_checkpoint` steps.
+      eval_at: function of the step that returns whether to report and evaluate; the default is that
+        of `checkpoint_at`.
+      which_task: function of the step that returns the number of the task; by default, tasks take
+        turns.
+      n_devices: the number of devices among which each batch is divided; by default, all devices of
+        this process.
+      random_seed: seeds Python's `random`, NumPy's global generator and the loop's keys; None for a
+        new seed in each run.
       loss_chunk_size: with the memory-efficient trainer, see
         `optimizers.extract_reversible_blocks`.
       use_memory_efficient_trainer: whether to train with `optimizers.ReversibleSerialTrainer`.
@@ -86,7 +88,7 @@ class Loop:
       accumulation_steps: see `optimizers.Trainer`.
       precision: None; "bfloat16" or "float16" computes the model in 16 bits, with weights, loss and
         the optimizer's state in float32. With float16 the loss is scaled.
-      log: a `run_log.RunLog`; by default, one that prints and writes to `output_dir`.
+      log: a `run_log.RunLog`; the default prints, and writes to `output_dir`.
 
     Raises: TypeError, ValueError: an option is invalid.
 
@@ -139,7 +141,7 @@ class Loop:
         self._tasks = _listed("tasks", tasks, TrainTask, least=1)
         self._eval_tasks = _listed("eval_tasks", eval_tasks or [], EvalTask)
         self._is_chief, _, self._n_devices, root = init_host_and_devices(n_devices, random_seed)
-        self._keys = tuple(split(root, 3))  # for `new_rng`, for steps, for evaluations
+        self._keys = tuple(split(root, 3))  # keys for `new_rng`, for steps and for evaluations
         self._events = LoopEvents(
             self._tasks, checkpoint_at, permanent_checkpoint_at, eval_at, which_task
         )
@@ -174,27 +176,27 @@ class Loop:
 
     @property
     def step(self) -> int:
-        """The number of steps that were made."""
+        """The number of completed steps."""
         return self._step
 
     @property
     def history(self) -> History:
-        """The numbers that were reported, by mode and metric."""
+        """The reported numbers, by mode and metric."""
         return self._history
 
     @property
     def n_devices(self) -> int:
-        """The number of devices of this process that compute."""
+        """The number of devices of this process that are used."""
         return self._n_devices
 
     @property
     def is_chief(self) -> bool:
-        """True in the process that prints and writes logs: the first one."""
+        """True in the process that prints and writes logs, the first one."""
         return self._is_chief
 
     @property
     def model(self) -> Layer:
-        """The model, with its newest weights."""
+        """The model, with its latest weights."""
         return self._model
 
     @property
@@ -218,17 +220,17 @@ class Loop:
         return self._output_dir
 
     def new_rng(self) -> Any:
-        """A random key that was not used before."""
+        """A new random key."""
         root, key = split(self._keys[0])
         self._keys = root, *self._keys[1:]
         return key
 
     def update_weights_and_state(self, weights: Any = None, state: Any = None) -> None:
-        """Replaces the model's weights or state, for the steps that follow.
+        """Replaces the model's weights or state, for the following steps.
 
         Args:
-          weights: nested as `model.weights`; None leaves them.
-          state: nested as `model.state`; None leaves it.
+          weights: nested like `model.weights`; None keeps the current weights.
+          state: nested like `model.state`; None keeps the current state.
         """
         if weights is not None:
             self._model.weights = weights
@@ -240,15 +242,14 @@ class Loop:
     # Running.
 
     def run(self, n_steps: int = 1) -> None:
-        """Trains for a number of steps; it may be called again.
-
-        Data that end, and cannot begin again, end the run; so does SIGTERM, after saving. However
-        the run ends, the model has its newest weights.
+        """Trains for a number of steps. It may be called again. The run ends early if the data end
+        and cannot begin again, or, after saving, at SIGTERM. However it ends, the model has the
+        latest weights.
 
         Args:
-          n_steps: number of steps.
+          n_steps: the number of steps.
         Raises: FloatingPointError: the loss or a gradient is not finite; the message names the
-          layer. The model is as it was before that step.
+          layer. The model keeps the weights from before that step.
         """
         n_steps = option_checks.whole_number("Loop.run", "n_steps", n_steps, least=0)
         with self._running(n_steps) as signals:
@@ -263,7 +264,7 @@ class Loop:
             self._wait(0)
             if self._step != self._saved_step and (signals or self._events.saves_at_end):
                 self._save("model")
-        if signals:  # as if nobody had caught it
+        if signals:  # passes the signal on to the previous handler
             signal.raise_signal(signals[0])
 
     def _one_step(self) -> None:
@@ -308,7 +309,7 @@ class Loop:
             self._report(saves="model" in names)
 
     def _wait(self, most: int) -> None:
-        """Waits until at most this number of steps are running, and looks at their numbers."""
+        """Waits until at most `count` steps are running, and checks the numbers of the others."""
         while len(self._in_flight) > most:
             step, batch, stats = self._in_flight.popleft()
             for name in ("loss", "gradients_l2"):
@@ -316,9 +317,8 @@ class Loop:
                     self._fail(step, batch, name, float(stats[name]))
 
     def _fail(self, step: int, batch: Any, name: str, value: float) -> None:
-        """Raises an error for a number that is not finite; the trainer has the weights from before.
-
-        Steps with a scale of the loss may overflow: they are left out.
+        """Raises an error for a number that is not finite. The trainer has the weights from before
+        the step. Steps with loss scaling may overflow and are skipped.
         """
         trainer = self._current
         if getattr(trainer, "loss_scale", None) is not None:
@@ -338,7 +338,8 @@ class Loop:
 
     @contextlib.contextmanager
     def _running(self, n_steps: int) -> Iterator[list[int]]:
-        """SIGTERM puts its number into the list; at the end the model has the newest weights."""
+        """A context in which SIGTERM appends its number to the list; at its end the model gets the
+        latest weights."""
         signals: list[int] = []
 
         def note(number: int, frame: FrameType | None) -> None:
@@ -349,7 +350,7 @@ class Loop:
         self._current.read()
         self._log.begin(self._step, n_steps)
         try:
-            if self._report_is_due:  # of the step at which the run was saved
+            if self._report_is_due:  # the report of the step at which the run was saved
                 self._report(saves=self._events.saves(self._step))
             self._reported = self._step, time.perf_counter()
             yield signals
@@ -374,7 +375,7 @@ class Loop:
             self._save_best()
 
     def _report_training(self) -> None:
-        """Prints and records how training went since the last report."""
+        """Prints and records the progress of training since the last report."""
         step, now = self._step, time.perf_counter()
         self._log.message("")
         if step == 1:
@@ -382,7 +383,7 @@ class Loop:
             self._log.step_line(step, f"Total number of trainable weights: {n_weights}")
         seconds = now - self._reported[1]
         steps = step - self._reported[0]
-        if steps:  # none after resuming where a report was due
+        if steps:  # there are none directly after resuming at a report
             self._log.step_line(step, f"Ran {steps} train steps in {seconds:.2f} secs")
         self._reported = step, now
         for task, values in zip(self._tasks, self._values, strict=True):
@@ -403,14 +404,14 @@ class Loop:
         log_prefix: str,
         stdout: bool = True,
     ) -> None:
-        """Prints values of the newest step, writes them to the logs, and adds them to the history.
+        """Prints values of the latest step, writes them to the logs, and adds them to the history.
 
         Args:
           values: numbers by name.
-          summary_writer: the task in whose folder they are logged; None for the first one's.
+          summary_writer: the task in whose folder they are logged; None means the first task.
           value_prefix: a prefix of the names, such as "metrics/".
           log_prefix: "train" or "eval".
-          stdout: whether they are printed too.
+          stdout: whether to print them too.
         """
         numbers = {value_prefix + name: float(value) for name, value in values.items()}
         for name, number in numbers.items():
@@ -428,7 +429,7 @@ class Loop:
         """Evaluates the model on every evaluation task, and reports the metrics.
 
         Args:
-          summary_writers: not used: the logs are the loop's own.
+          summary_writers: not used; the loop writes to its own logs.
         """
         self._current.write()
         share_weights(self._model, self._eval_model)
@@ -450,14 +451,14 @@ class Loop:
         """Saves the complete state of training, and waits until it is on the disk.
 
         Args:
-          basename: name of the checkpoint in `output_dir`, such as "model". An older one of
-            this name is replaced once the new one is complete.
+          basename: name of the checkpoint in `output_dir`, such as "model". An older checkpoint of
+            this name is replaced when the new one is complete.
         """
         self._save(basename)
         self._checkpoints.wait()
 
     def _save(self, basename: str) -> None:
-        """Begins to save in the background, if there is a folder."""
+        """Starts saving in the background, if there is a folder."""
         if self._output_dir is None:
             self._log.message("Did not save checkpoint as output_dir is None", stdout=False)
             return
@@ -469,12 +470,13 @@ class Loop:
     def load_checkpoint(
         self, directory: str | os.PathLike[str] | None = None, filename: str | None = None
     ) -> None:
-        """Restores the state of training from a checkpoint. Without one, nothing changes.
+        """Restores the state of training from a checkpoint. If there is none, nothing changes.
 
         Args:
           directory: folder of the checkpoint; by default, `output_dir`.
           filename: name of the checkpoint; by default, "model".
-        Raises: CheckpointError: the checkpoint is damaged, or of another model or optimizer.
+        Raises: CheckpointError: the checkpoint is damaged, or belongs to another model or
+          optimizer.
         """
         folder = self._output_dir if directory is None else os.path.expanduser(os.fspath(directory))
         if folder is None or not self._checkpoints.load(folder, filename or "model"):
@@ -493,7 +495,7 @@ class Loop:
             if values and values[-1] == best:
                 self._save(f"{prefix}_{metric}")
 
-    # Making the parts.
+    # Construction.
 
     def _check_best(self) -> None:
         for metric in self._best.values():
@@ -509,14 +511,14 @@ class Loop:
         return [name for task in self._eval_tasks for name in task.metric_names]
 
     def _folder(self, task: TrainTask | EvalTask | None) -> str:
-        """The folder of a task's logs, below `output_dir`."""
+        """The folder of a task's logs in `output_dir`."""
         tasks: Sequence[Any] = self._eval_tasks if isinstance(task, EvalTask) else self._tasks
         if task is None or len(tasks) == 1:
             return ""
         return task.export_prefix or str(tasks.index(task))
 
     def _make_log(self, log: RunLog | None) -> None:
-        """Makes the log that the loop was not given."""
+        """Makes the default log."""
         names = [task.loss_name for task in self._tasks] + self._metric_names()
         self._width = max(map(len, names))
         if log is None:
@@ -533,12 +535,13 @@ class Loop:
             self._trainer_per_task.append(trainer_of(*arguments, **options))
 
     def _make_reversible_trainer(self, chunk: int, free: bool) -> None:
-        """Makes the trainer that trains the model a layer at a time."""
+        """Makes the trainer that trains the model one layer at a time."""
         arguments = self._model, self._tasks, chunk, free, self._n_devices, self.new_rng()
         self._trainer_per_task.append(reversible_trainer_of(*arguments))
 
     def _make_evaluators(self, eval_model: Layer | None) -> None:
-        """Makes the evaluated model, if there is none, and compiles it with each task's metrics."""
+        """Makes the evaluation model, if none was given, and compiles it with each task's
+        metrics."""
         if eval_model is None:
             eval_model = in_mode(self._model, "eval")
         elif not isinstance(eval_model, Layer):
@@ -554,7 +557,7 @@ class Loop:
             self._evaluators.append(Evaluator(task, whole, self._current.placed))
 
     def _initialize(self, model: Layer) -> None:
-        """Initializes a model, unless it has weights."""
+        """Initializes a model if it has no weights."""
         model.rng = self.new_rng()
         if not tree_leaves(model.weights) and not tree_leaves(model.state):
             model.init(inputs_from_stack(self._batch_signature, model.n_in))
@@ -578,7 +581,7 @@ class Loop:
 
 
 def _made_folder(output_dir: str | os.PathLike[str] | None) -> str | None:
-    """The folder of a run, which is made if it is not there."""
+    """The folder of a run; makes it if it does not exist."""
     if output_dir is None:
         return None
     folder = os.path.expanduser(os.fspath(output_dir))
@@ -587,7 +590,7 @@ def _made_folder(output_dir: str | os.PathLike[str] | None) -> str | None:
 
 
 def _listed(option: str, tasks: Any, kind: type, least: int = 0) -> list[Any]:
-    """One task or several, as a list."""
+    """One or several tasks as a list."""
     tasks = list(tasks) if isinstance(tasks, list | tuple) else [tasks]
     for task in tasks:
         if not isinstance(task, kind):

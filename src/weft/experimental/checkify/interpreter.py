@@ -1,8 +1,8 @@
-"""Programs whose checks are values: each maps its inputs to its outputs and an error.
+"""Converts a program to one that returns an error with its outputs.
 
 An error is a code (the number of the first check that failed, or -1) and a payload. An inner
-program has its own error, which is joined with the error of the program around it; so it is
-transformed once, wherever it is used.
+program returns its own error, which is merged into the error of the outer program. So each inner
+program is transformed once, wherever it is used.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ Kinds = frozenset[ErrorCategory]
 
 
 class Checked(NamedTuple):
-    """A program with an error for a result.
+    """A program that also returns an error.
 
     Attributes:
       jaxpr: inputs -> (outputs, code, payload).
@@ -63,16 +63,16 @@ NO_FAILURE = onp.int32(2**31 - 1)  # above the number of every check
 
 
 class State:
-    """The first error of a program so far, while it is interpreted.
+    """The first error of a program while it is interpreted.
 
-    Places are numbered in their order, so that the first one that failed is the least.
+    Sites are numbered in program order, so the first failure has the smallest number.
 
     Attributes:
-      first: the least number of a check that failed, or `NO_FAILURE`.
+      first: the smallest number of a failed check, or `NO_FAILURE`.
       payload: the values of the site's message, if it has any.
-      waiting: by shape, the least number for each element, of places without values: XLA computes
-        these along with the operations that are looked at. A reduction for each of them would be
-        its own kernel: 60 operations took 3.2 s to compile instead of 0.6.
+      waiting: for sites without values, the smallest number for each element, by shape. XLA fuses
+        these with the checked operations. One reduction for each site would be a kernel of its own,
+        and compile time would be several times longer.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class State:
 
     @property
     def code(self) -> Value:
-        """The number of the place; -1 for none."""
+        """The number of the first site that failed; -1 if none failed."""
         for numbers in self.waiting.values():
             axes = tuple(range(numbers.ndim))
             self.first = min_(self.first, reduce_min(numbers, axes=axes) if axes else numbers)
@@ -95,7 +95,7 @@ class State:
     def merge(
         self, code: Value, payload: Sequence[Value], sites: Sequence[Site], slots: Sequence[Aval]
     ) -> None:
-        """Joins an error that came later: of places with these slots."""
+        """Merges the error of a later part of the program, with its own sites and slots."""
         offset, mapping = self.layout.add(sites, slots)
         self.payload += [zeros(a) for a in self.layout.slots[len(self.payload) :]]
         failed = ge(code, as_value(onp.int32(0)))
@@ -107,7 +107,7 @@ class State:
         self.first = min_(self.first, moved)
 
     def fail(self, check: Check, place: str) -> None:
-        """Joins a check of an operation."""
+        """Adds a check of an operation."""
         if not check.values:
             if check.failed.size:
                 shape = check.failed.shape
@@ -126,14 +126,14 @@ class State:
 
 
 def any_of(mask: Value) -> Value:
-    """True if any element is."""
+    """True if any element is true."""
     result: Value = reduce_or(mask, axes=tuple(range(mask.ndim))) if mask.ndim else mask
     return result
 
 
 @derived
 def checked_jaxpr(jaxpr: Jaxpr, errors: Kinds) -> Checked:
-    """A program (without constants) with its checks, of these kinds, as a value."""
+    """The program (without constants) with the enabled checks as a value."""
     state = State()
 
     def body(*args: Value) -> list[Value]:
@@ -145,7 +145,7 @@ def checked_jaxpr(jaxpr: Jaxpr, errors: Kinds) -> Checked:
 
 
 def interpret(jaxpr: Jaxpr, args: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
-    """Applies a program under the current trace, and notes what fails in `state`."""
+    """Applies a program under the current trace, and records failures in `state`."""
     env: dict[Var, Value] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     for e in jaxpr.equations:
@@ -156,14 +156,14 @@ def interpret(jaxpr: Jaxpr, args: Sequence[Value], errors: Kinds, state: State) 
 
 
 def place_of(e: Equation) -> str:
-    """The user's line of an equation, as messages have it."""
+    """The user's line of an equation, for messages."""
     if e.source is None:
         return ""
     return f" ({'in the backward pass of ' if e.source.backward else 'at '}{e.source.line})"
 
 
 def bound(e: Equation, inputs: Sequence[Value]) -> list[Value]:
-    """The results of an equation, applied to values."""
+    """Applies an equation's operation to values."""
     avals = tuple([v.aval for v in e.outvars])
     if e.primitive.multiple:
         return list(current.trace.bind(e.primitive, inputs, e.params, avals))
@@ -173,7 +173,7 @@ def bound(e: Equation, inputs: Sequence[Value]) -> list[Value]:
 def apply_operation(
     e: Equation, inputs: Sequence[Value], errors: Kinds, state: State
 ) -> list[Value]:
-    """An operation with its automatic checks."""
+    """Runs an operation with its automatic checks."""
     if any(map(has_checks, subjaxprs(e.params))):
         raise noted(
             TypeError(
@@ -192,7 +192,7 @@ def apply_operation(
 
 @derived
 def has_checks(jaxpr: Jaxpr) -> bool:
-    """True if a program has a `check` inside."""
+    """True if a program contains a `check`."""
     return any(
         e.primitive is check_p or any(map(has_checks, subjaxprs(e.params)))
         for e in jaxpr.equations
@@ -201,7 +201,7 @@ def has_checks(jaxpr: Jaxpr) -> bool:
 
 
 def apply_check(e: Equation, inputs: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
-    """A check of the user's, perhaps for each element of a batch: the first that failed counts."""
+    """Records a `check` of the user's. For a batch, the first element that failed counts."""
     sites: tuple[Site, ...] = dict(e.params)["sites"]
     if FailedCheckError not in errors and all(s.kind is FailedCheckError for s in sites):
         return []
@@ -222,7 +222,7 @@ def apply_check(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Stat
 
 
 def element(x: Value, index: Value) -> Value:
-    """The element of an array's first axis with a number."""
+    """The element at an index along the first axis."""
     zero = as_value(onp.int32(0))
     starts = [index, *[zero] * (x.ndim - 1)]
     row = dynamic_slice(x, *starts, sizes=(1, *x.shape[1:]))
@@ -230,18 +230,18 @@ def element(x: Value, index: Value) -> Value:
     return result
 
 
-# --- programs inside ---
+# --- inner programs ---
 
 
 def joined(outs: Sequence[Value], count: int, inner: Checked, state: State) -> list[Value]:
-    """The outputs of a checked program; its error is joined."""
+    """The outputs of a checked program. Its error is merged into `state`."""
     results, (code,), payload = groups_of(outs, count, 1)
     state.merge(code, payload, inner.sites, inner.slots)
     return results
 
 
 def inside_call(e: Equation, inputs: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
-    """A call of a program: of the checked one."""
+    """A call: calls the checked program instead."""
     params = dict(e.params)
     inner = checked_jaxpr(params.pop("jaxpr"), errors)
     if not inner.sites and not has_checks(dict(e.params)["jaxpr"]):
@@ -253,8 +253,8 @@ def inside_call(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Stat
 def inside_rules(e: Equation, inputs: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
     """A function with its own rules, or one that is recomputed for its derivative.
 
-    The values come from the function itself, which keeps its rules; the error from a copy with
-    checks. A compiled program computes their common parts once.
+    The values come from the function itself, which keeps its rules. The error comes from a copy
+    with checks. XLA computes the common parts once.
     """
     params = dict(e.params)
     jaxpr: Jaxpr = params["jaxpr"]
@@ -276,7 +276,7 @@ def inside_rules(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Sta
 
 
 def inside_cond(e: Equation, inputs: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
-    """A choice: the error is the error of the branch that is taken."""
+    """A conditional: the error is that of the branch that runs."""
     options = dict(e.params)
     branches: tuple[Jaxpr, ...] = options.pop("branches")
     inner = [checked_jaxpr(b, errors) for b in branches]
@@ -309,7 +309,7 @@ def inside_cond(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Stat
 
 
 def with_type(x: Value, a: Aval) -> Value:
-    """A value with the weak type of an aval."""
+    """The value with the weak type of an aval."""
     if x.aval is a:
         return x
     result: Value = convert_element_type(x, dtype=a.dtype, weak_type=a.weak_type)
@@ -319,7 +319,8 @@ def with_type(x: Value, a: Aval) -> Value:
 def accumulated(
     inner: Checked, state_values: Sequence[Value], args: Sequence[Value], count: int
 ) -> tuple[list[Value], list[Value]]:
-    """Runs a checked body: (its outputs, the earlier error or its own)."""
+    """Runs a checked body: returns its outputs, and the earlier error, or its own if there was
+    none."""
     before, *payload = state_values
     outs = run(inner.jaxpr, args, current.trace)
     results, (code,), payloads = groups_of(outs, count, 1)
@@ -331,12 +332,12 @@ def accumulated(
 
 
 def no_error(slots: Sequence[Aval]) -> list[Value]:
-    """The error of a program before it begins."""
+    """The initial error: no failure."""
     return [as_value(NONE), *[zeros(a) for a in slots]]
 
 
 def inside_scan(e: Equation, inputs: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
-    """A loop of a known number of steps: the error is in the carry."""
+    """A loop with a known number of steps. The error is in the carry."""
     params = ScanParams(**dict(e.params))
     inner = checked_jaxpr(params.jaxpr, errors)
     if not inner.sites and not has_checks(params.jaxpr):
@@ -365,7 +366,7 @@ def inside_scan(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Stat
 
 
 def inside_while(e: Equation, inputs: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
-    """A loop: the error is in the carry. What its condition checks is checked after each step."""
+    """A while loop. The error is in the carry, and the condition is checked after each step."""
     params = WhileParams(**dict(e.params))
     test = checked_jaxpr(params.cond_jaxpr, errors)
     step = checked_step(params.body_jaxpr, tuple(params), errors)
@@ -403,8 +404,8 @@ def inside_while(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Sta
 
 @derived
 def checked_step(jaxpr: Jaxpr, loop: tuple[Any, ...], errors: Kinds) -> Checked:
-    """(constants of condition and body, carry) -> (carry, error): a step of a loop, and what the
-    condition checks for the next one."""
+    """(constants of condition and body, carry) -> (carry, error): one step of a loop, and the
+    checks of the condition of the next step."""
     params = WhileParams(*loop)
     body, test = checked_jaxpr(jaxpr, errors), checked_jaxpr(params.cond_jaxpr, errors)
     state = State()

@@ -22,7 +22,7 @@ from .values import Error, FailedCheckError, Layout, Site
 
 __all__ = ["check", "check_error", "debug_check"]
 
-NONE = np.int32(-1)  # the code of no error
+NONE = np.int32(-1)  # the code for no error
 
 check_p = Primitive(
     "check",
@@ -82,14 +82,14 @@ def check(
 ) -> None:
     """Fails with a message if a condition is false.
 
-    With known values it raises. In a traced function, the failure must become a value: apply
-    `checkify` to the function before you compile it.
+    Outside compiled functions it raises at once. In a compiled function the failure must become a
+    value: apply `checkify` to the function before `jit`.
 
     Args:
       pred: a boolean scalar.
-      msg: the message. Fields in braces are filled with the values that follow, by `str.format`.
+      msg: the message. `str.format` fills its fields with the values that follow.
       fmt_args, fmt_kwargs: arrays, and containers of them.
-      debug: if True, the check does nothing unless the function is checkified.
+      debug: if True, the check has an effect only in checkified functions.
     Raises: FailedCheckError: the condition is known, and false. ValueError: a function with a check
       is compiled. TypeError: the condition is not a boolean scalar, or a value is not an array.
     Example:
@@ -112,7 +112,7 @@ def check(
         )
     leaves, tree = tree_flatten((fmt_args, fmt_kwargs))
     payload = [as_value(x) for x in leaves]
-    msg.format(*fmt_args, **fmt_kwargs)  # so that a field without a value is an error here
+    msg.format(*fmt_args, **fmt_kwargs)  # raises an error here for a field without a value
     slots = Layout().place([x.aval for x in payload])
     order = [slots.index(i) for i in range(len(slots))]
     site = Site(
@@ -127,7 +127,7 @@ def check(
 
 
 def debug_check(pred: ArrayLike, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
-    """`check` that does nothing unless the function is checkified.
+    """A `check` that has an effect only in checkified functions.
 
     Args: as for `check`.
     Example:
@@ -145,12 +145,12 @@ def debug_check(pred: ArrayLike, msg: str, *fmt_args: Any, **fmt_kwargs: Any) ->
 
 @located
 def check_error(error: Error) -> None:
-    """Fails if an error value holds an error. It undoes `checkify`.
+    """Raises the error in an error value, if there is one. It is the inverse of `checkify`.
 
     Args:
       error: the error value that a checkified function returned.
-    Raises: JaxRuntimeError: the error is known. ValueError: a function with this call is compiled
-      without `checkify` around it. TypeError: not an `Error`.
+    Raises: JaxRuntimeError: the error value contains an error. ValueError: a function with this
+      call is compiled without `checkify` around it. TypeError: not an `Error`.
     Example:
       >>> import weft
       >>> from weft.experimental import checkify

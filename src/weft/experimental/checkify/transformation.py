@@ -18,18 +18,20 @@ __all__ = ["checkify"]
 def checkify(
     f: TreeFunction, errors: Iterable[ErrorCategory] = user_checks
 ) -> Callable[..., tuple[Error, Any]]:
-    """A function that returns the first failed check of `f` with its result.
+    """Returns a function with the result of `f`, plus an error value that records the first failed
+    check.
 
-    Compiled programs cannot raise errors. So the checks in `f`, and the requested checks of
-    each operation, become a value: `err.throw()` raises where it is known. The new function can be
-    transformed like any other, and `f` may use `jit`, `vmap`, `grad` and control flow.
+    Compiled programs cannot raise errors. So the checks in `f`, and the requested checks of each
+    operation, become a value; call `err.throw()` on it outside the compiled function. The new
+    function can be transformed like any other, and `f` may use `jit`, `vmap`, `grad` and control
+    flow.
 
     Args:
-      f: of arrays and containers of them.
-      errors: the checks to make: a union of `user_checks` (the calls of `check`), `nan_checks` (an
-        operation gives NaN), `div_checks` (a divisor is zero) and `index_checks` (an index is out
-        of bounds); `float_checks` are the checks of NaN and division, `automatic_checks` all but
-        the user's. Other checks are not made.
+      f: a function of arrays and containers of them.
+      errors: the enabled checks, a union of `user_checks` (calls of `check`), `nan_checks` (an
+        operation returns NaN), `div_checks` (a divisor is zero) and `index_checks` (an index is out
+        of bounds). `float_checks` combines `nan_checks` and `div_checks`; `automatic_checks` has
+        all but the user's.
     Returns: a function of the same arguments that returns a pair (`Error`, result of `f`).
     Raises: TypeError: `errors` is not a set of checks; or there is a check inside `shard_map`,
       `pmap` or a solver.
@@ -71,7 +73,7 @@ def checkify(
 
 @located
 def checked_kinds(errors: Iterable[ErrorCategory]) -> frozenset[ErrorCategory]:
-    """The kinds of checks, if they are some."""
+    """Checks the argument `errors`."""
     items: Any = errors
     if isinstance(items, Iterable):
         kinds = frozenset(items)

@@ -1,4 +1,5 @@
-"""Errors as values: Error, an array that says which check failed, with the values for its message.
+"""Errors as values: Error has an array with the number of the failed check, and the values for its
+message.
 
 FailedCheckError, NaNError, DivisionByZeroError, OOBError and JaxRuntimeError are raised from it.
 """
@@ -56,7 +57,7 @@ class FailedCheckError(JaxRuntimeError):
 
 
 class NaNError(JaxRuntimeError):
-    """An operation gave NaN.
+    """An operation returned NaN.
 
     Example:
       >>> from weft.experimental import checkify
@@ -106,10 +107,11 @@ class Site(NamedTuple):
 
     Attributes:
       kind: the exception.
-      message: with fields in braces for the values.
+      message: a format string for the values.
       place: the user's line, which follows the message.
-      tree: of the values, a pair (positional ones, a dict of the others); None if there are none.
-      slots: where in the payload each of them is.
+      tree: the structure of the values, a pair (positional values, dict of named values); None if
+        there are none.
+      slots: the position of each value in the payload.
     """
 
     kind: ErrorCategory
@@ -130,7 +132,7 @@ class Site(NamedTuple):
 class Layout:
     """The places of a program that can fail, and the payload that they share.
 
-    One error at a time is kept, so that places use the same slots for values of the same type.
+    Only one error is kept, so all places use the same slots for values of the same type.
     """
 
     def __init__(self) -> None:
@@ -138,7 +140,8 @@ class Layout:
         self.slots: list[Aval] = []
 
     def place(self, avals: Iterable[Aval]) -> list[int]:
-        """A slot for each value of a place; new ones where none is free."""
+        """The slots for the values of a place. Adds new slots where no slot of that type is
+        free."""
         used: list[int] = []
         for a in avals:
             a = a.strong()
@@ -150,9 +153,9 @@ class Layout:
         return used
 
     def add(self, sites: Iterable[Site], slots: Iterable[Aval]) -> tuple[int, list[int]]:
-        """Takes in the places of another program.
+        """Adds the places of another program.
 
-        Returns: the number to add to its numbers of places, and the new slot of each of its slots.
+        Returns: the offset of its place numbers, and the new position of each of its slots.
         """
         offset, mapping = len(self.sites), self.place(slots)
         for site in sites:
@@ -182,13 +185,13 @@ class Error:
         """
         Args:
           code: the number of the place that failed; -1 for none.
-          payload: the values of its message, among others.
-          sites: the places.
+          payload: values, including those for its message.
+          sites: the places that can fail.
         """
         self.code, self.payload, self.sites = code, tuple(payload), sites
 
     def get(self) -> str | None:
-        """The message; None if no check failed. Of several elements, a line for each."""
+        """The message; None if no check failed. For a batch, one line for each failed element."""
         failures = self.found()
         if np.ndim(self.code) == 0:
             return str(failures[0][1]) if failures else None
@@ -209,7 +212,7 @@ class Error:
             raise error
 
     def found(self) -> list[tuple[str, JaxRuntimeError]]:
-        """For each element that failed, its index and its exception."""
+        """The index and the exception of each element that failed."""
         code = np.asarray(self.code)
         payload = [np.asarray(x) for x in self.payload]
         return [
@@ -226,7 +229,7 @@ class Error:
 
 
 def shown(x: Any) -> Any:
-    """A value for a message: a number as Python has it."""
+    """A value for a message; scalars become Python numbers."""
     return x.item() if np.ndim(x) == 0 and x.dtype.kind in "biu" else x
 
 

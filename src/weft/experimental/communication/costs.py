@@ -76,7 +76,7 @@ def rounds(kind: str, devices: int) -> int:
 
 
 def element_bytes(dtype: str) -> float:
-    """The size of an element, by HLO's name of its type: `f32`, `bf16`, `s4`, `pred`, `c64`."""
+    """The bytes of an element, from HLO's name of its type: `f32`, `bf16`, `s4`, `pred`, `c64`."""
     if dtype in ("token", "opaque"):
         return 0.0
     bits = 8 if dtype == "pred" else int(re.findall(r"\d+", dtype)[0])  # f8e4m3fn has 8
@@ -98,23 +98,24 @@ class Collective:
     kind: str
     """`all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, `collective-permute`, …"""
     arrays: tuple[tuple[str, tuple[int, ...]], ...]
-    """HLO's name of the dtype, and the shape, of what each device has afterwards; several where XLA
-    combined several into one."""
+    """HLO's dtype name and the shape of each array that a device has afterwards. There are several
+    if XLA combined several collectives."""
     groups: Groups = ()
-    """The devices that exchange with each other, by their numbers in the program."""
+    """The groups of devices that communicate, by device number in the program."""
     pairs: tuple[tuple[int, int], ...] = ()
-    """Of a collective-permute: which device sends to which."""
+    """For a collective-permute: (sender, receiver) pairs."""
     axes: tuple[Hashable, ...] | None = None
-    """The axes of the mesh along which it is; `None` if it follows none, or no mesh is given."""
+    """The axes of the mesh along which the devices communicate; `None` if they follow no axes, or
+    no mesh was passed."""
     times: int = 1
-    """The number of times that it is done when the program runs once: loops are counted."""
+    """The number of executions in one run of the program, including the steps of loops."""
     counted: bool = field(default=True, compare=False)
-    """True if `times` is known; it is not in a loop whose length is known only when it runs: one
-    time round is counted."""
+    """True if `times` is exact. It is False in a loop whose length is known only at run time; such
+    a loop counts as one step."""
     name: str = field(default="", compare=False)
     """The name of the operation in the program."""
     origin: str = field(default="", compare=False)
-    """Its operations in the traced program."""
+    """The operations of the traced program from which it comes."""
 
     @property
     def devices(self) -> int:
@@ -125,7 +126,7 @@ class Collective:
 
     @property
     def bytes(self) -> float:
-        """The size of the whole on each device, once: B in the formulas."""
+        """B in the formulas: the size of the whole array on each device."""
         total = sum(element_bytes(dtype) * math.prod(shape) for dtype, shape in self.arrays)
         return total * (self.devices if self.kind == "reduce-scatter" else 1)
 
@@ -135,7 +136,7 @@ class Collective:
         return self.times * bytes_sent(self.kind, self.bytes, self.devices)
 
     def spans(self, devices_per_host: int) -> bool:
-        """True if it crosses hosts; devices are numbered host by host."""
+        """True if it crosses hosts. Assumes that devices are numbered host by host."""
         return any(
             len({device // devices_per_host for device in group}) > 1
             for group in (*self.groups, *self.pairs)
@@ -158,7 +159,7 @@ class Collective:
 
 @dataclass(frozen=True)
 class Link:
-    """The speed of a link: bytes a second, and seconds before the first byte arrives.
+    """The speed of a link: bytes per second, and the latency in seconds.
 
     Example:
       >>> Link(bandwidth=50e9, latency=5e-6)
@@ -173,8 +174,8 @@ class Link:
 class Network:
     """An assumption about the hardware: the devices of each host, and their links.
 
-    The default is NVIDIA's DGX H100: eight devices a host, NVLink with 450 GB/s in
-    each direction within a host, and 400 Gb/s a device between hosts. The latencies are guesses.
+    The default is NVIDIA's DGX H100: eight devices per host, NVLink with 450 GB/s in each direction
+    within a host, and 400 Gb/s per device between hosts. The latencies are guesses.
 
     Example:
       >>> Network().devices_per_host, Network().within.bandwidth
@@ -207,7 +208,7 @@ def seconds(collective: Collective, network: Network = Network()) -> float:
 
 
 def size_text(size: float) -> str:
-    """A number of bytes for people."""
+    """A number of bytes as readable text."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 999.5:
             return f"{size:.3g} {unit}"
@@ -216,11 +217,11 @@ def size_text(size: float) -> str:
 
 
 def table(collectives: Iterable[Collective], network: Network | None = None) -> str:
-    """A table with a line for each kind of collective and axes of the mesh, and their sum.
+    """A table with one line for each kind of collective and mesh axes, and a total.
 
     Args:
       collectives: the result of `collectives` or `predicted`.
-      network: adds a column with their time on it.
+      network: if given, the table has a column with the estimated times.
     Example:
       >>> sum_of = lambda n: Collective("all-reduce", (("f32", (n,)),), ((0, 1),), axes=("x",))
       >>> print(table([sum_of(5), sum_of(20)]))

@@ -36,7 +36,7 @@ def numbered(text: str) -> np.ndarray | None:
 
 
 def parse_groups(text: str, count: int) -> Groups:
-    """The groups that an operation's attributes state.
+    """The device groups in an operation's attributes.
 
     Args:
       text: what follows `replica_groups=`: a list of lists `{{0,1},{2,3}}`, an array of numbers
@@ -56,7 +56,7 @@ def parse_groups(text: str, count: int) -> Groups:
 
 
 def parse_pairs(text: str) -> tuple[tuple[int, int], ...]:
-    """`{{0,1},{1,0}}` as (from, to) pairs."""
+    """(from, to) pairs from text such as `{{0,1},{1,0}}`."""
     lists = re.match(r"\{((?:\{\d+,\d+\},? *)*)\}", text)
     pairs = re.findall(r"\{(\d+),(\d+)\}", lists[1]) if lists else []
     return tuple((int(source), int(target)) for source, target in pairs)
@@ -100,7 +100,7 @@ def _rows(array: np.ndarray) -> Groups:
 
 
 def groups_along(mesh: Mapping[Hashable, int], axes: Sequence[Hashable]) -> Groups:
-    """The groups of devices whose places differ only along some axes of a mesh.
+    """The groups of devices whose positions differ only along some axes of a mesh.
 
     Args:
       mesh: the length of each axis by name, as `Mesh.shape`.
@@ -113,7 +113,7 @@ def groups_along(mesh: Mapping[Hashable, int], axes: Sequence[Hashable]) -> Grou
 
 
 def axes_of(mesh: Mapping[Hashable, int], groups: Groups) -> tuple[Hashable, ...] | None:
-    """The axes of a mesh along which these groups are; `None` if they follow no axes."""
+    """The axes of a mesh that give these groups; `None` if no axes do."""
     group_sets = {frozenset(group) for group in groups}
     long = [name for name, size in mesh.items() if size > 1]
     for count in range(len(long) + 1):
@@ -129,7 +129,7 @@ def axes_of(mesh: Mapping[Hashable, int], groups: Groups) -> tuple[Hashable, ...
 def axes_of_pairs(
     mesh: Mapping[Hashable, int], pairs: Sequence[tuple[int, int]]
 ) -> tuple[Hashable, ...]:
-    """The axes of a mesh along which devices send, given as (from, to) pairs."""
+    """The axes of a mesh along which devices send; `pairs` are (from, to)."""
     sizes = list(mesh.values())
     moves = np.array([np.unravel_index(pair, sizes) for pair in pairs if pair[0] != pair[1]])
     return tuple(

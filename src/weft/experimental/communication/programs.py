@@ -24,16 +24,15 @@ _ARRAY = re.compile(r"([a-z]\w*)\[([^\]]*)\]")
 def collectives(program: Any, mesh: Any = None) -> list[Collective]:
     """The exchanges between devices that a compiled program makes, in the order of its text.
 
-    Loops of known length are counted: a collective in a `scan` of 12 steps counts 12 times.
-    Of branches, every one is counted. Asynchronous pairs (`all-reduce-start`, `all-reduce-done`)
-    are one exchange.
+    A collective in a `scan` of 12 steps counts 12 times. All branches of a conditional count.
+    Asynchronous pairs (`all-reduce-start`, `all-reduce-done`) are one exchange.
 
     Args:
       program: the result of `jit(f).lower(…).compile()`, or its HLO text.
-      mesh: the `Mesh` that the program's devices form, in their order, or the length of each of its
-        axes by name: then the collectives say along which of its axes they are.
-    Raises: TypeError: `program` is neither text nor has it `as_text()`. ValueError: the text is not
-      HLO after optimisation.
+      mesh: the `Mesh` of the program's devices, or a dict of its axis lengths. If given, each
+        collective has the mesh `axes` along which it communicates.
+    Raises: TypeError: `program` is not text and has no `as_text()`. ValueError: the text is not HLO
+      after optimisation.
     Example:
       >>> text = '''HloModule sum, num_partitions=8
       ... ENTRY %main (x: f32[4,2]) -> f32[4,2] {
@@ -66,7 +65,8 @@ def collectives(program: Any, mesh: Any = None) -> list[Collective]:
 
 
 def computations(text: str) -> tuple[dict[str, list[str]], str | None]:
-    """The lines of operations of each computation, by name, and the name of the first to run."""
+    """The lines of operations of each computation, by name, and the name of the entry
+    computation."""
     bodies: dict[str, list[str]] = {}
     entry, lines = None, None
     for line in text.splitlines():
@@ -89,7 +89,7 @@ def _visit(
     times: int,
     counted: bool,
 ) -> Iterator[Collective]:
-    """The collectives of a computation, and of those that it calls."""
+    """The collectives of a computation and of the computations that it calls."""
     for line in bodies.get(name, ()):
         head = _OPERATION.match(line)
         if head is None:
@@ -99,7 +99,7 @@ def _visit(
         if base in KINDS:
             arrays = results(result, base, kind != base)
             yield _collective(base, arrays, attributes, count, mesh, times, counted, head[1])
-            continue  # it calls the program that adds two numbers
+            continue  # a reduction calls a computation for two numbers
         inner, inner_counted = times, counted
         if kind == "while":
             trips = _TRIPS.search(attributes)
@@ -136,7 +136,7 @@ def _collective(
 
 
 def split_operation(text: str) -> tuple[str, str, str]:
-    """The type of the result, the operation's name, and all that follows its operands."""
+    """The result type, the name of the operation, and all text after the operands."""
     at = closing(text, 0) + 1 if text.startswith("(") else text.find(" ")
     result, rest = text[:at], text[at:].lstrip()
     kind, _, _ = rest.partition("(")
@@ -144,7 +144,7 @@ def split_operation(text: str) -> tuple[str, str, str]:
 
 
 def closing(text: str, at: int) -> int:
-    """The position of the parenthesis that closes the one at a position."""
+    """The position of the parenthesis that closes the one at `start`."""
     depth = 0
     for i in range(at, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
@@ -179,5 +179,5 @@ def elements(result: str) -> list[str]:
 
 
 def without_layout(result: str) -> str:
-    """A type without how it lies in memory: `f32[4,2]` of `f32[4,2]{1,0:T(8,128)}`."""
+    """A type without its memory layout: `f32[4,2]` for `f32[4,2]{1,0:T(8,128)}`."""
     return re.sub(r"\{[^}]*\}|/\*[^*]*\*/", "", result)

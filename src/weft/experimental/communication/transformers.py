@@ -1,7 +1,7 @@
-"""Predicts the collectives of a transformer's training step, of shapes, partitions and a mesh.
+"""Predicts the collectives of a transformer's training step from shapes, partitions and a mesh.
 
 The model is a decoder of the GPT-2 family (A. Radford and others, Language models are unsupervised
-multitask learners, 2019), whose output layer is the table of embeddings again. Its batch is split
+multitask learners, 2019), whose output layer shares the table of embeddings. Its batch is split
 along one axis of the mesh, its weights along another, as M. Shoeybi and others do (Megatron-LM:
 training multi-billion parameter language models using model parallelism, 2019). The program is
 examples/two_axis_transformer.py; nothing is run. `predicted` takes a Transformer (GPT2_SMALL, …),
@@ -25,8 +25,8 @@ class Parameter:
     """The shape of a parameter and how it is divided.
 
     Attributes:
-      contracted: the number of its first axes that its product sums over; 0 if it is added, or
-        multiplied element by element.
+      contracted: the number of leading axes that the product sums over; 0 if the parameter is
+        added, or multiplied element by element.
     Example:
       >>> from weft.sharding import PartitionSpec as P
       >>> Parameter((512, 2048), P(None, "model"), contracted=1).shape
@@ -38,12 +38,12 @@ class Parameter:
     contracted: int = 0
 
     def axes(self, begin: int = 0, end: int | None = None) -> tuple[Hashable, ...]:
-        """The axes of the mesh that divide some of its axes."""
+        """The mesh axes that divide the parameter."""
         named = [part for part in tuple(self.spec)[begin:end] if part is not None]
         return tuple(n for part in named for n in (part if isinstance(part, tuple) else (part,)))
 
     def part(self, mesh: Mapping[Hashable, int]) -> tuple[int, ...]:
-        """The shape of the part that a device has."""
+        """The shape of the part on each device."""
         counts = [
             math.prod(mesh[name] for name in self.axes(i, i + 1)) for i in range(len(self.shape))
         ]
@@ -60,12 +60,12 @@ class Transformer:
     """Sizes of a decoder of the GPT-2 family.
 
     Attributes:
-      layers: blocks, one after the other.
-      width: of the stream that goes through them; a multiple of `heads`.
-      heads: of attention in a block.
-      hidden: width between the two dense layers of a block.
-      length: tokens of a sequence.
-      vocabulary: different tokens.
+      layers: the number of blocks.
+      width: the features of the residual stream; a multiple of `heads`.
+      heads: the attention heads of a block.
+      hidden: the features between the two dense layers of a block.
+      length: the tokens of a sequence.
+      vocabulary: the number of different tokens.
     Example:
       >>> sum(math.prod(p.shape) for p in GPT2_SMALL.blocks().values())
       7087872
@@ -131,19 +131,19 @@ def predicted(
       an all-reduce of the result, in the forward pass. Where another axis of the weights is
       divided, each device has a part of the gradient of the product's input: an all-reduce in the
       backward pass.
-    - A table of embeddings that is divided along the vocabulary has each row on one device only: an
-      all-reduce of the embeddings, and of the softmax's maximum, its sum, and the score of the
-      token that comes next.
-    - The gradient of every parameter is summed along the axes that divide the batch, and the loss
-      is; the gradient of the table of embeddings twice, since XLA sums those of its two uses one by
-      one. Those of a block are sent together, and all others together, as XLA does it.
+    - If the table of embeddings is divided along the vocabulary, each row is on one device only: an
+      all-reduce of the embeddings, of the softmax's maximum and sum, and of the score of the next
+      token.
+    - The loss and the gradient of every parameter are summed along the axes that divide the batch.
+      The gradient of the table of embeddings is summed twice, because XLA sums the gradients of its
+      two uses separately. As in XLA, the gradients of a block are sent together, and so are all
+      others.
 
     Args:
       model: the sizes.
-      mesh: a `Mesh`, or the length of each of its axes by name; those that the model names, `data`
-        and `model`, must be there.
-      batch: sequences in a step, on all devices together.
-      dtype: of parameters and activations, by HLO's name: "f32", "bf16".
+      mesh: a `Mesh`, or a dict of its axis lengths; it must have the axes `data` and `model`.
+      batch: the number of sequences in a step, on all devices together.
+      dtype: the dtype of parameters and activations, by HLO's name: "f32", "bf16".
       batch_axes: the axes of the mesh along which the batch is divided.
     Raises: ValueError: an axis is missing, or a length can't be divided evenly.
     Example:

@@ -1,10 +1,10 @@
 """Taylor mode, operation by operation: the derivatives of a path, to some order.
 
-Three ways, the first that applies: a recurrence (`recurrences.py`); an operation that is linear in
-what moves along the path is applied to each derivative; for all others the first derivative is
-taken by the operation's own rule, along a path of one order less. So every operation that can be
-differentiated has a path, control flow too; without a recurrence an order costs up to twice the one
-before.
+There are three methods. If the operation has a recurrence, it is used (`recurrences.py`). An
+operation that is linear in the inputs that vary is applied to each derivative. For all others, the
+operation's derivative rule is evaluated along a path of one order less. So every differentiable
+operation works, including control flow; without a recurrence, each order costs up to twice the
+order before.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ class JetTracer(DifferentiatedTracer):
 
 
 class JetTrace(Trace):
-    """Runs values and their derivatives under the trace outside it."""
+    """Applies operations to values and their derivatives, under the outer trace."""
 
     outside: Trace
     transform = "jet"
@@ -60,7 +60,7 @@ class JetTrace(Trace):
         return [x, *[None] * self.order]
 
     def moving(self, path: Path) -> Any:
-        """The value that has these derivatives."""
+        """The tracer with these derivatives, or the value itself if all are zero."""
         if not path[0].aval.inexact or all(d is None for d in path[1:]):
             return path[0]
         return JetTracer(self, path[0], path[1:])
@@ -82,7 +82,7 @@ class JetTrace(Trace):
     def carried(
         self, primitive: Primitive, paths: list[Path], params: Params, mask: tuple[bool, ...]
     ) -> list[Path]:
-        """The paths of an operation's outputs."""
+        """The paths of the outputs of an operation."""
         rule = recurrences.get(primitive)
         if rule is None and primitive is pow_ and not mask[1]:
             return [under(self.outside, path_of_power, paths[0], paths[1][0])]
@@ -102,7 +102,8 @@ class JetTrace(Trace):
     def mapped(
         self, primitive: Primitive, paths: list[Path], params: Params, d: Derivative | None
     ) -> list[Path]:
-        """The paths of the outputs of an operation that is linear in what moves, or constant."""
+        """The paths of the outputs of an operation that is constant, or linear in the inputs that
+        vary."""
         primals = [p[0] for p in paths]
         if d is None:
             out = self.outside.bind(primitive, primals, params)
@@ -150,7 +151,7 @@ class JetTrace(Trace):
         rules: Any,
         args: Sequence[Any],
     ) -> Any:
-        """A function with its own derivative rule, which is used at each order."""
+        """Applies a function with a custom derivative rule, which is used at each order."""
         paths = [self.path(a) for a in args]
         if all(d is None for p in paths for d in p[1:]):
             return self.outside.bind_custom(primitive, function, rules, [p[0] for p in paths])
@@ -162,7 +163,7 @@ class JetTrace(Trace):
 
 
 def is_linear_map(d: Derivative) -> bool:
-    """True if the derivative is the same everywhere: the operation is linear in what moves."""
+    """True if the derivative is constant: the operation is linear in the inputs that vary."""
     forward = d.forward.jaxpr
     residuals = [v for v in forward.outvars[d.outs :] if type(v) is Var]
     return dependents(forward, d.mask).isdisjoint(residuals)

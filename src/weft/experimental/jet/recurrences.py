@@ -1,11 +1,11 @@
-"""Derivatives of a path: how operations carry them on, by recurrences.
+"""Recurrences for the derivatives of operations along a path.
 
 A path is a list: the value at s = 0 of an array that depends on s, then its first, second, …
 derivatives there; `None` is zero.
 
-Source: Griewank & Walther, Evaluating Derivatives, 2nd edition (2008), chapter 13: from an
-equation such as y' = y x' for y = exp(x) and the product rule of order n follows each derivative
-of y from those before it.
+Source: Griewank & Walther, Evaluating Derivatives, 2nd edition (2008), chapter 13: an equation such
+  as y' = y x' for y = exp(x), with the product rule of order n, gives each derivative of y from the
+  previous ones.
 """
 
 import math
@@ -26,7 +26,7 @@ Path = list[Any]
 Rule = Callable[..., Path]
 
 recurrences: dict[Primitive, Rule] = {}
-"""The rules that are written here: each takes the paths of the operands and the parameters."""
+"""The rules of this file. Each takes the paths of the operands, and the parameters."""
 
 
 def added(a: Any, b: Any) -> Any:
@@ -44,7 +44,8 @@ def negated(a: Any) -> Any:
 def of_product(
     f: Path, g: Path, n: int, ks: Sequence[int], product: Callable[..., Any] = mul
 ) -> Any:
-    """The terms `ks` of the n-th derivative of a product: those with the k-th derivative of `f`."""
+    """The terms of the n-th derivative of a product that contain the k-th derivative of `f`, for k
+    in `ks`."""
     total = None
     for k in ks:
         if f[k] is not None and g[n - k] is not None:
@@ -60,7 +61,7 @@ def product_path(f: Path, g: Path, product: Callable[..., Any] = mul) -> Path:
 
 
 def quotient_path(u: Path, v: Path) -> Path:
-    """The path of u / v, from u = (u / v) v. The first of `u` may be `None` too."""
+    """The path of u / v, from u = (u / v) v. The first entry of `u` may be `None`."""
     q: Path = []
     for n, top in enumerate(u):
         rest = added(top, negated(of_product(q, v, n, range(n))))
@@ -69,7 +70,7 @@ def quotient_path(u: Path, v: Path) -> Path:
 
 
 def bilinear(primitive: Primitive) -> None:
-    """A rule for an operation that is linear in each of its two operands."""
+    """Adds a rule for an operation that is linear in each of its two operands."""
 
     def rule(x: Path, y: Path, **params: Any) -> Path:
         return product_path(x, y, lambda a, b: primitive(a, b, **params))
@@ -82,10 +83,10 @@ for _primitive in (mul, dot_general, conv_general_dilated):
 
 
 def by_slope(primitive: Primitive, slope: Callable[[Path, int], Any]) -> None:
-    """A rule for a function with y' = slope(y) x'.
+    """Adds a rule for a function with y' = slope(y) x'.
 
     Args:
-      slope: called as slope(y, n): the n-th derivative of the slope.
+      slope: `slope(y, n)` returns the n-th derivative of the slope.
     """
 
     def rule(x: Path) -> Path:
@@ -111,7 +112,7 @@ by_slope(logistic, lambda y, n: added(y[n], negated(square_at(y, n))))
 
 
 def paired(primitive: Primitive, other: Primitive, sign: int, other_sign: int) -> None:
-    """A rule for a function y with y' = ±z x', where z is the other one and has z' = ±y x'."""
+    """Adds a rule for a pair of functions y, z with y' = ±z x' and z' = ±y x'."""
 
     def rule(x: Path) -> Path:
         y: Path = [primitive(x[0])]
@@ -152,7 +153,7 @@ def path_of_sqrt(x: Path) -> Path:
 
 
 def path_of_integer_pow(x: Path, *, y: int) -> Path:
-    """A whole power, by squaring; exact where x is 0."""
+    """An integer power, by repeated squaring; exact where x is 0."""
     result: Path | None = None
     factor, left = x, abs(y)
     while left:
@@ -171,7 +172,7 @@ def path_of_integer_pow(x: Path, *, y: int) -> Path:
 
 
 def path_of_power(x: Path, p: Any) -> Path:
-    """x to a power that is constant, by Faà di Bruno's formula: exact where x is 0.
+    """A constant power of x, by Faà di Bruno's formula; exact where x is 0.
 
     The k-th derivative of the power is p (p - 1) … (p - k + 1) x to the p - k; it is 0 where the
     factor is, for every x.
@@ -189,7 +190,8 @@ def path_of_power(x: Path, p: Any) -> Path:
 def composed(slopes: Path, x: Path) -> Path:
     """The path of f(x) from the derivatives of f at x[0].
 
-    The n-th derivative is the sum over j of the j-th of f times B(n, j), a Bell polynomial:
+    The n-th derivative is the sum over j of the j-th derivative of f times B(n, j), a Bell
+    polynomial:
     B(n, j) is the sum over i of C(n-1, i-1) x[i] B(n-i, j-1), and B(0, 0) is 1.
     """
     order = len(x) - 1

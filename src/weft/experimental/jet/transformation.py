@@ -24,14 +24,14 @@ __all__ = ["jet", "zero_series"]
 
 
 class ZeroSeries:
-    """The class of `zero_series`, of which there is one."""
+    """The class of `zero_series`, its only instance."""
 
     def __repr__(self) -> str:
         return "zero_series"
 
 
 zero_series = ZeroSeries()
-"""Instead of an argument's series in `jet`: the argument is constant along the path."""
+"""Marks an argument of `jet` as constant along the path, in place of its series."""
 
 register_pytree_node(ZeroSeries, lambda _: ((), None), lambda _, children: zero_series)
 
@@ -45,23 +45,24 @@ def jet(
 ) -> tuple[PyTree, PyTree]:
     """The derivatives of `fun(x(s), …)` at s = 0, to some order, along paths `x(s)`: Taylor mode.
 
-    To order K it costs about K² times the function; nested `jvp` costs 2 to the power of K, and so
-    do loops and operations without a rule here, which use their first derivative repeatedly. A
-    function with its own derivative rule (`custom_jvp`) is differentiated by it.
+    Order K costs about K² times the function. Nested `jvp` costs 2^K times, and so do loops and
+    operations without a recurrence, which use their first derivative repeatedly. Functions with a
+    `custom_jvp` rule use that rule.
 
     Args:
-      fun: a function of arrays, or trees of them.
-      primals: a tuple of its arguments, x(0).
+      fun: a function of arrays or trees of arrays.
+      primals: the tuple of its arguments, x(0).
       series: a tuple with one entry for each argument: the first, second, …, K-th derivative of
-        x(s) at 0, each like the argument; or `zero_series` for an argument that doesn't move. K is
-        the same for all. Integers and booleans don't move: their terms are zeros.
+        x(s) at 0, each like the argument; or `zero_series` for a constant argument. K is the same
+        for all. Integers and booleans are constant, so their terms are zeros.
       factorial_scaled: if False, the k-th term, here and in the result, is the derivative divided
         by k!: the coefficient of the Taylor polynomial.
-    Returns: (fun(*primals), out_series): the derivatives are in the output's structure, with a list
-      of K arrays in place of each array.
+    Returns: (fun(*primals), out_series). `out_series` has the structure of the output, with a list
+      of K derivatives in place of each array.
     Raises: TypeError: primals or series aren't sequences. ValueError: their lengths differ.
-      ShapeError: a term isn't like its argument. MissingRuleError: an operation has no derivative.
-      DerivativeError: a `custom_vjp` function, which has no forward mode.
+      ShapeError: the shape or dtype of a term differs from its argument's. MissingRuleError: an
+      operation has no derivative. DerivativeError: a `custom_vjp` function, which has no forward
+      mode.
     Example:
       >>> import weft.numpy as np
       >>> from weft.experimental.jet import jet, zero_series
@@ -103,14 +104,14 @@ def jet(
 
 
 def scaled(x: Any, factor: int, back: bool = False) -> Any:
-    """A term times a factorial, or divided by it."""
+    """A term multiplied by a factorial, or divided by it."""
     if factor == 1:
         return x
     return x / factor if back else x * factor
 
 
 def common_order(series: Sequence[Any]) -> int:
-    """The number of terms, which all arguments agree on."""
+    """The number of terms, which must be the same for all arguments."""
     lengths = [(i, len(s)) for i, s in enumerate(series) if not isinstance(s, ZeroSeries)]
     if not lengths:
         raise ValueError(
@@ -159,11 +160,12 @@ def leaf_series(
 
 
 def term_like(aval: Aval, leaf: Any, k: int, name: str) -> Any:
-    """A term of a series as a value of the argument's shape and dtype; `None` for an integer's."""
+    """A term of a series as a value of the argument's shape and dtype; `None` for integer
+    arguments."""
     is_float0 = getattr(leaf, "dtype", None) == dtypes.float0
     term = as_value(np.zeros(leaf.shape, bool) if is_float0 else leaf)
     if not aval.inexact:
-        concrete = term.concrete()  # of a traced term nothing is known
+        concrete = term.concrete()  # the value of a traced term is unknown
         if concrete is not None and np.any(np.asarray(concrete)):
             raise ShapeError(
                 f"jet: {name} is {aval}, which has no derivative; got term {k} of its series, "

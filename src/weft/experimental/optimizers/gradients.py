@@ -22,7 +22,7 @@ def l2_norm(tree: PyTree) -> Array:
 
     Args:
       tree: arrays and numbers in containers.
-    Returns: float array of no axes; 16-bit floats are added up in float32, and so is the result.
+    Returns: float scalar array; for 16-bit floats it is float32.
     Raises: TypeError: a leaf is not an array.
     Example:
       >>> from weft.experimental import optimizers
@@ -46,8 +46,8 @@ def clip_grads(grad_tree: PyTree, max_norm: ArrayLike) -> PyTree:
     Args:
       grad_tree: arrays and numbers in containers.
       max_norm: the limit of their `l2_norm`; 0 or more.
-    Returns: a tree of the same structure, shapes and dtypes: the same values if their norm is not
-      above the limit, otherwise all of them times `max_norm / norm`. A NaN makes all of them NaN.
+    Returns: a tree of the same structure, shapes and dtypes. If the norm exceeds the limit, all
+      values are multiplied by `max_norm / norm`. A NaN makes all values NaN.
     Raises: ValueError: `max_norm` is negative, infinite or NaN. TypeError: a leaf is not an array.
     Example:
       >>> from weft.experimental import optimizers

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 Schedule: TypeAlias = Callable[[ArrayLike], ArrayLike]
-"""From the number of a step, from 0 on, to its step size."""
+"""A function from the number of a step (from 0 on) to its step size."""
 
 
 @located
@@ -52,8 +52,8 @@ def exponential_decay(
 
     Args:
       step_size: the step size of step 0; a number, 0 or more.
-      decay_steps: the number of steps in which it changes by one factor; above 0.
-      decay_rate: the factor, above 0.
+      decay_steps: the number of steps in which the step size decays by one factor; above 0.
+      decay_rate: the factor; above 0.
     Returns: function of the number of the step.
     Raises: ValueError: a number is out of its range. TypeError: one is not a number.
     Example:
@@ -146,7 +146,8 @@ def piecewise_constant(
       boundaries: array [n], increasing: the last step of each step size except the last.
       values: array [n + 1] of step sizes, each 0 or more.
     Returns: function of the number of the step.
-    Raises: ValueError: the lengths don't fit, boundaries don't increase, a step size is negative,
+    Raises: ValueError: the lengths do not match, boundaries do not increase, a step size is
+      negative,
       infinite or NaN.
     Example:
       >>> from weft.experimental import optimizers

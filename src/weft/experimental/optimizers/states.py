@@ -1,8 +1,8 @@
 """`optimizer` makes an optimizer of trees (Optimizer) from an update rule of arrays.
 
-OptimizerState keeps, for each leaf of the parameters, the leaves of that parameter's own state: so
-any tree of parameters works with any tree for each of them, and `jit` sees arrays and two
-structures. pack_optimizer_state, unpack_optimizer_state and JoinPoint convert it for checkpoints.
+OptimizerState keeps, for each leaf of the parameters, the leaves of that parameter's state. So
+parameters and states may be any trees, and `jit` sees arrays and two structures.
+pack_optimizer_state, unpack_optimizer_state and JoinPoint convert it for checkpoints.
 """
 
 import functools
@@ -49,11 +49,11 @@ class OptimizerState(NamedTuple):
     """
 
     packed_state: tuple[tuple[Any, ...], ...]
-    """For each parameter, in the order of the leaves, the leaves of its state."""
+    """The leaves of each parameter's state, in the order of the parameters."""
     tree_def: PyTreeDef
     """The structure of the parameters."""
     subtree_defs: tuple[PyTreeDef, ...]
-    """For each parameter the structure of its state."""
+    """The structure of each parameter's state."""
 
 
 register_pytree_with_keys(
@@ -75,15 +75,15 @@ class Optimizer(NamedTuple):
     """
 
     init_fn: Callable[[PyTree], OptimizerState]
-    """From parameters to the first state."""
+    """Maps parameters to the initial state."""
     update_fn: Callable[[ArrayLike, PyTree, OptimizerState], OptimizerState]
-    """From the number of the step (from 0 on), a gradient and a state to the next state."""
+    """Maps the number of the step (from 0 on), a gradient and a state to the next state."""
     params_fn: Callable[[OptimizerState], PyTree]
-    """From a state to the parameters in it."""
+    """Maps a state to the parameters in it."""
 
 
 class JoinPoint:
-    """A tree that is a leaf of another one: the state of one parameter.
+    """Marks a subtree as a leaf of another tree: the state of one parameter.
 
     Example:
       >>> from weft.experimental.optimizers import JoinPoint
@@ -103,7 +103,7 @@ class JoinPoint:
 
 
 def arrays_of(name: str, argument: str, tree: PyTree) -> tuple[list[str], list[Any], PyTreeDef]:
-    """The leaves of a tree as values: where they are, the values, and the structure."""
+    """The leaves of a tree: their paths, their values, and the structure."""
     pairs, treedef = tree_flatten_with_path(tree)
     places = [argument + keystr(path) for path, _ in pairs]
     leaves = [value(name, x, at) for at, (_, x) in zip(places, pairs, strict=True)]
@@ -136,7 +136,7 @@ def optimizer(
     Args:
       opt_maker: returns three functions: `init(x)`, the first state for an array; `update(i, g,
         state)`, the state after step `i` with gradient `g`; `get_params(state)`, the array. States
-        are trees of arrays, each update's of the structure of the one before.
+        are trees of arrays, all of the same structure.
     Returns: function of the same arguments, which returns an `Optimizer`.
     Raises: TypeError: a parameter is not an array, or the state does not come from `init`.
       ValueError: the gradient's tree or a shape in it differs from the parameters'; a state changes
@@ -168,7 +168,7 @@ def over_trees(
     update: Callable[..., Any],
     params: Callable[..., Any],
 ) -> Optimizer:
-    """The optimizer of trees that three functions of arrays make."""
+    """Makes an optimizer of trees from three functions of arrays."""
 
     @located
     def init_fun(x0_tree: PyTree) -> OptimizerState:
@@ -216,12 +216,12 @@ def over_trees(
 
 @located
 def unpack_optimizer_state(opt_state: OptimizerState) -> PyTree:
-    """The state of an optimizer as a tree like the parameters, of plain containers, to save it.
+    """Converts the state of an optimizer to a tree of plain containers, to save it.
 
     Args:
       opt_state: the result of an optimizer's `init_fun` or `update_fun`.
-    Returns: a tree of the structure of the parameters, each leaf of which is a `JoinPoint` with the
-      state of that parameter.
+    Returns: a tree with the structure of the parameters, whose leaves are `JoinPoint`s with the
+      state of each parameter.
     Raises: TypeError: not the state of an optimizer.
     Example:
       >>> from weft.experimental import optimizers
@@ -236,12 +236,12 @@ def unpack_optimizer_state(opt_state: OptimizerState) -> PyTree:
 
 @located
 def pack_optimizer_state(marked_pytree: PyTree) -> OptimizerState:
-    """The state of an optimizer from the result of `unpack_optimizer_state`.
+    """Converts the result of `unpack_optimizer_state` to the state of an optimizer.
 
     Args:
       marked_pytree: a tree whose leaves are instances of `JoinPoint`.
     Returns: OptimizerState.
-    Raises: TypeError: a leaf is not an `JoinPoint`.
+    Raises: TypeError: a leaf is not a `JoinPoint`.
     Example:
       >>> from weft.experimental import optimizers
       >>> opt_init, _, get_params = optimizers.momentum(0.1, 0.9)
@@ -270,7 +270,7 @@ def setting(
     with_low: bool = True,
     with_high: bool = False,
 ) -> Any:
-    """A number, or an array of no axes, between two bounds; one that is traced isn't looked at."""
+    """A scalar within bounds. Raises an error otherwise; traced values are not checked."""
     kind = type(x)
     array = x if kind in (int, float) else value(name, x, argument)
     if isinstance(array, Value):

@@ -33,7 +33,7 @@ Rule = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
 
 
 def _rule(name: str, init: Init, update: Update) -> Rule:
-    """The three functions that `optimizer` takes, of real arrays, which keep their dtypes."""
+    """Wraps the three functions of an optimizer: they require real arrays, and keep dtypes."""
 
     def checked_init(x: Any) -> Any:
         if not dtypes.is_float(x.dtype):
@@ -280,7 +280,7 @@ def adamax(
     Args:
       step_size: a number, 0 or more, or a function of the number of the step.
       b1: 0 or more, below 1: the decay rate of the mean of gradients m, which is 0 at first.
-      b2: 0 or more, below 1: the decay rate of the greatest size u, which is 0 at first.
+      b2: 0 or more, below 1: the decay rate of the maximal size u, which is 0 at first.
       eps: above 0; not in the paper.
     Returns: Optimizer. The number of the step must count from 0.
     Raises: ValueError: a number is out of its range. TypeError: an argument is not a number.
@@ -306,11 +306,12 @@ def adamax(
 
 @optimizer
 def sm3(step_size: ArrayLike | Schedule, momentum: ArrayLike = 0.9) -> Rule:
-    """SM3, Adagrad with memory for the slices of an array instead of its elements, with momentum.
+    """SM3 with momentum: like Adagrad, but with one accumulator for each slice of an array instead
+    of each element.
 
-    Each index of each axis has a number, 0 at first. s is g² plus the least of the numbers of an
-    element's indices; m ← (1 - momentum) · g / √s + momentum · m; x ← x - step_size(i) · m; then
-    each index gets the greatest s of its elements.
+    Each index of each axis has an accumulator, 0 at first. s is g² plus the smallest accumulator of
+    an element's indices; m ← (1 - momentum) · g / √s + momentum · m; x ← x - step_size(i) · m. Then
+    each accumulator becomes the largest s of its slice.
 
     Args:
       step_size: a number, 0 or more, or a function of the number of the step.

@@ -82,7 +82,7 @@ class BCOO(Coordinates):
         n_dense: int = 0,
         n_batch: int = 0,
     ) -> Self:
-        """The sparse form of an array: see `bcoo_fromdense`."""
+        """Converts an array: see `bcoo_fromdense`."""
         data, indices = dense_parts(mat, nse, n_batch, n_dense, index_dtype)
         return cls((data, indices), shape=np.shape(mat), indices_sorted=True, unique_indices=True)
 
@@ -216,7 +216,7 @@ class BCOO(Coordinates):
 
         Args:
           axis: the axis or axes; all by default.
-          dtype: of the sum.
+          dtype: the dtype of the sum.
           out: must be None.
           keepdims: keeps the summed axes with length 1. The result is dense if all axes are summed.
         """
@@ -299,8 +299,7 @@ class BCOO(Coordinates):
 
 
 def matmul(lhs: Any, rhs: Any) -> Any:
-    """lhs @ rhs, like NumPy's matmul, for matrices, vectors, and stacks of equally many
-    matrices."""
+    """lhs @ rhs, like NumPy's matmul, for matrices, vectors, and stacks with equal leading axes."""
     lhs, rhs = (x if isinstance(x, SparseArray) else np.asarray(x) for x in (lhs, rhs))
     batch = tuple(range(max(lhs.ndim, rhs.ndim) - 2))
     if not lhs.ndim or not rhs.ndim or (batch and lhs.ndim != rhs.ndim):
@@ -321,7 +320,7 @@ def bcoo_fromdense(
     n_dense: int = 0,
     index_dtype: DTypeLike = "int32",
 ) -> BCOO:
-    """The sparse form of an array.
+    """Converts an array to BCOO format.
 
     Args:
       mat: the array.
@@ -330,7 +329,8 @@ def bcoo_fromdense(
       n_batch, n_dense: the numbers of leading and trailing axes that are not indexed.
       index_dtype: the dtype of the indices.
     Returns: a matrix of the same shape and dtype.
-    Raises: ShapeError: n_batch and n_dense do not fit. ConcretizationTypeError: `nse` is None, and
+    Raises: ShapeError: n_batch and n_dense are too large. ConcretizationTypeError: `nse` is None,
+      and
       the array is traced.
     Example:
       >>> from weft.experimental import sparse

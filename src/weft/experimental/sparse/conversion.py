@@ -84,7 +84,7 @@ def dense_parts(
 
 
 def most(counts: Array, name: str) -> int:
-    """The largest of some counts, which must be known now."""
+    """The largest count. Raises an error for traced counts."""
     try:
         return int(np.max(counts, initial=0))
     except ConcretizationTypeError:
@@ -191,8 +191,7 @@ def bounded(mat: M) -> M:
     places = math.prod(shape)
     if mat.nse <= places:
         return mat
-    # every position is stored then; a dense array adds up elements without sorting, 100 times
-    # faster
+    # all positions are stored; summing in a dense array is 100 times faster than sorting
     data = bcoo_todense(mat).reshape((*mat.batch_shape, places, *mat.dense_shape))
     grid = np.indices(shape, mat.indices.dtype).reshape((len(shape), places)).T
     indices = np.broadcast_to(grid, (*mat.batch_shape, places, len(shape)))

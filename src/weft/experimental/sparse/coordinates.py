@@ -226,7 +226,7 @@ class Coordinates(SparseArray):
     # --- for operations ---
 
     def each(self, function: Callable[..., Any], *others: Any) -> Any:
-        """`function(data, indices, *others)` for each batch, whose axes lead the others too."""
+        """`function(data, indices, *others)` for each batch, whose axes also lead in `others`."""
         for _ in range(self.n_batch):
             function = vmap(function)
         return function(self.data, self.indices, *others)
@@ -264,7 +264,7 @@ def sizes_like(indices: Array, sizes: Sequence[int]) -> Array:
 
 
 def axes_behind(x: Array, count: int) -> tuple[int, ...]:
-    """The `dimensions` for `expand_dims` that add axes at the end of an array."""
+    """The `dimensions` for `expand_dims` that append axes to an array."""
     return tuple(range(x.ndim, x.ndim + count))
 
 

@@ -54,8 +54,8 @@ def empty(
     """A sparse array without elements.
 
     Args:
-      shape: the lengths of its axes.
-      dtype, index_dtype: of the elements; of the indices.
+      shape: the shape.
+      dtype, index_dtype: the dtypes of the elements and of the indices.
       sparse_format: bcoo, bcsr, coo, csr or csc.
       kwds: n_batch, n_dense, nse, for bcoo.
     Example:
@@ -82,7 +82,7 @@ def eye(
     Args:
       N, M: the numbers of rows and of columns; M is N by default.
       k: the diagonal; positive ones lie above the main one.
-      dtype, index_dtype: of the elements; of the indices.
+      dtype, index_dtype: the dtypes of the elements and of the indices.
       sparse_format: bcoo, bcsr, coo, csr or csc.
     Example:
       >>> from weft.experimental import sparse

@@ -19,7 +19,7 @@ M = TypeVar("M", bound=Coordinates)
 
 
 def is_dense(x: Any) -> bool:
-    """True for values that may be the array or number operand beside a sparse matrix."""
+    """True for arrays and numbers, the possible other operand of a sparse matrix."""
     return isinstance(x, Value) or type(x) in SCALARS or hasattr(x, "__array__")
 
 
@@ -110,6 +110,6 @@ def quotients(mat: Coordinates, v: Any) -> Array:
 
 
 def by_dense(mat: M, v: Any, data: Callable[[M, Any], Array]) -> M:
-    """A matrix with the elements `data(mat, v)` and the broadcast shape of both operands."""
+    """A matrix with the elements `data(mat, v)`, in the broadcast shape of both operands."""
     mat = broadcast_to(mat, common_shape("multiply", mat, v))
     return mat.with_data(data(mat, v))

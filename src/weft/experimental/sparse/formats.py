@@ -299,11 +299,11 @@ class CSR(BCSR):
 
     @property
     def T(self) -> "CSC":
-        """The transpose, of the same arrays."""
+        """The transpose, which shares the arrays."""
         return CSC(self.tree_flatten()[0], shape=self.shape[::-1])
 
     def transpose(self, axes: Sequence[int] | None = None) -> "CSC":
-        """The transpose, of the same arrays."""
+        """The transpose, which shares the arrays."""
         check_reversal(axes)
         return self.T
 
@@ -332,10 +332,10 @@ class CSC(OtherFormat):
 
     @property
     def T(self) -> CSR:
-        """The transpose, of the same arrays."""
+        """The transpose, which shares the arrays."""
         return CSR(self.tree_flatten()[0], shape=self.shape[::-1])
 
     def transpose(self, axes: Sequence[int] | None = None) -> CSR:
-        """The transpose, of the same arrays."""
+        """The transpose, which shares the arrays."""
         check_reversal(axes)
         return self.T

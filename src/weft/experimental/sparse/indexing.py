@@ -20,8 +20,7 @@ M = TypeVar("M", bound=Coordinates)
 
 
 class Window(NamedTuple):
-    """The part of one axis that an index selects: first a static part, then a run-time part of
-    it."""
+    """The part of one axis that an index selects: a static part, and a run-time window of it."""
 
     start: int
     limit: int
@@ -62,7 +61,7 @@ def item(mat: M, index: Any) -> M:
 
 
 def expanded(mat: Coordinates, index: Any) -> list[Any]:
-    """The index with one entry for each axis; its entries None are kept."""
+    """The index with one entry for each axis, and its `None` entries."""
     full = list(index) if isinstance(index, tuple) else [index]
     dots = [k for k, i in enumerate(full) if i is Ellipsis]
     n_indices = sum(i is not None and i is not Ellipsis for i in full)

@@ -60,7 +60,7 @@ class SparseTracer(Tracer):
 
 
 class SparseTrace(Trace):
-    """Applies the rules of `rules.py` under the trace outside it."""
+    """Applies the rules of `rules.py` under the outer trace."""
 
     outside: Trace
     transform = "sparsify"
@@ -134,7 +134,7 @@ def program(jaxpr: Jaxpr, args: Sequence[Matrix]) -> list[Matrix]:
     return sparse_values(lambda *values: run(jaxpr, values, current.trace), args)
 
 
-# --- control flow: loops carry matrices, since these are pytrees ---
+# --- control flow: loops can carry matrices, because these are pytrees ---
 
 
 def sparse_scan(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
@@ -167,8 +167,7 @@ def sparse_while(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
 
 
 def sparse_cond(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """A choice of programs. A result is dense unless it is sparse with the same layout in all
-    branches."""
+    """A conditional. A result is dense unless it is sparse with the same layout in all branches."""
     index, *rest = operands
     branches = [partial(program, b) for b in params["branches"]]
     forms = zip(*[eval_shape(b, rest) for b in branches], strict=True)
@@ -201,13 +200,14 @@ def common_size(forms: Sequence[Any]) -> int | None:
 
 
 def with_size(mat: Coordinates, nse: int) -> Coordinates:
-    """The matrix padded to a number of elements, without promises about their order."""
+    """The matrix padded to a number of elements; promises about their order are dropped."""
     data, indices = resized(mat.data, mat.indices, mat.sparse_shape, nse)
     return mat.like(data, indices, mat.inner)
 
 
 def plain(x: Any) -> Any:
-    """The matrix without promises about its order, since a step of a loop may not keep them."""
+    """The matrix without promises about its order, because a step of a loop may not preserve
+    them."""
     return with_size(x, x.nse) if is_matrix(x) else x
 
 

@@ -197,7 +197,7 @@ def bcoo_broadcast_in_dim(
       shape: the lengths of all axes of the result.
       broadcast_dimensions: for each axis of `mat`, the axis of the result, in increasing order.
     Returns: a matrix. Axes before the first sparse axis become batch axes.
-    Raises: ShapeError: lengths or numbers of axes do not fit.
+    Raises: ShapeError: lengths or numbers of axes do not match.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -300,7 +300,7 @@ def bcoo_slice(
       start_indices, limit_indices: an int for each axis, 0 <= start <= limit <= length.
       strides: positive ints; 1 by default.
     Returns: a matrix with the same number of elements, or with as many as it has positions.
-    Raises: ShapeError: the numbers do not fit the matrix.
+    Raises: ShapeError: the numbers do not match the matrix.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -417,7 +417,7 @@ def bcoo_concatenate(operands: Sequence[M], *, dimension: int) -> M:
       operands: matrices with equal layouts, whose other axes agree.
       dimension: the axis.
     Returns: a matrix with the elements of all operands.
-    Raises: ShapeError: there are no operands, or they do not fit each other.
+    Raises: ShapeError: there are no operands, or they do not match.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))

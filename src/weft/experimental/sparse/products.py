@@ -211,7 +211,7 @@ def bcoo_dot_general(
       out_sharding: must be None.
     Returns: a dense array, or a sparse matrix if both operands are sparse. Outside `jit` the matrix
       stores only as many elements as it needs; inside `jit`, the largest number that is possible.
-    Raises: ShapeError: the axes do not fit.
+    Raises: ShapeError: the axes do not match.
     Example:
       >>> from weft.experimental import sparse
       >>> mat = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -329,7 +329,7 @@ def product(
     return out.at[tuple(columns[i] for i in kept)].add(terms, mode="drop")
 
 
-def joined(lhs: M, labels: Labels, rhs: M, others: Labels, summed: set[int], wanted: Labels) -> M:
+def joined(lhs: M, labels: Labels, rhs: M, others: Labels, summed: set[int], output: Labels) -> M:
     """The sums of products of two matrices, for which all axes are indexed.
 
     The elements of `rhs` are sorted by their indices at the shared labels. Each element of `lhs`
@@ -340,7 +340,7 @@ def joined(lhs: M, labels: Labels, rhs: M, others: Labels, summed: set[int], wan
     left, right = ([s.index(i) for i in both] for s in (labels, others))
     free = math.prod(n for n, i in zip(rhs.shape, others, strict=True) if i not in both)
     lengths = dict(zip((*labels, *others), (*lhs.shape, *rhs.shape), strict=True))
-    shape = [lengths[i] for i in wanted]
+    shape = [lengths[i] for i in output]
     n, m = lhs.nse, rhs.nse
     if both:
         rank, rank_other = ranks([lhs.indices[:, left], rhs.indices[:, right]])
@@ -372,7 +372,7 @@ def joined(lhs: M, labels: Labels, rhs: M, others: Labels, summed: set[int], wan
     columns = {**dict(zip(others, rhs.indices[j].T, strict=True)),
                **dict(zip(labels, lhs.indices[i].T, strict=True))}  # fmt: skip
     wide = lhs.like(lhs.data[i] * rhs.data[j], lhs.indices[i], lhs.inner)
-    data, indices = wide.kept(np.arange(length) < total, [columns[k] for k in wanted], shape)
+    data, indices = wide.kept(np.arange(length) < total, [columns[k] for k in output], shape)
     out = lhs.like(data, indices, shape)
     try:
         return bcoo_sum_duplicates(out)

@@ -132,8 +132,7 @@ def differentiated(
     has_aux: bool,
     **options: Any,
 ) -> Callable[..., Any]:
-    """Applies `transform`, a derivative of functions of arrays, to the elements of sparse
-    arrays."""
+    """Applies a derivative transformation to the elements of sparse arrays."""
     check_callable(fun, f"sparse.{transform.__name__}")
     single = isinstance(argnums, SupportsIndex)
     numbers = [operator.index(argnums)] if isinstance(argnums, SupportsIndex) else list(argnums)

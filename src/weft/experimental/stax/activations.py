@@ -29,11 +29,11 @@ __all__ = [
 
 @located
 def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
-    """A layer that applies a function of an array which keeps its shape.
+    """A layer that applies an elementwise function.
 
     Args:
-      fun: takes an array, and returns one of the same shape.
-      fun_kwargs: passed to it in every call.
+      fun: maps an array to an array of the same shape.
+      fun_kwargs: keyword arguments of `fun`.
     Returns: (init_fun, apply_fun); there are no parameters.
     Raises: TypeError: `fun` is not a function.
     Example:

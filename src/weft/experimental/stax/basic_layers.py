@@ -31,7 +31,7 @@ def Dense(
       out_dim: the length of the last axis of the outputs.
       W_init, b_init: `init(key, shape)` for the parameters; by default `glorot()` and `randn()`.
     Returns: (init_fun, apply_fun); the parameters are (W [in_dim, out_dim], b [out_dim]).
-    Raises: ValueError: shapes don't fit, or `out_dim` isn't an int of at least 1.
+    Raises: ValueError: shapes do not match, or `out_dim` is not a positive int.
     Example:
       >>> from weft.experimental import stax
       >>> init_fun, apply_fun = stax.Dense(3)
@@ -73,14 +73,15 @@ def BatchNorm(
 ) -> Layer:
     """A layer that normalizes batches to mean 0 and variance 1, then shifts and scales them.
 
-    The mean and the variance are the inputs', in tests too: there are no running ones.
+    The mean and the variance are always those of the inputs, also at test time; there are no
+    running averages.
 
     Args:
       axis: the axis or axes of the mean and the variance; by default all of [N, H, W] in
         [N, H, W, C].
       epsilon: added to the variance.
-      center, scale: if there is a beta, which is added; a gamma, by which is multiplied.
-      beta_init, gamma_init: `init(key, shape)` for them.
+      center, scale: whether to add a trainable beta, and to multiply by a trainable gamma.
+      beta_init, gamma_init: `init(key, shape)` for these parameters.
     Returns: (init_fun, apply_fun); the parameters are (beta, gamma), each with the lengths of the
       axes that are not in `axis`, or () without such axes.
     Raises: ValueError: an axis is out of range.
@@ -116,7 +117,7 @@ def BatchNorm(
 
 
 def _fitting(argument: str, parameter: Any, x: Any, axes: Sequence[int]) -> Any:
-    """A parameter of BatchNorm; an error if it isn't of the inputs' lengths."""
+    """A parameter of BatchNorm. Raises an error if its shape does not match the inputs."""
     entry = value("BatchNorm", parameter, argument)
     shape = tuple([n for a, n in enumerate(x.shape) if a not in axes])
     if entry.shape != shape:
@@ -144,11 +145,11 @@ Identity = layer(lambda rng, input_shape: (input_shape, ()), lambda params, inpu
 
 @located
 def Dropout(rate: ArrayLike, mode: str = "train") -> Layer:
-    """A layer that keeps elements with a probability, and makes the others 0.
+    """A layer that sets random elements to 0.
 
     Args:
-      rate: the probability with which an element is kept, above 0; kept ones are divided by it.
-      mode: "train"; "test" gives the inputs back.
+      rate: the probability of keeping an element, above 0. Kept elements are divided by it.
+      mode: "train", or "test", which returns the inputs unchanged.
     Returns: (init_fun, apply_fun); there are no parameters. In training, `apply_fun` needs a key:
       `apply_fun(params, inputs, rng=key)`.
     Raises: ValueError: `rate` isn't above 0 and at most 1; an unknown mode; no key in training.

@@ -16,7 +16,7 @@ __all__ = ["FanInConcat", "FanInSum", "FanOut", "parallel", "serial", "shape_dep
 
 
 def _checked(name: str, layers: Any) -> list[Layer]:
-    """Layers; an error for an object that is not one."""
+    """The layers. Raises an error for an object that is not a layer."""
     for i, pair in enumerate(layers):
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(map(callable, pair))):
             what = f"the function {pair.__name__}" if hasattr(pair, "__name__") else f"{pair!r:.60}"
@@ -28,7 +28,7 @@ def _checked(name: str, layers: Any) -> list[Layer]:
 
 
 def _each(name: str, argument: str, xs: Any, count: int) -> Any:
-    """A number of inputs or shapes."""
+    """A list of inputs or shapes, one for each layer. Raises an error for another number."""
     if isinstance(xs, (tuple, list)) and len(xs) == count:
         return xs
     kind = f"{len(xs)}" if isinstance(xs, (tuple, list)) else f"a {type(xs).__name__}"
@@ -44,7 +44,7 @@ def _keys(rng: Any, count: int) -> Any:
 
 @located
 def serial(*layers: Layer) -> Layer:
-    """Layers in series: each gets the outputs of the one before it.
+    """Layers in series: the output of each is the input of the next.
 
     Args:
       layers: pairs (init_fun, apply_fun).
@@ -124,11 +124,11 @@ def parallel(*layers: Layer) -> Layer:
 
 @located
 def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
-    """A layer that is made when the shape of its input is known.
+    """A layer constructed from the shape of its input.
 
     Args:
-      make_layer: from the input's shape (a list of shapes if it has several) to a layer. It is
-        called by `init_fun`, where lengths may be -1, and by `apply_fun`, where they are known.
+      make_layer: maps the input's shape (a list of shapes for several inputs) to a layer.
+        `init_fun` and `apply_fun` call it; in `init_fun` lengths may be -1.
     Returns: (init_fun, apply_fun), with the parameters of that layer.
     Raises: TypeError: `make_layer` is not a function, or does not return a layer.
     Example:
@@ -158,7 +158,7 @@ def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
 
 
 def _shapes(inputs: Any) -> Any:
-    """The shape of an array, or the list of the shapes of several."""
+    """The shape of an array, or a list of shapes for several arrays."""
     if isinstance(inputs, (tuple, list)):
         return list(map(_shapes, inputs))
     return array("shape_dependent", inputs).shape
@@ -166,10 +166,10 @@ def _shapes(inputs: Any) -> Any:
 
 @located
 def FanOut(num: int) -> Layer:
-    """A layer that gives its input to several others: a list of `num` times the same.
+    """A layer that copies its input to several layers: its output is a list of `num` equal entries.
 
     Args:
-      num: how many, 1 or more.
+      num: the number of copies, 1 or more.
     Returns: (init_fun, apply_fun); there are no parameters.
     Raises: ValueError: `num` isn't an int of at least 1.
     Example:
@@ -195,7 +195,7 @@ def _several(name: str, xs: Any, argument: str) -> Any:
 
 
 def _joined(name: str, shapes: list[tuple[int, ...]], axis: int | None) -> list[int]:
-    """The lengths that several shapes agree on, but along `axis`; -1 agrees with any."""
+    """The lengths on which several shapes agree, except along `axis`; -1 matches any length."""
     first, *others = shapes
     agreed = list(first)
     for shape in others:
@@ -234,7 +234,7 @@ def FanInConcat(axis: int = -1) -> Layer:
     """A layer that joins several arrays along an axis.
 
     Args:
-      axis: in which they may differ.
+      axis: the axis, along which their lengths may differ.
     Returns: (init_fun, apply_fun), of a list of shapes and a list of arrays; there are no
       parameters.
     Raises: ValueError: shapes differ in another axis, or `axis` is out of range.

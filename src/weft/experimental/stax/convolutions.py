@@ -37,19 +37,19 @@ def GeneralConv(
     W_init: Initializer | None = None,
     b_init: Initializer | None = None,
 ) -> Layer:
-    """A layer that convolves with a kernel and adds a number to each channel.
+    """A layer that convolves with a kernel and adds a bias for each channel.
 
     Args:
       dimension_numbers: the layout of inputs, kernel and outputs, a letter for each axis, such as
         ('NHWC', 'HWIO', 'NHWC'): N is the batch, C are channels, I and O the kernel's channels.
       out_chan: the number of channels of the outputs.
       filter_shape: the length of the kernel along each spatial axis, in the order of its layout.
-      strides: how far it moves along each of them; 1 by default.
-      padding: 'VALID', 'SAME', 'SAME_LOWER', or a pair (before, after) for each of them.
+      strides: the step along each spatial axis; 1 by default.
+      padding: 'VALID', 'SAME', 'SAME_LOWER', or a pair (before, after) for each spatial axis.
       W_init, b_init: `init(key, shape)` for the parameters; by default `glorot` of the axes I and
         O, and `randn(1e-6)`.
-    Returns: (init_fun, apply_fun); the parameters are (W, b), b of a shape that broadcasts.
-    Raises: ValueError: shapes or the layout don't fit.
+    Returns: (init_fun, apply_fun); the parameters are (W, b); b broadcasts to the outputs.
+    Raises: ValueError: shapes or the layout do not match.
     Example:
       >>> from weft.experimental import stax
       >>> init_fun, _ = stax.GeneralConv(("NCHW", "OIHW", "NCHW"), 8, (3, 3), padding="SAME")
@@ -80,15 +80,15 @@ def GeneralConvTranspose(
     W_init: Initializer | None = None,
     b_init: Initializer | None = None,
 ) -> Layer:
-    """A layer that convolves with fractional strides, so that the outputs are the larger ones.
+    """A layer that convolves with fractional strides, so its outputs are larger than its inputs.
 
     Args:
       dimension_numbers, out_chan, filter_shape, W_init, b_init: as in `GeneralConv`.
-      strides: how much larger the outputs are along each spatial axis; 1 by default.
-      padding: 'SAME' (lengths times strides), 'VALID' (all that the kernel reaches), or a pair
-        (before, after) for each spatial axis, of the inputs once there are gaps between them.
-    Returns: (init_fun, apply_fun); the parameters are (W, b), b of a shape that broadcasts.
-    Raises: ValueError: shapes or the layout don't fit.
+      strides: the factor by which the outputs are larger, for each spatial axis; 1 by default.
+      padding: 'SAME' (lengths times strides), 'VALID' (every position that the kernel reaches), or
+        a pair (before, after) for each spatial axis: the padding of the dilated inputs.
+    Returns: (init_fun, apply_fun); the parameters are (W, b); b broadcasts to the outputs.
+    Raises: ValueError: shapes or the layout do not match.
     Example:
       >>> from weft.experimental import stax
       >>> layout = ("NHWC", "HWIO", "NHWC")
@@ -126,7 +126,7 @@ def _convolution(
     out_length: Callable[[int, int, int, Any], int],
     convolve: Callable[..., Any],
 ) -> Layer:
-    """A layer from the length of its outputs, and the operation that it is."""
+    """A layer from its convolution operation and a function for the lengths of its outputs."""
     lhs, rhs, out = specs = _layout(name, dimension_numbers)
     out_chan = positive(name, "out_chan", out_chan)
     spatial = [letter for letter in rhs if letter not in "IO"]
@@ -159,7 +159,7 @@ def _convolution(
 
 
 def _layout(name: str, dimension_numbers: Any) -> tuple[str, str, str]:
-    """Three strings that name the same axes."""
+    """Checks a layout: three strings that name the same axes."""
     if isinstance(dimension_numbers, (tuple, list)) and len(dimension_numbers) == 3:
         lhs, rhs, out = dimension_numbers
         if all(isinstance(s, str) and len(set(s)) == len(s) for s in (lhs, rhs, out)):
@@ -182,7 +182,7 @@ def Conv(
     W_init: Initializer | None = None,
     b_init: Initializer | None = None,
 ) -> Layer:
-    """`GeneralConv` of images [N, H, W, C], with kernels [H, W, I, O].
+    """`GeneralConv` for images [N, H, W, C], with kernels [H, W, I, O].
 
     Args: as in `GeneralConv`.
     Returns: (init_fun, apply_fun).
@@ -206,7 +206,7 @@ def Conv1DTranspose(
     W_init: Initializer | None = None,
     b_init: Initializer | None = None,
 ) -> Layer:
-    """`GeneralConvTranspose` of sequences [N, H, C], with kernels [H, I, O].
+    """`GeneralConvTranspose` for sequences [N, H, C], with kernels [H, I, O].
 
     Args: as in `GeneralConvTranspose`.
     Returns: (init_fun, apply_fun).
@@ -230,7 +230,7 @@ def ConvTranspose(
     W_init: Initializer | None = None,
     b_init: Initializer | None = None,
 ) -> Layer:
-    """`GeneralConvTranspose` of images [N, H, W, C], with kernels [H, W, I, O].
+    """`GeneralConvTranspose` for images [N, H, W, C], with kernels [H, W, I, O].
 
     Args: as in `GeneralConvTranspose`.
     Returns: (init_fun, apply_fun).

@@ -1,6 +1,6 @@
 """Layers as pairs of functions, and checks of their arguments.
 
-A length of -1 in a shape is not known yet, such as the length of a batch.
+A length of -1 in a shape is unknown, such as the length of a batch.
 """
 
 import operator
@@ -20,11 +20,11 @@ Layer: TypeAlias = tuple[Init, Apply]
 
 
 def layer(init: Callable[..., Any], apply: Callable[..., Any]) -> Layer:
-    """A layer without use for `rng` and other keywords, from its functions.
+    """Makes a layer that needs no `rng` and no other keywords.
 
     Args:
-      init: takes a key and the input's shape.
-      apply: takes parameters and inputs.
+      init: called with a key and the input's shape.
+      apply: called with parameters and inputs.
     """
 
     @located
@@ -42,8 +42,8 @@ def shape_of(name: str, input_shape: Any, ndim: int | None = None, least: int = 
     """A shape as a tuple of ints.
 
     Args:
-      ndim: the number of axes that it must have.
-      least: the least number of axes.
+      ndim: the required number of axes.
+      least: the minimal number of axes.
     """
     listed = isinstance(input_shape, (tuple, list))
     if not (listed and all(hasattr(n, "__index__") for n in input_shape)):
@@ -61,7 +61,7 @@ def shape_of(name: str, input_shape: Any, ndim: int | None = None, least: int = 
 
 
 def settled(name: str, shape: tuple[int, ...], axis: int) -> int:
-    """The length of an axis that parameters depend on."""
+    """The length of an axis on which parameters depend. Raises an error if it is -1."""
     if shape[axis] == -1:
         raise ShapeError(
             f"{name}: the length of axis {axis} decides the shapes of parameters; got -1 in "
@@ -71,14 +71,14 @@ def settled(name: str, shape: tuple[int, ...], axis: int) -> int:
 
 
 def positive(name: str, argument: str, n: Any) -> int:
-    """A number of features."""
+    """A positive number of features. Raises an error otherwise."""
     if isinstance(n, bool) or not hasattr(n, "__index__") or operator.index(n) < 1:
         raise ValueError(f"{name}: {argument} must be an int of at least 1; got {n!r:.60}")
     return operator.index(n)
 
 
 def parameters(name: str, params: Any, count: int) -> Any:
-    """A number of parameters of a layer."""
+    """The parameters of a layer. Raises an error for a wrong number of them."""
     if isinstance(params, (tuple, list)) and len(params) == count:
         return params
     description = f"a {type(params).__name__}"
@@ -90,7 +90,7 @@ def parameters(name: str, params: Any, count: int) -> Any:
 
 
 def array(name: str, inputs: Any, argument: str = "inputs") -> Any:
-    """The inputs of a layer that takes one array."""
+    """The input of a layer that takes one array."""
     if isinstance(inputs, (tuple, list)):
         raise TypeError(
             f"{name}: {argument} must be one array; got a {type(inputs).__name__} of "
@@ -104,7 +104,7 @@ Padding: TypeAlias = str | Sequence[tuple[int, int]]
 
 
 def lengths_of(name: str, argument: str, values: Any, count: int) -> tuple[int, ...]:
-    """A positive int for each spatial axis."""
+    """One positive int for each spatial axis."""
     if (
         isinstance(values, (tuple, list))
         and len(values) == count

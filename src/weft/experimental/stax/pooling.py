@@ -41,7 +41,7 @@ class Windows:
             )
         self.name, self.others = name, others
         self.window, self.strides = self.on_all(windows, 1), self.on_all(steps, 1)
-        # JAX's form: a pair for each axis, N and C too
+        # JAX's form: a pair for each axis, including N and C
         whole = isinstance(padding, (tuple, list)) and len(padding) == n + 2
         pads = pads_of(name, padding, n + 2 if whole else n)
         self.padding: Any = padding if isinstance(padding, str) else pads
@@ -49,7 +49,7 @@ class Windows:
             self.padding = self.on_all(pads, (0, 0))
 
     def on_all(self, entries: Sequence[Any], other: Any) -> tuple[Any, ...]:
-        """Entries for the spatial axes with those for the two others in between."""
+        """Entries for all axes: the given ones for spatial axes, and `fill` for N and C."""
         full = list(entries)
         for axis in self.others:
             full.insert(axis, other)
@@ -70,7 +70,7 @@ class Windows:
         return lax.reduce_window(x, init, computation, self.window, self.strides, self.padding)
 
     def operand(self, inputs: Any) -> Any:
-        """The inputs, of as many axes as the windows."""
+        """The inputs. Raises an error if their number of axes differs from the windows'."""
         x = array(self.name, inputs)
         if x.ndim != len(self.window):
             raise ShapeError(f"{self.name}: inputs must have {len(self.window)} axes; got {x.aval}")
@@ -96,16 +96,16 @@ def MaxPool(
     padding: Padding = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """A layer of the greatest element in each window.
+    """A layer that takes the maximum of each window.
 
     Args:
-      window_shape: the window's length along each spatial axis.
-      strides: how far it moves along each; 1 by default.
+      window_shape: the length of the window along each spatial axis.
+      strides: the step along each spatial axis; 1 by default.
       padding: 'VALID', 'SAME', 'SAME_LOWER', or a pair (before, after) for each spatial axis, or
-        for each axis of the inputs. Padding is never the greatest element.
+        for each axis of the inputs. Padding is never the maximum.
       spec: the layout of the inputs, such as 'NCHW'; by default N is first and C last.
     Returns: (init_fun, apply_fun); there are no parameters.
-    Raises: ValueError: shapes or the layout don't fit.
+    Raises: ValueError: shapes or the layout do not match.
     Example:
       >>> from weft.experimental import stax
       >>> init_fun, apply_fun = stax.MaxPool((2, 2), strides=(2, 2))
@@ -133,11 +133,11 @@ def SumPool(
     padding: Padding = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """A layer of the sum of each window.
+    """A layer that sums each window.
 
     Args: as in `MaxPool`; padding adds zeros.
     Returns: (init_fun, apply_fun); there are no parameters.
-    Raises: ValueError: shapes or the layout don't fit.
+    Raises: ValueError: shapes or the layout do not match.
     Example:
       >>> from weft.experimental import stax
       >>> stax.SumPool((2, 2))[1]((), np.arange(4.0).reshape(1, 2, 2, 1)).tolist()
@@ -160,11 +160,11 @@ def AvgPool(
     padding: Padding = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """A layer of the mean of each window, padding not counted.
+    """A layer that averages each window, without the padding.
 
     Args: as in `MaxPool`.
     Returns: (init_fun, apply_fun); there are no parameters.
-    Raises: ValueError: shapes or the layout don't fit.
+    Raises: ValueError: shapes or the layout do not match.
     Example:
       >>> from weft.experimental import stax
       >>> stax.AvgPool((2, 2))[1]((), np.arange(4.0).reshape(1, 2, 2, 1)).tolist()

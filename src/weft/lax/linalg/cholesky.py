@@ -1,5 +1,5 @@
 """cholesky, LAPACK's potrf; cholesky_update, which adds a matrix of rank one to a decomposition;
-and symmetric_product, BLAS' syrk, which makes symmetric matrices."""
+and symmetric_product, BLAS' syrk, which computes symmetric matrices."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ __all__ = ["cholesky", "cholesky_update", "symmetric_product"]
 
 @located
 def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
-    """The lower triangle L with L Lᴴ = x, of Hermitian positive definite matrices.
+    """The lower triangular L with L Lᴴ = x, for Hermitian positive definite matrices.
 
     Args:
       x: a stack of square matrices [..., n, n], of a float or complex dtype. 16-bit floats are
@@ -55,11 +55,11 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     Plane rotations of the rows of R and of w eliminate w, element by element.
 
     Args:
-      r_matrix: an upper triangle [n, n], of a float dtype, with a diagonal above zero. 16-bit
+      r_matrix: an upper triangular matrix [n, n] of a float dtype, with a positive diagonal. 16-bit
         floats are computed in float32.
       w_vector: [n], of the same dtype.
-    Returns: an upper triangle [n, n], of the same dtype.
-    Raises: ShapeError: shapes do not fit, or dtypes differ or are not floats.
+    Returns: an upper triangular matrix [n, n], of the same dtype.
+    Raises: ShapeError: shapes do not match, or dtypes differ or are not floats.
     Example:
       >>> from weft import lax
       >>> import weft.numpy as np
@@ -113,12 +113,12 @@ def symmetric_product(
     Args:
       a_matrix: a stack of matrices [..., m, n], of a float or complex dtype. 16-bit floats are
         computed in float32.
-      c_matrix: symmetric ones [..., m, m], of the same dtype.
+      c_matrix: symmetric matrices [..., m, m], of the same dtype.
       alpha, beta: numbers.
-      symmetrize_output: whether to copy the lower triangle to the upper one; otherwise only the
-        lower one is defined.
+      symmetrize_output: whether to copy the lower triangle to the upper one; otherwise the upper
+        one is undefined.
     Returns: [..., m, m], of the same dtype.
-    Raises: ShapeError: shapes do not fit, or dtypes differ or are not supported.
+    Raises: ShapeError: shapes do not match, or dtypes differ or are not supported.
     Example:
       >>> from weft import lax
       >>> import weft.numpy as np

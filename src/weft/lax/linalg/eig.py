@@ -17,7 +17,7 @@ __all__ = ["EigImplementation", "eig"]
 
 
 class EigImplementation(enum.Enum):
-    """The library that computes eigenvalues of general matrices on a GPU; a CPU has only LAPACK.
+    """The library that computes eigenvalues of general matrices on a GPU; CPUs use LAPACK.
 
     Example:
       >>> list(lax.linalg.EigImplementation.__members__)
@@ -40,17 +40,17 @@ def eig(
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
 ) -> list[Array]:
-    """Eigenvalues and eigenvectors of any square matrices: x v = w v, and uᴴ x = w uᴴ.
+    """Eigenvalues and eigenvectors of square matrices: x v = w v, and uᴴ x = w uᴴ.
 
-    Eigenvectors have derivatives where eigenvalues are distinct. They are normalized as LAPACK's:
-    of length 1, with a real largest element.
+    Eigenvectors have derivatives where eigenvalues are distinct. Like LAPACK's, they have length 1
+    and a real largest element.
 
     Args:
       x: a stack of square matrices [..., n, n], of a float or complex dtype. 16-bit floats are
         computed in float32.
       compute_left_eigenvectors, compute_right_eigenvectors: which vectors to return.
-      enable_eigvec_derivs: accepted; eigenvectors always have derivatives.
-      implementation, use_magma: accepted; the platform determines the library.
+      enable_eigvec_derivs: has no effect; eigenvectors always have derivatives.
+      implementation, use_magma: have no effect; the platform determines the library.
     Returns: [w, u, v], without the vectors that were not requested: w [..., n], vectors in the
       columns of [..., n, n]; all complex.
     Raises: ShapeError: x is not square, or has another dtype.
@@ -71,8 +71,8 @@ def eig(
     return list(eig_p(value, left=left, right=right))
 
 
-# Derivatives of values need vectors, whose computation gives the values too, so the rule avoids a
-# second decomposition. Where nothing is differentiated, the rule is not used.
+# Derivatives of eigenvalues need eigenvectors, which are computed together with the eigenvalues. So
+# the rule avoids a second decomposition. It is used for derivatives only.
 
 
 def eigenvalues(x: Value) -> Value:

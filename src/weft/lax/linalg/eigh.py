@@ -43,15 +43,15 @@ def eigh(
 
     The derivative assumes that a function does not depend on the choice of the vectors: on their
     phases, nor on the basis of the eigenspace of equal eigenvalues. Where eigenvalues are equal up
-    to rounding, rotations within their eigenspace count as zero. So derivatives of functions of the
-    eigenvalues and of eigenspaces are right there; the derivative of V diag(f(w)) Vᴴ lacks a term.
+    to rounding, rotations within their eigenspace count as zero. So derivatives of functions of
+    eigenvalues and eigenspaces are correct there; the derivative of V diag(f(w)) Vᴴ lacks a term.
 
     Args:
       x: a stack of square matrices [..., n, n], of a float or complex dtype. 16-bit floats are
         computed in float32.
       lower: whether the lower or the upper triangle is read, unless x is symmetrized.
       symmetrize_input: whether to decompose (x + xᴴ) / 2.
-      sort_eigenvalues: accepted; they are always in ascending order.
+      sort_eigenvalues: has no effect; eigenvalues are always in ascending order.
       subset_by_index: (start, end), to return only those eigenvalues.
       implementation: accepted; the platform determines the algorithm.
     Returns: (v, w): v [..., n, d], of x's dtype, with vectors of length 1 in its columns;

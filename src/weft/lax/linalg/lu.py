@@ -16,15 +16,15 @@ __all__ = ["lu", "lu_pivots_to_permutation"]
 def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     """LU decomposition with partial pivoting: x[permutation] = L U.
 
-    The rows are exchanged so that each pivot is the largest element of its column. The
-    decomposition is differentiable: its derivatives take the permutation as constant.
+    The rows are exchanged so that each pivot is the largest element of its column. Derivatives
+    treat the permutation as constant.
 
     Args:
       x: a stack of matrices [..., m, n], of a float or complex dtype. 16-bit floats are computed
         in float32.
     Returns: (lu, pivots, permutation). lu has x's shape and dtype: U in the upper triangle, L,
       whose diagonal is ones, below it. pivots [..., min(m, n)] int32: row i was exchanged with row
-      pivots[i], one after the other. permutation [..., m] int32: the original index of each row.
+      pivots[i], in order of i. permutation [..., m] int32: the original index of each row.
     Raises: ShapeError: x has fewer than two axes, or another dtype.
     Example:
       >>> from weft import lax
@@ -50,7 +50,7 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
       pivots: a stack of integer vectors [..., k]: row i is exchanged with row pivots[i].
       permutation_size: the number of rows, at least k.
     Returns: [..., permutation_size], of the dtype of pivots.
-    Raises: ShapeError: pivots are not integers, or more than rows.
+    Raises: ShapeError: pivots are not integers, or there are more pivots than rows.
     Example:
       >>> from weft import lax
       >>> import weft.numpy as np

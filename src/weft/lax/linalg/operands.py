@@ -1,4 +1,5 @@
-"""Operands and options of decompositions: 16-bit floats in float32, symmetric operands, choices."""
+"""Operands and options of decompositions: converts 16-bit floats to float32, symmetrizes matrices,
+checks options."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,8 +17,8 @@ from ...primitives.structural import add, convert_element_type
 
 
 def widened(*operands: Any) -> tuple[list[Value], Any]:
-    """Operands as values, 16-bit floats in float32; and the 16-bit dtype of the results, or
-    None."""
+    """Operands as values, with 16-bit floats converted to float32; and the 16-bit dtype of the
+    results, or `None`."""
     values = [as_value(x) for x in operands]
     narrow = values[0].dtype
     if narrow not in HALF or any(x.dtype != narrow for x in values):
@@ -26,7 +27,7 @@ def widened(*operands: Any) -> tuple[list[Value], Any]:
 
 
 def narrowed(results: Sequence[Any], dtype: Any) -> list[Any]:
-    """Real results in a 16-bit dtype; for `None` all are left unchanged."""
+    """Converts real results to a 16-bit dtype; `None` leaves all unchanged."""
     if dtype is None:
         return list(results)
     return [
@@ -48,7 +49,7 @@ def check_choice(name: str, option: str, value: Any, kind: type) -> None:
 
 
 def subset(name: str, subset_range: Sequence[int] | None, count: int) -> tuple[int, int]:
-    """The requested range of eigenvalues or singular values, checked."""
+    """The requested range of eigenvalues or singular values, which must be valid."""
     if subset_range is None:
         return 0, count
     start, end = map(int, subset_range)
@@ -61,7 +62,7 @@ def subset(name: str, subset_range: Sequence[int] | None, count: int) -> tuple[i
 
 
 def taken(x: Value, axis: int, start: int, end: int) -> Value:
-    """A range along an axis."""
+    """The slice of a range along an axis."""
     axis %= x.ndim
     if (start, end) == (0, x.shape[axis]):
         return x

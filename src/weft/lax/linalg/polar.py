@@ -1,4 +1,4 @@
-"""qdwh: the polar decomposition, by matrix products and QR and Cholesky decompositions alone."""
+"""qdwh: the polar decomposition from matrix products and QR and Cholesky decompositions."""
 
 import math
 from typing import Any
@@ -40,7 +40,7 @@ def qdwh(
     eps: float | None = None,
     dynamic_shape: tuple[Any, Any] | None = None,
 ) -> tuple[Array, Array, Array, Array]:
-    """Polar decomposition x = u h: u with orthonormal columns, h Hermitian and positive.
+    """Polar decomposition x = u h, where u has orthonormal columns and h is positive semidefinite.
 
     The weights of the steps are those for matrices with singular values from the machine epsilon to
     1, and static: six or seven steps, which have derivatives in both modes.
@@ -52,7 +52,7 @@ def qdwh(
       max_iterations: the maximum number of steps; 10 by default.
       eps: the precision: u has converged when a step changes it by a relative amount below
         (4 eps)^(1/3). The machine epsilon by default.
-      dynamic_shape: (rows, columns) of x that count, if the rest is padding.
+      dynamic_shape: (rows, columns) of x that are not padding.
     Returns: (u, h, steps, converged): u [..., m, n], h [..., n, n], an int32, and booleans [...].
     Raises: ShapeError: fewer rows than columns, or another dtype. ValueError: no steps.
     Example:
@@ -84,7 +84,8 @@ def qdwh(
         before, u = u, halley(u, a, b, c)
     change, size = length(sub(u, before)), length(u)
     bound = math.cbrt(4 * (machine if eps is None else float(eps)))
-    # before the last steps small singular values may wait while nothing seems to change
+    # before the last steps, small singular values may change although the iteration seems to have
+    # converged
     bound = bound if complete else -1.0
     converged = change <= mul(size, full(size.aval.strong(), bound))
     h = product_of(adjoint(u), value)
@@ -99,7 +100,7 @@ def number(x: Value, value: float) -> Value:
 
 
 def only_first(x: Value, rows: Any, columns: Any) -> Value:
-    """The matrices with zeros beyond some rows and columns."""
+    """The matrices with zeros after some rows and columns."""
     mask = broadcasted_iota(dtypes.int32, x.shape, x.ndim - 2) < rows
     mask = mask & (broadcasted_iota(dtypes.int32, x.shape, x.ndim - 1) < columns)
     return where(mask, x, number(x, 0))
@@ -111,7 +112,7 @@ def length(x: Value) -> Value:
 
 
 def normalised(x: Value) -> Value:
-    """The matrices divided by a bound of their singular values, from column and row sums."""
+    """The matrices divided by an upper bound of their singular values, from column and row sums."""
     if not x.size:
         return x
     rows, columns = x.ndim - 2, x.ndim - 1
@@ -126,7 +127,7 @@ def normalised(x: Value) -> Value:
 
 
 def steps_of(eps: float) -> list[tuple[float, float, float]]:
-    """The weights (a, b, c) of the steps x -> x (a + b xᴴ x) / (1 + c xᴴ x) that bring singular
+    """The weights (a, b, c) of the steps x -> x (a + b xᴴ x) / (1 + c xᴴ x) that move singular
     values from `eps` to 1 fastest."""
     step_weights: list[tuple[float, float, float]] = []
     least = eps
@@ -143,7 +144,7 @@ def steps_of(eps: float) -> list[tuple[float, float, float]]:
 
 
 def halley(x: Value, a: float, b: float, c: float) -> Value:
-    """A step: by QR decomposition where c is large, else by Cholesky decomposition, which is
+    """A step, by QR decomposition for large c, otherwise by Cholesky decomposition, which is
     cheaper."""
     m, n = x.shape[-2:]
     unit = identities(x.aval, n)

@@ -1,4 +1,4 @@
-"""qr; householder_product (orgqr) and ormqr: products with the reflectors of a QR decomposition."""
+"""qr; householder_product (orgqr) and ormqr, products with the reflectors of a QR decomposition."""
 
 from typing import Any, Literal, overload
 
@@ -39,18 +39,18 @@ def qr(
     full_matrices: bool = True,
     use_magma: bool | None = None,
 ) -> Any:
-    """QR decomposition: x = Q R, with orthonormal columns Q and an upper triangle R.
+    """QR decomposition: x = Q R, with orthonormal columns in Q and an upper triangular R.
 
-    The diagonal of R is real, as LAPACK's. Where Q is completed to a square matrix, a function
+    The diagonal of R is real, as in LAPACK. Where Q is completed to a square matrix, a function
     should depend only on the space that the additional columns span, and its derivative assumes so.
-    If R's diagonal has a zero there is no derivative.
+    There is no derivative where the diagonal of R has a zero.
 
     Args:
       x: a stack of matrices [..., m, n], of a float or complex dtype. 16-bit floats are computed
         in float32.
-      pivoting: whether to permute columns so that R's diagonal descends: x[:, p] = Q R.
+      pivoting: whether to permute columns so that R's diagonal decreases: x[:, p] = Q R.
       full_matrices: whether Q is square.
-      use_magma: accepted and ignored.
+      use_magma: has no effect.
     Returns: (q, r), or (q, r, p) with `pivoting`. With k = m for `full_matrices`, else min(m, n):
       q [..., m, k], r [..., k, n], p [..., n] int32.
     Raises: ShapeError: x has fewer than two axes, or another dtype.
@@ -73,12 +73,12 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """The first columns of the product of reflectors 1 - tau v vᴴ.
 
     Args:
-      a: [..., m, n] with m >= n: below the diagonal of column i stands reflector i's vector, whose
-        element on the diagonal is 1.
+      a: [..., m, n] with m >= n: column i holds below the diagonal the vector of reflector i, whose
+        diagonal element is 1.
       taus: [..., k], k <= n, of a's dtype, a float or complex one. 16-bit floats are computed in
         float32.
     Returns: array of a's shape and dtype, with orthonormal columns.
-    Raises: ShapeError: shapes do not fit, or dtypes differ or are not supported.
+    Raises: ShapeError: shapes do not match, or dtypes differ or are not supported.
     Example:
       >>> from weft import lax
       >>> import weft.numpy as np
@@ -98,14 +98,14 @@ def ormqr(
     """Q c, Qᴴ c, c Q or c Qᴴ for the product Q of reflectors, without forming Q.
 
     Args:
-      a: [..., m, n], with the reflectors as `householder_product` takes them.
+      a: [..., m, n], with reflectors, as in `householder_product`.
       taus: [..., k], k <= min(m, n).
       c: [..., m, p] if `left`, else [..., p, m]. All of one float or complex dtype; 16-bit floats
         are computed in float32.
       left: whether Q is on the left of c.
       transpose: whether to use Qᴴ instead of Q.
     Returns: array of c's shape and dtype.
-    Raises: ShapeError: shapes do not fit, or dtypes differ or are not supported.
+    Raises: ShapeError: shapes do not match, or dtypes differ or are not supported.
     Example:
       >>> from weft import lax
       >>> import weft.numpy as np

@@ -1,6 +1,6 @@
 """schur and hessenberg: reductions by unitary matrices, LAPACK's gees and gehrd.
 
-They have no derivatives."""
+They are not differentiable."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,8 +24,8 @@ def schur(
 ) -> tuple[Array, ...]:
     """Schur decomposition: x = Z T Zᴴ with a unitary Z.
 
-    T is an upper triangle for a complex x; for a real one, pairs of complex eigenvalues are blocks
-    of two rows on its diagonal.
+    For complex x, T is upper triangular; for real x, pairs of complex eigenvalues are [2, 2] blocks
+    on its diagonal.
 
     Args:
       x: a stack of square matrices [..., n, n], of a float or complex dtype. 16-bit floats are
@@ -55,7 +55,7 @@ def schur(
 
 @located
 def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
-    """Hessenberg decomposition: a = Q H Qᴴ, with H zero below the first subdiagonal.
+    """Hessenberg decomposition a = Q H Qᴴ; H is zero below the first subdiagonal.
 
     Args:
       a: a stack of square matrices [..., n, n], of a float or complex dtype. 16-bit floats are

@@ -19,7 +19,7 @@ class SvdAlgorithm(enum.Enum):
     """The algorithm of the singular value decomposition.
 
     DIVIDE_AND_CONQUER, the fastest, and QR are LAPACK's `gesdd` and `gesvd`; JACOBI and POLAR are
-    for accelerators, and DEFAULT is the best one of the platform.
+    for accelerators, and DEFAULT selects the best algorithm for the platform.
 
     Example:
       >>> a = np.array([[3.0, 0.0], [0.0, 4.0]])
@@ -36,7 +36,7 @@ class SvdAlgorithm(enum.Enum):
 
 
 def singular_values(x: Value, algorithm: str) -> Value:
-    """Singular values alone."""
+    """Singular values without vectors."""
     (s,) = svd_p(x, full_matrices=False, compute_uv=False, algorithm=algorithm)
     return s
 
@@ -81,7 +81,7 @@ def svd(
 
     Where singular values are equal or zero up to rounding, rotations within their spaces count as
     zero. So derivatives of functions of the values, of U Vᴴ, and of the spaces of equal values are
-    right there; the derivative of U diag(f(s)) Vᴴ lacks a term.
+    correct there; the derivative of U diag(f(s)) Vᴴ lacks a term.
 
     Args:
       x: a stack of matrices [..., m, n], of a float or complex dtype. 16-bit floats are computed
@@ -105,8 +105,8 @@ def svd(
     name = "default" if algorithm is None else algorithm.value.lower()
     if subset_by_index is not None and full_matrices and compute_uv:
         raise ValueError(
-            "svd: subset_by_index needs full_matrices=False: the vectors that complete a basis "
-            "belong to no singular value"
+            "svd: subset_by_index needs full_matrices=False: vectors that complete a basis "
+            "have no singular values"
         )
     if compute_uv:
         result = svd_p(value, full_matrices=bool(full_matrices), compute_uv=True, algorithm=name)

@@ -33,9 +33,9 @@ def triangular_solve(
       left_side: whether a is on the left of x.
       lower: whether the lower or the upper triangle is read.
       transpose_a, conjugate_a: op transposes a, conjugates it, or both.
-      unit_diagonal: whether a's diagonal counts as ones, and is not read.
+      unit_diagonal: whether to assume ones on the diagonal of a, without reading it.
     Returns: array of b's shape and dtype; inf or NaN where a's diagonal has a zero.
-    Raises: ShapeError: shapes do not fit, or dtypes differ or are not supported.
+    Raises: ShapeError: shapes do not match, or dtypes differ or are not supported.
     Example:
       >>> from weft import lax
       >>> import weft.numpy as np

@@ -50,10 +50,9 @@ def tridiagonal_solve(
       du: [..., m], above the diagonal: du[i] is a[i, i + 1]; du[m - 1] is ignored.
       b: [..., m, n], or [m] if d is a vector. All of one float or complex dtype; 16-bit floats are
         computed in float32.
-      perturb_singular: whether to move pivots away from zero, so that the result is always
-        finite.
+      perturb_singular: whether to move pivots away from zero, which makes the result finite.
     Returns: array of b's shape and dtype; NaN where a is singular.
-    Raises: ShapeError: shapes do not fit, or dtypes differ or are not supported.
+    Raises: ShapeError: shapes do not match, or dtypes differ or are not supported.
     Example:
       >>> from weft import lax
       >>> import weft.numpy as np

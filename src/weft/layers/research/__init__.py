@@ -1,4 +1,4 @@
-"""Layers of research: encodings of positions, relative and rotary attention, resampling."""
+"""Research layers: positional encodings, relative and rotary attention, resampling."""
 
 from ...lazy import exports
 

@@ -1,4 +1,4 @@
-"""Attention of one head over one sequence in chunks, and the hashing of vectors to buckets.
+"""Chunked attention of one head over one sequence, and hashing of vectors into buckets.
 
 Source: Kitaev, Kaiser, Levskaya (2020), Reformer: The Efficient Transformer.
 """
@@ -13,19 +13,20 @@ from ...user_lines import noted
 from ..attention_weights import widened
 
 MASK_PENALTY = 1e9
-"""Subtracted from the logit of a key that a query may not see."""
+"""Subtracted from the logit of a hidden key."""
 
 SELF_PENALTY = 1e5
-"""Subtracted where a query is its own key, so that it sees itself only if it sees nothing else."""
+"""Subtracted where a query is its own key, so that it attends to itself only if all other keys are
+hidden."""
 
 PAIRS_AT_ONCE = 2**15
-"""The pairs of a query and a key that attention in chunks computes at a time: few enough to stay in
-a core's cache. All pairs of 65,536 positions at once are three times as slow as 1,024 at a time,
-for each (benchmarks/long_sequences.py)."""
+"""The number of (query, key) pairs that chunked attention computes at a time, small enough for a
+core's cache. Computing all pairs of 65,536 positions at once is three times slower per pair than
+1,024 at a time (benchmarks/long_sequences.py)."""
 
 
 def length_normalized(x: Any, epsilon: float = 1e-6) -> Any:
-    """Vectors divided by the root of the mean of their squares: √depth long.
+    """Vectors divided by their root mean square, so their length becomes √depth.
 
     Args:
       x: array [..., depth].
@@ -42,13 +43,13 @@ def length_normalized(x: Any, epsilon: float = 1e-6) -> Any:
 
 
 def hash_vecs(vecs: Any, n_buckets_in: Any, n_hashes: int, rng: Any) -> tuple[Any, int]:
-    """Hashes vectors so that near ones often share a bucket: the largest coordinate, or its
-    opposite, of a random rotation.
+    """Hashes vectors so that close vectors often share a bucket: the bucket is the index of the
+    largest coordinate, or its opposite, after a random rotation.
 
     Args:
       vecs: array [n, depth].
       n_buckets_in: an even number of buckets, or a list of even factors of it, one for each digit
-        of the bucket, the least significant first. Factors take less work.
+        of the bucket, the least significant first. Factors need less work.
       n_hashes: number of independent rounds.
       rng: random key; equal keys and depths give equal rotations.
     Returns: (int32 array [n_hashes, n] of buckets, the number of buckets).
@@ -86,13 +87,13 @@ def hash_vecs(vecs: Any, n_buckets_in: Any, n_hashes: int, rng: Any) -> tuple[An
 
 
 def look_adjacent(x: Any, n_chunks_before: int, n_chunks_after: int) -> Any:
-    """Concatenates each chunk with the chunks before and after it; the first and the last are
+    """Concatenates each chunk with the chunks before and after it; the first and last chunks are
     neighbours.
 
     Args:
       x: array [n_chunks, chunk_len, ...].
-      n_chunks_before: number of earlier chunks to put in front of each.
-      n_chunks_after: number of later chunks to put after it.
+      n_chunks_before: number of earlier chunks to put before each chunk.
+      n_chunks_after: number of later chunks to put after each chunk.
     Returns: array [n_chunks, (1 + n_chunks_before + n_chunks_after) * chunk_len, ...].
     Example:
       >>> from weft import layers as tl
@@ -120,15 +121,15 @@ def mask_self_attention(
     exclude_self: bool = True,
     masked: bool = False,
 ) -> Any:
-    """Subtracts large numbers from logits where a query must not see a key.
+    """Subtracts large numbers from logits where a key is hidden from a query.
 
     Args:
       dots: array of logits.
       q_info: positions of the queries, which broadcast with `dots`.
       kv_info: positions of the keys; negative where a key is padding.
-      causal: whether later keys are hidden.
-      exclude_self: whether a query sees itself only if it sees nothing else.
-      masked: whether padding is hidden.
+      causal: whether to hide later keys.
+      exclude_self: whether a query attends to itself only if all other keys are hidden.
+      masked: whether to hide padding.
     Returns: array of the shape of `dots`.
     Example:
       >>> from weft import layers as tl
@@ -149,7 +150,8 @@ def mask_self_attention(
 
 
 def _where(condition: Any, amount: float, like: Any) -> Any:
-    """A number where a condition holds, else 0; in float16 a quarter of the largest one."""
+    """A number where a condition holds, otherwise 0; in float16, a quarter of the largest
+    number."""
     dtype = str(like.dtype)
     if "float16" in dtype and "bfloat16" not in dtype:
         amount = min(amount, 65504 / 4)
@@ -157,7 +159,7 @@ def _where(condition: Any, amount: float, like: Any) -> Any:
 
 
 def padded_positions(positions: Any, mask: Any) -> Any:
-    """Positions as `attend` takes them: negative at padding, also after it adds 1.
+    """Positions for `attend`: negative at padding, even after 1 is added.
 
     Args:
       positions: int array.
@@ -188,20 +190,20 @@ def attend(
       k: keys [kv_len, d_qk]; by default, the queries with a length of √d_qk.
       v: values [kv_len, d_v].
       q_chunk_len: the length of chunks of queries, each of which sees only the chunk of keys with
-        its number and the chunks around it; it divides `q_len`.
-      kv_chunk_len: the length of chunks of keys; by default `q_chunk_len`, if the keys are the
-        queries.
-      n_chunks_before: number of earlier chunks that are seen.
-      n_chunks_after: number of later chunks that are seen. The first chunk comes after the last.
+        the same number and neighbouring chunks; it must divide `q_len`.
+      kv_chunk_len: the length of chunks of keys; by default `q_chunk_len`, if the queries are used
+        as keys.
+      n_chunks_before: the number of visible earlier chunks.
+      n_chunks_after: the number of visible later chunks. The first chunk follows the last.
       mask_fn: a function of (logits, q_info, kv_info) that hides keys, such as
-        `mask_self_attention`; it gets both infos plus 1, with axes that broadcast.
+        `mask_self_attention`; it is called with both infos plus 1, with axes that broadcast.
       q_info: [q_len]; by default, positions.
-      kv_info: [kv_len]; by default, positions, or `q_info` if the keys are the queries.
+      kv_info: [kv_len]; by default, positions, or `q_info` if the queries are used as keys.
       dropout: the probability that an attention weight becomes zero.
-      rng: random key for it.
-    Returns: (outputs [q_len, d_v], logsumexp of the logits [q_len], float32 or wider, which
-      combines rounds).
-    Raises: ValueError: options or lengths don't fit together.
+      rng: the random key for dropout.
+    Returns: (outputs [q_len, d_v], logsumexp of the logits [q_len], float32 or wider, for combining
+      rounds).
+    Raises: ValueError: options or lengths are incompatible.
     Example:
       >>> from weft import layers as tl
       >>> q = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
@@ -231,8 +233,8 @@ def attend(
     def within(arrays: Any) -> tuple[Any, Any]:
         q, k, v, q_info, kv_info = arrays
         k = length_normalized(k) if is_shared else k
-        # The numbers subtracted for hidden keys exceed float16, and their sums the digits of
-        # bfloat16.
+        # the numbers subtracted for hidden keys exceed float16's range, and their sums exceed
+        # bfloat16's precision
         dots = widened(jnp.matmul(q, jnp.swapaxes(k / math.sqrt(q.shape[-1]), -1, -2)))
         if mask_fn is not None:
             dots = mask_fn(dots, q_info[..., :, None], kv_info[..., None, :])
@@ -254,11 +256,11 @@ def attend(
 
 
 def _softmax(dots: Any) -> tuple[Any, Any]:
-    """The weights of logits along the last axis, and the logarithms of their sums."""
+    """The weights of logits along the last axis, and the logarithms of the sums of exponentials."""
     logsumexp = fastmath.logsumexp(dots, axis=-1, keepdims=True)
     weights = jnp.exp(dots - logsumexp)
-    # Where all keys are hidden, the logits are equal, and so large that rounding loses the
-    # logarithm of the number of keys: the weights would sum to that number.
+    # If all keys are hidden, the logits are equal and so large that rounding loses the logarithm of
+    # the number of keys, and the weights would sum to that number.
     is_hidden = jnp.max(dots, axis=-1, keepdims=True) < -MASK_PENALTY / 2
     total = jnp.sum(weights, axis=-1, keepdims=True)
     weights = jnp.where(is_hidden, weights / total, weights)
@@ -266,8 +268,9 @@ def _softmax(dots: Any) -> tuple[Any, Any]:
 
 
 def _by_groups(f: Callable[[Any], Any], chunks: tuple[Any, ...], size: int) -> Any:
-    """The results of `f` for chunks [n, ...], `size` of them at a time, so that neither pass stores
-    intermediate values of the others. Backends other than weft's take all at once."""
+    """The results of `f` for chunks [n, ...], `size` chunks at a time, so that intermediate values
+    of only one group are stored in either pass. Other backends than `jax` process all chunks at
+    once."""
     n = chunks[0].shape[0]
     if n <= size or not fastmath.is_backend(fastmath.Backend.JAX):
         return f(chunks)
@@ -292,7 +295,8 @@ def _checked_chunks(
     dropout: float,
     rng: Any,
 ) -> Any:
-    """The length of chunks of keys, once the options of `attend` fit together."""
+    """The length of chunks of keys. Raises an error unless the options of `attend` are
+    compatible."""
     if v is None:
         raise noted(ValueError("attend: no values v were given"))
     if k is None and kv_chunk_len not in (None, q_chunk_len):
@@ -344,11 +348,11 @@ def _chunks(x: Any, length: Any) -> Any:
 
 
 def apply_broadcasted_dropout(vecs: Any, dropout_rate: float, rng: Any) -> Any:
-    """Dropout of the same random features in all vectors.
+    """Dropout that zeroes the same random features in all vectors.
 
     Args:
       vecs: array [..., depth].
-      dropout_rate: probability that a feature becomes zero, below 1; 0 or less for none.
+      dropout_rate: the probability that a feature becomes zero, below 1; 0 or less for no dropout.
       rng: random key.
     Returns: array of the same shape.
     Raises: ValueError: `rng` is None and the rate is positive.
@@ -373,7 +377,7 @@ def permute_via_gather(val: Any, permutation: Any, inverse_permutation: Any, axi
 
     Args:
       val: array.
-      permutation: int array [n]: the index of the slice for each position.
+      permutation: int array [n], the index of the slice for each position.
       inverse_permutation: int array [n], the inverse.
       axis: axis of length n.
     Returns: array of the same shape.
@@ -398,8 +402,8 @@ def permute_via_sort(val: Any, keys: Any, inverse_keys: Any, axis: int = 0) -> A
 
     Args:
       val: array of the shape of the keys.
-      keys: keys by which to sort along the axis.
-      inverse_keys: keys that sort the result back.
+      keys: the sort keys along the axis.
+      inverse_keys: the keys that restore the original order.
       axis: the axis.
     Returns: array of the same shape.
     Example:
@@ -422,7 +426,7 @@ def permute_via_sort(val: Any, keys: Any, inverse_keys: Any, axis: int = 0) -> A
 
 
 def factors_of_buckets(n_positions: int, chunk_len: int) -> int | list[int]:
-    """A number of buckets of about half a chunk each, in two factors if there are many.
+    """A number of buckets with about half a chunk each, as two factors if there are many.
 
     Args:
       n_positions: length of the sequence.

@@ -1,4 +1,4 @@
-"""Attention of long sequences: in chunks, over hash buckets, some heads at a time."""
+"""Attention for long sequences: in chunks, over hash buckets, a few heads at a time."""
 
 from .chunked_attention import (
     apply_broadcasted_dropout,

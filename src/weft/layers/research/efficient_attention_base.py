@@ -1,4 +1,4 @@
-"""EfficientAttentionBase: the base of attention layers that compute a few heads at a time."""
+"""EfficientAttentionBase: base class of attention layers that compute a few heads at a time."""
 
 from typing import Any
 
@@ -13,25 +13,25 @@ from .sliced_heads import Results, SlicedPass, slices_of
 
 
 class EfficientAttentionBase(Layer):
-    """Base class of attention: a subclass defines one head of one example.
+    """Base class of attention layers: a subclass defines one head of one example.
 
-    The output is the sum over the heads. The backward pass computes the forward pass again, slice
-    by slice of heads and examples, so a call stores only its input and its state.
+    The output is the sum over the heads. The backward pass recomputes the forward pass in slices of
+    heads and examples, so a call stores only its input and state.
 
     Args:
       n_heads: number of heads.
       n_in: number of inputs.
-      n_parallel_heads: how many heads are computed at once: None for all heads of all examples, 1
-        for the least memory, a divisor of `n_heads`, or a multiple of it for whole examples.
-      incremental: whether a call continues where the last one ended, as in decoding.
-      predict_mem_len: how many positions are remembered then.
-      predict_drop_len: how many of the oldest are forgotten at once when the memory is full.
-      use_python_loop: whether a compiled program has the code of each slice, rather than a loop.
-      use_reference_code: whether heads are computed one by one and differentiated as usual.
+      n_parallel_heads: the number of heads to compute at once: None for all heads of all examples,
+        1 for the least memory, a divisor of `n_heads`, or a multiple of it for whole examples.
+      incremental: whether a call continues after the last one, as in decoding.
+      predict_mem_len: the number of positions to remember in decoding.
+      predict_drop_len: the number of oldest positions to drop when the memory is full.
+      use_python_loop: whether to unroll the loop over slices in a compiled program.
+      use_reference_code: whether to compute heads one by one, with ordinary differentiation.
 
-    Raises: ValueError: an option is invalid, or options do not fit together.
+    Raises: ValueError: an option is invalid, or options are incompatible.
 
-    A subclass defines `create_weights_unbatched`, `forward_unbatched`, and if it needs them
+    A subclass defines `create_weights_unbatched`, `forward_unbatched`, and if necessary
     `create_state_unbatched` and `_incremental_forward_unbatched`. Weights are nested arrays
     [n_heads, ...], state [batch * n_heads, ...]; in incremental mode the state is (number of
     positions remembered, memory of each input, state of the heads).
@@ -77,10 +77,10 @@ class EfficientAttentionBase(Layer):
         self._use_python_loop = use_python_loop
         self._use_reference_code = use_reference_code
 
-    # What a class defines.
+    # Methods that subclasses define.
 
     def create_weights_unbatched(self, input_signature: Any, rng: Any) -> Any:
-        """The weights of one head, for inputs without an axis of examples."""
+        """The weights of one head, for inputs without a batch axis."""
         raise NotImplementedError(f"{self._name}: its class is to define create_weights_unbatched")
 
     def create_state_unbatched(self, input_signature: Any, rng: Any) -> Any:
@@ -92,25 +92,25 @@ class EfficientAttentionBase(Layer):
 
         Args:
           *inputs: the inputs of one example.
-          **arguments: `weights` and `state` of one head, `rng`, and `update_state`: whether random
-            choices are made anew, or read from the state.
+          **arguments: `weights` and `state` of one head, `rng`, and `update_state`: True makes new
+            random choices, False reads them from the state.
         """
         raise NotImplementedError(f"{self._name}: its class is to define forward_unbatched")
 
     def _incremental_forward_unbatched(self, *inputs: Any, **arguments: Any) -> tuple[Any, Any]:
-        """The same for `q_len` positions of a memory, from `q_start` on."""
+        """The same for `q_len` positions of a memory, starting at `q_start`."""
         raise NotImplementedError(
             f"{self._name}: its class is to define _incremental_forward_unbatched"
         )
 
     def _are_per_head(self) -> tuple[bool, ...]:
-        """For each input, whether its first axis counts examples and heads."""
+        """For each input, whether its first axis counts both examples and heads."""
         return (False,) * self.n_in
 
-    # What follows.
+    # Implementation.
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes the weights of each head, and the state of each head of each example."""
+        """Initializes the weights of each head, and the state of each head of each example."""
         signatures = as_tuple(input_signature)
         n_examples = signatures[0].shape[0]
         alone = packed(tuple([ShapeDtype(tuple(s.shape[1:]), s.dtype) for s in signatures]))
@@ -132,7 +132,7 @@ class EfficientAttentionBase(Layer):
         return jnp.asarray(0, dtype=jnp.int32), tuple(memory), state
 
     def forward(self, inputs: Any) -> Any:
-        """The output of the attention; the state is the new one."""
+        """Computes the output, and sets the new state."""
         output, self.state, _, _ = self.forward_and_or_backward(
             inputs, self.weights, self.state, self.rng
         )
@@ -140,7 +140,7 @@ class EfficientAttentionBase(Layer):
 
     @property
     def has_backward(self) -> bool:
-        """True, unless the reference code is used."""
+        """True unless the reference code is used."""
         return not self._use_reference_code
 
     def backward(
@@ -154,7 +154,8 @@ class EfficientAttentionBase(Layer):
         rng: Any = None,
         **kwargs: Any,
     ) -> tuple[Any, Any]:
-        """The gradients, with the choices of the forward pass, which the new state has."""
+        """Computes the gradients, with the choices of the forward pass, which are in the new
+        state."""
         return self.forward_and_or_backward(
             inputs,
             weights,
@@ -180,14 +181,14 @@ class EfficientAttentionBase(Layer):
         Args:
           inputs: the layer's inputs.
           weights: its weights.
-          state: its state: before the forward pass, or with `update_state=False` after it, to
-            repeat its random choices.
-          rng: random key, for all examples and heads.
+          state: the state before the forward pass; with `update_state=False`, the state after it,
+            to repeat its random choices.
+          rng: the random key for all examples and heads.
           output_grad: the gradient with respect to the output; None for no backward pass.
           compute_output: whether to return the output.
           update_state: whether to return the new state.
         Returns: (output, new state, gradient for the inputs, gradient for the weights), with None
-          for those not requested.
+          for results not requested.
         Raises: ValueError: nothing is requested.
         """
         if not compute_output and output_grad is None:
@@ -229,7 +230,7 @@ class EfficientAttentionBase(Layer):
         compute_output: bool,
         update_state: bool,
     ) -> Results:
-        """The results of all heads of all examples, which attend to `xs`."""
+        """The results of all heads of all examples, with attention to `xs`."""
         n_examples, owns = self._n_examples(operands), self._are_per_head()
 
         def grouped(x: Any) -> Any:
@@ -258,7 +259,7 @@ class EfficientAttentionBase(Layer):
         )
 
     def _own_positions(self, grads: list[Any], q_start: Any = None, q_len: int = 0) -> Any:
-        """Gradients for a call's inputs, from the gradients for the remembered positions."""
+        """Gradients for a call's inputs, from gradients for the remembered positions."""
         if self._incremental:
             grads = [fastmath.dynamic_slice_in_dim(g, q_start, q_len, 1) for g in grads]
         return packed(tuple(grads))
@@ -270,13 +271,13 @@ class EfficientAttentionBase(Layer):
     def _parallel(self, n_examples: int) -> int | None:
         return 1 if self._use_reference_code else self._n_parallel_heads
 
-    # The memory of decoding: the last positions of each input, the oldest first.
+    # The decoding memory: the last positions of each input, oldest first.
 
     def _remembered(
         self, inputs: tuple[Any, ...], state: Any, update_state: bool
     ) -> tuple[tuple[Any, ...], Any, Any, Any]:
-        """The arrays that a call attends to: (arrays, the new memory, the state of the heads,
-        where the call's own positions begin in the arrays)."""
+        """The arrays to attend to: (arrays, new memory, state of the heads, index of the call's
+        first position in the arrays)."""
         end, memory, state = state
         n, mem_len, drop_len = inputs[0].shape[1], self._mem_len, self._drop_len
         if not update_state:
@@ -294,8 +295,8 @@ class EfficientAttentionBase(Layer):
         for old, x in zip(memory, inputs, strict=True):
             remembered = x[:, -mem_len:].astype(old.dtype)
             outs.append(jnp.concatenate([remembered, old[:, remembered.shape[1] :] * 0], axis=1))
-        # A long prefix must begin a sequence. Later in a sequence there is no correct result, and a
-        # traced program cannot raise an error: so the result is NaN.
+        # A long prefix must begin a sequence. Later in a sequence the result is NaN, because a
+        # traced program cannot raise an error.
         wrong = jnp.where(end == 0, 1.0, float("nan"))
         xs = tuple([
             x * wrong.astype(x.dtype) if is_inexact(x) else x for x in inputs

@@ -1,4 +1,4 @@
-"""Feed-forward blocks of experts, equal parts of the units, of which each vector uses one.
+"""Feed-forward blocks of experts: equal parts of the units, one of which is used for each vector.
 
 Sources: Fedus, Zoph, Shazeer (2021), Switch Transformers, arXiv:2101.03961; Jaszczur et al. (2021),
 Sparse is Enough in Scaling Transformers, arXiv:2111.12763.
@@ -21,10 +21,10 @@ _BIAS_INITIALIZER = RandomNormalInitializer(1e-6)
 
 
 class ExpertFeedForward(Layer):
-    """The base of feed-forward blocks of experts: relu(x · w1 · gate of the expert) · w2 + b2.
+    """Base class of feed-forward blocks of experts: relu(x · w1 · gate of the expert) · w2 + b2.
 
-    A subclass defines the factors of each expert's units in `_gates`, and of the chosen expert's
-    units in `_gate_of_chosen`.
+    Subclasses define the factors of each expert's units in `_gates`, and the factor of the chosen
+    expert's units in `_gate_of_chosen`.
 
     Args:
       d_ff, n_experts, temperature, mode, kernel_initializer, bias_initializer: as for
@@ -56,7 +56,7 @@ class ExpertFeedForward(Layer):
         self._needs_key = mode == "train"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes m1 [d, n_experts], w1 [d, d_ff], w2 [d_ff, d] and b2 [d]."""
+        """Initializes m1 [d, n_experts], w1 [d, d_ff], w2 [d_ff, d] and b2 [d]."""
         depth = input_signature.shape[-1]
         keys = fastmath.random.split(self.rng, 4)
         shapes = ((depth, self._n_experts), (depth, self._d_ff), (self._d_ff, depth))
@@ -84,7 +84,7 @@ class ExpertFeedForward(Layer):
         return jnp.reshape(jnp.matmul(hidden, w2) + b2, x.shape)
 
     def _gates(self, code: Any, mask: Any, rng: Any) -> Any:
-        """Factors of the units of each expert, of its choice, 0 or 1, and its probability."""
+        """The factors of the units of each expert, from its choice, 0 or 1, and its probability."""
         raise NotImplementedError
 
     def _gate_of_chosen(self, probability: Any) -> Any:
@@ -93,18 +93,18 @@ class ExpertFeedForward(Layer):
 
 
 class BlockSparseFF(ExpertFeedForward):
-    """A feed-forward block whose units form equal groups (experts); each vector uses one of them.
+    """A feed-forward block whose units form equal groups (experts); each vector uses one group.
 
-    In mode "train" half of the calls draw experts by their probabilities, to which the derivative
-    passes through; the others use all units, times the probabilities of their experts. Other modes
-    use the most likely expert.
+    In mode "train" half of the calls draw experts by their probabilities, with straight-through
+    derivatives; the others use all units, multiplied by the probabilities of their experts. Other
+    modes use the most likely expert.
 
     Args:
       d_ff: the number of units.
-      n_experts: how many parts; divides d_ff.
-      temperature: of the noise by which parts are drawn in mode "train"; 0 takes the likeliest.
+      n_experts: the number of experts; divides d_ff.
+      temperature: the temperature for drawing experts in mode "train"; 0 takes the most likely.
       mode: "train", "eval", "predict" or "viz". In "predict", a call with one vector reads the
-        weights of one part alone.
+        weights of one expert only.
       kernel_initializer, bias_initializer: functions of (shape, rng).
 
     Inputs and outputs: floats [..., d]. Weights: [d, n_experts] for the probabilities, [d, d_ff],
@@ -143,16 +143,16 @@ class BlockSparseFF(ExpertFeedForward):
 
 
 class SwitchSparseFF(ExpertFeedForward):
-    """A feed-forward block of experts, equal parts of the units: each vector is handed to one.
-
-    Its units are multiplied by its probability, which is how the choice is trained.
+    """A feed-forward block of experts (equal parts of the units) that uses one expert for each
+    vector. The expert's units are multiplied by its probability, through which the choice is
+    trained.
 
     Args:
       d_ff: the number of units.
-      n_experts: how many parts; divides d_ff.
-      temperature: of the noise by which experts are drawn in mode "train"; 0 takes the likeliest.
+      n_experts: the number of experts; divides d_ff.
+      temperature: the temperature for drawing experts in mode "train"; 0 takes the most likely.
       mode: "train", "eval", "predict" or "viz". In "predict", a call with one vector reads the
-        weights of one expert alone.
+        weights of one expert only.
       kernel_initializer, bias_initializer: functions of (shape, rng).
 
     Inputs and outputs: floats [..., d]. Weights: [d, n_experts] for the probabilities, [d, d_ff],

@@ -1,5 +1,5 @@
-"""Attention in linear time: weights are products of features of queries and of keys, all positive,
-so that values are summed once for all queries.
+"""Attention in linear time: weights are products of positive features of queries and keys, so
+values are summed once for all queries.
 
 Source: Choromanski et al. (2020), Rethinking Attention with Performers, arXiv:2009.14794.
 """
@@ -19,33 +19,34 @@ from ..attention_weights import wide_dtype, widened
 from ..base import Layer
 from ..dense import Dense
 
-# Positions whose scores are computed at once. The gradient of 2 heads of 32 features takes as long
-# with 32 or 128, and a third to twice as long again with 16 or 256 (benchmarks/long_sequences.py).
+# The number of positions whose scores are computed at once. For 2 heads of 32 features, the
+# gradient is about as fast with 32 or 128, and clearly slower with 16 or 256
+# (benchmarks/long_sequences.py).
 CHUNK_LENGTH = 64
 
 
 class FavorAttention(Layer):
-    """Attention within heads, in time and memory that grow with the length, not with its square.
+    """Attention within heads, in time and memory proportional to the length, not to its square.
 
     The output for a query is Σ_j (q' · k'_j) v_j / Σ_j (q' · k'_j), where q' and k' are positive
-    features of queries and keys: relu(x) + numerical_stabilizer, or random ones, whose products
-    have the exponentials in a softmax of q · k as their mean.
+    features of queries and keys: relu(x) + numerical_stabilizer, or random features, whose products
+    have as their mean the exponentials in a softmax of q · k.
 
     Args:
-      d_feature: features of all heads together.
+      d_feature: the features of all heads together.
       n_heads: the number of heads; divides d_feature.
-      n_random_features: how many random features there are; more are closer to a softmax.
+      n_random_features: the number of random features; more approximate the softmax better.
       numerical_stabilizer: a number added to relu(x), so that no denominator is 0.
-      use_approximate_softmax: whether features are random.
-      scale_by_norm: whether random directions have lengths of normal vectors; else √d.
-      normalize_data: whether vectors are divided by d^¼, as a softmax of q · k / √d has it.
+      use_approximate_softmax: whether to use random features.
+      scale_by_norm: whether the random directions have the lengths of normal vectors; otherwise √d.
+      normalize_data: whether to divide vectors by d^¼, as in a softmax of q · k / √d.
       epsilon: a number added to random features.
       mode: "train", "eval", "predict" or "viz"; has no effect.
 
     Inputs: queries, keys, values, floats [batch * n_heads, length, d], and a mask of batch * length
-      numbers in any shape, 0 where a key is hidden. If all keys are hidden, all have the same
+      numbers in any shape, 0 where a key is hidden. If all keys are hidden, all get the same
       weight.
-    Outputs: floats like the values, and the mask as it came.
+    Outputs: floats like the values, and the unchanged mask.
 
     Raises: ValueError, TypeError: an option is out of its range.
 
@@ -87,7 +88,7 @@ class FavorAttention(Layer):
         if option_checks.flag(name, "use_approximate_softmax", use_approximate_softmax):
             key = fastmath.random.get_prng(0)
             directions = self.get_2d_array(key, n_random_features, depth, scale_by_norm)
-            self._directions = onp.asarray(directions)  # of no backend
+            self._directions = onp.asarray(directions)  # independent of the backend
 
     @staticmethod
     def get_2d_array(
@@ -98,14 +99,14 @@ class FavorAttention(Layer):
         normalize_data: bool = False,
         epsilon: float = 0.0001,
     ) -> Any:
-        """Random directions: each n_columns of them, one after the other, are orthogonal.
+        """Random directions: each block of n_columns successive directions is orthogonal.
 
         Args:
           rng: random key.
           n_rows: the number of directions.
           n_columns: their dimension.
-          scale_by_norm: whether their lengths are distributed like those of normal vectors; else
-            √n_columns.
+          scale_by_norm: whether their lengths are distributed like those of normal vectors;
+            otherwise √n_columns.
           normalize_data, epsilon: have no effect.
         Returns: floats [n_rows, n_columns].
         """
@@ -124,7 +125,7 @@ class FavorAttention(Layer):
 
     @staticmethod
     def bidirectional_numerator(query_prime: Any, key_prime: Any, value: Any) -> Any:
-        """Sums of values by products of features: Σ_j (q'_i · k'_j) v_j.
+        """Sums of values, weighted by products of features: Σ_j (q'_i · k'_j) v_j.
 
         Args:
           query_prime, key_prime: features [length, batch, features].
@@ -146,18 +147,18 @@ class FavorAttention(Layer):
 
     @staticmethod
     def relu(x: Any) -> Any:
-        """x where it is positive, and 0 elsewhere."""
+        """x where it is positive, otherwise 0."""
         return jnp.where(x > 0, x, jnp.zeros_like(x))
 
     def nonnegative_softmax_kernel_feature_creator(self, x: Any, is_query: bool) -> Any:
-        """Random features of vectors: (exp(p · x - |x|² / 2 - m) + epsilon) / √n, of n directions.
+        """Random features of vectors: (exp(p · x - |x|² / 2 - m) + epsilon) / √n, for n directions.
 
         p is a direction. m is the maximum of p · x for each query, or over all keys; without
         epsilon it would have no effect.
 
         Args:
           x: floats [batch, length, d].
-          is_query: whether they are queries.
+          is_query: whether `x` are queries.
         Returns: [batch, length, n_random_features].
         Raises: ValueError: the layer has no random features.
         """
@@ -198,7 +199,7 @@ class FavorAttention(Layer):
         return jnp.swapaxes(means, 0, 1).astype(values.dtype), mask
 
     def _per_key(self, mask: Any, keys: Any) -> Any:
-        """The mask's number for each key, [batch * n_heads, length, 1]; 1 if all are 0."""
+        """The mask's value for each key, [batch * n_heads, length, 1]; 1 if all values are 0."""
         rows, length, _ = keys.shape
         if rows % self._n_heads or mask.size * self._n_heads != rows * length:
             raise ShapeError(
@@ -226,11 +227,11 @@ def Favor(
     """A layer of self-attention in linear time that maps (vectors, mask) to (vectors, mask).
 
     Args:
-      d_feature: features of a vector, in and out.
+      d_feature: the features of input and output vectors.
       n_heads: the number of attention heads; divides d_feature.
-      dropout: has no effect, since there are no weights of attention to drop.
+      dropout: has no effect, because there are no attention weights to drop.
       n_random_features, numerical_stabilizer, use_approximate_softmax, scale_by_norm,
-        normalize_data, epsilon, mode: as for `FavorAttention`; but scale_by_norm is false.
+        normalize_data, epsilon, mode: as for `FavorAttention`; except that scale_by_norm is False.
     Returns: a layer of two inputs, floats [batch, length, d_feature] and a mask [batch, 1, 1,
       length], 0 where a vector is hidden, and two outputs of the same shapes; with four `Dense`
       layers.
@@ -264,14 +265,12 @@ def _with_dense_layers(d_feature: int, n_heads: int, attention: Layer) -> Layer:
 
 
 class CausalFavorAttention(Layer):
-    """Causal attention within heads, in linear time: to a position itself and earlier ones.
+    """Causal attention within heads, in linear time.
 
-    Position i gets Σ_{j<=i} (q'_i · k'_j) v_j / Σ_{j<=i} (q'_i · k'_j), with features x' of relu(x)
-    + numerical_stabilizer. The sums Σ k'_j v_jᵀ and Σ k'_j run along the sequence, chunk by chunk;
-    the backward pass computes chunks again, so that its memory is linear as well.
-
-    In mode "predict" these sums are the state: a step takes as long for the last position of a
-    sequence as for the first, and there is no longest sequence.
+    Position i gets Σ_{j<=i} (q'_i · k'_j) v_j / Σ_{j<=i} (q'_i · k'_j), with features x' = relu(x)
+    + numerical_stabilizer. The sums Σ k'_j v_jᵀ and Σ k'_j run along the sequence, chunk by chunk.
+    The backward pass recomputes chunks, so its memory is linear too. In mode "predict" these sums
+    are the state: all steps take the same time, and the length of the sequence is unlimited.
 
     Args:
       numerical_stabilizer: a number added to relu(x), so that no denominator is 0.
@@ -301,7 +300,8 @@ class CausalFavorAttention(Layer):
         self._mode = checked_mode(name, mode)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """No weights; in mode "predict" sums [batch, d, d + 1], of values and of keys."""
+        """Makes no weights; in mode "predict", the state of sums [batch, d, d + 1], of values and
+        of keys."""
         if self._mode == "predict":
             self.state = _no_sums(*input_signature[1:])
 
@@ -315,7 +315,7 @@ class CausalFavorAttention(Layer):
         q, k, v = [widened(x) for x in inputs]
         q, k = [FavorAttention.relu(x) + self._stabilizer for x in (q, k)]
         before = self.state if self._mode == "predict" else _no_sums(k, v)
-        # A column of ones makes the denominators part of the sums.
+        # a column of ones makes the denominators part of the sums
         values = jnp.concatenate([v, jnp.ones_like(v[..., :1])], axis=-1)
         sums, weighted = causal_sums(q, k, values, before)
         if self._mode == "predict":
@@ -328,7 +328,7 @@ def _no_sums(keys: Any, values: Any) -> Any:
 
 
 def causal_sums(queries: Any, keys: Any, values: Any, before: Any) -> tuple[Any, Any]:
-    """Cumulative sums of keys times values, and the products of queries with them.
+    """Cumulative sums of the products of keys and values, and their products with queries.
 
     Args:
       queries, keys: floats [batch, length, features].
@@ -352,7 +352,7 @@ def causal_sums(queries: Any, keys: Any, values: Any, before: Any) -> tuple[Any,
     count = -(-length // size)
 
     def cut(x: Any) -> Any:
-        """[chunks, batch, positions, d]; positions of zeros follow the last one."""
+        """[chunks, batch, positions, d]; the last chunk is padded with zeros."""
         padding = jnp.zeros((x.shape[0], count * size - length, x.shape[2]), x.dtype)
         padded = jnp.concatenate([x, padding], axis=1)
         return jnp.swapaxes(jnp.reshape(padded, (x.shape[0], count, size, x.shape[2])), 0, 1)
@@ -371,12 +371,12 @@ def CausalFavor(
     numerical_stabilizer: float = 0.001,
     mode: str = "train",
 ) -> Layer:
-    """Self-attention in linear time in which no position sees a later one.
+    """Causal self-attention in linear time.
 
     Args:
-      d_feature: features of a vector, in and out.
+      d_feature: the features of input and output vectors.
       n_heads: the number of attention heads; divides d_feature.
-      dropout: without effect, since there are no weights of attention to drop.
+      dropout: has no effect, because there are no attention weights to drop.
       numerical_stabilizer, mode: as for `CausalFavorAttention`.
     Returns: a layer from floats [batch, length, d_feature] to the same shape, with four `Dense`
       layers.

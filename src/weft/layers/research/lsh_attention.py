@@ -26,12 +26,12 @@ from .self_attention import dropouts, projections, refuse_masked_prediction
 
 
 class HashedAttention(EfficientAttentionBase):
-    """The options and the computation that both kinds of LSH attention share.
+    """The shared options and computation of both kinds of LSH attention.
 
     It takes the arguments of `LSHSelfAttention`.
     """
 
-    _extra_inputs = 0  # beside the first and the mask
+    _extra_inputs = 0  # besides the first input and the mask
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class HashedAttention(EfficientAttentionBase):
         return jnp.zeros((self._n_hashes * length,), dtype=jnp.int32), rng
 
     def hash_vectors(self, vecs: Any, rng: Any, mask: Any = None) -> Any:
-        """The buckets of vectors in each round, no two rounds sharing any.
+        """The buckets of vectors in each round. Rounds do not share buckets.
 
         Args:
           vecs: array [length, depth].
@@ -114,7 +114,7 @@ class HashedAttention(EfficientAttentionBase):
         Returns: int32 array [n_hashes * length], one round after the other.
         """
         n_buckets = self._n_buckets
-        if n_buckets is None:  # in decoding, the same for a prefix and for a single position
+        if n_buckets is None:  # in decoding, equal for a prefix and for single positions
             length = self._mem_len if self._incremental else vecs.shape[0]
             n_buckets = factors_of_buckets(length, self._chunk_len)
         buckets, count = hash_vecs(vecs, n_buckets, self._n_hashes, rng)
@@ -126,7 +126,7 @@ class HashedAttention(EfficientAttentionBase):
     def _attended(
         self, q: Any, v: Any, mask: Any, state: Any, rng: Any, update_state: bool
     ) -> tuple[Any, Any]:
-        """(output of all rounds [length, d_v], new state); the queries are the keys too."""
+        """(output of all rounds [length, d_v], new state). The queries are also the keys."""
         buckets, key, *_ = state
         length = q.shape[0]
         if update_state:
@@ -138,7 +138,7 @@ class HashedAttention(EfficientAttentionBase):
         return self._over_buckets(q, v, mask, buckets, rng), state
 
     def _padded(self, buckets: Any, length: int) -> Any:
-        """Buckets padded for the state, whose size is the largest length of a sequence."""
+        """Buckets padded to the size of the state, the maximal length of a sequence."""
         if self._max_len is None:
             return buckets
         missing = self._n_hashes * (self._max_len - length)
@@ -150,7 +150,7 @@ class HashedAttention(EfficientAttentionBase):
         return jnp.concatenate([buckets, jnp.zeros((missing,), dtype=buckets.dtype)])
 
     def _over_buckets(self, q: Any, v: Any, mask: Any, buckets: Any, rng: Any) -> Any:
-        """Attention in chunks of the positions sorted by bucket, of all rounds at once."""
+        """Attention in chunks of positions sorted by bucket, for all rounds at once."""
         length, n_hashes = q.shape[0], self._n_hashes
         if buckets.shape[0] != n_hashes * length or buckets.shape[0] % self._chunk_len:
             raise ValueError(
@@ -182,7 +182,8 @@ class HashedAttention(EfficientAttentionBase):
             return out
         logits = jnp.reshape(permute_via_gather(logits, undo, sticker), (n_hashes, length, 1))
         weights = jnp.exp(logits - fastmath.logsumexp(logits, axis=0, keepdims=True))
-        # Beside the numbers subtracted for hidden keys, the logarithm of the number of rounds is 0.
+        # compared with the numbers subtracted for hidden keys, the logarithm of the number of
+        # rounds is negligible
         is_hidden = jnp.max(logits, axis=0, keepdims=True) < -MASK_PENALTY / 2
         weights = jnp.where(is_hidden, 1.0 / n_hashes, weights)
         rounds = jnp.reshape(out, (n_hashes, length, -1))
@@ -191,7 +192,7 @@ class HashedAttention(EfficientAttentionBase):
     # Decoding.
 
     def _prefix(self, q: Any, v: Any, state: Any, rng: Any) -> tuple[Any, tuple[Any, Any, Any]]:
-        """(output, new state) for the first positions of a sequence, several at once."""
+        """(output, new state) for the first positions of a sequence, processed at once."""
         buckets, _, key = state
         n, mem_len = q.shape[0], self._mem_len
         extra = -n % self._chunk_len
@@ -210,14 +211,14 @@ class HashedAttention(EfficientAttentionBase):
     def _next_positions(
         self, q: Any, memory: Any, state: Any, q_start: Any
     ) -> tuple[Any, tuple[Any, Any, Any]]:
-        """The positions of the memory that each query attends to: the latest ones in its buckets
+        """The positions of the memory to which each query attends: the latest ones in its buckets
         first. Returns (positions [n, count], some of which may be later than the query, the new
-        state).
-        """
+        state)."""
         buckets, end, key = state
         n, length = q.shape[0], memory.shape[0]
         table = jnp.reshape(buckets, (self._n_hashes, length))
-        # The oldest positions were dropped since then: the remaining ones have moved to the front.
+        # if the oldest positions were dropped since then, the remaining ones have moved to the
+        # front
         places = jnp.arange(length)
         rows = places + jnp.maximum(end - q_start, 0)
         kept = jnp.take(table, jnp.minimum(rows, length - 1), axis=1)
@@ -244,7 +245,7 @@ class HashedAttention(EfficientAttentionBase):
         return fastmath.vmap(one)(q, chosen_q, chosen_v, positions, chosen)
 
     def _check_step(self, update_state: bool) -> None:
-        """Raises ValueError for a backward pass, which has the state after a call."""
+        """Raises ValueError for a backward pass in decoding."""
         if not update_state:
             raise ValueError(f"{self._name}: decoding step by step has no backward pass")
 
@@ -253,7 +254,7 @@ def _by_bucket(buckets: Any) -> Any:
     """The positions of each round [n_hashes, length], sorted by bucket, and by position within a
     bucket."""
     length = buckets.shape[1]
-    # On the CPU one combined number sorts several times faster than a key and a value.
+    # on the CPU, sorting one combined number is several times faster than sorting a key and a value
     return jnp.sort(length * buckets + jnp.arange(length), axis=-1) % length
 
 
@@ -262,35 +263,36 @@ class LSHSelfAttention(HashedAttention):
 
     Args:
       n_heads: number of heads.
-      d_qk: depth of queries, which are the keys too, for each head.
+      d_qk: the depth of queries, which are also the keys, for each head.
       d_v: depth of values, for each head.
-      share_qk: ignored: keys are always the queries, with a length of √d_qk.
-      causal: whether later positions are hidden.
+      share_qk: ignored; keys are always the queries, scaled to a length of √d_qk.
+      causal: whether to hide later positions.
       masked: whether there is a second input, a bool array [batch, length], False at padding.
-      chunk_len: length of the chunks of positions, which are sorted by bucket.
-      n_chunks_before: how many earlier chunks each chunk sees.
-      n_chunks_after: how many later ones. The first chunk comes after the last.
-      n_hashes: number of independent rounds of hashing, all of which are attended to.
+      chunk_len: the length of chunks of the positions sorted by bucket.
+      n_chunks_before: the number of earlier chunks that each chunk sees.
+      n_chunks_after: the number of later chunks that each chunk sees. The first chunk follows the
+        last.
+      n_hashes: the number of independent rounds of hashing.
       n_buckets: an even number of buckets, or a list of even factors of it; by default about two
-        for each chunk.
-      mode: 'train', 'eval' or 'predict', which continues where the last call ended.
-      predict_mem_len: how many positions 'predict' remembers.
-      predict_drop_len: how many it forgets at once when it is full.
-      attention_dropout: probability with which a weight of attention becomes zero in training.
+        per chunk.
+      mode: 'train', 'eval' or 'predict', which continues after the last call.
+      predict_mem_len: the number of positions that 'predict' remembers.
+      predict_drop_len: the number of positions to drop when the memory is full.
+      attention_dropout: the probability that an attention weight becomes zero in training.
       output_dropout: the probability that a feature of a head's output becomes zero.
-      max_length_for_buckets: the length of the longest sequence, if lengths differ: the state has
-        room for its buckets.
+      max_length_for_buckets: the maximal length of sequences, if lengths differ; the state has room
+        for their buckets.
       bias: whether queries and values have a bias.
       n_parallel_heads: see `EfficientAttentionBase`; by default, one head at a time.
-      use_python_loop: see there.
-      use_reference_code: see there.
+      use_python_loop: see `EfficientAttentionBase`.
+      use_reference_code: see `EfficientAttentionBase`.
 
-    Raises: ValueError: options don't fit together.
+    Raises: ValueError: options are incompatible.
 
-    Inputs [batch, length, depth] become outputs of that shape; n_hashes * length is a multiple of
-    `chunk_len`. Weights are (w_q, w_v, w_o) and with `bias` (b_q, b_v), each with a first axis of
-    heads. The state has the buckets of the last call and a random key; each call in training and
-    evaluation takes new rotations.
+    Inputs [batch, length, depth] become outputs of the same shape; n_hashes * length must be a
+    multiple of `chunk_len`. Weights are (w_q, w_v, w_o) and with `bias` (b_q, b_v), each with a
+    first axis of heads. The state has the buckets of the last call and a random key; each call in
+    training and evaluation uses new rotations.
 
     Example:
       >>> from weft import layers as tl
@@ -322,7 +324,7 @@ class LSHSelfAttention(HashedAttention):
         self, x: Any, mask: Any = None, *, weights: Any, state: Any, rng: Any, update_state: bool
     ) -> tuple[Any, Any]:
         """(output, new state) of one head: `x` [length, depth], `mask` [length] or None."""
-        keys = fastmath.random.split(rng)  # of attention, of the output
+        keys = fastmath.random.split(rng)  # for attention, for the output
         q, v = self._projected(x, weights)
         out, state = self._attended(q, v, mask, state, keys[0], update_state)
         out = jnp.matmul(out, weights[2])
@@ -355,9 +357,9 @@ class PureLSHSelfAttention(HashedAttention):
 
     Args: as for `LSHSelfAttention`, without `bias`.
 
-    Raises: ValueError: options don't fit together, or there is a bias.
+    Raises: ValueError: options are incompatible, or `bias` is set.
 
-    Inputs are queries, which are the keys too, and values, each [batch * n_heads, length, d], and
+    Inputs are queries, which are also the keys, and values, each [batch * n_heads, length, d], and
     with `masked` a bool array [batch, length], False at padding. The output is like the values.
 
     Example:
@@ -377,7 +379,7 @@ class PureLSHSelfAttention(HashedAttention):
         return (True, True, False)[: self.n_in]
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes the state of each row of queries."""
+        """Initializes the state of each row of queries."""
         rows = input_signature[0].shape[0]
         if rows % self._n_heads:
             raise ValueError(
@@ -392,7 +394,7 @@ class PureLSHSelfAttention(HashedAttention):
         update_state: bool,
     ) -> tuple[Any, Any]:  # fmt: skip
         """(output, new state) of one row: `qk` and `v` [length, d], `mask` [length] or None."""
-        keys = fastmath.random.split(rng)  # of attention, of the output
+        keys = fastmath.random.split(rng)  # for attention, for the output
         out, state = self._attended(qk, v, mask, state, keys[0], update_state)
         return apply_broadcasted_dropout(out, self._dropouts[1], keys[1]), state
 
@@ -417,7 +419,7 @@ class PureLSHSelfAttention(HashedAttention):
         return self._attend_to(q, chosen_q, chosen_v, chosen, q_start), state
 
     def forward(self, inputs: Any) -> Any:
-        """The output; the state is the new one."""
+        """Computes the output, and sets the new state."""
         output, self.state, _ = self.forward_and_or_backward(inputs, self.state, self.rng)
         return output
 
@@ -432,7 +434,8 @@ class PureLSHSelfAttention(HashedAttention):
         rng: Any = None,
         **kwargs: Any,
     ) -> tuple[Any, Any]:
-        """The gradients, with the choices of the forward pass, which the new state has."""
+        """Computes the gradients, with the choices of the forward pass, which are in the new
+        state."""
         _, _, inputs_grad = self.forward_and_or_backward(
             inputs, new_state, rng, output_grad=grad, compute_output=False, update_state=False
         )
@@ -447,7 +450,8 @@ class PureLSHSelfAttention(HashedAttention):
         compute_output: bool = True,
         update_state: bool = True,
     ) -> tuple[Any, Any, Any]:
-        """As in `EfficientAttentionBase`, without weights and their gradient."""
+        """Like `EfficientAttentionBase.forward_and_or_backward`, without weights and their
+        gradient."""
         return super().forward_and_or_backward(
             inputs, (), state, rng, output_grad, compute_output, update_state
         )[:3]

@@ -11,17 +11,17 @@ from .chunked_attention import hash_vecs
 
 
 class LSHFF(Layer):
-    """A feed-forward block in which a position uses only the hidden units of its buckets.
+    """A feed-forward block in which each position uses only the hidden units in its buckets.
 
     Args:
       d_ff: number of hidden units.
       n_buckets: an even number of buckets, or a list of even factors of it.
-      n_hashes: number of rounds of hashing: a unit is used if any of them agrees.
+      n_hashes: the number of rounds of hashing; a unit is used if it matches in any round.
       mode: has no effect.
-      kernel_initializer: makes both kernels, as `Dense`'s.
+      kernel_initializer: makes both kernels, as in `Dense`.
       bias_initializer: makes the bias of the output.
 
-    Inputs [..., depth] become outputs of that shape. Weights are (w1 [d_ff, depth],
+    Inputs [..., depth] become outputs of the same shape. Weights are (w1 [d_ff, depth],
     w2 [d_ff, depth], b2 [depth]); the rotations are new with each random key.
 
     Example:
@@ -52,7 +52,7 @@ class LSHFF(Layer):
         self._bias_initializer = bias_initializer or initializers.RandomNormalInitializer(1e-6)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes both kernels and the bias."""
+        """Initializes both kernels and the bias."""
         depth = input_signature.shape[-1]
         keys = fastmath.random.split(self.rng, 3)
         shape = (self._d_ff, depth)

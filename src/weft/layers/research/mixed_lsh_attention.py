@@ -1,6 +1,5 @@
-"""LSH attention with projections around it, and beside full attention for short sequences.
-
-Defines PureLSHSelfAttentionWrapper and MixedLSHSelfAttention.
+"""PureLSHSelfAttentionWrapper: LSH attention with projections. MixedLSHSelfAttention: LSH attention
+for long sequences and full attention for short ones.
 """
 
 from collections.abc import Callable
@@ -22,23 +21,23 @@ from .sparse_dense import FactoredDense, LocallyConvDense
 
 
 class MixedLSHSelfAttention(Combinator):
-    """LSH attention for long sequences, full attention for sequences up to a length.
+    """LSH attention for long sequences, and full attention for sequences up to a length.
 
     Args:
       n_heads: number of heads.
-      d_qk: depth of queries, which are the keys too, for each head.
+      d_qk: the depth of queries, which are also the keys, for each head.
       d_v: depth of values, for each head.
-      causal: whether later positions are hidden; either it or `masked`.
+      causal: whether to hide later positions; set either this or `masked`.
       masked: whether there is a third input, a bool array [batch, length], False at padding.
-      std_length: the longest sequence with full attention; None for LSH attention always.
-      mode: 'train', 'eval' or 'predict'. Unless std_length is None, 'predict' has full attention
-        always, to predict_mem_len positions.
+      std_length: the maximal length for full attention; None always uses LSH attention.
+      mode: 'train', 'eval' or 'predict'. Unless std_length is None, 'predict' always uses full
+        attention, to predict_mem_len positions.
       output_dropout: see `LSHSelfAttention`.
-      attention_dropout: see there.
-      force_no_dropout: whether both are 0 in training too.
-      **pure_lsh_implementation_kwargs: further options of `PureLSHSelfAttention`.
+      attention_dropout: see `LSHSelfAttention`.
+      force_no_dropout: whether both rates are 0 even in training.
+      **pure_lsh_implementation_kwargs: more options of `PureLSHSelfAttention`.
 
-    Raises: ValueError: neither or both of `causal` and `masked`, or options don't fit together.
+    Raises: ValueError: neither or both of `causal` and `masked`, or options are incompatible.
 
     Inputs are queries and values, each [batch * n_heads, length, d], and the mask. The output is
     like the values. The state has the states of both kinds of attention.
@@ -113,8 +112,8 @@ class MixedLSHSelfAttention(Combinator):
         self._init_marks([w for w, _ in pieces], [s for _, s in pieces])
 
     def _chosen(self, inputs: Any) -> int:
-        """0 for hashed attention, 1 for full attention, by the length, which is static. In decoding
-        all pieces use the same one, since their lengths say nothing about the sequence."""
+        """0 for hashed attention, 1 for full attention, by the static length. In decoding all
+        pieces use the same kind, because their lengths do not determine the sequence's."""
         if self._std_length is None:
             return 0
         return int(self._is_decoding or inputs[0].shape[1] <= self._std_length)
@@ -151,7 +150,7 @@ class MixedLSHSelfAttention(Combinator):
 
 
 def _for_heads(mask: Any, n_heads: int) -> Any:
-    """A mask [batch, length] for each head: [batch * n_heads, 1, length]."""
+    """A mask [batch, length], repeated for each head: [batch * n_heads, 1, length]."""
     return jnp.repeat(mask, n_heads, axis=0)[:, None, :]
 
 
@@ -160,24 +159,24 @@ class PureLSHSelfAttentionWrapper(Serial):
 
     Args:
       n_heads: number of heads.
-      d_qk: depth of queries, which are the keys too, for each head.
+      d_qk: the depth of queries, which are also the keys, for each head.
       d_v: depth of values, for each head.
-      causal: whether later positions are hidden.
+      causal: whether to hide later positions.
       masked: whether there is a second input, a bool array [batch, length], False at padding.
       output_dropout: see `LSHSelfAttention`.
-      attention_dropout: see there.
+      attention_dropout: see `LSHSelfAttention`.
       pure_lsh_implementation: `PureLSHSelfAttention` or `MixedLSHSelfAttention`.
       bias: whether projections have a bias.
       mode: 'train', 'eval' or 'predict'.
       num_weights: 3 for queries, keys (whose mean is taken) and values, 2 for queries and values.
-      sparsity: number of modules of the 'sparse' format.
+      sparsity: the number of modules of the 'sparse' format.
       weights_format: 'model' for dense projections, 'sparse' for factored ones with convolutions.
-      rotary_position_emb: whether queries and keys are rotated by their positions ('model').
-      **pure_lsh_implementation_kwargs: further options of `pure_lsh_implementation`.
+      rotary_position_emb: whether to rotate queries and keys by their positions ('model').
+      **pure_lsh_implementation_kwargs: more options of `pure_lsh_implementation`.
 
-    Raises: ValueError: options are invalid, or do not fit together.
+    Raises: ValueError: options are invalid or incompatible.
 
-    Inputs [batch, length, n_heads * d_qk] become outputs of that shape.
+    Inputs [batch, length, n_heads * d_qk] become outputs of the same shape.
 
     Example:
       >>> from weft import layers as tl
@@ -256,7 +255,7 @@ class PureLSHSelfAttentionWrapper(Serial):
         update_state: bool = True,
     ) -> tuple[Any, Any, Any, Any]:
         """(output, new state, gradient for the inputs, gradient for the weights), as in
-        `EfficientAttentionBase`: with `update_state=False` it uses the buckets in the state."""
+        `EfficientAttentionBase`. With `update_state=False` it uses the buckets in the state."""
         before, attention, *after = self._sublayers
         keys = self._keys(rng)
 

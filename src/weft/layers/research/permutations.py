@@ -13,12 +13,14 @@ from ..reversible import ReversibleLayer
 
 @assert_shape("...->...")
 class ReversibleReshapePermute(ReversibleLayer):
-    """Permutes features by transposing a matrix of them; their number is a power of two.
+    """Permutes features by transposing a matrix of them. The number of features must be a power of
+    two.
 
     Features [d] are read as a matrix [d / m, m] and returned column by column. m is a power of two
     too: 2 for d = 2, 4, 8, 16 and 64, 4 for 32, 8 for 128 and 256, 16 for 512 and 1024, and so on;
-    2 to the greatest number up to half of log2(d) that doesn't divide it, or else 2. Several such
-    permutations bring each feature next to others, for layers that combine neighbouring features.
+    its exponent is the largest number up to half of log2(d) that does not divide log2(d), or 1 if
+    there is none. Several such permutations give each feature new neighbours, for layers that
+    combine neighbouring features.
 
     Inputs and outputs: [..., d], of any dtype.
 
@@ -47,14 +49,14 @@ class ReversibleReshapePermute(ReversibleLayer):
 
 
 def _columns(name: str, x: Any) -> tuple[int, int]:
-    """The number of features, and how many columns their matrix has."""
+    """The number of features, and the number of columns of their matrix."""
     d = x.shape[-1] if x.ndim else 0
     exponent = d.bit_length() - 1
     if d < 1 or d != 2**exponent:
         raise ShapeError(
             f"{name}: the number of features must be a power of two; got shape {tuple(x.shape)}"
         )
-    # As in Trax, which tests divisibility of the exponent where it means coprimality.
+    # as in Trax, which tests whether the exponent is divisible, although coprimality is meant
     divisors = (i for i in range(exponent // 2, 0, -1) if exponent % i)
     return d, min(d, 2 ** next(divisors, 1))
 
@@ -66,7 +68,7 @@ def _transposed(x: Any, shape: tuple[int, int]) -> Any:
 
 @assert_shape("...->...")
 class ReversibleRandomPermute(ReversibleLayer):
-    """Permutes features at random, in the same way in all layers with the same number of features.
+    """Permutes features randomly, in the same way in all layers with the same number of features.
 
     The permutation is Python's `random.Random(42).shuffle` of the indices.
 
@@ -82,13 +84,13 @@ class ReversibleRandomPermute(ReversibleLayer):
     _needs_key = False
 
     def forward(self, x: Any) -> Any:
-        """The features in their new order."""
+        """The features in the new order."""
         return jnp.take(x, _shuffled(self._name, x), axis=-1)
 
     def reverse(
         self, output: Any, weights: Any = (), state: Any = (), new_state: Any = (), rng: Any = None
     ) -> Any:
-        """The features in their old order."""
+        """The features in the original order."""
         return jnp.take(output, onp.argsort(_shuffled(self._name, output)), axis=-1)
 
 

@@ -2,7 +2,7 @@
 InfinitePositionalEncoding and TimeBinPositionalEncoding.
 
 Each layer maps floats [batch, length, d] to the same shape. In mode "predict" a sequence arrives in
-pieces, one after another, and the state is the position reached.
+pieces, and the state is the next position.
 """
 
 import math
@@ -38,15 +38,15 @@ GRID_INITIALIZER, DIGIT_INITIALIZER = RandomNormalInitializer(1.0), RandomUnifor
 class AxialPositionalEncoding(Layer):
     """Adds trained vectors for the coordinates of a position on a grid.
 
-    The sequence runs through the grid row by row. Each axis has a vector for each of its
-    coordinates; the encoding of a position is the concatenation of its coordinates' vectors. So 64
-    + 64 vectors encode 4096 positions.
+    The sequence runs through the grid row by row. Each axis has a vector for each coordinate; the
+    encoding of a position concatenates the vectors of its coordinates. So 64 + 64 vectors encode
+    4096 positions.
 
     Args:
-      shape: lengths of the grid's axes; their product is the length of sequences.
-      d_embs: features of each axis' vectors; their sum is the d of the input.
+      shape: the lengths of the grid's axes; their product is the length of sequences.
+      d_embs: the features of each axis' vectors; their sum is the input's d.
       kernel_initializer: initializes the vectors.
-      dropout: rate at which encodings aren't added, in mode "train".
+      dropout: the rate at which encodings are dropped, in mode "train".
       dropout_broadcast_dims: the axes of [batch, *shape, d] along which they are dropped together.
       mode: "train", "eval", "predict" or "viz".
     Inputs: floats [batch, length, d], or [batch, *shape, d].
@@ -89,7 +89,7 @@ class AxialPositionalEncoding(Layer):
         self._broadcast_dims = tuple(dropout_broadcast_dims)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """The vectors of each axis, and in mode "predict" the position."""
+        """Makes the vectors of each axis; in mode "predict", the state is the position."""
         depth = input_signature.shape[-1]
         if sum(self._d_embs) != depth:
             raise ShapeError(
@@ -107,9 +107,9 @@ class AxialPositionalEncoding(Layer):
             self.state = jnp.zeros((), jnp.int32)
 
     def forward(self, inputs: Any) -> Any:
-        """The vectors, with their positions added."""
+        """The vectors with their positions added."""
         room, depth = math.prod(self._shape), sum(self._d_embs)
-        batch = inputs.shape[0] if self._dropout else 1  # elements differ only in their dropout
+        batch = inputs.shape[0] if self._dropout else 1  # elements differ only in dropout
         grid = jnp.concatenate(
             [jnp.broadcast_to(w, (batch, *self._shape, w.shape[-1])) for w in self.weights], axis=-1
         )
@@ -137,15 +137,15 @@ class AxialPositionalEncoding(Layer):
 class SinCosPositionalEncoding(Layer):
     """Adds sines of the position to the first half of the features, cosines to the second half.
 
-    Feature i of a half has the wavelength 2π 10000^(2i/d). Nothing is trained, and there is no last
-    position. In mode "train" the first position is random.
+    Feature i of a half has the wavelength 2π 10000^(2i/d). It has no trained weights, and the
+    number of positions is unlimited. In mode "train" the first position is random.
 
     Args:
       add_offset: the bound of random first positions, exclusive.
-      dropout: rate at which encodings aren't added, in mode "train".
+      dropout: the rate at which encodings are dropped, in mode "train".
       dropout_broadcast_dims: the axes of [1, length, d] along which they are dropped together. With
         (-2,), a feature is dropped at all positions.
-      start_from_zero_one_in: n; one sequence in n begins at position 0.
+      start_from_zero_one_in: a number n; one in n sequences begins at position 0.
       mode: "train", "eval", "predict" or "viz".
     Inputs: floats [batch, length, d], d even.
     Outputs: the same shape.
@@ -176,12 +176,12 @@ class SinCosPositionalEncoding(Layer):
         self._needs_key = mode == "train"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """No weights; in mode "predict" the position."""
+        """Makes no weights; in mode "predict", the state is the position."""
         if self._mode == "predict":
             self.state = jnp.zeros((), jnp.int32)
 
     def forward(self, inputs: Any) -> Any:
-        """The vectors, with their positions added."""
+        """The vectors with their positions added."""
         _, length, depth = shape_of_sequence(self, inputs)
         if depth % 2:
             raise ShapeError(
@@ -208,16 +208,15 @@ class FixedBasePositionalEncoding(Layer):
 
     A position p is written in several bases. Digit i in base b is floor(p / b^i) mod b; it scales a
     vector of d / n_digits features. The vectors of the digits are concatenated, and the results for
-    the bases are added. The first position has a further trained vector.
-
-    In mode "train" each sequence begins at a random position, or at 0; and the encoding of a
-    sequence is omitted at random. Beyond position min(bases)^n_digits results are NaN.
+    the bases are added. The first position has an additional trained vector. In mode "train" each
+    sequence begins at a random position, or at 0, and the encodings of random sequences are
+    omitted. Beyond position min(bases)^n_digits results are NaN.
 
     Args:
       bases: the bases.
-      n_digits: how many digits a position has; divides the d of the input.
-      start_from_zero_one_in: n; one sequence in n begins at position 0, in mode "train".
-      base_dropout_one_in: n; one sequence in n gets no encoding, in mode "train".
+      n_digits: the number of digits of a position; divides the input's d.
+      start_from_zero_one_in: a number n; one in n sequences begins at position 0, in mode "train".
+      base_dropout_one_in: a number n; one in n sequences gets no encoding, in mode "train".
       mode: "train", "eval", "predict" or "viz".
       initializer: initializes the vectors.
     Inputs: floats [batch, length, d].
@@ -261,8 +260,8 @@ class FixedBasePositionalEncoding(Layer):
         self._needs_key = mode == "train"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """The vectors of digits, the vector of the first position, and in mode "predict" the
-        position."""
+        """Makes the vectors of digits and the vector of the first position; in mode "predict", the
+        state is the position."""
         depth = input_signature.shape[-1]
         if depth % self._n_digits:
             raise ShapeError(
@@ -271,7 +270,7 @@ class FixedBasePositionalEncoding(Layer):
             )
         key1, key2 = fastmath.random.split(self.rng, 2)
         width = depth // self._n_digits
-        # All bases have the same initial vectors, as in Trax.
+        # all bases have the same initial vectors, as in Trax
         keys = fastmath.random.split(key1, self._n_digits)
         vectors = [[self._initializer((1, width), key) for key in keys] for _ in self._bases]
         self.weights = (vectors, self._initializer((1, 1, depth), key2))
@@ -279,7 +278,7 @@ class FixedBasePositionalEncoding(Layer):
             self.state = jnp.zeros((), jnp.int32)
 
     def forward(self, inputs: Any) -> Any:
-        """The vectors, with their positions added."""
+        """The vectors with their positions added."""
         batch, length, _ = shape_of_sequence(self, inputs)
         if length >= self._room:
             raise ShapeError(
@@ -308,7 +307,8 @@ class FixedBasePositionalEncoding(Layer):
         return inputs + encoding
 
     def _random_starts(self, batch: int, length: int) -> tuple[Any, Any]:
-        """First positions [batch], and 1.0 or 0.0 [batch] for sequences that get an encoding."""
+        """The first positions [batch], and 1.0 [batch] for sequences that get an encoding,
+        otherwise 0.0."""
         keys = fastmath.random.split(self.rng, 3)
         randint = fastmath.random.randint
         moved = jnp.minimum(randint(keys[0], (batch,), 0, self._from_zero), 1)
@@ -318,7 +318,8 @@ class FixedBasePositionalEncoding(Layer):
 
 
 def _digits_times_vectors(positions: Any, base: int, vectors: Sequence[Any]) -> Any:
-    """[batch, length] positions as floats [batch, length, d]: each digit times its vector."""
+    """[batch, length] positions as floats [batch, length, d]: each digit multiplied by its
+    vector."""
     parts = []
     for i, vector in enumerate(vectors):
         digit = (positions // base**i) % base
@@ -327,21 +328,21 @@ def _digits_times_vectors(positions: Any, base: int, vectors: Sequence[Any]) -> 
 
 
 NOISE_KEY = (onp.uint32(4174489716), onp.uint32(303878026))
-"""The key of the walk: `split(PRNGKey(234234535))[0]` in the classic stream."""
+"""The key of the random walk: `split(PRNGKey(234234535))[0]` in the classic stream."""
 
 
 class InfinitePositionalEncoding(Layer):
-    """Adds waves of all lengths, whose phases drift on a fixed random walk.
+    """Adds waves of all lengths; their phases drift on a fixed random walk.
 
     Channels 2k and 2k+1 at time t are cos 2π(f_k t + w_k(t)/4 + a) and the same a quarter of a
     cycle later: f_k is a frequency from ½ down, w_k a walk with random steps of variance about
-    `drift`, and `a` a phase that is drawn at every call (of each sequence in mode "predict").
+    `drift`, and `a` a phase that is drawn at every call (once for each sequence in mode "predict").
 
     Args:
-      drift: variance of a step.
-      affine: whether a random phase is added.
+      drift: the variance of a step.
+      affine: whether to add a random phase.
       transform: the trained part: "any", a matrix [d, d]; "diag", a factor for each channel;
-        "none", nothing.
+        "none", no weights.
       time_bin_length: if given, the last three channels are `TimeBinPositionalEncoding`'s.
       mode: "train", "eval", "predict" or "viz". In "predict" a call takes one position; the state
         is (next position of each sequence, int32 [batch]; the key of the phases).
@@ -379,7 +380,7 @@ class InfinitePositionalEncoding(Layer):
         self._needs_key = affine and mode != "predict"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """The trained weights, and in mode "predict" the positions and the key."""
+        """Makes the trained weights; in mode "predict", the state is the positions and the key."""
         depth = input_signature.shape[-1]
         if self._bin_length is not None and depth < 3:
             raise ShapeError(
@@ -395,7 +396,7 @@ class InfinitePositionalEncoding(Layer):
             self.state = (jnp.zeros((batch,), jnp.int32), self.rng)
 
     def forward(self, inputs: Any) -> Any:
-        """The vectors, with their positions added."""
+        """The vectors with their positions added."""
         _, length, depth = shape_of_sequence(self, inputs)
         if self._mode != "predict":
             cycles = jnp.asarray(fixed_cycles(length, depth, self._drift))
@@ -413,7 +414,7 @@ class InfinitePositionalEncoding(Layer):
         return inputs + self._transformed(waves[:, None, :])
 
     def _waves(self, cycles: Any, times: Any, rng: Any) -> Any:
-        """Waves [n, d] at n times, with all phases except the random one."""
+        """Waves [n, d] at n times, including all phases except the random one."""
         depth = cycles.shape[-1]
         if self._affine:
             phases = fastmath.random.uniform(rng, (1, depth), jnp.float32, 0.0, 1.0)
@@ -434,11 +435,11 @@ class InfinitePositionalEncoding(Layer):
 class TimeBinPositionalEncoding(Layer):
     """Puts features of the position into the last three channels.
 
-    With T the length of a bin, they are 1 / (1 + floor(t / T)), (t mod T) / T and floor(t / T) mod
-    2. An input of fewer than three channels gets the last ones.
+    For bins of length T, they are 1 / (1 + floor(t / T)), (t mod T) / T and floor(t / T) mod 2. An
+    input with fewer than three channels gets only the last features.
 
     Args:
-      time_bin_length: positions in a bin.
+      time_bin_length: the number of positions in a bin.
       mode: "train", "eval", "predict" or "viz". In "predict" a call takes one position, and the
         state is the next position of each sequence, int32 [batch].
     Inputs: floats [batch, length, d].
@@ -461,12 +462,12 @@ class TimeBinPositionalEncoding(Layer):
         self._mode = checked_mode(name, mode)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """No weights; in mode "predict" the positions."""
+        """Makes no weights; in mode "predict", the state is the positions."""
         if self._mode == "predict":
             self.state = jnp.zeros((input_signature.shape[0],), jnp.int32)
 
     def forward(self, inputs: Any) -> Any:
-        """The vectors, with the features in their last channels."""
+        """The vectors with the features in their last channels."""
         batch, length, depth = shape_of_sequence(self, inputs)
         if self._mode == "predict":
             if length != 1:
@@ -486,7 +487,7 @@ class TimeBinPositionalEncoding(Layer):
 
 
 def bin_features(times: Any, length: int) -> Any:
-    """Three features of integer times [n]: float32 [n, 3]."""
+    """Three features for integer times [n]: float32 [n, 3]."""
     bins = times // length
     within = (times % length).astype(jnp.float32) / length
     parity = (bins % 2).astype(jnp.float32)
@@ -494,7 +495,7 @@ def bin_features(times: Any, length: int) -> Any:
 
 
 def drifting_frequencies(depth: int, drift: float) -> tuple[onp.ndarray, onp.ndarray]:
-    """Cycles in a step of each channel, and its phase: float64 [depth]."""
+    """The cycles per step of each channel, and its phase: float64 [depth]."""
     waves = (depth + 1) // 2
     if depth > 2:
         drift = drift ** (waves / (depth // 2))
@@ -504,13 +505,14 @@ def drifting_frequencies(depth: int, drift: float) -> tuple[onp.ndarray, onp.nda
 
 
 def step_of_a_bit(drift: float) -> float:
-    """The number of cycles by which a random word of 1 moves a wave."""
+    """The number of cycles by which a random word of value 1 moves a wave."""
     return math.sqrt(3.0 * drift) / (2**31 - 1) / 4
 
 
 def fixed_cycles(length: int, depth: int, drift: float) -> onp.ndarray:
-    """The phase of each channel's wave at the times below `length`:
-    float32 [length, depth], below 1.
+    """The phase of each channel's wave at the times below `length`: float32 [length, depth], below
+    1. It is computed in float64 on the host, because a float32 sum of many steps would be wrong by
+    a cycle.
 
     Computed in float64 on the host: a sum of many steps in float32 would be off by a cycle.
     """
@@ -527,7 +529,7 @@ def fixed_cycles(length: int, depth: int, drift: float) -> onp.ndarray:
 def cycles_at(times: Any, depth: int, drift: float) -> Any:
     """The phases of `fixed_cycles` at times [batch], which may be traced: float32 [batch, depth].
 
-    The walk is summed step by step, in a loop up to the latest time.
+    A loop sums the walk step by step, up to the latest time.
     """
     frequency, phase = drifting_frequencies(depth, drift)
     waves = (depth + 1) // 2

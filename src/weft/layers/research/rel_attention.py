@@ -1,4 +1,5 @@
-"""Attention to relative positions, between sequences of different resolution (Funnel-Transformer).
+"""Attention with relative positions, between sequences of different resolutions
+(Funnel-Transformer).
 
 Layers: RelativeAttentionWrapper, RelativeAttentionLayer, RelativeAttentionLMLayer,
 RelativeAttention, PositionalEmbeddings, CreateAttentionMaskLayer and ShiftRightCls. Functions:
@@ -46,14 +47,14 @@ def RelativeAttentionWrapper(
     location_bias_layer: Layer | None = None,
     total_pooling: int | None = None,
 ) -> Layer:
-    """Causal self-attention to relative positions, with the arguments of `CausalAttention`.
+    """Causal self-attention with relative positions, with the arguments of `CausalAttention`.
 
     Args:
       d_feature: features of a vector.
       n_heads, dropout, mode: as for `layers.Attention`.
       max_inference_length: has no effect; any length is allowed.
       context_bias_layer, location_bias_layer: the layers from `get_rel_att_inputs`.
-      total_pooling: how many tokens of the model's input a position represents.
+      total_pooling: the number of tokens of the model's input per position.
     Returns: a layer from floats [batch, length, d_feature] to the same shape.
     Example:
       >>> from weft import layers as tl
@@ -86,11 +87,11 @@ def RelativeAttentionWrapper(
 
 
 def get_rel_att_inputs(d_model: int, n_heads: int) -> tuple[Layer, Layer]:
-    """The layers of the two trained biases, which all attention layers of a model share.
+    """The layers for the two trained biases, which all attention layers of a model share.
 
-    Returns: (context bias, location bias), layers without inputs that give [1, n_heads, 1, d_model
-      / n_heads].
-    Raises: ValueError: d_model is odd, or no multiple of n_heads.
+    Returns: (context bias, location bias), layers without inputs that return [1, n_heads, 1,
+      d_model / n_heads].
+    Raises: ValueError: d_model is odd, or not a multiple of n_heads.
     Example:
       >>> from weft import layers as tl
       >>> context, location = tl.get_rel_att_inputs(d_model=8, n_heads=2)
@@ -117,13 +118,13 @@ def RelativeAttentionLayer(
     dropout: float = 0.0,
     mode: str = "train",
 ) -> Layer:
-    """Attention to relative positions that maps (queries, keys, values, mask) to (vectors, mask).
+    """Attention with relative positions that maps (queries, keys, values, mask) to (vectors, mask).
 
     Args:
       d_feature: features of an output vector, and of all heads together.
       context_bias_layer, location_bias_layer: the layers from `get_rel_att_inputs`.
-      total_kv_pooling: how many tokens of the model's input a key represents.
-      separate_cls: must be False: the embeddings of positions do not support it.
+      total_kv_pooling: the number of tokens of the model's input per key.
+      separate_cls: must be False, because the positional embeddings do not support it.
       n_heads, dropout, mode: as for `layers.Attention`.
     Returns: a layer of four inputs, [batch, queries, any], [batch, keys, any], [batch, keys, any]
       and the mask [batch, 1, queries, keys], and two outputs, [batch, queries, d_feature] and the
@@ -177,7 +178,7 @@ def RelativeAttentionLMLayer(
     dropout: float = 0.0,
     mode: str = "train",
 ) -> Layer:
-    """Causal attention to relative positions that maps (queries, keys, values) to vectors.
+    """Causal attention with relative positions that maps (queries, keys, values) to vectors.
 
     Takes the arguments of `RelativeAttentionLayer`.
 
@@ -210,13 +211,13 @@ def RelativeAttentionLMLayer(
 
 
 class RelativeAttention(Layer):
-    """Attention to relative positions, without weights.
+    """Attention with relative positions, without weights.
 
-    In mode "viz" the state is the weights of attention [batch, n_heads, queries, keys].
+    In mode "viz" the state is the attention weights [batch, n_heads, queries, keys].
 
     Args:
-      separate_cls: whether the first query and key are a token without a position, whose scores
-        have no part for positions.
+      separate_cls: whether the first query and key are a token without a position, whose scores do
+        not depend on positions.
       n_heads, dropout, mode: as for `layers.Attention`.
     Inputs: location bias and context bias [1, n_heads, 1, d / n_heads]; embeddings of positions
       [distances, d]; queries, keys, values [batch, length, d]; mask [batch, 1, queries, keys].
@@ -279,20 +280,19 @@ def DotProductAttention(
 ) -> tuple[Any, Any]:
     """softmax(((q + context bias) kᵀ + (q + location bias) rᵀ) / √d) v, for each head.
 
-    Not to be confused with `layers.DotProductAttention`, the layer of plain attention.
+    It differs from `layers.DotProductAttention`, the layer for plain attention.
 
     Args:
       queries: floats [batch, heads, queries, d].
       keys, values: [batch, heads, keys, d]. One of queries and keys is a multiple of the other.
-      pos_emb: r, [distances, heads, d], as `PositionalEmbeddings` orders distances.
+      pos_emb: r, [distances, heads, d], in the order of `PositionalEmbeddings`.
       context_bias, location_bias: broadcast to the queries.
       mask: None, or broadcasts to [batch, heads, queries, keys]; nonzero where a key is visible.
-        With as many queries as keys it must hide the keys after the query.
-      separate_cls: whether the scores of the first query and of the first key have no part for
-        positions.
-      dropout: rate at which weights are set to zero, in mode "train".
+        With equal numbers of queries and keys, it must hide the keys after the query.
+      separate_cls: whether the scores of the first query and key do not depend on positions.
+      dropout: the rate at which weights are set to zero, in mode "train".
       mode: "train", "eval", "predict" or "viz".
-      rng: key for dropout.
+      rng: the key for dropout.
     Returns: the means [batch, heads, queries, d] and the weights [batch, heads, queries, keys],
       both float32.
     Example:
@@ -324,18 +324,18 @@ def DotProductAttention(
 
 
 def PositionalEmbeddings(d_feature: int, separate_cls: bool, total_kv_pooling: int | None) -> Layer:
-    """A layer that gives embeddings of all distances between queries and keys.
+    """A layer that returns embeddings of all distances between queries and keys.
 
-    With equal numbers of queries and keys, distances run from -(keys - 1) to 0, since later keys
+    With equal numbers of queries and keys, distances run from -(keys - 1) to 0, because later keys
     are hidden;
     otherwise they cover all pairs. The unit is a token of the model's input, or a query if there
     are more queries than keys.
 
     Args:
-      d_feature: features of an embedding, even.
-      separate_cls: must be False: such a token has no position.
+      d_feature: the features of an embedding, an even number.
+      separate_cls: must be False, because such a token has no position.
       total_kv_pooling: the number of tokens for each key.
-    Returns: a layer of two inputs, queries and keys, of which only the lengths are used, and one
+    Returns: a layer of two inputs, queries and keys, of which only the lengths matter, and one
       output, float32 [distances, d_feature]: sines, then cosines.
     Example:
       >>> from weft import layers as tl
@@ -363,7 +363,7 @@ def PositionalEmbeddings(d_feature: int, separate_cls: bool, total_kv_pooling: i
 
 
 def _distances(keys: int, queries: int, pooling: int) -> onp.ndarray:
-    """Key minus query, of all pairs, in order."""
+    """Key position minus query position, for all pairs, in order."""
     factor, is_upsampling = calc_funnel_ratio(keys, queries)
     if is_upsampling:
         return onp.arange(1 - queries, queries)
@@ -391,7 +391,8 @@ def calc_funnel_ratio(keys_len: int, queries_len: int) -> tuple[int, bool]:
 
 
 def _of_pairs(by_distance: Any, factor: int, is_upsampling: bool) -> Any:
-    """Scores [b, h, queries, distances] of distances as [b, h, queries, keys] of keys.
+    """Converts scores of distances [b, h, queries, distances] to scores of keys [b, h, queries,
+    keys].
 
     Row i is shifted by i positions: after padding with columns of zeros, the array is read with
     rows one element shorter, so that each row begins one element later than the row before.
@@ -413,7 +414,7 @@ def _padded(x: Any, columns: int) -> Any:
 
 @assert_shape("bqd,bkd,bvd->bqd,bkd,bvd,b1qk")
 def CreateAttentionMaskLayer() -> Layer:
-    """A layer that adds the causal mask below queries, keys and values.
+    """A layer that appends the causal mask to queries, keys and values.
 
     If lengths differ, a position of the shorter sequence represents several of the longer one.
 
@@ -442,7 +443,7 @@ def CreateAttentionMaskLayer() -> Layer:
 
 @assert_shape("...d->...d")
 def ShiftRightCls(cls_id: int) -> Layer:
-    """A layer that puts a token in front of each sequence and drops the last one.
+    """A layer that prepends a token to each sequence and drops the last one.
 
     Args:
       cls_id: the token.

@@ -1,5 +1,5 @@
-"""Shorter and longer sequences: AveragePooling, LinearPooling, LinearUpsampling, NaiveUpsampling,
-NoUpsampling, and AttentionResampling and FeedForwardBlock between two resolutions.
+"""Layers that shorten and lengthen sequences: AveragePooling, LinearPooling, LinearUpsampling,
+NaiveUpsampling, NoUpsampling, and AttentionResampling and FeedForwardBlock between two resolutions.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,8 @@ def AveragePooling(
     """A layer that replaces each group of vectors by their mean.
 
     Args:
-      shorten_factor: vectors in a group. Vectors after the last full group are dropped.
+      shorten_factor: the number of vectors in a group. Vectors after the last full group are
+        dropped.
       d_model, dropout, mode: not used; all resampling layers share a signature.
     Returns: a layer from floats [batch, length, d] to [batch, length / shorten_factor, d].
     Example:
@@ -52,12 +53,12 @@ def AveragePooling(
 def LinearPooling(
     shorten_factor: int, d_model: int, dropout: float = 0.0, mode: str = "train"
 ) -> Layer:
-    """A layer that maps each group of vectors to one, by a trained matrix.
+    """A layer that maps each group of vectors to one vector, by a trained matrix.
 
     Args:
-      shorten_factor: vectors in a group; divides the length.
-      d_model: features of the output vectors.
-      dropout, mode: of a `Dropout` layer after it.
+      shorten_factor: the number of vectors in a group; divides the length.
+      d_model: the features of output vectors.
+      dropout, mode: the options of a `Dropout` layer after it.
     Returns: a layer from floats [batch, length, d] to [batch, length / shorten_factor, d_model].
     Example:
       >>> from weft import layers as tl
@@ -84,12 +85,12 @@ def LinearPooling(
 def LinearUpsampling(
     shorten_factor: int, d_model: int, dropout: float = 0.0, mode: str = "train"
 ) -> Layer:
-    """A layer that maps each vector to several, by a trained matrix.
+    """A layer that maps each vector to several vectors, by a trained matrix.
 
     Args:
-      shorten_factor: how many vectors each vector becomes.
-      d_model: features of the output vectors.
-      dropout, mode: of a `Dropout` layer inside.
+      shorten_factor: the number of output vectors per input vector.
+      d_model: the features of output vectors.
+      dropout, mode: the options of an inner `Dropout` layer.
     Returns: a layer from floats [batch, length, d] to [batch, length * shorten_factor, d_model].
     Example:
       >>> from weft import layers as tl
@@ -137,10 +138,10 @@ def NaiveUpsampling(
 def NoUpsampling(
     shorten_factor: int, d_model: int | None = None, dropout: float = 0.0, mode: str = "train"
 ) -> Layer:
-    """A layer that returns zeros of the upsampled length, so that only the residual branch remains.
+    """A layer that returns zeros with the upsampled length, so only the residual branch remains.
 
     Args:
-      shorten_factor: the factor of lengths.
+      shorten_factor: the ratio of the lengths.
       d_model, dropout, mode: not used; all resampling layers share a signature.
     Returns: a layer from [batch, length, d] to zeros [batch, length * shorten_factor, d].
     Example:
@@ -172,9 +173,9 @@ def FeedForwardBlock(
 
     Args:
       d_model: features of the vectors.
-      d_ff: features between.
-      dropout, dropout_shared_axes, mode: of a `Dropout` layer between.
-      activation: makes the layer between.
+      d_ff: the features of the wider vectors.
+      dropout, dropout_shared_axes, mode: the options of a `Dropout` layer between them.
+      activation: makes the activation layer.
     Returns: a list of layers, from floats [batch, length, d_model] to the same shape.
     Example:
       >>> from weft import layers as tl
@@ -215,18 +216,19 @@ def AttentionResampling(
     """A block that shortens or lengthens a sequence: the new vectors attend to the old ones.
 
     Args:
-      shorten_factor: the factor between the lengths.
-      d_model: features of the vectors.
-      is_upsampling: whether to lengthen. The second item of the stack, of the new length, is added
-        to the new vectors and remains on the stack.
-      d_ff, ff_activation: of the feed-forward part.
-      n_heads: of attention.
-      dropout, dropout_shared_axes, mode: of attention and of `Dropout` layers.
+      shorten_factor: the ratio of the lengths.
+      d_model: the features of the vectors.
+      is_upsampling: whether to lengthen. Then the second item of the stack, which has the new
+        length, is added to the new vectors and stays on the stack.
+      d_ff, ff_activation: the options of the feed-forward part.
+      n_heads: the number of attention heads.
+      dropout, dropout_shared_axes, mode: the options of attention and of `Dropout` layers.
       context_bias_layer, location_bias_layer: the layers from `rel_attention.get_rel_att_inputs`.
-      total_pooling: how many tokens of the model's input an old vector represents.
-      resampling_fn: makes the layer for the initial new vectors, from (shorten_factor, d_model,
-        mode=mode): `AveragePooling`, `LinearPooling`, `LinearUpsampling`, ….
-    Returns: a list of layers, of one input, or two for upsampling.
+      total_pooling: the number of tokens of the model's input per old vector.
+      resampling_fn: makes the layer for the initial new vectors, called as
+        resampling_fn(shorten_factor, d_model, mode=mode): `AveragePooling`, `LinearPooling`,
+        `LinearUpsampling`, ….
+    Returns: a list of layers with one input, or two for upsampling.
     Example:
       >>> from weft import layers as tl
       >>> biases = tl.get_rel_att_inputs(8, 2)

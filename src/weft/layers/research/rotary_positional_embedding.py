@@ -1,4 +1,4 @@
-"""Rotate and rotate: rotary position embedding, rotations of pairs of features."""
+"""Rotate and rotate: rotary position embedding by rotating pairs of features."""
 
 from typing import Any
 
@@ -14,17 +14,17 @@ __all__ = ["Rotate", "rotate"]
 
 
 def rotate(x: Any, start: Any = 0) -> Any:
-    """Each vector, rotated by its position.
+    """Rotates each vector by its position.
 
     Feature i of the first half and feature i of the second half span a plane, which is rotated by
-    the angle p 10000^(-2i/d) at position p. The dot product of two rotated vectors depends only on
-    the difference of their positions.
+    the angle p 10000^(-2i/d) at position p. The dot product of two rotated vectors depends on their
+    positions only through the difference.
 
     Args:
       x: floats [..., length, d], d even.
       start: the first position, an integer.
     Returns: the same shape.
-    Raises: ShapeError: an odd number of features, or no axis of positions.
+    Raises: ShapeError: the number of features is odd, or there is no position axis.
     Example:
       >>> rotate(np.array([[[1.0, 0.0], [1.0, 0.0]]]))
       Array([[[1.       , 0.       ],
@@ -47,10 +47,10 @@ def rotate(x: Any, start: Any = 0) -> Any:
 
 @takes_mode
 def Rotate(mode: str = "train") -> Layer:
-    """A layer that rotates each vector by its position: `rotate`.
+    """A layer that rotates each vector by its position, like `rotate`.
 
     Args:
-      mode: in "predict" sequences come in pieces, and the state is the next position.
+      mode: in "predict" sequences arrive in pieces, and the state is the next position.
     Returns: a layer from floats [batch, length, d] to the same shape.
     Example:
       >>> from weft import layers as tl

@@ -1,4 +1,4 @@
-"""SelfAttention and EncDecAttention: attention to itself or to another sequence."""
+"""SelfAttention and EncDecAttention: attention of a sequence to itself or to another sequence."""
 
 import functools
 import math
@@ -21,7 +21,7 @@ from .efficient_attention_base import EfficientAttentionBase
 
 
 def kernel(rng: Any, fan_in: int, depth: int, n_heads: int) -> Any:
-    """Weights [fan_in, depth] of one head, Glorot uniform for all heads together."""
+    """The weights [fan_in, depth] of one head; Glorot uniform for all heads together."""
     limit = math.sqrt(6.0 / (fan_in + depth * n_heads))
     return fastmath.random.uniform(rng, (fan_in, depth), minval=-limit, maxval=limit)
 
@@ -29,12 +29,12 @@ def kernel(rng: Any, fan_in: int, depth: int, n_heads: int) -> Any:
 def projections(
     rng: Any, depths: dict[str, tuple[int, int]], n_heads: int, d_model: int, d_v: int
 ) -> tuple[Any, ...]:
-    """The weights of one head for the queries, keys and values that `depths` names, and for its
-    output [d_v, d_model].
+    """The weights of one head for the projections named in `depths`, and for its output [d_v,
+    d_model].
 
     Args:
       rng: random key.
-      depths: (depth of the input, depth of the projection) by "q", "k" and "v".
+      depths: (depth of the input, depth of the projection) for "q", "k" and "v".
       n_heads: number of heads.
       d_model: depth of the output.
       d_v: depth of values.
@@ -45,7 +45,7 @@ def projections(
 
 
 def dropouts(layer: str, mode: Any, attention: Any, output: Any) -> tuple[float, float]:
-    """The dropout rates of attention and of output, which are 0 except in training."""
+    """The dropout rates for attention and output; 0 except in training."""
     checked_mode(layer, mode)
     attention = checked_rate(layer, attention, "attention_dropout")
     output = checked_rate(layer, output, "output_dropout")
@@ -70,28 +70,31 @@ class SelfAttention(EfficientAttentionBase):
       n_heads: number of heads.
       d_qk: depth of queries and keys, for each head.
       d_v: depth of values, for each head.
-      share_qk: whether keys are the queries, with a length of √d_qk.
-      causal: whether later positions are hidden.
+      share_qk: whether to use the queries as keys, scaled to a length of √d_qk.
+      causal: whether to hide later positions.
       masked: whether there is a second input, a bool array [batch, length], False at padding.
-      chunk_len: length of chunks, which see only those around them; the length of sequences is a
-        multiple of it. None for no chunks.
-      n_chunks_before: how many earlier chunks each sees.
-      n_chunks_after: how many later ones. The first chunk comes after the last.
+      chunk_len: the length of chunks, which attend only to neighbouring chunks; the length of
+        sequences must be a multiple of it. None for no chunks.
+      n_chunks_before: the number of earlier chunks that each chunk sees.
+      n_chunks_after: the number of later chunks that each chunk sees. The first chunk follows the
+        last.
       bias: whether queries, keys and values have a bias.
-      mode: 'train', 'eval' or 'predict', which continues where the last call ended.
-      predict_mem_len: how many positions 'predict' remembers; with chunks at least what one sees.
-      predict_drop_len: how many are forgotten at once; with chunks, as few whole chunks as
+      mode: 'train', 'eval' or 'predict', which continues after the last call.
+      predict_mem_len: the number of positions that 'predict' remembers; with chunks, at least the
+        number that a chunk sees.
+      predict_drop_len: the number of positions to drop at once; with chunks, as few whole chunks as
         possible.
-      attention_dropout: probability with which a weight of attention becomes zero in training.
+      attention_dropout: the probability that an attention weight becomes zero in training.
       output_dropout: the probability that a feature of a head's output becomes zero.
       n_parallel_heads: see `EfficientAttentionBase`.
-      use_python_loop: see there.
-      use_reference_code: see there.
+      use_python_loop: see `EfficientAttentionBase`.
+      use_reference_code: see `EfficientAttentionBase`.
 
-    Raises: ValueError: options do not fit together.
+    Raises: ValueError: options are incompatible.
 
-    Inputs [batch, length, depth] become outputs of that shape. Weights are (w_q, w_k, w_v, w_o) and
-    with `bias` (b_q, b_k, b_v), each with a first axis of heads; `share_qk` leaves out w_k and b_k.
+    Inputs [batch, length, depth] become outputs of the same shape. Weights are (w_q, w_k, w_v, w_o)
+    and with `bias` (b_q, b_k, b_v), each with a first axis of heads; with `share_qk` there are no
+    w_k and b_k.
 
     Example:
       >>> from weft import layers as tl
@@ -177,7 +180,7 @@ class SelfAttention(EfficientAttentionBase):
         return (*weights, *biases)
 
     def _projected(self, weights: Any) -> tuple[dict[str, Any], dict[str, Any], Any]:
-        """The kernels and the biases by "q", "k" and "v", and the output's kernel."""
+        """The kernels and biases for "q", "k" and "v", and the output's kernel."""
         names = "qv" if self._share_qk else "qkv"
         kernels = dict(zip(names, weights, strict=False))
         rest = weights[len(names) + 1 :]
@@ -187,7 +190,7 @@ class SelfAttention(EfficientAttentionBase):
         self, x: Any, mask: Any = None, *, weights: Any, state: Any, rng: Any, update_state: bool
     ) -> tuple[Any, Any]:
         """(output, new state) of one head: `x` [length, depth], `mask` [length] or None."""
-        keys = fastmath.random.split(rng)  # of attention, of the output
+        keys = fastmath.random.split(rng)  # for attention, for the output
         kernels, biases, w_o = self._projected(weights)
         projections = {n: jnp.matmul(x, w) for n, w in kernels.items()}
         projections = {n: y + biases[n] if self._bias else y for n, y in projections.items()}
@@ -255,7 +258,7 @@ class SelfAttention(EfficientAttentionBase):
         return jnp.matmul(out, w_o), state
 
     def _hide_unseen(self, dots: Any, q_info: Any, kv_info: Any) -> Any:
-        """Logits in decoding, with later positions and chunks too far away hidden."""
+        """Logits in decoding; later positions and chunks that are too far away are hidden."""
         dots = mask_self_attention(
             dots, q_info, kv_info, causal=True, exclude_self=self._share_qk, masked=False
         )
@@ -267,9 +270,9 @@ class SelfAttention(EfficientAttentionBase):
     def _remembered(
         self, inputs: tuple[Any, ...], state: Any, update_state: bool
     ) -> tuple[tuple[Any, ...], Any, Any, Any]:
-        """With chunks: the memory and the call's own positions, so that each of these finds the
-        keys that its chunk sees. The memory begins with a whole chunk, and as few chunks as
-        possible are forgotten; the state is always the state before the call."""
+        """With chunks: the memory followed by the call's own positions, so that each of these finds
+        the keys of its chunk. The memory begins with a whole chunk, and as few chunks as possible
+        are dropped; the state is always the state before the call."""
         chunk_len = self._chunk_len
         if chunk_len is None:
             return super()._remembered(inputs, state, update_state)
@@ -297,34 +300,35 @@ class SelfAttention(EfficientAttentionBase):
         rng: Any = None,
         **kwargs: Any,
     ) -> tuple[Any, Any]:
-        """The gradients; with chunks, with the memory as it was before the call."""
+        """The gradients; with chunks, they use the memory from before the call."""
         if self._incremental and self._chunk_len is not None:
             new_state = state
         return super().backward(inputs, output, grad, weights, state, new_state, rng, **kwargs)
 
 
 class EncDecAttention(EfficientAttentionBase):
-    """Multi-head attention of one sequence over another, in bounded memory.
+    """Multi-head attention of one sequence to another, in bounded memory.
 
     Args:
       n_heads: number of heads.
       d_qk: depth of queries and keys, for each head.
       d_v: depth of values, for each head.
       masked: whether there is a third input, a bool array [batch, other length], False at padding.
-      mode: 'train', 'eval' or 'predict': the last keeps the keys and values of the first call,
-        since a sequence is decoded with one other sequence.
-      attention_dropout: probability with which a weight of attention becomes zero in training.
-      output_dropout: probability with which a feature of a head's output becomes zero.
+      mode: 'train', 'eval' or 'predict': 'predict' keeps the keys and values of the first call,
+        because the other sequence does not change during decoding.
+      attention_dropout: the probability that an attention weight becomes zero in training.
+      output_dropout: the probability that a feature of a head's output becomes zero.
       n_parallel_heads: see `EfficientAttentionBase`.
-      use_python_loop: see there.
-      use_reference_code: see there.
+      use_python_loop: see `EfficientAttentionBase`.
+      use_reference_code: see `EfficientAttentionBase`.
 
-    Inputs are the sequence of queries [batch, length, depth], the sequence attended to [batch,
-    other length, other depth], and the mask; the output has the shape of the first. Weights are
-    (w_q, w_k, w_v, w_o), each with a first axis of heads. The state is `()`, and in 'predict' after
-    the first call (keys, values), each [batch * n_heads, other length, d].
+    Inputs are the sequence of queries [batch, length, depth], the sequence to attend to [batch,
+    other length, other depth], and the mask; the output has the shape of the first input. Weights
+    are (w_q, w_k, w_v, w_o), each with a first axis of heads. The state is `()`, and in 'predict'
+    after the first call (keys, values), each [batch * n_heads, other length, d].
 
-    Raises: ShapeError (when called): in 'predict', the other sequence is not the first call's.
+    Raises: ShapeError (when called): in 'predict', the shape of the other sequence differs from the
+      first call's.
 
     Example:
       >>> from weft import layers as tl
@@ -384,9 +388,9 @@ class EncDecAttention(EfficientAttentionBase):
         rng: Any,
         update_state: bool,
     ) -> tuple[Any, Any]:
-        """(output, new state) of one head of one example, whose state is its keys and values, or
+        """(output, new state) of one head of one example; the state is its keys and values, or
         `()`."""
-        rngs = fastmath.random.split(rng)  # of attention, of the output
+        rngs = fastmath.random.split(rng)  # for attention, for the output
         w_q, w_k, w_v, w_o = weights
         keys, values = state or (jnp.matmul(kv_antecedent, w) for w in (w_k, w_v))
         kv_info = None if mask is None else jnp.asarray(mask).astype(jnp.int32)
@@ -403,7 +407,7 @@ class EncDecAttention(EfficientAttentionBase):
         return apply_broadcasted_dropout(out, self._dropouts[1], rngs[1]), state
 
     def forward(self, inputs: Any) -> Any:
-        """The output; in decoding the state is the keys and values of the first call."""
+        """Computes the output. In decoding, the state is the keys and values of the first call."""
         if self._mode != "predict":
             return super().forward(inputs)
         if not self.state:
@@ -424,7 +428,7 @@ class EncDecAttention(EfficientAttentionBase):
         rng: Any = None,
         **kwargs: Any,
     ) -> tuple[Any, Any]:
-        """The gradients; keys and values are computed again."""
+        """The gradients; keys and values are recomputed."""
         return super().backward(inputs, output, grad, weights, (), (), rng, **kwargs)
 
     def _keys_and_values(self, kv_antecedent: Any) -> tuple[Any, Any]:
@@ -434,7 +438,7 @@ class EncDecAttention(EfficientAttentionBase):
         return tuple([jnp.reshape(x, (-1, *x.shape[2:])) for x in projections])  # type: ignore[return-value]
 
     def _check_same(self, kv_antecedent: Any, keys: Any) -> None:
-        """Raises ShapeError if a sequence has another shape than the kept keys."""
+        """Raises ShapeError if the shape of a sequence differs from the stored keys'."""
         shape = (keys.shape[0] // self._n_heads, keys.shape[1])
         if tuple(kv_antecedent.shape[:2]) != shape:
             raise ShapeError(
@@ -445,5 +449,5 @@ class EncDecAttention(EfficientAttentionBase):
 
 
 def _hidden_where_zero(dots: Any, q_info: Any, kv_info: Any) -> Any:
-    """Logits that hide the keys whose info is 0, which `attend` makes 1."""
+    """Logits in which keys with info 0 are hidden; `attend` adds 1 to the infos."""
     return jnp.where(kv_info > 1, dots, dots - MASK_PENALTY)

@@ -1,6 +1,5 @@
-"""A computation for one head and one example, run over all of them in slices of bounded memory.
-
-The forward and the backward pass of a slice follow each other, so only their sums are kept.
+"""Runs a computation for one head and one example over all heads and examples, in slices of bounded
+memory. The backward pass of a slice directly follows its forward pass, so only sums are kept.
 """
 
 from collections.abc import Callable
@@ -11,18 +10,18 @@ from ...fastmath import nested_map, nested_map_multiarg, numpy as jnp
 from ..attention_gradients import is_inexact
 
 HeadFunction = Callable[[tuple[Any, ...], Any, Any], tuple[Any, Any]]
-"""(inputs, weights, state) of one head and one example to (output, new state)."""
+"""Maps (inputs, weights, state) of one head and one example to (output, new state)."""
 
 
 class Slices(NamedTuple):
-    """The division of examples and heads."""
+    """The division of examples and heads into slices."""
 
     n_examples: int
     n_heads: int
     examples: int
-    """In each slice."""
+    """The number of examples in each slice."""
     heads: int
-    """In each slice."""
+    """The number of heads in each slice."""
 
     @property
     def total(self) -> int:
@@ -65,16 +64,16 @@ class SlicedPass:
 
     Args:
       one: the computation.
-      slices: how heads and examples are divided.
-      inputs: arrays [examples, ...], or [examples, heads, ...] where `are_per_head` says so.
-      are_per_head: for each input, whether each head has its own.
+      slices: the division of heads and examples.
+      inputs: arrays [examples, ...], or [examples, heads, ...] where `are_per_head` is True.
+      are_per_head: for each input, whether each head has its own part.
       weights: nested arrays [heads, ...].
       state: nested arrays [examples, heads, ...].
-      output_like: an array like the output: [examples, ...], the sum over heads, or
-        [examples, heads, ...] with an input for each head.
+      output_like: an array like the output: [examples, ...] for a sum over heads, or [examples,
+        heads, ...] if inputs are per head.
       output_grad: the gradient with respect to the output, or None for no backward pass.
-      compute_output: whether the output is requested.
-      update_state: whether the new state is.
+      compute_output: whether to return the output.
+      update_state: whether to return the new state.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class SlicedPass:
         """Runs the slices. The gradients of inputs that are not inexact are zeros.
 
         Args:
-          use_python_loop: whether each slice is written out in a compiled program.
+          use_python_loop: whether to unroll the loop over slices in a compiled program.
         """
         has_grad = self.output_grad is not None
         results = Results(
@@ -170,7 +169,7 @@ class SlicedPass:
 
 
 def _cut(tree: Any, slices: Slices, b: Any, h: Any) -> Any:
-    """A slice of nested arrays, along the axes of examples and heads that aren't None."""
+    """A slice of nested arrays, along the example and head axes that are not None."""
 
     def cut(x: Any) -> Any:
         for axis, start, size in _axes(slices, b, h):
@@ -182,7 +181,7 @@ def _cut(tree: Any, slices: Slices, b: Any, h: Any) -> Any:
 
 
 def _axes(slices: Slices, b: Any, h: Any) -> list[tuple[int, Any, int]]:
-    """The axes that are cut: (axis, start, length)."""
+    """The axes to slice: (axis, start, length)."""
     axes = [] if b is None else [(0, b, slices.examples)]
     return axes if h is None else [*axes, (len(axes), h, slices.heads)]
 
@@ -200,7 +199,7 @@ def _put(tree: Any, part: Any, slices: Slices, b: Any, h: Any) -> Any:
 
 
 def _added(tree: Any, part: Any, slices: Slices, b: Any, h: Any) -> Any:
-    """Nested arrays with something added to a slice."""
+    """Nested arrays with a slice increased by other nested arrays."""
     old = _cut(tree, slices, b, h)
     return _put(
         tree, nested_map_multiarg(lambda x, y: x + y.astype(x.dtype), old, part), slices, b, h

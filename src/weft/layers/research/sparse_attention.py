@@ -1,4 +1,5 @@
-"""Causal attention whose layers of queries, keys, values and heads have fewer weights than `Dense`.
+"""Causal attention whose layers for queries, keys, values and heads have fewer weights than
+`Dense`.
 
 All are `ConfigurableAttention` over `DotProductCausalAttention`. Source: Jaszczur et al. (2021),
 Sparse is Enough in Scaling Transformers, arXiv:2111.12763.
@@ -47,7 +48,8 @@ def _attention(
 
 
 def _modules(name: str, d_feature: int, n_heads: int, sparsity: int | None) -> tuple[int, int]:
-    """The number of modules, by default the number of heads, and the features of each."""
+    """The number of modules, by default the number of heads, and the number of features of each
+    module."""
     option, count = ("n_heads", n_heads) if sparsity is None else ("sparsity", sparsity)
     return count, divided(name, "d_feature", d_feature, option, count)
 
@@ -65,12 +67,12 @@ def ModularCausalAttention(
     """`CausalAttention` with projections by a small matrix for each module of the features.
 
     Args:
-      d_feature: features of a vector, in and out.
+      d_feature: the features of input and output vectors.
       n_heads: the number of attention heads; divides d_feature.
-      sparsity: how many modules the features have; divides d_feature. By default, n_heads.
-      dropout: rate at which weights of attention are set to zero, in mode "train".
-      max_inference_length: the longest sequence in mode "predict".
-      kernel_size: how many modules a module of the output depends on, in a ring; odd.
+      sparsity: the number of modules of the features; divides d_feature. By default, n_heads.
+      dropout: the rate at which attention weights are set to zero, in mode "train".
+      max_inference_length: the maximal length of sequences in mode "predict".
+      kernel_size: the number of input modules on which an output module depends, in a ring; odd.
       mode: "train", "eval", "predict" or "viz".
     Returns: a layer from floats [batch, length, d_feature] to the same shape, with four
       `LocallyConnectedDense` layers.
@@ -106,7 +108,8 @@ def ConvCausalAttention(
     Args:
       d_feature, n_heads, sparsity, dropout, max_inference_length, mode: as for
         `ModularCausalAttention`.
-      kernel_size: how many modules a module of the output depends on, zeros beyond the ends; odd.
+      kernel_size: the number of input modules on which an output module depends, with zeros beyond
+        the ends; odd.
     Returns: a layer from floats [batch, length, d_feature] to the same shape, with four
       `LocallyConvDense` layers.
     Raises: ValueError, TypeError: an option is out of its range.
@@ -135,11 +138,11 @@ def LowRankCausalAttention(
     lowrank: int = 64,
     mode: str = "train",
 ) -> Layer:
-    """`CausalAttention` with projections of low rank.
+    """`CausalAttention` with low-rank projections.
 
     Args:
       d_feature, n_heads, dropout, max_inference_length, mode: as for `ModularCausalAttention`.
-      lowrank: their rank.
+      lowrank: the rank of the projections.
     Returns: a layer from floats [batch, length, d_feature] to the same shape, with four
       `LowRankDense` layers.
     Raises: ValueError, TypeError: an option is out of its range.
@@ -244,20 +247,20 @@ def MultiplicativeConvCausalAttention(
 ) -> Layer:
     """The causal attention of Terraformer: a multiplicative layer, and convolutions of its modules.
 
-    With y the `FactoredDense` layer of the vectors, queries, keys and values are `LocallyConvDense`
-    layers of y: over three modules for queries and keys, one for values, and the last
+    A `FactoredDense` layer maps the vectors to y. `LocallyConvDense` layers map y to queries, keys
+    and values: over three modules for queries and keys, one module for values, and the last
     length_kernel_size positions.
 
     Args:
       d_feature, n_heads, sparsity, max_inference_length, mode: as for `ModularCausalAttention`.
       length_kernel_size: the number of positions that a convolution spans, up to the current one.
-      dropout: rate at which weights of attention are set to zero, in mode "train".
-      force_no_dropout: whether dropout is 0 in any case.
-      share_qk: whether keys are the queries.
+      dropout: the rate at which attention weights are set to zero, in mode "train".
+      force_no_dropout: whether dropout is always 0.
+      share_qk: whether to use the queries as keys.
       output_layer_type: the layer after the heads: "none"; "mult", a `FactoredDense` layer;
-        "conv", a `LocallyConvDense` layer; "multconv", one after the other.
+        "conv", a `LocallyConvDense` layer; "multconv", both in series.
       v_concat_type: the input of the values: "none", y; "original", y and the vectors,
-        concatenated; "fixed", the same module by module.
+        concatenated; "fixed", the same, concatenated module by module.
       mode: "train", "eval", "predict" or "viz".
     Returns: a layer from floats [batch, length, d_feature] to the same shape.
     Raises: ValueError, TypeError: an option is out of its range.

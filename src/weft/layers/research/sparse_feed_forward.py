@@ -1,4 +1,4 @@
-"""A feed-forward block of which a small controller chooses one unit in each block of units.
+"""A feed-forward block with a small controller that chooses one unit in each block of units.
 
 Source: Jaszczur et al. (2021), Sparse is Enough in Scaling Transformers, arXiv:2111.12763.
 """
@@ -34,12 +34,12 @@ _SECOND_TIME = "running_second_time_yes"
 
 
 def chosen(log_probabilities: Any, temperature: float, rng: Any) -> Any:
-    """Indices along the last axis: the most likely ones, or drawn with Gumbel noise.
+    """Chooses indices along the last axis: the most likely ones, or random ones with Gumbel noise.
 
     Args:
       log_probabilities: floats [..., n].
-      temperature: 0 takes the likeliest; 1 draws by the probabilities.
-      rng: random key, for a temperature above 0.
+      temperature: 0 takes the most likely; 1 draws by the probabilities.
+      rng: the random key, for a temperature above 0.
     Returns: int32 [...].
     """
     if temperature:
@@ -57,14 +57,14 @@ def straight_through(code: Any, probabilities: Any) -> Any:
 class RememberInReverse(Layer):
     """Keeps its input as state, for a reversible network's backward pass, and returns it.
 
-    In the backward pass (see `ReversibleHalfResidual`, which sets a mark in the state), it returns
-    the input of the forward pass, whatever its own input is.
+    In the backward pass, which `ReversibleHalfResidual` marks by a flag in the state, it returns
+    the input of the forward pass instead of its own input.
 
     Args:
       output: whether there is an output.
-      mode: except in "train" nothing is kept, and the state does not change.
+      mode: the input is kept in "train" only; in other modes the state does not change.
     Inputs: integers of any shape.
-    Outputs: the same, or none. The state is (input of the last call, a mark).
+    Outputs: the same, or none. The state is (input of the last call, a flag).
     """
 
     _needs_key = False
@@ -75,7 +75,7 @@ class RememberInReverse(Layer):
         super().__init__(n_out=1 if output else 0, name="RememberInReverse")
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """No weights; the state is zeros."""
+        """Makes no weights; the state is zeros."""
         self.state = (jnp.zeros(input_signature.shape, jnp.int32), _FIRST_TIME)
 
     def forward(self, x: Any) -> Any:
@@ -88,11 +88,11 @@ class RememberInReverse(Layer):
 
 
 class RecallQuantMaskInReverse(Layer):
-    """Adds below its input the value that a `RememberInReverse` layer kept: 1 -> 2.
+    """Returns its input and the value kept by a `RememberInReverse` layer: 1 -> 2.
 
     Args:
       remember_layer: that layer; its state must be set before this layer is called.
-      elements: how many numbers are kept for each example.
+      elements: the number of values kept for each example.
     Inputs: [batch, ...].
     Outputs: the same, and int32 [batch, elements]: -1, or in the backward pass of a reversible
       network the values kept in the forward pass.
@@ -106,7 +106,7 @@ class RecallQuantMaskInReverse(Layer):
         self._elements = whole_number("RecallQuantMaskInReverse", "elements", elements)
 
     def forward(self, x: Any) -> Any:
-        """The input, and the value stored of it."""
+        """The input, and the stored value."""
         state = self._remember_layer.state
         if state and _SECOND_TIME in state[1]:
             return x, state[0]
@@ -114,20 +114,22 @@ class RecallQuantMaskInReverse(Layer):
 
 
 class SparseFFController(Layer):
-    """Chooses a unit in each block: (x, choices to repeat) to (choices, their probabilities).
+    """Chooses a unit in each block: maps (x, choices to repeat) to (choices, their probabilities).
 
     logits = x · m1 · m2 + mb, for each block of units.
 
     Args:
-      n_blocks: how many blocks there are.
-      n_units: units of a block.
-      d_lowrank: features between m1 and m2.
-      temperature: of the noise by which choices are drawn in mode "train".
+      n_blocks: the number of blocks.
+      n_units: the number of units in a block.
+      d_lowrank: the features between m1 and m2.
+      temperature: the temperature for drawing choices in mode "train".
       mode: "train", "eval", "predict" or "viz".
       kernel_initializer, bias_initializer: functions of (shape, rng).
-      use_bfloat16: the weights are bfloat16.
-      multiply_by_controller_output: whether all modes return probabilities; else only "train" does.
-    Inputs: floats [rows, d]; int32 [rows, n_blocks], where -1 means nothing to repeat.
+      use_bfloat16: whether the weights are bfloat16.
+      multiply_by_controller_output: whether all modes return probabilities; otherwise only "train"
+        does.
+    Inputs: floats [rows, d]; int32 [rows, n_blocks], where -1 means that there is no choice to
+      repeat.
     Outputs: int32 [rows, n_blocks], and floats [rows, n_blocks, n_units].
     """
 
@@ -154,7 +156,8 @@ class SparseFFController(Layer):
         self._needs_key = self._temperature > 0
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes m1 [d, d_lowrank], m2 [d_lowrank, n_blocks, n_units] and mb [n_blocks, n_units]."""
+        """Initializes m1 [d, d_lowrank], m2 [d_lowrank, n_blocks, n_units] and mb [n_blocks,
+        n_units]."""
         depth, low, d_ff = input_signature[0].shape[-1], self._d_lowrank, math.prod(self._shape)
         kernel, bias = self._initializers
         keys = fastmath.random.split(self.rng, 3)
@@ -181,17 +184,17 @@ class SparseFFController(Layer):
 
 
 class SparseFFMain(Layer):
-    """The two matrices of a feed-forward block, of which only the chosen units are used.
+    """The two matrices of a feed-forward block; only the chosen units are used.
 
     Args:
       n_blocks, n_units, mode, kernel_initializer, bias_initializer, multiply_by_controller_output:
         as for `SparseFFController`.
-      quant_prob: in mode "train", the probability that a call takes the chosen units; else it takes
-        all units, times their probabilities.
-      use_bfloat16: the weights are bfloat16.
-      big_weights_in_bfloat16: the matrices are.
-      kernel_scaling: the second matrix begins √n_units times as large.
-    Inputs: choices, probabilities if there are, and floats [rows, d].
+      quant_prob: in mode "train", the probability that a call uses only the chosen units; otherwise
+        it uses all units, multiplied by their probabilities.
+      use_bfloat16: whether the weights are bfloat16.
+      big_weights_in_bfloat16: whether the matrices are bfloat16.
+      kernel_scaling: whether the initial second matrix is √n_units times larger.
+    Inputs: choices, probabilities if there are any, and floats [rows, d].
     Outputs: the choices, and floats [rows, d].
     """
 
@@ -220,7 +223,7 @@ class SparseFFMain(Layer):
         self._needs_key = mode == "train"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Makes w1 [d, n_blocks, n_units], w2 [n_units, n_blocks, d] and b2 [d]."""
+        """Initializes w1 [d, n_blocks, n_units], w2 [n_units, n_blocks, d] and b2 [d]."""
         depth = input_signature[-1].shape[-1]
         n_blocks, n_units = self._shape
         kernel, bias = self._initializers
@@ -244,7 +247,7 @@ class SparseFFMain(Layer):
         return quant, self._of_all_units(quant, mask, x)
 
     def _of_all_units(self, quant: Any, mask: Any, x: Any) -> Any:
-        """The output, with the other units set to zero."""
+        """The output, computed with the other units set to zero."""
         w1, w2, b2 = self.weights
         depth, n_blocks, n_units = w1.shape
         code = one_hot(quant, n_units, dtype=x.dtype)
@@ -261,7 +264,9 @@ class SparseFFMain(Layer):
         return jnp.matmul(flat, jnp.reshape(w2, (-1, depth))) + b2
 
     def _of_chosen_units(self, quant: Any, mask: Any, x: Any) -> Any:
-        """The output, from the weights of the chosen units only.
+        """The output, computed from the weights of the chosen units only. The weights are copied
+        for each row. This is faster than using all weights for one row, but not for four rows or
+        more (benchmarks/long_sequences.py).
 
         They are copied for each row, which is faster than using all weights for one row, and not
         for four or more (benchmarks/long_sequences.py).
@@ -300,29 +305,29 @@ def SparseFF(
     multiply_by_controller_output: bool = False,
     kernel_scaling: bool = False,
 ) -> Layer:
-    """A feed-forward block that uses one unit in each block of its units, chosen for each vector.
+    """A feed-forward block that uses one unit of each block of units, chosen for each vector.
 
     A controller of low rank gives each unit a probability within its block. Modes "eval" and
     "predict" use the most likely unit of each block; in "predict", a call with one vector does not
-    read the weights of other units. In mode "train" a call uses either randomly drawn units, where
-    the derivative passes through to the probabilities, or all units, times their probabilities. In
-    a reversible network the backward pass repeats the same draws.
+    read the weights of other units. In mode "train" a call uses either randomly drawn units, with
+    straight-through derivatives, or all units, multiplied by their probabilities. In a reversible
+    network the backward pass repeats the same draws.
 
     Args:
       d_ff: the number of units.
-      n_elements_in_block: units of a block; divides d_ff.
-      d_lowrank: rank of the controller's matrix.
-      temperature: of the noise by which units are drawn in mode "train"; 0 takes the likeliest.
-      quant_prob: the probability that a call in mode "train" uses the drawn units alone.
-      use_bfloat16: all weights are bfloat16.
-      big_weights_in_bfloat16: the two matrices of the units are.
+      n_elements_in_block: the number of units in a block; divides d_ff.
+      d_lowrank: the rank of the controller's matrix.
+      temperature: the temperature for drawing units in mode "train"; 0 takes the most likely.
+      quant_prob: the probability that a call in mode "train" uses only the drawn units.
+      use_bfloat16: whether all weights are bfloat16.
+      big_weights_in_bfloat16: whether the two matrices of the units are bfloat16.
       mode: "train", "eval", "predict" or "viz".
       kernel_initializer, bias_initializer: functions of (shape, rng).
-      dropout_rate, dropout_shared_axes: of a `Dropout` layer at the end; all vectors of a batch are
-        its first axis.
-      ff_chunk_size: if positive, the number of vectors computed at a time; see `Chunk`.
-      multiply_by_controller_output: whether units are multiplied by their probabilities.
-      kernel_scaling: the second matrix begins √n_elements_in_block times as large.
+      dropout_rate, dropout_shared_axes: the options of a `Dropout` layer at the end, where the
+        first axis has all vectors of a batch.
+      ff_chunk_size: if positive, the number of vectors to compute at a time; see `Chunk`.
+      multiply_by_controller_output: whether to multiply units by their probabilities.
+      kernel_scaling: whether the initial second matrix is √n_elements_in_block times larger.
     Returns: a layer from floats [..., d] to the same shape.
     Raises: ValueError, TypeError: an option is out of its range; d_ff is not a multiple of
       n_elements_in_block.
@@ -363,8 +368,8 @@ def SparseFF(
         Dropout(rate=dropout_rate, shared_axes=dropout_shared_axes, mode=mode),
         cb.Select([1, 0]),
     )
-    # It sets the states of all layers inside before they run, because the first reads the last
-    # one's.
+    # sets the states of all inner layers before they run, because the first layer reads the last
+    # one's state
     return cb.BatchLeadingAxes(
         cb.Serial(
             RecallQuantMaskInReverse(remember_layer=remember, elements=n_blocks),

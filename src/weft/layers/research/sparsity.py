@@ -1,7 +1,7 @@
-"""Sparse layers: all layers of Trax's module `sparsity`, under its name.
+"""Sparse layers: all layers of Trax's module `sparsity`.
 
 - sparse_dense: dense layers with fewer weights;
-- sparse_attention: attention whose dense layers are such layers;
+- sparse_attention: attention with such dense layers;
 - favor: attention in linear time, by random features (Performer);
 - sparse_feed_forward and expert_feed_forward: feed-forward blocks that use few of their units;
 - permutations: reversible layers that reorder the features.

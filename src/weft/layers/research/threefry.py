@@ -13,7 +13,7 @@ PARITY = 0x1BD11BDA
 
 
 def threefry_2x32_prf(key: Any, x: Any) -> Any:
-    """The random words of a key for pairs of words.
+    """The random words for a key and pairs of words.
 
     Args:
       key: uint32 [2].
@@ -38,7 +38,7 @@ def threefry_2x32_prf(key: Any, x: Any) -> Any:
 
 
 def threefry_2x32_prange(key: Any, lo: int = 0, hi: int = 2) -> Any:
-    """The random words of a key for the counters from `lo` to `hi`, for use as new keys.
+    """The random words for a key and the counters from `lo` to `hi`, for use as new keys.
 
     Args:
       key: uint32 [2].
@@ -69,10 +69,10 @@ def counters(lo: int, hi: int) -> onp.ndarray:
 
 
 def threefry(key: tuple[Any, Any], words: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Twenty rounds of Threefry on pairs of uint32 arrays, NumPy's or a backend's."""
+    """Twenty rounds of Threefry on pairs of uint32 arrays, of NumPy or a backend."""
     first, second = key
     x, y = words
-    with onp.errstate(over="ignore"):  # NumPy's scalars warn where its arrays wrap around
+    with onp.errstate(over="ignore"):  # NumPy scalars warn of overflow, arrays wrap around
         keys = (first, second, first ^ second ^ onp.uint32(PARITY))
         x, y = x + first, y + second
         for group in range(5):

@@ -51,7 +51,8 @@ def fftfreq(
       n: the length of the signal.
       d: the time between samples; it may be traced.
       device: the device of the result.
-      dtype: dtype of the result; by default the dtype of an array `d`, or the default float.
+      dtype: the dtype of the result; by default, the dtype of an array `d`, otherwise the default
+        float.
     Returns: array [n].
     Raises: ValueError: n is below 1, or d is 0.
     Example:

@@ -1,4 +1,4 @@
-"""Axes, lengths and norms of Fourier transforms, and signals cut or padded to those lengths."""
+"""Axes, lengths and norms of Fourier transforms; cuts or pads signals to these lengths."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -84,7 +84,7 @@ def signal_lengths(
     """The lengths of the signal along each axis.
 
     Args:
-      s: the lengths that the user gives; -1 is the length of the axis, unless `argument` is "n".
+      s: the user's lengths; -1 means the length of the axis, unless `argument` is "n".
       is_half: `x` has half of a spectrum along the last axis.
     """
     lengths = []
@@ -114,7 +114,7 @@ def transform(
     norm: Any,
     argument: str = "s",
 ) -> Any:
-    """A transform of axes of a value."""
+    """Transforms axes of a value."""
     positions = checked_axes(name, x, axes, s)
     is_inverse_real = kind is FftType.IRFFT
     x = transformable(name, x, kind)
@@ -134,7 +134,7 @@ def transform(
 
 
 def _together(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
-    """A transform of distinct axes: they move to the end for it, and back."""
+    """Transforms distinct axes, which are moved to the end and back."""
     for axis, n in zip(axes, lengths, strict=True):
         is_half = kind is FftType.IRFFT and axis == axes[-1]
         x = fitted(x, axis, n // 2 + 1 if is_half else n)
@@ -147,8 +147,8 @@ def _together(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, 
 
 
 def _one_by_one(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
-    """A transform of repeated axes, one by one; the last axis first, except for the inverse of the
-    real transform."""
+    """Transforms repeated axes one by one: the last axis first, except for the inverse of the real
+    transform."""
     inverse = kind in (FftType.IFFT, FftType.IRFFT)
     complex_kind = FftType.IFFT if inverse else FftType.FFT
     pairs = list(zip(axes, lengths, strict=True))
@@ -160,14 +160,14 @@ def _one_by_one(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int
 
 
 def along(name: str, kind: FftType, x: Any, first: Any, norm: Any) -> Any:
-    """A transform along one axis: `first` is the axis, or the axis and the length."""
+    """Transforms one axis: `first` is the axis, or the axis and the length."""
     axis, n = first if first.__class__ is tuple else (first, None)
     return transform(name, kind, x, (axis,), None if n is None else (n,), norm, "n")
 
 
 def packed(name: str, s: Any, axes: Any) -> tuple[tuple[Any, ...] | None, int]:
-    """Lengths and axes as one tuple of ints, by which plans are found, and the number of axes in
-    it: -1 for lengths without axes, -2 for neither."""
+    """Lengths and axes as one tuple of ints, a key for plans, and the number of axes in it: -1 for
+    lengths without axes, -2 for neither."""
     if s is None and axes is None:
         return None, -2
     if axes is None:
@@ -177,7 +177,7 @@ def packed(name: str, s: Any, axes: Any) -> tuple[tuple[Any, ...] | None, int]:
 
 
 def over(name: str, kind: FftType, x: Any, first: Any, form: int, norm: Any) -> Any:
-    """A transform of several axes, given as the results of `packed`."""
+    """Transforms several axes, given as the results of `packed`."""
     if form < 0:
         return transform(name, kind, x, None, first, norm)
     axes, s = first[:form], first[form:]

@@ -1,6 +1,6 @@
 """Fourier transforms of real signals: rfft, irfft, rfftn, irfftn, rfft2, irfft2, hfft, ihfft.
 
-Half of the spectrum is computed; the other half is its complex conjugate.
+Only half of the spectrum is computed; the other half is its complex conjugate.
 """
 
 import functools
@@ -85,7 +85,7 @@ def irfft(
     Args:
       a: array of one axis or more: half of a spectrum; the imaginary parts at frequency 0, and at
         n / 2 for an even n, are ignored.
-      n: the length of the signal; by default an even one, 2 (m - 1) for m frequencies.
+      n: the length of the signal; by default, the even length 2 (m - 1) for m frequencies.
       axis: the axis.
       norm: 'backward' divides this transform by the number of elements, 'forward' divides the other
         transform, and 'ortho' divides both by its square root.
@@ -113,7 +113,7 @@ def hfft(
 
     Args:
       a: array of one axis or more: half of the signal, starting at 0.
-      n: the length of the signal; by default an even one, 2 (m - 1) for m frequencies.
+      n: the length of the signal; by default, the even length 2 (m - 1) for m frequencies.
       axis: the axis.
       norm: 'backward' divides the inverse transform by the number of elements, 'forward' divides
         this transform, and 'ortho' divides both by its square root.
@@ -171,7 +171,8 @@ def rfftn(
 
     Args:
       a: real array; integers become float32.
-      s: the lengths of the signal along the axes, as n of `rfft`; -1 is the length of the axis.
+      s: the lengths of the signal along the axes, like `n` in `rfft`; -1 means the length of the
+        axis.
       axes: the axes; by default all of them, or the last `len(s)` axes. A
         repeated axis is transformed repeatedly.
       norm: 'backward' divides the inverse transform by the number of elements, 'forward' divides
@@ -202,10 +203,10 @@ def irfftn(
     """The inverse of `rfftn`.
 
     Args:
-      a: array; half of a spectrum; the imaginary parts at frequency 0, and at n / 2 for an
+      a: array, half of a spectrum; the imaginary parts at frequency 0, and at n / 2 for an
         even n, are ignored.
-      s: the lengths of the signal along the axes, as n of `irfft` for the last one; -1 is the
-        default.
+      s: the lengths of the signal along the axes, like `n` in `irfft` for the last one; -1 means
+        the default.
       axes: the axes; by default all of them, or the last `len(s)` axes. A
         repeated axis is transformed repeatedly.
       norm: 'backward' divides this transform by the number of elements, 'forward' divides the other
@@ -233,11 +234,12 @@ def rfft2(
     norm: str | None = None,
     out: None = None,
 ) -> Array:
-    """The discrete Fourier transform of real numbers, of two axes.
+    """The discrete Fourier transform of a real signal over two axes.
 
     Args:
       a: real array; integers become float32.
-      s: the lengths of the signal along the axes, as n of `rfft`; -1 is the length of the axis.
+      s: the lengths of the signal along the axes, like `n` in `rfft`; -1 means the length of the
+        axis.
       axes: the axes.
       norm: 'backward' divides the inverse transform by the number of elements, 'forward' divides
         this transform, and 'ortho' divides both by its square root.
@@ -267,10 +269,10 @@ def irfft2(
     """The inverse of `rfft2`.
 
     Args:
-      a: array; half of a spectrum; the imaginary parts at frequency 0, and at n / 2 for an
+      a: array, half of a spectrum; the imaginary parts at frequency 0, and at n / 2 for an
         even n, are ignored.
-      s: the lengths of the signal along the axes, as n of `irfft` for the last one; -1 is the
-        default.
+      s: the lengths of the signal along the axes, like `n` in `irfft` for the last one; -1 means
+        the default.
       axes: the axes.
       norm: 'backward' divides this transform by the number of elements, 'forward' divides the other
         transform, and 'ortho' divides both by its square root.

@@ -24,7 +24,7 @@ def _one_axis(name: str, kind: FftType) -> Any:
 
 
 def _axes(name: str, kind: FftType) -> Any:
-    """A planned transform of several axes: (array, the results of `packed`, norm)."""
+    """A planned transform over several axes: (array, the results of `packed`, norm)."""
     return planned(name, functools.partial(over, name, kind))
 
 
@@ -102,11 +102,12 @@ def fftn(
     norm: str | None = None,
     out: None = None,
 ) -> Array:
-    """The discrete Fourier transform of several axes.
+    """The discrete Fourier transform over several axes.
 
     Args:
       a: array; real numbers become complex.
-      s: the lengths of the signal along the axes, as n of `fft`; -1 is the length of the axis.
+      s: the lengths of the signal along the axes, like `n` in `fft`; -1 means the length of the
+        axis.
       axes: the axes; by default all of them, or the last `len(s)` axes. A
         repeated axis is transformed repeatedly.
       norm: 'backward' divides the inverse transform by the number of elements, 'forward' divides
@@ -134,11 +135,12 @@ def ifftn(
     norm: str | None = None,
     out: None = None,
 ) -> Array:
-    """The inverse discrete Fourier transform of several axes.
+    """The inverse discrete Fourier transform over several axes.
 
     Args:
       a: array; real numbers become complex.
-      s: the lengths of the signal along the axes, as n of `ifft`; -1 is the length of the axis.
+      s: the lengths of the signal along the axes, like `n` in `ifft`; -1 means the length of the
+        axis.
       axes: the axes; by default all of them, or the last `len(s)` axes. A
         repeated axis is transformed repeatedly.
       norm: 'backward' divides this transform by the number of elements, 'forward' divides the other
@@ -166,11 +168,12 @@ def fft2(
     norm: str | None = None,
     out: None = None,
 ) -> Array:
-    """The discrete Fourier transform of two axes, by default the last two.
+    """The discrete Fourier transform over two axes, by default the last two.
 
     Args:
       a: array; real numbers become complex.
-      s: the lengths of the signal along the axes, as n of `fft`; -1 is the length of the axis.
+      s: the lengths of the signal along the axes, like `n` in `fft`; -1 means the length of the
+        axis.
       axes: the axes.
       norm: 'backward' divides the inverse transform by the number of elements, 'forward' divides
         this transform, and 'ortho' divides both by its square root.
@@ -197,11 +200,12 @@ def ifft2(
     norm: str | None = None,
     out: None = None,
 ) -> Array:
-    """The inverse discrete Fourier transform of two axes, by default the last two.
+    """The inverse discrete Fourier transform over two axes, by default the last two.
 
     Args:
       a: array; real numbers become complex.
-      s: the lengths of the signal along the axes, as n of `ifft`; -1 is the length of the axis.
+      s: the lengths of the signal along the axes, like `n` in `ifft`; -1 means the length of the
+        axis.
       axes: the axes.
       norm: 'backward' divides this transform by the number of elements, 'forward' divides the other
         transform, and 'ortho' divides both by its square root.

@@ -129,10 +129,11 @@ def svd(
       a: array [batch…, m, n]; k is the minimum of m and n.
       full_matrices: return U [m, m] and Vh [n, n] instead of [m, k] and [k, n].
       compute_uv: whether to compute U and Vh.
-      hermitian: `a` is Hermitian; the singular values are computed from the eigenvalues.
+      hermitian: whether `a` is Hermitian; then the singular values are computed from the
+        eigenvalues.
       subset_by_index: (start, end): compute only these singular values and vectors.
     Returns: SVDResult(U, S, Vh) with S [batch…, k], real and descending; S without `compute_uv`.
-    Raises: ShapeError: fewer than two axes; not square, if `hermitian`.
+    Raises: ShapeError: fewer than two axes; not square, with `hermitian`.
     Example:
       >>> np.linalg.svd(np.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
       Array([4., 3.], dtype=float32)
@@ -189,5 +190,5 @@ def svdvals(x: ArrayLike, /) -> Array:
 
 
 def values_of(x: Any) -> Any:
-    """The singular values of a value in a dtype of the computation."""
+    """The singular values of a value in the computation dtype."""
     return lax_linalg.svd(x, full_matrices=False, compute_uv=False)

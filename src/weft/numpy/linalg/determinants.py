@@ -1,4 +1,4 @@
-"""Determinants, det and slogdet, with derivatives that hold at singular matrices."""
+"""Determinants, det and slogdet, with correct derivatives at singular matrices."""
 
 import functools
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ class SlogdetResult(NamedTuple):
 
 
 def determinant(a: Any) -> Any:
-    """The determinants of matrices in a dtype of the computation."""
+    """The determinants of matrices in the computation dtype."""
     factors, pivots, order = lax_linalg.lu(selection.stop_gradient(a))
     return _determinant_by(a, factors, pivots, order)
 
@@ -64,7 +64,7 @@ def _(primals: Any, tangents: Any) -> Any:
 
 @custom_vmap
 def _cofactors(value: Any, a: Any, factors: Any, pivots: Any, order: Any) -> Any:
-    """The cofactors of matrices: the derivatives of determinants by each element."""
+    """The cofactors of matrices, which are the derivatives of the determinants."""
     n = a.shape[-1]
     if n <= 1:
         return creation.full(a.aval.strong(), 1)
@@ -93,7 +93,7 @@ def _cofactors(value: Any, a: Any, factors: Any, pivots: Any, order: Any) -> Any
 
 @_cofactors.def_vmap
 def _(axis_size: int, in_batched: Any, *args: Any) -> Any:
-    """The cofactors of one stack, because a mapped `switch` computes all its branches."""
+    """The cofactors of one stack; separate, because a mapped `switch` computes all its branches."""
     pairs = zip(args, in_batched, strict=True)
     return _cofactors(
         *(x if b else structural.widen(x, (axis_size, *x.shape)) for x, b in pairs)
@@ -111,8 +111,8 @@ def _by_singular_vectors(singular: Any, value: Any, a: Any, factors: Any, order:
 
 def _by_both(max_singular: int, singular: Any, value: Any, a: Any, factors: Any, order: Any) -> Any:
     """Computes the cofactors of at most `max_singular` singular matrices by singular vectors, which
-    are much slower, and those of the others by their inverses. For the inverses the identity
-    replaces the singular matrices, so that nothing is infinite."""
+    is much slower, and those of the others by inverses. For the inverses, the identity replaces
+    singular matrices, so that all values are finite."""
     n, count = a.shape[-1], singular.size
     mask = structural.broadcast_in_dim(singular, shape=a.shape, dims=tuple(range(singular.ndim)))
     regular, factors = (selection.select_n(mask, x, identities(a.aval, n)) for x in (a, factors))
@@ -185,7 +185,7 @@ def _(primals: Any, tangents: Any) -> Any:
 def det(a: ArrayLike) -> Array:
     """The determinant of matrices.
 
-    The first and second derivatives hold at singular matrices too.
+    The first and second derivatives are also correct at singular matrices.
 
     Args:
       a: array [batch…, n, n].

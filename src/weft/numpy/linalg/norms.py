@@ -45,7 +45,7 @@ def vector_norm(
 
     Args:
       x: array of any shape; integers become floats.
-      axis: the axis or axes of the vectors; by default all of them.
+      axis: the axis or axes of the vectors; by default, all axes.
       keepdims: keep these axes, with length one.
       ord: p of the p-norm; inf and -inf are the largest and smallest |x|, 0 counts nonzero
         elements.
@@ -80,7 +80,7 @@ def _number(name: str, ord: Any) -> float:
 
 
 def _checked_vectors(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """The p-norms along axes, for an `ord` that must be checked."""
+    """The p-norms along axes, for an unchecked `ord`."""
     p = _number(name, ord)
     if p == -np.inf:
         _check_smallest(name, x, ord, min([x.shape[axis] for axis in axes], default=1))
@@ -88,7 +88,7 @@ def _checked_vectors(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdim
 
 
 def _check_smallest(name: str, x: Any, ord: Any, length: int) -> None:
-    """Raises an error for the minimum of no elements."""
+    """Raises an error for the minimum of an empty set."""
     if not length:
         raise noted(
             ShapeError(
@@ -162,7 +162,7 @@ def _to_power(total: Any, power: float) -> Any:
 
 
 def _extreme(reduce: Any, size: Any, axes: tuple[int, ...]) -> Any:
-    """The maximum or minimum along axes; for no elements 0, as NumPy's maximum."""
+    """The maximum or minimum along axes; 0 without elements, like NumPy's maximum."""
     if not all([size.shape[axis] for axis in axes]):
         shape = tuple([n for i, n in enumerate(size.shape) if i not in axes])
         return creation.full(size.aval.update(shape=shape), 0)

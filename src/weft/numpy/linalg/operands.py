@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from ...primitives.linalg import matrix_operations
 from ..promotion import cast, noted, promote_values, strong, value
 
-# typed here, because rules return `Value` and public functions `Array`
+# annotated here, because rules return `Value` and public functions return `Array`
 adjoint: Callable[[Any], Any] = matrix_operations.adjoint
 turned: Callable[[Any], Any] = matrix_operations.matrix_transpose
 identities: Callable[..., Any] = matrix_operations.identities
@@ -48,13 +48,13 @@ def pair(name: str, a: Any, b: Any) -> list[Any]:
 
 
 def in_wide(x: Any) -> Any:
-    """The value in the dtype of the computation."""
+    """The value in the computation dtype."""
     dtype = wide_dtype(x.aval.dtype)
     return x if dtype is x.aval.dtype else cast(x, dtype)
 
 
 def wide_dtype(dtype: Any) -> Any:
-    """The dtype of the computation: float32 for smaller floats."""
+    """The computation dtype: float32 for smaller floats."""
     return dtype if dtype.itemsize > 2 else dtypes.float32
 
 

@@ -120,7 +120,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -
 
 @located
 def matrix_power(a: ArrayLike, n: int) -> Array:
-    """The product of n copies of a matrix, in about log2(n) products.
+    """The n-th power of a matrix, computed with about log2(n) products.
 
     Args:
       a: array [batch…, k, k].
@@ -152,12 +152,12 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 
 @located
 def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
-    """The product of several matrices, in the order that takes the fewest multiplications.
+    """The product of several matrices, in the order with the fewest multiplications.
 
     Args:
-      arrays: at least two, [m, n] each; the first and the last may be vectors.
+      arrays: at least two matrices [m, n]; the first and the last may be vectors.
       precision: the precision of products on accelerators; see `lax.Precision`.
-    Returns: array of two axes; the axis of a vector is left out.
+    Returns: array of two axes, without the axis of a vector.
     Raises: ShapeError: the lengths differ. ValueError: fewer than two arrays.
     Example:
       >>> np.linalg.multi_dot([np.ones((2, 3)), np.ones((3, 4)), np.ones(4)])

@@ -167,7 +167,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
 
 
 def _alias(name: str, rtol: Any, other: Any, argument: str) -> Any:
-    """The argument that is given, of two with the same meaning."""
+    """The argument that was passed, of two with the same meaning."""
     if other is None:
         return rtol
     if rtol is not None:
@@ -226,10 +226,10 @@ def _minimum_norm_solution(b: Any, a: Any, u: Any, s: Any, vh: Any) -> Any:
 
 @_minimum_norm_solution.defjvp
 def _(primals: Any, tangents: Any) -> Any:
-    """The derivative of `_pseudo_inverse`, times b."""
+    """The derivative of `_pseudo_inverse`, multiplied by b."""
     b, a, *factors = primals
     db, da, *_ = tangents
-    # products, because the linear part is transposed without this rule
+    # products, because the linear part is transposed by the rules of products
     x, p = _minimum_norm_solution(*primals), _pseudo_inverse(a, *factors)
     dah, ph = adjoint(da), adjoint(p)
     first = db - matmul(da, x) + matmul(ph, matmul(dah, b - matmul(a, x)))
@@ -238,7 +238,8 @@ def _(primals: Any, tangents: Any) -> Any:
 
 
 def _factors(name: str, x: Any, rtol: Any, hermitian: bool) -> tuple[Any, Any, Any]:
-    """(U, inverses of singular values or zeros, Vᴴ); the singular values; which are not zero."""
+    """(U, inverses of singular values or zeros, Vᴴ), the singular values, and a mask of the nonzero
+    ones."""
     constant = selection.stop_gradient(x)
     if hermitian:
         u, s, vh = _of_hermitian(constant)
@@ -267,8 +268,9 @@ def pinv(
       a: array [batch…, m, n].
       rtol: singular values up to `rtol` times the largest one count as zero: a number, or one for
         each matrix. By default eps · max(m, n).
-      hermitian: `a` is Hermitian; the singular values are computed from the eigenvalues.
-      rcond: NumPy's older name of `rtol`.
+      hermitian: whether `a` is Hermitian; then the singular values are computed from the
+        eigenvalues.
+      rcond: NumPy's older name for `rtol`.
     Returns: array [batch…, n, m].
     Raises: ShapeError: fewer than two axes; not square, if `hermitian`. ValueError: both `rtol` and
       `rcond` are given.
@@ -306,8 +308,8 @@ def lstsq(
       b: array [m] or [m, k].
       rcond: singular values up to `rcond` times the largest one count as zero; by default
         eps · max(m, n).
-      numpy_resid: return residuals only if m > n and the rank is n, as NumPy does; not for traced
-        arrays, because the shape depends on the rank.
+      numpy_resid: whether to return residuals only if m > n and the rank is n, like NumPy; not for
+        traced arrays, because the shape depends on the rank.
     Returns: (x [n] or [n, k]; sums of |b - a x|², [1] or [k]; rank; singular values of `a`).
     Raises: ShapeError: different numbers of axes, or lengths differ.
     Example:

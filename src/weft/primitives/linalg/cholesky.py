@@ -37,8 +37,9 @@ from .triangular_solve import triangular_solve
 
 cholesky = Primitive(
     "cholesky",
-    "The triangle L with L Lᴴ = x, or U with Uᴴ U = x, of that triangle of x; NaN if x isn't "
-    "positive definite. Where x is `hermitian` the other triangle may be read.",
+    "The triangular factor L with L Lᴴ = x, or U with Uᴴ U = x, from that triangle of x; "
+    "NaN if x is not positive definite. The other triangle may be read if x is "
+    "`hermitian`.",
 )
 
 

@@ -64,11 +64,12 @@ def signs_and_logarithms(factors: Value, pivots: Value) -> list[Value]:
 
 
 factored_det = Primitive(
-    "factored_det", "The determinants of a, by factors and pivots of a from `lu`.",
+    "factored_det", "The determinants of a, from the factors and pivots of `lu`.",
 )  # fmt: skip
 factored_slogdet = Primitive(
     "factored_slogdet",
-    "The signs of the determinants of a and the logarithms of their sizes, by factors and pivots.",
+    "The signs of the determinants of a and the logarithms of their absolute values, "
+    "from the factors and pivots of `lu`.",
     multiple=True,
 )
 

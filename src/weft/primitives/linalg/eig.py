@@ -52,7 +52,7 @@ from .solver_calls import (
 
 eig = Primitive(
     "eig",
-    "Eigenvalues of any matrix, left and right eigenvectors of length 1.",
+    "Eigenvalues of a square matrix, and left and right eigenvectors of length 1.",
     multiple=True,
 )
 

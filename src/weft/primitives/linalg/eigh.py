@@ -43,7 +43,7 @@ from .solver_calls import (
 
 eigh = Primitive(
     "eigh",
-    "Orthonormal eigenvectors of Hermitian matrices, and eigenvalues, rising; of one triangle.",
+    "Orthonormal eigenvectors and ascending eigenvalues of Hermitian matrices, from one triangle.",
     multiple=True,
 )
 

@@ -38,7 +38,7 @@ from .triangular_solve import triangular_solve
 
 lu_pivots_to_permutation = Primitive(
     "lu_pivots_to_permutation",
-    "The permutation of rows that a sequence of row exchanges results in.",
+    "The permutation of rows that results from a sequence of row exchanges.",
 )
 
 

@@ -32,7 +32,7 @@ from .triangular_solve import triangular_solve
 
 factored_solve = Primitive(
     "factored_solve",
-    "Solves a x = b, or with `transposed` aᵀ x = b, by factors and permutation of a from `lu`.",
+    "Solves a x = b, or aᵀ x = b if `transposed`, with the factors and permutation of a from `lu`.",
 )
 
 
@@ -131,7 +131,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, transposed: bool) -> V
 
 factored_inverse = Primitive(
     "factored_inverse",
-    "The inverses of a, by factors and permutation of a from `lu`.",
+    "The inverses of a, from the factors and permutation of `lu`.",
 )
 
 

@@ -72,7 +72,7 @@ def _(args: Values, batched: Batched, batch_size: int) -> Values:
 
 geqp3 = Primitive(
     "geqp3",
-    "As geqrf, of x with its columns in an order in which R's diagonal falls; and that order.",
+    "Like geqrf, for x with its columns ordered so that R's diagonal decreases; and that order.",
     multiple=True,
 )
 
@@ -122,7 +122,7 @@ def _(a: Aval, taus: Aval) -> Aval:
 
 
 def check_reflectors(name: str, a: Aval, taus: Aval) -> None:
-    """Raises an error for reflectors and factors that do not fit."""
+    """Raises an error for reflectors and factors with wrong shapes."""
     same_dtype(name, a, taus)
     limit = min(a.shape[-2:])
     if taus.shape[:-1] != a.shape[:-2] or taus.ndim < 1 or taus.shape[-1] > limit:
@@ -204,7 +204,7 @@ def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
 
 qr = Primitive(
     "qr",
-    "A unitary Q and an upper triangle R with Q R = x; with `pivoting` of x's columns in an order.",
+    "A unitary Q and an upper triangular R with Q R = x, or Q R = x[:, p] with `pivoting`.",
     multiple=True,
 )
 

@@ -17,7 +17,7 @@ from .solver_calls import check_matrices, has_lapack, integers, lapack, letter, 
 
 schur = Primitive(
     "schur",
-    "T, of Schur's form, and with `vectors` Z: Z T Zᴴ = x.",
+    "The Schur form T, and with `vectors` Z: Z T Zᴴ = x.",
     multiple=True,
 )
 
@@ -51,7 +51,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, vectors: bool) -> Valu
 
 hessenberg = Primitive(
     "hessenberg",
-    "Hessenberg's form with the reflectors below its subdiagonal, and their factors.",
+    "The Hessenberg form with the reflectors below its subdiagonal, and their factors.",
     multiple=True,
 )
 

@@ -53,7 +53,7 @@ from .solver_calls import (
 
 svd = Primitive(
     "svd",
-    "Singular values, falling; with `compute_uv` the vectors: U, and the adjoint of V.",
+    "Singular values in descending order; with `compute_uv` also U and the adjoint of V.",
     multiple=True,
 )
 

@@ -79,7 +79,8 @@ def _(args: Values, batched: Batched, batch_size: int, *, lower: bool) -> Values
 
 tridiagonal_solve = Primitive(
     "tridiagonal_solve",
-    "Solves systems of three diagonals, of equal lengths; dl's first and du's last don't count.",
+    "Solves tridiagonal systems of equal lengths; the first element of dl and the last "
+    "of du are ignored.",
 )
 
 

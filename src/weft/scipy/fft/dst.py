@@ -39,8 +39,8 @@ def dst(
       n: the length of the signal, which is cut or padded with zeros at its end; by default the
         length of the axis.
       axis: the axis.
-      norm: 'backward' divides the inverse by the length of the period (2n, of type 1 2n + 2),
-        'forward' this transform, 'ortho' each by the root of it.
+      norm: 'backward' divides the inverse by the period (2n; for type 1, 2n + 2), 'forward' divides
+        this transform by it, and 'ortho' divides both by its square root.
       overwrite_x, workers: have no effect.
       orthogonalize: scale elements at the edges so that the matrix is orthogonal up to the norm;
         by default, if `norm` is 'ortho'.
@@ -76,8 +76,8 @@ def idst(
       n: the length of the signal, which is cut or padded with zeros at its end; by default the
         length of the axis.
       axis: the axis.
-      norm: 'backward' divides this transform by the length of the period (2n, of type 1 2n + 2),
-        'forward' the other one, 'ortho' each by the root of it.
+      norm: 'backward' divides this transform by the period (2n; for type 1, 2n + 2), 'forward'
+        divides `dst` by it, and 'ortho' divides both by its square root.
       overwrite_x, workers: have no effect.
       orthogonalize: scale elements at the edges so that the matrix is orthogonal up to the norm;
         by default, if `norm` is 'ortho'.
@@ -109,10 +109,10 @@ def dstn(
 
     Args:
       x, type, norm, overwrite_x, workers, orthogonalize: as in `dst`.
-      s: the lengths of the signal along the axes; -1 is the length of the axis.
+      s: the lengths of the signal along the axes; -1 means the length of the axis.
       axes: the axes; by default all of them, or the last `len(s)` axes.
     Returns: array; the axes have the lengths s.
-    Raises: as `dst`. ShapeError: s and axes differ in number, an axis twice.
+    Raises: as `dst`. ShapeError: s and axes differ in length, or an axis is repeated.
     Example:
       >>> from weft.scipy import fft
       >>> fft.dstn(np.ones((2, 2)), type=1)
@@ -140,10 +140,10 @@ def idstn(
 
     Args:
       x, type, norm, overwrite_x, workers, orthogonalize: as in `idst`.
-      s: the lengths of the signal along the axes; -1 is the length of the axis.
+      s: the lengths of the signal along the axes; -1 means the length of the axis.
       axes: the axes; by default all of them, or the last `len(s)` axes.
     Returns: array; the axes have the lengths s.
-    Raises: as `idst`. ShapeError: s and axes differ in number, an axis twice.
+    Raises: as `idst`. ShapeError: s and axes differ in length, or an axis is repeated.
     Example:
       >>> from weft.scipy import fft
       >>> fft.idstn(fft.dstn(np.ones((1, 2)))).round(4)

@@ -1,7 +1,8 @@
-"""Cosine and sine transforms of the last axis, without norms, by Fourier transforms of its length.
+"""Cosine and sine transforms of the last axis, without norms, by Fourier transforms.
 
 Types 2 and 3 take one real transform of the same length: the samples in the order 0, 2, 4, …, 5, 3,
-1 are half of a signal that is even about a half. Type 4 takes a complex one of half the length.
+1 are every second sample of the signal followed by its mirror image. Type 4 takes a complex one of
+half the length.
 Source: J. Makhoul, "A fast cosine transform in one and two dimensions", IEEE Transactions on
 Acoustics, Speech and Signal Processing 28 (1980).
 """
@@ -79,7 +80,7 @@ def cosine_2(x: Any) -> Any:
 
 
 def cosine_3(x: Any) -> Any:
-    """x[0] + 2 Σ x[j] cos(πj(2k + 1) / 2n): `cosine_2` backwards, up to a factor of 2n."""
+    """x[0] + 2 Σ x[j] cos(πj(2k + 1) / 2n): 2n times the inverse of `cosine_2`."""
     n = x.shape[-1]
     zero = full(x.aval.update(shape=(*x.shape[:-1], 1), weak_type=False), 0)
     mirrored = concatenate([zero, backwards(x)], -1)[..., : n // 2 + 1]

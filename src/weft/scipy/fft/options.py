@@ -55,22 +55,22 @@ def real_trigonometric(
 
 
 def with_type(name: str, type: Any, s: Any, axes: Any) -> tuple[tuple[Any, ...], int]:
-    """The type, lengths and axes as one tuple of ints, which is part of a plan's key, and the form
-    of `packed`. An int means a sequence of one, as in SciPy."""
+    """The type, lengths and axes as one tuple of ints, for a plan's key, and the form that
+    `unpacked` needs. An int means a sequence of one, as in SciPy."""
     s, axes = ((x,) if isinstance(x, (int, np.integer)) else x for x in (s, axes))
     first, form = packed(name, s, axes)
     return (type, *(first or ())), form
 
 
 def unpacked(first: Any, form: int) -> tuple[Any, Any]:
-    """(axes, lengths), each `None` if it was not given, from the result of `packed`."""
+    """(axes, lengths), from the result of `packed`; each is `None` if it was omitted."""
     if form < 0:
         return None, first if form == -1 else None
     return first[:form], first[form:] if len(first) > form else None
 
 
 def checked_type(name: str, type: Any) -> int:
-    """The type of a transform, 1 to 4."""
+    """The type of a transform, which must be 1 to 4."""
     try:
         kind = operator.index(type)
     except TypeError:
@@ -81,7 +81,7 @@ def checked_type(name: str, type: Any) -> int:
 
 
 def floating(x: Any) -> Any:
-    """A value in a float or complex dtype of 32 bits or more."""
+    """A value of a float or complex dtype of 32 bits or more."""
     dtype = x.aval.dtype
     if not dtypes.is_inexact(dtype):
         dtype = dtypes.default_float()
@@ -100,7 +100,7 @@ def normed(
     lengths: Sequence[int],
     x: Any,
 ) -> Any:
-    """The transform of some axes of real numbers, with its norm."""
+    """The transform of real numbers along some axes, with its norm."""
     cosine = kernels is COSINES
     scale = 1.0
     for axis, n in zip(axes, lengths, strict=True):
@@ -123,8 +123,8 @@ def normed(
 
 
 def weighted(x: Any, cosine: bool, kind: int, before: bool) -> Any:
-    """The elements at the edges times or divided by the root of 2, which makes the matrix of the
-    transform orthogonal, up to its norm."""
+    """Multiplies or divides the elements at the edges by √2, which makes the matrix of the
+    transform orthogonal up to its norm."""
     if kind == 4 or (kind == 1 and not cosine) or (kind, before) in ((2, True), (3, False)):
         return x
     weights = np.ones(x.shape[-1], x.aval.dtype)

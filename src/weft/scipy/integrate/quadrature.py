@@ -18,7 +18,7 @@ __all__ = ["cumulative_trapezoid", "simpson"]
 
 
 def samples(name: str, y: Any, x: Any, dx: Any, axis: Any) -> tuple[Any, Any, int]:
-    """(y, the distances between its elements, the axis), with the axis last in both."""
+    """(y, the distances between its elements, the axis); in both arrays the axis is last."""
     if x is None:
         values, distance = promote_values(name, y, dx, to_inexact=True)
         place = one_axis(name, axis, values)
@@ -52,13 +52,13 @@ def cumulative_trapezoid(
     axis: int = -1,
     initial: ArrayLike | None = None,
 ) -> Array:
-    """The running integral along an axis, by trapezoids.
+    """The cumulative integral along an axis, by the trapezoidal rule.
 
     Args:
       y, x, dx, axis: as in `trapezoid`.
-      initial: 0 to begin with the integral up to the first element; `None` begins with the second.
+      initial: 0 puts a 0 in front, the integral up to the first element; `None` does not.
     Returns: array; the axis has one element fewer than in y, or as many with `initial`.
-    Raises: ValueError: another `initial`. ShapeError: no elements, x doesn't fit.
+    Raises: ValueError: another `initial`. ShapeError: y is empty, or x does not match y.
     Example:
       >>> from weft.scipy import integrate
       >>> integrate.cumulative_trapezoid(np.array([1.0, 2.0, 3.0]), initial=0)
@@ -81,14 +81,14 @@ def cumulative_trapezoid(
 def simpson(
     y: ArrayLike, x: ArrayLike | None = None, *, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Array:
-    """The integral along an axis, by parabolas through three neighbours (Simpson's rule).
+    """The integral along an axis by Simpson's rule, with a parabola through each three neighbours.
 
     For an even number of elements, the last interval uses the parabola through the last three.
 
     Args:
-      y, x, dx, axis: as in `trapezoid`; coordinates may be at any distances.
+      y, x, dx, axis: as in `trapezoid`; the spacing may vary.
     Returns: array without the axis.
-    Raises: ShapeError: no elements, x doesn't fit.
+    Raises: ShapeError: y is empty, or x does not match y.
     Example:
       >>> from weft.scipy import integrate
       >>> integrate.simpson(np.array([0.0, 1.0, 4.0]))
@@ -103,7 +103,7 @@ def simpson(
 
 @composite
 def parabolas(values: Any, steps: Any) -> Any:
-    """Simpson's rule along the last axis, of elements at some distances."""
+    """Simpson's rule along the last axis, for elements with the given spacing."""
     n = values.shape[-1]
     if n == 1:
         return values[..., 0] * 0

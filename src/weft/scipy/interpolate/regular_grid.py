@@ -36,22 +36,22 @@ def _method(method: Any) -> Any:
 
 
 def _array(x: Any, argument: str) -> Any:
-    """A value; lists and tuples of numbers become arrays."""
+    """A value from an array, or from lists and tuples of numbers."""
     return asarray(x) if isinstance(x, (list, tuple)) else value(NAME, x, argument)
 
 
 class RegularGridInterpolator:
-    """A function given by its values on a rectangular grid, which needn't be even.
+    """Interpolates a function from its values on a rectangular grid, whose spacing may vary.
 
     Args:
-      points: for each of n axes of the grid, its coordinates [m], rising or falling.
-      values: array of the grid's shape, perhaps with more axes after it.
+      points: for each of n axes of the grid, its coordinates [m], increasing or decreasing.
+      values: array of the grid's shape, with optional axes after it.
       method: 'linear' or 'nearest'.
-      bounds_error: True raises an error for points outside of the grid; in compiled programs, where
-        nothing can be raised, it is an error itself.
+      bounds_error: True raises an error for points outside of the grid; a compiled program can't
+        raise errors and refuses it.
       fill_value: the value outside the grid; `None` extrapolates.
-    Raises: ValueError: an unknown method. ShapeError: points and values don't fit, or points don't
-      rise or fall.
+    Raises: ValueError: an unknown method. ShapeError: points and values do not match, or points are
+      neither increasing nor decreasing.
     Example:
       >>> from weft.scipy.interpolate import RegularGridInterpolator
       >>> x, y = np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0])
@@ -102,7 +102,8 @@ class RegularGridInterpolator:
             self.fill_value = cast(value(NAME, fill_value, "fill_value"), self.values.dtype)
 
     def _rising(self, axis: int, line: Any, steps: Any) -> Any:
-        """The coordinates of an axis; falling ones are reversed, with the values."""
+        """The coordinates of an axis in increasing order; decreasing ones are reversed, and so are
+        the values."""
         if (steps > 0).all():
             return line
         if not (steps < 0).all():
@@ -112,12 +113,13 @@ class RegularGridInterpolator:
 
     @located
     def __call__(self, xi: ArrayLike | Sequence[ArrayLike], method: str | None = None) -> Array:
-        """The function at points.
+        """The interpolated function at points.
 
         Args:
           xi: array [..., n] of points, or a tuple of n arrays that broadcast, one for each axis.
-            Numbers in one axis are points one after the other: the result of [n] is [1].
-          method: another method than the constructor's.
+            An array with one axis holds points one after another, so the result of [n] has shape
+            [1].
+          method: replaces the constructor's method.
         Returns: array of the points' shape, followed by the axes of `values` after the grid's.
         Raises: ShapeError: points have another number of coordinates. ValueError: an unknown
           method; a point is outside, with `bounds_error`.
@@ -146,7 +148,7 @@ class RegularGridInterpolator:
         return where(missing, np.nan, result)
 
     def _outside(self, points: Any) -> Any:
-        """True for points outside the grid. With `bounds_error`, there are none."""
+        """True for points outside the grid. Raises an error for them with `bounds_error`."""
         outside: Any = False
         for i, line in enumerate(self.grid):
             x = points[..., i]
@@ -168,8 +170,8 @@ class RegularGridInterpolator:
         return outside
 
     def _cells(self, points: Any) -> list[tuple[Any, Any]]:
-        """For each axis, the element before each point, and how far to the next one it is, from 0
-        to 1 within the grid."""
+        """For each axis, the index of the element before each point, and the fraction of the way to
+        the next element, from 0 to 1 inside the grid."""
         cells = []
         for i, line in enumerate(self.grid):
             x, last = points[..., i], line.shape[0] - 1

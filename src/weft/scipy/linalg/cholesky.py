@@ -1,7 +1,8 @@
 """Cholesky factors and the systems that they solve: cholesky, cho_factor, cho_solve.
 
 In `scipy.linalg`, the options `overwrite_a`, `overwrite_b`, `check_finite` and `lwork` are accepted
-and have no effect: arrays are never overwritten, and matrices that are not finite give NaN.
+and have no effect: arrays are never overwritten, and matrices with elements that are not finite
+give NaN.
 """
 
 from ...core.array import Array
@@ -42,7 +43,7 @@ def cholesky(
 def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, bool]:
-    """The Cholesky factor in the form that `cho_solve` takes.
+    """The Cholesky factor, as `cho_solve` expects it.
 
     Args: as in `cholesky`.
     Returns: (the factor, with zeros in the other triangle; lower).
@@ -65,7 +66,7 @@ def cho_solve(
     """Solves a x = b with the Cholesky factor of `a` from `cho_factor`.
 
     Args:
-      c_and_lower: (the factor, whether it is the lower one).
+      c_and_lower: (the factor, True for a lower one).
       b: array [n] or [batch…, n, k].
     Returns: array of b's shape.
     Raises: ShapeError: the lengths differ.

@@ -1,7 +1,7 @@
 """Eigenvalues of Hermitian and of symmetric tridiagonal matrices: eigh, eigh_tridiagonal.
 
-A generalized problem is reduced to a standard one with the Cholesky factor of `b`. The eigenvalues
-of long tridiagonal matrices are found by bisection.
+The Cholesky factor of `b` reduces a generalized problem to a standard one. Bisection finds the
+eigenvalues of large tridiagonal matrices.
 """
 
 from collections.abc import Sequence
@@ -43,14 +43,14 @@ def eigh(
     Args:
       a: array [batch…, n, n].
       b: positive definite Hermitian matrices of the same shape.
-      lower: the triangle that SciPy reads. Here, as in JAX, (a + aᴴ) / 2 is used in place of `a`,
-        and in the same way for `b`, so that derivatives are Hermitian too.
+      lower: has no effect: as in JAX, `a` stands for (a + aᴴ) / 2, and so does `b`, so derivatives
+        are Hermitian too. SciPy reads the named triangle.
       eigvals_only: return the eigenvalues alone.
       eigvals: must be None: see `subset_by_index`.
       type: 1: a v = w b v; 2: a b v = w v; 3: b a v = w v.
       subset_by_index: (first, last) to return only these eigenvalues, the last one included.
-    Returns: (w [batch…, n], rising; v, in columns), or w. With `b` v is normalized so that vᴴ b v,
-      for type 3 vᴴ b⁻¹ v, is the identity.
+    Returns: (w [batch…, n], rising; v, in columns), or w. With `b` v is normalized so that vᴴ b v
+      (vᴴ b⁻¹ v for type 3) is the identity.
     Raises: ShapeError: not square, or different shapes. ValueError: an unsupported option.
     Example:
       >>> eigh(np.array([[2.0, 0.0], [0.0, 1.0]]), eigvals_only=True)
@@ -85,7 +85,8 @@ def eigh(
 
 
 def _beside(a: Any, b: Any, type: int) -> tuple[Any, Any]:
-    """(eigenvectors, eigenvalues) of a generalized problem, made a standard one by b = L Lᴴ."""
+    """(eigenvectors, eigenvalues) of a generalized problem, reduced to a standard one by b = L
+    Lᴴ."""
     factor = lax_linalg.cholesky(b)
     a = (a + adjoint(a)) / 2
     if type == 1:
@@ -128,12 +129,12 @@ def eigh_tridiagonal(
       d: the diagonal [batch…, n], real.
       e: the diagonal above it [batch…, n - 1].
       eigvals_only: return the eigenvalues alone.
-      select: 'a': all; 'i': numbers select_range[0] to select_range[1], both included;
-        'v': those above select_range[0] and up to select_range[1], of one matrix that is not
+      select: 'a': all; 'i': those with indices select_range[0] to select_range[1], both included;
+        'v': those above select_range[0] and up to select_range[1], for one matrix that is not
         traced.
-      tol, key, check_finite, lapack_driver: do nothing.
+      tol, key, check_finite, lapack_driver: have no effect.
     Returns: (w, rising; v, in columns), or w.
-    Raises: ShapeError: the lengths don't fit. ValueError: an unknown selection.
+    Raises: ShapeError: the lengths do not match. ValueError: an unknown selection.
     Example:
       >>> eigh_tridiagonal(np.array([2.0, 2.0]), np.array([1.0]), eigvals_only=True)
       Array([1., 3.], dtype=float32)
@@ -180,7 +181,7 @@ def eigh_tridiagonal(
 
 
 def _matrices(d: Any, e: Any) -> Any:
-    """The full matrices."""
+    """Full matrices from their diagonals."""
     n = d.shape[-1]
     a = _on_line(d, n, 0)
     if n <= 1:
@@ -190,7 +191,7 @@ def _matrices(d: Any, e: Any) -> Any:
 
 
 def _on_line(x: Any, n: int, k: int) -> Any:
-    """Matrices [batch…, n, n] with vectors on a diagonal."""
+    """Matrices [batch…, n, n] with the vectors on one diagonal."""
     columns = x[..., None, :] if k == 0 else x[..., None, : n - 1]
     mask = np.eye(n, columns.shape[-1], k, dtype=x.dtype)
     masked = columns * mask
@@ -201,7 +202,7 @@ def _on_line(x: Any, n: int, k: int) -> Any:
 
 # --- eigenvalues alone ---
 
-_BISECTION_MIN_SIZE = 64  # from this size bisection takes less time than LAPACK
+_BISECTION_MIN_SIZE = 64  # from this size on, bisection is faster than LAPACK
 
 
 @custom_jvp
@@ -216,7 +217,7 @@ def _on_platform(d: Any, e: Any) -> Any:
 
 @_eigenvalues.defjvp
 def _(primals: Any, tangents: Any) -> Any:
-    return jvp(_of_matrices, primals, tangents)  # for which vectors are needed
+    return jvp(_of_matrices, primals, tangents)  # the derivative needs the eigenvectors
 
 
 def _of_matrices(d: Any, e: Any) -> Any:
@@ -224,10 +225,10 @@ def _of_matrices(d: Any, e: Any) -> Any:
 
 
 def _bisected(d: Any, e: Any) -> Any:
-    """The eigenvalues by bisection, to the last place of the largest one.
+    """Eigenvalues by bisection, with the precision of the largest one.
 
-    The number of negative quotients of leading minors of `a - x` is the number of eigenvalues below
-    x (Sturm sequence).
+    The number of eigenvalues below x is the number of negative quotients of leading minors of
+    `a - x` (Sturm sequence).
     Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 8.4.1; LAPACK's dlaebz.
     """
     d, size = d.real, abs(e)

@@ -38,11 +38,11 @@ _DEGREES = {
         (13, 4.25),
     ),
 }
-_USUAL_SQUARINGS = 4  # more are rarely needed; a loop of sixteen would keep sixteen residuals
+_USUAL_SQUARINGS = 4  # more are rarely needed; a loop of 16 steps would store residuals of each
 
 
 def coefficients(degree: int) -> list[float]:
-    """Numerator coefficients of exp's diagonal Padé approximant, from power 0, over the last.
+    """Numerator coefficients of exp's diagonal Padé approximant, from power 0, divided by the last.
 
     Source: N. J. Higham, Functions of Matrices, 2008, (10.23).
     """
@@ -56,7 +56,7 @@ def coefficients(degree: int) -> list[float]:
 
 
 def _when(condition: Any, function: Callable[..., Any], *args: Any) -> Any:
-    """The result of `function` if the condition holds, else zeros at no cost."""
+    """The result of `function` if the condition holds, otherwise zeros."""
     return cond(condition, function, lambda *args: np.zeros_like(args[0]), *args)
 
 
@@ -83,7 +83,7 @@ def _squarings(a: Any, norm: Any, a4: Any, a6: Any, degree: int, theta: float) -
     size = np.minimum(np.maximum(d4, d6), np.minimum(np.maximum(d6, d8), np.maximum(d8, d10)))
     halvings = np.maximum(np.ceil(np.log2(np.maximum(size / theta, 1.0))), 0)
     # the truncation error of the series, a multiple of |a|^(2 degree + 1), must be small too
-    third = (2 * degree + 1) // 3  # of 15 and 27
+    third = (2 * degree + 1) // 3  # for degrees 15 and 27
     factor = math.factorial(degree) ** 2 / (
         math.factorial(2 * degree) * math.factorial(2 * degree + 1)
     )
@@ -108,7 +108,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
 
     Args:
       A: array [batch…, n, n]; integers become floats.
-      upper_triangular: A is upper triangular, so that triangular systems are solved.
+      upper_triangular: A is upper triangular, so only triangular systems are solved.
       max_squarings: the result is NaN for matrices that would need more squarings.
     Returns: array of the shape of A.
     Raises: ShapeError: not square. ValueError: `max_squarings` is negative.
@@ -119,12 +119,12 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     Source: A. H. Al-Mohy, N. J. Higham, SIAM J. Matrix Anal. Appl. 31 (2009) 970-989.
     """
     x = matrices("expm", A, "A", square=True)
-    most = whole_number("expm", max_squarings, "max_squarings")
-    if most < 0:
-        raise ValueError(f"expm: max_squarings must not be negative; got {most}")
+    limit = whole_number("expm", max_squarings, "max_squarings")
+    if limit < 0:
+        raise ValueError(f"expm: max_squarings must not be negative; got {limit}")
     if not x.size:
         return x
-    result = _exponential(in_wide(x), upper_triangular=bool(upper_triangular), max_squarings=most)
+    result = _exponential(in_wide(x), upper_triangular=bool(upper_triangular), max_squarings=limit)
     return rounded(result, x.dtype)
 
 
@@ -133,7 +133,7 @@ def _exponential(a: Any, *, upper_triangular: bool, max_squarings: int) -> Any:
     degrees = _DEGREES[8 if dtypes.finfo(a.dtype).bits == 64 else 4]
     still = selection.stop_gradient(a)
     norm = _norm(still)
-    # the lowest degree that is enough for all matrices; other degrees are not computed
+    # the lowest degree that suffices for all matrices; the others are not computed
     level = sum((~np.all(norm <= theta)).astype("int32") for _, theta in degrees[:-1])
     one = identities(a.aval, a.shape[-1])
     a2 = a @ a
@@ -190,7 +190,7 @@ def _exponential(a: Any, *, upper_triangular: bool, max_squarings: int) -> Any:
 def expm_frechet(
     A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True
 ) -> Any:
-    """The derivative of the exponential at A in the direction E.
+    """The derivative of the matrix exponential at A in the direction E.
 
     Args:
       A, E: arrays [batch…, n, n].

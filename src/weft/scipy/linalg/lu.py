@@ -1,4 +1,4 @@
-"""LU decomposition with partial pivoting, and systems solved by it: lu, lu_factor, lu_solve."""
+"""LU decomposition with partial pivoting, and linear systems: lu, lu_factor, lu_solve."""
 
 from ... import dtypes, numpy as np
 from ...core.array import Array
@@ -20,12 +20,12 @@ __all__ = ["lu", "lu_factor", "lu_solve"]
 def lu_factor(
     a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, Array]:
-    """The LU decomposition in the form that `lu_solve` takes.
+    """The LU decomposition, as `lu_solve` expects it.
 
     Args:
       a: array [batch…, m, n].
-    Returns: (U in the upper triangle and L, whose diagonal is ones, below; which row each of the
-      min(m, n) rows was exchanged with, int32).
+    Returns: (U in the upper triangle, and L below it, with a diagonal of ones; the row exchanged
+      with each of the min(m, n) rows, int32).
     Raises: ShapeError: less than two axes.
     Example:
       >>> lu_factor(np.array([[1.0, 2.0], [4.0, 4.0]]))[1]

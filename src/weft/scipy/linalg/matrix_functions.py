@@ -1,8 +1,8 @@
 """Functions of matrices by the Schur form: sqrtm, logm, funm.
 
-A = Z T Zᴴ with an upper triangular T. Where Z is a constant, f(A) = Z f(Zᴴ A Z) Zᴴ for all A, so
-derivatives follow from the derivatives at T. Results are complex, because a traced function cannot
-know whether they are real. `funm` computes f(T) by Parlett's recurrence.
+A = Z T Zᴴ with an upper triangular T. For a constant Z, f(A) = Z f(Zᴴ A Z) Zᴴ holds for every A, so
+derivatives follow from those at T. Results are complex, because a traced function cannot know
+whether they are real. `funm` computes f(T) by Parlett's recurrence.
 """
 
 import math
@@ -37,7 +37,7 @@ __all__ = ["funm", "logm", "sqrtm"]
 
 
 def _triangular_form(x: Any) -> tuple[Any, Any]:
-    """(Zᴴ x Z, Z) with a constant Z for which the first is upper triangular; both complex."""
+    """(Zᴴ x Z, Z), both complex; Zᴴ x Z is upper triangular, and Z a constant."""
     matrix = cast(x, dtypes.complex_of(x.dtype))
     _, z = lax_linalg.schur(selection.stop_gradient(matrix))
     return adjoint(z) @ matrix @ z, z
@@ -48,7 +48,8 @@ def _triangular_form(x: Any) -> tuple[Any, Any]:
 
 @custom_jvp
 def _root(t: Any) -> Any:
-    """The principal square root of an upper triangular matrix; elements below count as zero."""
+    """The principal square root of an upper triangular matrix; elements below the diagonal count as
+    zero."""
     return root_of_triangle(np.triu(t))
 
 
@@ -117,7 +118,7 @@ def _root_of_any(x: Any) -> Any:
 
 _MAX_ROOTS = 60
 _QUADRATURE_NODES = 8
-_QUADRATURE_RADIUS = 0.25  # with |T - 1| up to here eight nodes are exact in float64
+_QUADRATURE_RADIUS = 0.25  # eight nodes are exact in float64 for |T - 1| up to here
 
 
 @located
@@ -127,8 +128,8 @@ def logm(A: ArrayLike, disp: bool = True) -> Any:
     Args:
       A: array [batch…, n, n].
       disp: False returns an estimate of the relative error too.
-    Returns: complex array of the shape of A, or (it, |expm(it) - A| / |A| in the 1-norm). NaN, or
-      infinite, for singular matrices.
+    Returns: complex array of the shape of A, or (it, |expm(it) - A| / |A| in the 1-norm). NaN or
+      infinite for singular matrices.
     Raises: ShapeError: not square.
     Example:
       >>> np.round(logm(np.array([[1.0, 0.0], [0.0, np.e]])).real, 4)
@@ -187,9 +188,9 @@ def _logarithm(t: Any) -> Any:
 
 @located
 def funm(A: ArrayLike, func: Callable[[Array], Array], disp: bool = True) -> Any:
-    """A function of matrices, by its values at the eigenvalues.
+    """A function of a matrix, from its values at the eigenvalues.
 
-    There is no derivative. Eigenvalues that are nearly equal cost accuracy.
+    It is not differentiable. Nearly equal eigenvalues reduce its accuracy.
 
     Args:
       A: array [n, n].
@@ -225,8 +226,8 @@ def funm(A: ArrayLike, func: Callable[[Array], Array], disp: bool = True) -> Any
 
 
 def by_recurrence(t: Any, diagonal: Any, product: Any) -> Any:
-    """An upper triangular matrix with a known diagonal, whose column k above it, x, solves
-    product(k, found, column of t).
+    """Computes an upper triangular matrix with a known diagonal column by column. Column k above
+    the diagonal is the x that solves product(k, found, column of t).
 
     Args:
       product: (k, matrices found up to column k, the column of t above the diagonal, mask of these
@@ -248,7 +249,7 @@ _LEAF_SIZE = 8
 
 
 def _size(x: Any) -> Any:
-    """An estimate of |x|: XLA's absolute value of complex numbers takes a dozen operations."""
+    """An estimate of |x|. XLA's absolute value of complex numbers takes about twelve operations."""
     return abs(x.real) + abs(x.imag)
 
 
@@ -256,9 +257,9 @@ def root_of_triangle(t: Any) -> Any:
     """The upper triangular r with r r = t whose eigenvalues have no negative real part; NaN where
     there is none.
 
-    The roots of all small blocks on the diagonal are computed first, at once. Then each two
-    neighbours and the block beside them form a block of twice the size, until one is left: the root
-    of [[t, c], [0, u]] is [[r, y], [0, s]] with r y + y s = c. Source: Å. Björck, S. Hammarling,
+    The roots of all small diagonal blocks are computed first, together. Then each two neighbours
+    and the block beside them form a block of twice the size, until one block remains: the root of
+    [[t, c], [0, u]] is [[r, y], [0, s]] with r y + y s = c. Source: Å. Björck, S. Hammarling,
     Linear Algebra Appl. 52/53 (1983) 127-140; E. Deadman, N. J. Higham, R. Ralha, LNCS 7782 (2013)
     171-182.
     """
@@ -292,15 +293,16 @@ def root_of_triangle(t: Any) -> Any:
 
 
 def _blocks(t: Any, size: int, each: int, right: int) -> Any:
-    """Each `each`th block on the diagonal, or that on its right: [batch…, count, size, size]."""
+    """Each `each`th block on the diagonal, or the block to its right: [batch…, count, size,
+    size]."""
     count = t.shape[-1] // (size * each)
     blocks = t.reshape(*t.shape[:-2], count, each, size, count, each, size)
     return np.moveaxis(np.diagonal(blocks[..., 0, :, :, right, :], 0, -4, -2), -1, -3)
 
 
 def _root_by_diagonals(t: Any, small: Any) -> Any:
-    """The root of small triangles, a diagonal after the other: each is an elementwise formula of
-    those before."""
+    """The roots of small triangles, one diagonal at a time: each is an elementwise formula of the
+    diagonals before it."""
     n = t.shape[-1]
     flat = t.reshape(*t.shape[:-2], n * n)
     diagonals = [np.sqrt(flat[..., :: n + 1])]
@@ -314,7 +316,7 @@ def _root_by_diagonals(t: Any, small: Any) -> Any:
         new = remainder / selection.where(none, literal(1, t.dtype), sums)
         bad = none & (_size(new) > small)
         diagonals.append(selection.where(bad, literal(float("nan"), t.dtype), new))
-    # element [i, i + k] is the i-th of diagonal k, and elements below are the zero after the last
+    # element [i, i + k] is element i of diagonal k; elements below read the zero at the end
     diagonals.append(np.zeros_like(diagonals[0][..., :1]))
     ends = onp.cumsum([0, *[x.shape[-1] for x in diagonals]])
     rows, columns = onp.indices((n, n))
@@ -323,8 +325,10 @@ def _root_by_diagonals(t: Any, small: Any) -> Any:
 
 
 def function_of_triangle(t: Any, values: Any) -> tuple[Any, Any]:
-    """(f(t), the smallest difference of eigenvalues) with the values f(t[i, i]): Parlett's
-    recurrence. Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 9.1.4."""
+    """(f(t), the smallest difference of eigenvalues), by Parlett's recurrence from f(t[i, i]).
+
+    Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 9.1.4.
+    """
     n = t.shape[-1]
     line = np.diagonal(t, 0, -2, -1)
     one = np.eye(n, dtype=t.dtype)

@@ -32,7 +32,7 @@ def qr(
       a: array [batch…, m, n]; k is the smaller one of m and n.
       mode: 'full': Q [m, m] and R [m, n]; 'economic': [m, k] and [k, n]; 'r': R alone; 'raw':
         LAPACK's (qr, tau), and R.
-      pivoting: permute the columns so that R's diagonal decreases; returns the order P too.
+      pivoting: permute the columns so that R's diagonal decreases, and return the order P too.
     Returns: a tuple of these.
     Raises: ShapeError: less than two axes. ValueError: an unknown mode, or 'raw' with pivoting.
     Example:
@@ -47,7 +47,7 @@ def qr(
     matrix = in_wide(x)
     if mode == "raw":
         if pivoting:
-            raise ValueError("qr: mode 'raw' is supported without pivoting only")
+            raise ValueError("qr: mode 'raw' does not support pivoting")
         packed, tau = geqrf(matrix)
         r = np.triu(packed)[..., : min(x.shape[-2:]), :]
         packed, tau, r = (rounded(v, x.dtype) for v in (packed, tau, r))
@@ -73,12 +73,12 @@ def qr_multiply(
     overwrite_a: bool = False,
     overwrite_c: bool = False,
 ) -> tuple[Array, ...]:
-    """The product of a matrix or vector with Q, where a = Q R; and R.
+    """(the product of a matrix or vector with Q, R), where a = Q R.
 
     Args:
       a: array [batch…, m, n]; k is the smaller one of m and n.
       c: for mode 'right' array [batch…, p, m] or [m], for 'left' [batch…, k, p] or [k].
-      mode: 'right' is c Q, 'left' is Q c, with Q [m, k].
+      mode: 'right' for c Q, 'left' for Q c, with Q [m, k].
       pivoting: as in `qr`.
       conjugate: use the conjugate of Q.
     Returns: (c Q or Q c, R [k, n]), and P with `pivoting`.
@@ -97,8 +97,6 @@ def qr_multiply(
     m, k = q.shape[-2:]
     length = k if mode == "left" else m
     if not y.ndim or y.shape[-2 if mode == "left" and y.ndim > 1 else -1] != length:
-        raise ShapeError(
-            f"qr_multiply: c must have length {length} beside Q [{m}, {k}]; got {y.aval}"
-        )
+        raise ShapeError(f"qr_multiply: c must have length {length} for Q [{m}, {k}]; got {y.aval}")
     product = np.matmul(q, y) if mode == "left" else np.matmul(y, q)
     return (product, r, *pivots)

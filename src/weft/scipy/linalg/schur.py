@@ -14,17 +14,17 @@ from ...typing import ArrayLike
 __all__ = ["hessenberg", "rsf2csf", "schur"]
 
 
-# --- Schur's form ---
+# --- Schur form ---
 
 
 @located
 def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
-    """The Schur decomposition: a = Z T Zᴴ, T upper triangular, Z unitary.
+    """The Schur decomposition a = Z T Zᴴ, with T upper triangular and Z unitary.
 
     Args:
       a: array [batch…, n, n].
-      output: 'real': of real matrices T is real, with blocks [2, 2] on its diagonal for pairs of
-        complex eigenvalues; 'complex': T is triangular in any case, and complex.
+      output: 'real': T of a real matrix is real, with blocks [2, 2] on its diagonal for pairs of
+        complex eigenvalues; 'complex': T is complex and triangular.
     Returns: (T, Z).
     Raises: ShapeError: not square. ValueError: an invalid output.
     Example:
@@ -52,7 +52,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
       T, Z: arrays [n, n], as `schur` returns them.
       check_finite: has no effect.
     Returns: (T, Z), complex.
-    Raises: ShapeError: the shapes do not fit.
+    Raises: ShapeError: the shapes do not match.
     Example:
       >>> T, Z = rsf2csf(*schur(np.array([[0.0, 1.0], [-1.0, 0.0]])))
       >>> np.round(abs(T[1, 0]), 5)
@@ -96,7 +96,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
 def hessenberg(
     a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """The Hessenberg form: a = Q H Qᴴ, H zero below its first subdiagonal.
+    """The Hessenberg form a = Q H Qᴴ; H is zero below its first subdiagonal.
 
     Args:
       a: array [batch…, n, n].

@@ -1,4 +1,5 @@
-"""Linear systems by the form of the matrix: solve, solve_banded, solveh_banded; inv, det."""
+"""Solvers of linear systems for matrices of several forms: solve, solve_banded, solveh_banded; inv,
+det."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,17 +54,19 @@ def solve(
     assume_a: str | None = "gen",
     transposed: bool = False,
 ) -> Array:
-    """Solves a x = b, with the method for the form of the matrix.
+    """Solves a x = b with a method for the form of `a`.
 
     Args:
       a: array [batch…, n, n].
-      b: array [n] or [batch…, n, k]; the axes in front broadcast.
-      lower: which triangle is read of a symmetric, Hermitian or positive definite matrix.
+      b: array [n] or [batch…, n, k]; batch axes broadcast.
+      lower: read the lower triangle of a symmetric, Hermitian or positive definite matrix, not the
+        upper one.
       assume_a: 'gen' (or None, 'general', 'banded'), 'sym', 'her', 'pos', 'diagonal',
-        'tridiagonal', 'upper triangular', 'lower triangular', or SciPy's longer names of them.
+        'tridiagonal', 'upper triangular', 'lower triangular', or SciPy's longer names for these.
       transposed: solve aᵀ x = b.
     Returns: array of b's shape; inf or NaN where a matrix is singular.
-    Raises: ShapeError: the matrix is not square, or lengths differ. ValueError: another form.
+    Raises: ShapeError: the matrix is not square, or lengths differ. ValueError: the form is
+      unknown.
     Example:
       >>> solve(np.array([[4.0, 2.0], [2.0, 5.0]]), np.array([8.0, 8.0]), assume_a='pos')
       Array([1.5, 1. ], dtype=float32)
@@ -95,8 +98,8 @@ def solve(
 
 
 def _from_triangle(x: Any, lower: bool, conjugate: bool) -> Any:
-    """Symmetric or Hermitian matrices from one triangle; imaginary parts on a Hermitian diagonal
-    are ignored.
+    """Symmetric or Hermitian matrices from one triangle. The imaginary part of a Hermitian diagonal
+    is ignored.
     """
     if conjugate and dtypes.is_complex(x.dtype):
         x = selection.where(np.eye(x.shape[-1], dtype=bool), cast(x.real, x.dtype), x)
@@ -106,8 +109,8 @@ def _from_triangle(x: Any, lower: bool, conjugate: bool) -> Any:
 
 
 def _by_cholesky(x: Any, lower: Any, b: Any) -> Any:
-    """Solutions for positive definite matrices, whose lower triangles are given separately;
-    derivatives use the same factor."""
+    """Solutions for positive definite matrices, with their lower triangles as an argument;
+    derivatives reuse the factor."""
     dtype = x.dtype
     b, vector = right_side("solve", x, b)
     x, lower, b = same_batch("solve", *map(in_wide, (x, lower, b)))
@@ -116,7 +119,7 @@ def _by_cholesky(x: Any, lower: Any, b: Any) -> Any:
     def by_factor(_: Any, b: Any) -> Any:
         return cho_solve((factor, True), b)
 
-    def by_conjugate(_: Any, b: Any) -> Any:  # of the transposed matrix
+    def by_conjugate(_: Any, b: Any) -> Any:  # for the transposed matrix
         return cho_solve((factor.conj(), True), b)
 
     solutions = custom_linear_solve(lambda y: x @ y, b, by_factor, by_conjugate)
@@ -144,16 +147,16 @@ def solve_banded(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """Solves a x = b for banded matrices, given by their diagonals.
+    """Solves a x = b for banded matrices stored as diagonals.
 
-    Tridiagonal matrices are solved as such; others are expanded to full matrices first.
+    Tridiagonal matrices have their own solver; others are expanded to full matrices.
 
     Args:
-      l_and_u: (l, u), how many diagonals there are below and above the main one.
+      l_and_u: (l, u), the numbers of diagonals below and above the main one.
       ab: array [batch…, l + u + 1, n]: element [u + i - j, j] is a[i, j].
       b: array [n] or [batch…, n, k].
     Returns: array of b's shape.
-    Raises: ShapeError: the lengths do not fit.
+    Raises: ShapeError: the lengths do not match.
     Example:
       >>> solve_banded((0, 1), np.array([[0.0, 1.0], [2.0, 4.0]]), np.array([4.0, 8.0]))
       Array([1., 2.], dtype=float32)
@@ -185,7 +188,7 @@ def solveh_banded(
     lower: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """Solves a x = b for banded positive definite Hermitian matrices, given by their diagonals.
+    """Solves a x = b for banded positive definite Hermitian matrices stored as diagonals.
 
     Args:
       ab: array [batch…, u + 1, n]: element [u + i - j, j] is a[i, j] for i <= j; if `lower`,
@@ -193,7 +196,7 @@ def solveh_banded(
       b: array [n] or [batch…, n, k].
       lower: `ab` contains the diagonals below the main one.
     Returns: array of b's shape; NaN where a matrix isn't positive definite.
-    Raises: ShapeError: the lengths do not fit.
+    Raises: ShapeError: the lengths do not match.
     Example:
       >>> solveh_banded(np.array([[0.0, 1.0], [2.0, 2.0]]), np.array([3.0, 3.0]))
       Array([1., 1.], dtype=float32)

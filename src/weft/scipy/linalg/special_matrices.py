@@ -43,11 +43,11 @@ __all__ = [
 ]
 
 
-# --- of vectors ---
+# --- from vectors ---
 
 
 def _vectors(name: str, x: Any, argument: str) -> Any:
-    """A stack of vectors; a number is a vector of one."""
+    """A stack of vectors; a number is a vector of length one."""
     v = value(name, x, argument)
     return v if v.ndim else v.reshape(1)
 
@@ -64,13 +64,13 @@ def _one_vector(name: str, x: Any, argument: str, least: int) -> Any:
 
 
 def _picked(line: Any, places: onp.ndarray) -> Any:
-    """Elements of the last axis at known places, a matrix of them."""
+    """A matrix of elements of the last axis, at constant indices."""
     elements = take_known(line, places.ravel(), line.ndim - 1)
     return structural.reshape(elements, shape=(*line.shape[:-1], *places.shape))
 
 
 def _joint(name: str, c: Any, r: Any) -> tuple[Any, Any]:
-    """Two stacks of vectors, with the axes in front broadcast."""
+    """Two stacks of vectors with their batch axes broadcast."""
     c, r = promote_values(name, _vectors(name, c, "c"), _vectors(name, r, "r"))
     fronts = [x.aval.update(shape=x.shape[:-1]) for x in (c, r)]
     front = structural.broadcast_shape(name, fronts)
@@ -80,7 +80,7 @@ def _joint(name: str, c: Any, r: Any) -> tuple[Any, Any]:
 
 @composite
 def _along_diagonals(column: Any, row: Any, *, rising: bool) -> Any:
-    """Matrices that are constant along their diagonals, or those that rise."""
+    """Matrices that are constant along their diagonals, or along their antidiagonals."""
     m, n = column.shape[-1], row.shape[-1]
     line = concatenate([column if rising else column[..., ::-1], row[..., 1:]], -1)
     first = onp.arange(m) if rising else m - 1 - onp.arange(m)
@@ -93,8 +93,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     Args:
       c: the first columns, [batch…, m].
-      r: the first rows, [batch…, n], of which element 0 isn't read; the conjugate of `c` by
-        default.
+      r: the first rows, [batch…, n], whose element 0 is ignored; the conjugate of `c` by default.
     Returns: array [batch…, m, n].
     Example:
       >>> toeplitz(np.array([1, 2, 3]), np.array([1, 4]))
@@ -114,7 +113,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     Args:
       c: the first columns, [batch…, m].
-      r: the last rows, [batch…, n], of which element 0 isn't read; zeros by default.
+      r: the last rows, [batch…, n], whose element 0 is ignored; zeros by default.
     Returns: array [batch…, m, n].
     Example:
       >>> hankel(np.array([1, 2, 3]))
@@ -130,7 +129,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
 @located
 def circulant(c: ArrayLike) -> Array:
-    """Circulant matrices: each column is the one before, rotated by one element.
+    """Circulant matrices: each column is the column before, rotated by one element.
 
     Args:
       c: the first columns, [batch…, n].
@@ -149,13 +148,13 @@ def circulant(c: ArrayLike) -> Array:
 
 @located
 def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
-    """Matrices whose product with a vector is its convolution with `a`.
+    """Matrices whose product with a vector is the convolution of `a` and the vector.
 
     Args:
       a: array [batch…, k].
       n: the length of the vectors.
       mode: 'full', 'valid' or 'same', as in `numpy.convolve`.
-    Returns: array [batch…, rows, n], as many rows as the convolution has elements.
+    Returns: array [batch…, rows, n], with one row for each element of the convolution.
     Raises: ValueError: an unknown mode, or n isn't positive.
     Example:
       >>> convolution_matrix(np.array([1, 2]), 3)
@@ -186,11 +185,11 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 
 @located
 def block_diag(*arrs: ArrayLike) -> Array:
-    """A matrix with matrices along its diagonal, and zeros elsewhere.
+    """A block diagonal matrix, with zeros elsewhere.
 
     Args:
       arrs: matrices; vectors count as rows, scalars as [1, 1].
-    Returns: array whose lengths are the sums of theirs.
+    Returns: array whose numbers of rows and columns are the sums over `arrs`.
     Raises: ShapeError: more than two axes.
     Example:
       >>> block_diag(np.array([[1, 2]]), 3)
@@ -225,7 +224,7 @@ def companion(a: ArrayLike) -> Array:
     Args:
       a: coefficients [n], the highest power first, n > 1; the first must not be zero.
     Returns: array [n - 1, n - 1] of floats.
-    Raises: ShapeError: the shape does not fit.
+    Raises: ShapeError: the shape is wrong.
     Example:
       >>> companion(np.array([1.0, -3.0, 2.0]))
       Array([[ 3., -2.],
@@ -241,12 +240,12 @@ def companion(a: ArrayLike) -> Array:
 
 @located
 def fiedler(a: ArrayLike) -> Array:
-    """The differences in size of all pairs of numbers.
+    """The absolute differences of all pairs of numbers.
 
     Args:
       a: array [n].
     Returns: array [n, n], |a[i] - a[j]|.
-    Raises: ShapeError: the shape does not fit.
+    Raises: ShapeError: the shape is wrong.
     Example:
       >>> fiedler(np.array([1, 4]))
       Array([[0, 3],
@@ -264,7 +263,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     Args:
       a: coefficients [n], the highest power first; the first must not be zero.
     Returns: array [n - 1, n - 1] of floats, whose eigenvalues are the roots; [0] for n < 2.
-    Raises: ShapeError: the shape does not fit.
+    Raises: ShapeError: the shape is wrong.
     Example:
       >>> fiedler_companion(np.array([1.0, -3.0, 2.0]))
       Array([[ 3., -2.],
@@ -278,7 +277,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     line = line / line[0]
     if n == 1:
         return -line[1:, None]
-    # products of [[-a, 1], [1, 0]] on neighbouring places: the even ones, then the others
+    # products of [[-a, 1], [1, 0]] at neighbouring indices: even ones first, then odd ones
     places, ones = onp.full((n, n), -1), onp.zeros((n, n))
     for row in range(n):
         if row % 2:
@@ -295,13 +294,13 @@ def fiedler_companion(a: ArrayLike) -> Array:
 
 @located
 def leslie(f: ArrayLike, s: ArrayLike) -> Array:
-    """Leslie's matrices, of the growth of populations by age.
+    """Leslie matrices, which model the growth of populations by age.
 
     Args:
       f: fecundities, the first rows, [batch…, n].
-      s: survival coefficients, below the diagonal, [batch…, n - 1].
+      s: survival coefficients, the first subdiagonal, [batch…, n - 1].
     Returns: array [batch…, n, n].
-    Raises: ShapeError: the lengths do not fit.
+    Raises: ShapeError: the lengths do not match.
     Example:
       >>> leslie(np.array([0.1, 2.0]), np.array([0.5]))
       Array([[0.1, 2. ],
@@ -312,7 +311,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     n = x.shape[-1]
     if n != y.shape[-1] + 1 or n < 2:
         raise ShapeError(
-            f"leslie: s must have one element less than f, and at least one; got {x.aval} and "
+            f"leslie: s must have one element fewer than f, and at least one; got {x.aval} and "
             f"{y.aval}"
         )
     places = onp.full((n - 1, n), n - 1)
@@ -321,7 +320,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     return concatenate([x[..., None, :], below], -2)
 
 
-# --- of a size ---
+# --- from a size ---
 
 
 def _size(name: str, n: Any) -> int:
@@ -351,7 +350,7 @@ def hilbert(n: int) -> Array:
 
 @located
 def invhilbert(n: int) -> Array:
-    """The inverse of Hilbert's matrix, whose elements are whole numbers.
+    """The inverse of Hilbert's matrix, which has integer elements.
 
     Example:
       >>> invhilbert(2)
@@ -404,7 +403,7 @@ def pascal(n: int, kind: str | None = None) -> Array:
 
 @located
 def invpascal(n: int, kind: str | None = None) -> Array:
-    """The inverse of Pascal's matrix, whose elements are whole numbers.
+    """The inverse of Pascal's matrix, which has integer elements.
 
     Args: as in `pascal`.
     Returns: array [n, n] of floats.
@@ -423,11 +422,11 @@ def invpascal(n: int, kind: str | None = None) -> Array:
 
 @located
 def hadamard(n: int, dtype: DTypeLike = int) -> Array:
-    """Sylvester's Hadamard matrix: ones and minus ones, with orthogonal rows.
+    """Sylvester's Hadamard matrix: 1 and -1 in orthogonal rows.
 
     Args:
       n: the size, a power of two.
-      dtype: of the result.
+      dtype: the dtype of the result.
     Returns: array [n, n].
     Raises: ValueError: n is not a power of two.
     Example:
@@ -447,11 +446,11 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
 
 @located
 def helmert(n: int, full: bool = False) -> Array:
-    """Helmert's matrix: orthonormal rows, each orthogonal to the ones.
+    """Helmert's matrix: orthonormal rows, orthogonal to the vector of ones.
 
     Args:
       n: the number of columns.
-      full: with the row of ones, over √n, first.
+      full: add a first row of 1/√n.
     Returns: array [n - 1, n], or [n, n], of floats.
     Example:
       >>> helmert(2)
@@ -473,8 +472,8 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
 
     Args:
       n: the size.
-      scale: None, 'sqrtn' (over √n) or 'n' (over n).
-      dtype: the default complex dtype if left out.
+      scale: `None`, 'sqrtn' to divide by √n, or 'n' to divide by n.
+      dtype: the default complex dtype by default.
     Returns: array [n, n].
     Raises: ValueError: an invalid scale.
     Example:

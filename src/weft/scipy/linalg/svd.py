@@ -1,4 +1,4 @@
-"""Singular values, and the polar decomposition based on them: svd, polar."""
+"""Singular value decomposition, and the polar decomposition computed from it: svd, polar."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """The singular value decomposition: a = U diag(s) Vh.
+    """The singular value decomposition a = U diag(s) Vh.
 
     Args:
       a: array [batch…, m, n]; k is the smaller one of m and n.
@@ -54,13 +54,14 @@ def polar(
     eps: float | None = None,
     max_iterations: int | None = None,
 ) -> tuple[Array, Array]:
-    """The polar decomposition: a = u p with orthonormal columns or rows in u, p positive.
+    """The polar decomposition a = u p: u has orthonormal columns or rows, p is positive
+    semidefinite.
 
     Args:
       a: array [batch…, m, n].
       side: 'right': a = u p; 'left': a = p u.
-      method, eps, max_iterations: 'qdwh' or 'svd', and options of the iteration; have no effect:
-        the result is always computed from the singular value decomposition.
+      method, eps, max_iterations: 'qdwh' or 'svd', and options of the iteration. They have no
+        effect; the singular value decomposition is always used.
     Returns: (u [batch…, m, n], p, Hermitian).
     Raises: ShapeError: less than two axes. ValueError: an unknown side or method.
     Example:
@@ -77,7 +78,7 @@ def polar(
     x = matrices("polar", a)
     u, _, vh = lax_linalg.svd(in_wide(x), full_matrices=False)
     unitary = u @ vh
-    # not from the singular values: where they are equal, the derivative would be another
+    # not from the singular values: their derivative would be wrong where they are equal
     p = in_wide(x) @ adjoint(unitary) if side == "left" else adjoint(unitary) @ in_wide(x)
     p = (p + adjoint(p)) / 2
     return rounded(unitary, x.dtype), rounded(p, x.dtype)

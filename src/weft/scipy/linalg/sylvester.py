@@ -1,8 +1,8 @@
 """The Sylvester equation A X + X B = Q: solve_sylvester.
 
-Bartels and Stewart's method: both matrices are brought to Schur form, and the equation between
-triangular matrices is solved column by column. The loop has a fixed number of steps, so it is
-differentiable in both modes.
+Bartels and Stewart's method: the Schur forms of both matrices give a triangular equation, which is
+solved column by column. The loop has a fixed number of steps, so it is differentiable in both
+modes.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,9 +41,10 @@ def solve_sylvester(
       A, B: arrays [m, m] and [n, n].
       C: array [m, n].
       method: 'schur' (R. Bartels, G. Stewart) or 'eigen', by eigenvectors.
-      tol: the result is NaN if an eigenvalue of A and one of B have a sum of at most this size.
+      tol: the result is NaN if the sum of an eigenvalue of A and one of B has at most this absolute
+        value.
     Returns: array [m, n].
-    Raises: ShapeError: the shapes do not fit. ValueError: an unknown method.
+    Raises: ShapeError: the shapes do not match. ValueError: an unknown method.
     Example:
       >>> solve_sylvester(np.array([[1.0]]), np.array([[2.0]]), np.array([[6.0]]))
       Array([[2.]], dtype=float32)
@@ -102,14 +103,14 @@ def solve_upper(t: Any, b: Any) -> Any:
 
 
 def _column(x: Any, k: Any) -> Any:
-    """Column k, a value, as [batch…, n, 1]."""
+    """Column k of a value, as [batch…, n, 1]."""
     return dynamic_slice_in_dim(x, k, 1, -1)
 
 
 def solve_sylvester_of_triangles(
     r: Any, s: Any, c: Any, solved: Callable[[Any, Any, Any], Any] | None = None
 ) -> Any:
-    """The solutions y of r y + y s = c, for upper triangular r and s.
+    """The solution y of r y + y s = c, for upper triangular r and s.
 
     Args:
       solved: the solver for a column: (r, number, column) -> (r + number)⁻¹ column.
@@ -122,7 +123,7 @@ def solve_sylvester_of_triangles(
     def step(k: Any, y: Any) -> Any:
         at = _column(s, k)
         size = dynamic_slice_in_dim(at, k, 1, -2)
-        remainder = _column(c, k) - y @ at  # columns of y from k on are still zero
+        remainder = _column(c, k) - y @ at  # columns k and later of y are still zero
         return dynamic_update_slice_in_dim(y, solved(r, size, remainder), k, -1)
 
     return fori_loop(0, n, step, creation.zeros(c.aval.strong()))
@@ -133,11 +134,12 @@ def _shifted_solution(r: Any, size: Any, column: Any) -> Any:
 
 
 def sylvester(a: Any, b: Any, c: Any, solver: Callable[[bool], Callable[[Any], Any]]) -> Any:
-    """The solutions x of a x + x b = c, with derivatives by the equation, in a and b too.
+    """The solution x of a x + x b = c, with derivatives from the equation, with respect to a and b
+    too.
 
     Args:
-      solver: for False a function from c to x, whose derivatives don't matter; for True the same
-        with a and b exchanged.
+      solver: a function of a flag that returns a function from c to x. For True, a and b are
+        exchanged. It need not be differentiable.
     """
     turned = np.matrix_transpose
     return custom_linear_solve(
@@ -149,7 +151,7 @@ def sylvester(a: Any, b: Any, c: Any, solver: Callable[[bool], Callable[[Any], A
 
 
 def sylvester_near_triangles(r: Any, s: Any, c: Any) -> Any:
-    """The solutions y of r y + y s = c, for upper triangular matrices whose derivatives may have
+    """The solution y of r y + y s = c, for upper triangular matrices whose derivatives may have
     elements below the diagonal."""
     upper, right = (np.triu(selection.stop_gradient(x)) for x in (r, s))
 

@@ -1,4 +1,4 @@
-"""Triangular systems: solve_triangular; and the checks of right-hand sides that solvers share."""
+"""Triangular systems: solve_triangular; and checks of right-hand sides for all solvers."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ __all__ = ["solve_triangular"]
 
 
 def right_side(name: str, a: Any, b: Any) -> tuple[Any, bool]:
-    """(b as [batch…, n, k] with the batch of a, whether it was a vector)."""
+    """(b as [batch…, n, k] with the batch of a, True if it was a vector)."""
     n = a.shape[-1]
     vector = b.ndim == 1
     if not b.ndim or b.shape[0 if vector else -2] != n:
@@ -33,7 +33,7 @@ def same_batch(name: str, *xs: Any) -> list[Any]:
     return [structural.widen(x, (*front, *x.shape[-2:])) for x in xs]
 
 
-# --- triangles ---
+# --- triangular systems ---
 
 
 @located
@@ -51,10 +51,10 @@ def solve_triangular(
 
     Args:
       a: array [batch…, n, n], of which one triangle is read.
-      b: array [n] or [batch…, n, k]; the axes in front broadcast.
+      b: array [n] or [batch…, n, k]; batch axes broadcast.
       trans: 0 or 'N': a x = b; 1 or 'T': aᵀ x = b; 2 or 'C': aᴴ x = b.
       lower: the triangle.
-      unit_diagonal: take the diagonal as ones, without reading it.
+      unit_diagonal: assume ones on the diagonal, which is not read.
     Returns: array of b's shape; inf or NaN where a diagonal has a zero.
     Raises: ShapeError: the matrix is not square, or lengths differ. ValueError: an unknown `trans`.
     Example:
@@ -73,7 +73,7 @@ def solve_triangular(
 def solve_by_triangles(
     name: str, a: Any, b: Any, kinds: tuple[int, ...], lower: Any, unit_diagonal: Any = False
 ) -> Any:
-    """Solves triangular systems with one matrix, one after the other; see `_one_by_one`."""
+    """Solves triangular systems with one matrix, one after another; see `_one_by_one`."""
     x, y = pair(name, a, b)
     check_matrices(name, x, "a", True)
     y, vector = right_side(name, x, y)
@@ -86,7 +86,8 @@ def solve_by_triangles(
 
 @composite
 def _one_by_one(x: Any, y: Any, *, kinds: tuple[int, ...], lower: bool, unit_diagonal: bool) -> Any:
-    """Solves with x (kind 0), xᵀ (1) or xᴴ (2), each time for the result of the previous system."""
+    """Solves with x (kind 0), xᵀ (1) or xᴴ (2); each system's right-hand side is the solution
+    before it."""
     for kind in kinds:
         y = lax_linalg.triangular_solve(
             x,

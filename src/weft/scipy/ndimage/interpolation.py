@@ -1,9 +1,9 @@
-"""Arrays read between their elements, by B-splines: map_coordinates.
+"""Interpolation of arrays by B-splines: map_coordinates.
 
-The splines of orders 2 to 5 pass through the elements. Their coefficients are the elements after a
-filter, the inverse of the spline's samples; it decays fast and is cut off below the rounding of
-float64. Source: M. Unser, A. Aldroubi, M. Eden, "B-spline signal processing: part I", IEEE
-Transactions on Signal Processing 41 (1993).
+Splines of orders 2 to 5 pass through the elements. A filter, the inverse of the spline's samples,
+computes their coefficients; it decays fast and is truncated below float64's rounding. Source: M.
+Unser, A. Aldroubi, M. Eden, "B-spline signal processing: part I", IEEE Transactions on Signal
+Processing 41 (1993).
 """
 
 from collections.abc import Sequence
@@ -42,11 +42,11 @@ PAD_MODES = {"wrap": "wrap", "mirror": "reflect", "reflect": "symmetric", "const
         "nearest": "reflect"}  # fmt: skip
 MAX_ORDER = 5
 PADDED_ELEMENTS = 12
-"""The number of elements that are put around an array whose edges would otherwise be mirrored."""
+"""The number of elements added around an array whose edges would otherwise be mirrored."""
 
 
 def weights(t: Any, order: int) -> list[Any]:
-    """The B-splines of an order that aren't zero in a cell, at the place t of it, from 0 to 1."""
+    """The B-splines of an order that are nonzero in a cell, at position t of it, from 0 to 1."""
     splines = [t * 0 + 1]
     for d in range(1, order + 1):
         before = splines
@@ -59,7 +59,7 @@ def weights(t: Any, order: int) -> list[Any]:
 
 
 def inverse_filter(order: int) -> np.ndarray[Any, Any]:
-    """The filter from samples to coefficients, symmetric, of odd length."""
+    """The filter from samples to coefficients: symmetric, with an odd length."""
     samples = [float(w) for w in weights(np.float64(0.0 if order % 2 else 0.5), order)]
     samples = samples[:-1] if order % 2 else samples
     n = 256
@@ -73,7 +73,7 @@ def inverse_filter(order: int) -> np.ndarray[Any, Any]:
 
 @composite
 def filtered(x: Any, *, order: int, mode: str) -> Any:
-    """The coefficients of the spline of an order through the elements."""
+    """The coefficients of the spline through the elements."""
     taps = inverse_filter(order)
     reach = len(taps) // 2
     kernel = from_numpy(taps.astype(x.dtype)[None, None])
@@ -90,7 +90,8 @@ def filtered(x: Any, *, order: int, mode: str) -> Any:
 
 
 def inside(index: Any, n: int, mode: str) -> Any:
-    """Places on an axis of length n for places anywhere; whole or not, where the mode mirrors."""
+    """Maps indices to the elements of an axis of length n by a mode. Modes that mirror also map
+    floats."""
     if mode == "wrap":
         return index % n
     if mode == "reflect":
@@ -101,17 +102,17 @@ def inside(index: Any, n: int, mode: str) -> Any:
         folded = abs(index) % period
         first_half = (folded < n) & (
             (index >= 0) | (folded <= n - 1)
-        )  # SciPy's choice between halves
+        )  # rounds halves as SciPy does
         return where(first_half, folded, period - folded)
     return clip(index, 0, n - 1)
 
 
 def along_axis(c: Any, n: int, order: int, mode: str) -> tuple[Any, Any, Any]:
-    """(places, whether they are on the axis, weights) of the elements that a coordinate reads, each
-    with them as a new first axis."""
+    """(indices, a mask of the indices inside the array, weights) of the elements that each
+    coordinate reads; the first axis of each runs over these elements."""
     if mode == "nearest":
         c, mode = clip(c, 0, n - 1), "mirror"
-    if not order and mode in ("mirror", "reflect"):  # mirrored first, so that halves go up there
+    if not order and mode in ("mirror", "reflect"):  # mirrored first, so halves round up
         c = inside(c, n, mode)
     position = c if order % 2 else c + 0.5
     cell = floor(position)
@@ -130,23 +131,24 @@ def map_coordinates(
     cval: ArrayLike = 0.0,
     prefilter: bool = True,
 ) -> Array:
-    """The array read at coordinates, between its elements.
+    """Interpolates an array at coordinates.
 
     Args:
       input: array of n axes.
-      coordinates: n arrays of one shape, or one whose first axis has length n: for each axis, where
-        to read.
-      order: of the splines: 0, the nearest element; 1, linear; up to 5.
+      coordinates: n arrays of one shape, or one array whose first axis has length n: positions
+        along each axis.
+      order: the order of the splines: 0 for the nearest element, 1 for linear, up to 5.
       mode: the values around the array: 'constant', elements `cval`; 'nearest', the elements at the
-        edges; 'wrap', the array again; 'mirror', mirrored at the middle of the last elements;
-        'reflect', at their outer edges. 'grid-constant', 'grid-wrap' and 'grid-mirror' are SciPy's
+        edges; 'wrap', the array repeated; 'mirror', mirrored at the middle of the last elements;
+        'reflect', at their outer edges. 'grid-constant', 'grid-wrap' and 'grid-mirror' are other
         names of the first, third and last.
-      cval: a number.
-      prefilter: False if `input` has the coefficients of splines already; of no meaning below 2.
+      cval: the value outside the array in mode 'constant'.
+      prefilter: False if `input` already holds coefficients of splines; has no effect for orders 0
+        and 1.
     Returns: array of the coordinates' shape and the dtype of `input`; integers are rounded, halves
       away from zero.
-    Raises: ValueError: an unknown order or mode. ShapeError: different numbers of coordinates,
-      an empty array.
+    Raises: ValueError: an unknown order or mode. ShapeError: the number of coordinates is wrong, or
+      the array is empty.
     Example:
       >>> from weft.scipy import ndimage
       >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -191,7 +193,7 @@ def map_coordinates(
 
 @composite
 def _read(x: Any, cval: Any, *points: Any, order: int, mode: str) -> Any:
-    """The sums of coefficients times splines."""
+    """Sums of coefficients times splines."""
     if not points:
         return x
     indices, factors = [], []

@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 
 class State(NamedTuple):
-    """The state of an iteration. `status` is 0 while it runs and if it has converged."""
+    """The state of an iteration. `status` is 0 during the iteration and after convergence."""
 
     nit: Array
     evaluations: Array
@@ -40,8 +40,8 @@ def norm(x: Array, order: float) -> Array:
 def advanced(
     f: ValueAndGradient, s: State, direction: Array, first: Array, maxiter: int
 ) -> tuple[Point, Array, Array]:
-    """A line search from the state along a direction; along the gradient if that one rises. It has
-    failed too if the value at its end isn't finite."""
+    """A line search from the state along a direction, or along the negative gradient if the
+    function increases in that direction. It also fails if the value at its end is not finite."""
     slope = np.vdot(s.gradient, direction)
     falls = slope < 0
     direction = np.where(falls, direction, -s.gradient)
@@ -55,7 +55,7 @@ def advanced(
 def iterated(
     f: ValueAndGradient, x0: Array, memory: Any, step: Any, gtol: float, order: float
 ) -> State:
-    """Repeats `step` until it has converged or says why not."""
+    """Repeats `step` until the state has converged or its status is not 0."""
     value, gradient = f(x0)
     zero = np.int32(0)
     converged = np.isfinite(value) & (norm(gradient, order) < gtol)
@@ -72,7 +72,7 @@ def bfgs(
     gtol: float,
     line_search_maxiter: int,
 ) -> State:
-    """The state at the end; its memory is the inverse of the Hessian matrix, nearly.
+    """The final state of BFGS. Its memory approximates the inverse Hessian.
 
     Status: 0 converged, 1 maxiter, 3 the line search failed.
     """
@@ -101,7 +101,7 @@ def bfgs(
 
 
 class History(NamedTuple):
-    """The last changes of x and of the gradient, the newest last; rho is 0 where there is none."""
+    """The last changes of x and of the gradient, the newest last. Unused rows have rho 0."""
 
     changes: Array
     differences: Array
@@ -110,7 +110,7 @@ class History(NamedTuple):
 
 
 def two_loops(h: History, gradient: Array) -> Array:
-    """The inverse Hessian of a history, times a gradient: algorithm 7.4."""
+    """The product of the inverse Hessian of a history and a gradient: algorithm 7.4."""
     m = h.rho.shape[0]
 
     def back(i: Array, carry: Any) -> Any:
@@ -140,7 +140,7 @@ def lbfgs(
     maxfun: int,
     maxls: int,
 ) -> State:
-    """The state at the end.
+    """The final state of L-BFGS.
 
     Status: 0 converged, 1 maxiter, 2 maxfun, 4 the value changes by less than ftol, 5 the line
     search failed.

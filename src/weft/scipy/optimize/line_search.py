@@ -1,7 +1,7 @@
 """Line search: a step along a direction that satisfies the strong Wolfe conditions.
 
-One bounded loop first brackets such a step and then narrows the bracket by interpolation, so that
-it vectorises. Source: Nocedal and Wright, “Numerical optimization” (2006), 3.5 and 3.6.
+One bounded loop first brackets such a step, then narrows the bracket by interpolation. So it can be
+vectorised. Source: Nocedal and Wright, “Numerical optimization” (2006), 3.5 and 3.6.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class Point(NamedTuple):
 class Search(NamedTuple):
     """The state of a search: `low` is the best step so far, `high` the other end of the bracket.
 
-    Before there is a bracket, `low` is the step before the trial one, and `high` means nothing.
+    Before there is a bracket, `low` is the step before the trial step, and `high` is unused.
     """
 
     evaluations: Array
@@ -48,8 +48,8 @@ def chosen(condition: Array, x: Any, y: Any) -> Any:
 
 
 def between(low: Point, high: Point) -> Array:
-    """The minimiser of the cubic through two points and slopes, or as near to it as a twentieth of
-    the bracket from both allows; the middle without one.
+    """The minimizer of the cubic through two points and slopes, kept a twentieth of the bracket
+    away from both ends; the midpoint if there is none.
 
     Source: Nocedal and Wright, equation 3.59.
     """
@@ -73,13 +73,13 @@ def search(
     first: Array,
     maxiter: int,
 ) -> tuple[Point, Array, Array]:
-    """(the point, True if there is none, the number of evaluations).
+    """(the final point, True if the search failed, the number of evaluations).
 
     Args:
-      start: the point of step 0; its slope is negative.
+      start: the point at step 0; its slope is negative.
       first: the step to try first.
-      maxiter: the most evaluations. If no step has satisfied both conditions by then, one that
-        decreases the function enough will do.
+      maxiter: the maximum number of evaluations. If no step satisfies both conditions by then, a
+        step that decreases the function sufficiently is accepted.
     """
     rounding = 4 * float(dtypes.finfo(x.dtype).eps) * np.abs(start.value)
 

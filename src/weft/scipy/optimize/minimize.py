@@ -1,6 +1,5 @@
-"""Minimization of a function of a vector by its gradient: minimize, with BFGS or L-BFGS, and its
-result, OptimizeResults.
-"""
+"""Minimization of a function of a vector with its gradient: minimize, by BFGS or L-BFGS, and its
+result, OptimizeResults."""
 
 import functools
 import math
@@ -30,11 +29,11 @@ class OptimizeResults(NamedTuple):
     Attributes:
       x: the last point.
       success: whether the result meets the tolerance.
-      status: 0 if so; 1 too many iterations, 2 too many evaluations, 3 or 5 the line search found
-        no lower point, 4 (which is success) the value hardly changed.
+      status: 0: converged; 1: too many iterations; 2: too many evaluations; 3 or 5: the line search
+        found no lower point; 4 (a success): the value hardly changed.
       fun, jac: the value and the gradient at x.
-      hess_inv: BFGS's inverse of the Hessian matrix, nearly; `None` for other methods. For complex
-        x it is of the real parts, followed by the imaginary parts.
+      hess_inv: BFGS's approximation of the inverse Hessian; `None` for L-BFGS. For complex x, the
+        variables are the real parts, then the imaginary parts.
       nfev, njev, nit: the numbers of values, gradients and iterations.
     Example:
       >>> from weft.scipy import optimize
@@ -76,20 +75,20 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:
-    """A local minimum of a function of a vector. The gradient is found by differentiation.
+    """Finds a local minimum of a function of a vector, with the gradient by differentiation.
 
-    It works within jit and vmap; its result isn't differentiable in reverse mode.
+    It works inside jit and vmap; the result is not differentiable in reverse mode.
 
     Args:
-      fun: from a vector, and `args`, to a real scalar.
-      x0: floats or complex numbers [n], where to begin.
-      args: a tuple of more arguments of `fun`.
+      fun: a function of a vector, and of `args`, that returns a real scalar.
+      x0: the initial guess: floats or complex numbers [n].
+      args: a tuple of additional arguments of `fun`.
       method: "BFGS" or "L-BFGS" (in JAX's spelling "l-bfgs-experimental-do-not-rely-on-this").
-      tol: the options `gtol`, and for L-BFGS `ftol`, where they aren't given.
+      tol: default of the options `gtol` and, for L-BFGS, `ftol`.
       options: maxiter, and gtol: the norm of the gradient below which a point is a minimum;
-        norm: the norm's order. BFGS: line_search_maxiter. L-BFGS: maxcor, the number of vectors
-        it keeps, ftol, the relative change of the value below which it stops, maxfun, maxgrad,
-        and maxls, the most evaluations of a line search.
+        norm: the norm's order. BFGS: line_search_maxiter. L-BFGS: maxcor, the number of stored
+        vectors; ftol, the relative change of the value below which it stops; maxfun and maxgrad,
+        the maximum numbers of evaluations; and maxls, the maximum for one line search.
     Returns: `OptimizeResults`.
     Raises: TypeError: args is not a tuple, x0 is not a vector of numbers, or fun's value is not a
       real scalar. ValueError: an unknown method or option, or an option that the method ignores.
@@ -116,7 +115,8 @@ def minimize(
     f = value_and_grad(function)
     end = bfgs(f, x, **arguments) if name == "bfgs" else lbfgs(f, x, **arguments)
     if is_complex:
-        # as `grad` has it: the derivative in the imaginary part is the negative imaginary part
+        # as in `grad`, its imaginary part is minus the derivative with respect to the imaginary
+        # part
         slope = complex_(end.gradient[:n], -end.gradient[n:])
         end = end._replace(x=complex_(end.x[:n], end.x[n:]), gradient=slope)
     if name == "bfgs":
@@ -125,7 +125,7 @@ def minimize(
 
 
 def result_of(end: State, success: Any, inverse: Any) -> OptimizeResults:
-    """The result for the last state."""
+    """The result from the final state."""
     return OptimizeResults(
         end.x, success, end.status, end.value, end.gradient, inverse,
         end.evaluations, end.evaluations, end.nit,
@@ -133,7 +133,7 @@ def result_of(end: State, success: Any, inverse: Any) -> OptimizeResults:
 
 
 def start_of(x0: Any) -> Array:
-    """The first point, a vector of floats or complex numbers."""
+    """The initial guess, a vector of floats or complex numbers."""
     x = as_value(x0)
     if x.ndim != 1:
         raise ShapeError(f"minimize: x0 must be a vector of numbers; got {x.aval}")
@@ -141,7 +141,7 @@ def start_of(x0: Any) -> Array:
 
 
 def check_value(function: Callable[[Any], Any], x: Array) -> None:
-    """Refuses a function whose value is not a real scalar of the dtype of x."""
+    """Refuses a function that does not return a real scalar of x's precision."""
     value = eval_shape(function, x)
     if getattr(value, "shape", None) != () or not dtypes.is_float(value.dtype):
         raise ShapeError(f"minimize: fun must return a real scalar; got {value}")
@@ -175,14 +175,14 @@ def options_of(method: Any, tol: Any, options: Any, n: int) -> tuple[str, dict[s
             default = 200 * n if count == "maxiter" else MAX_INT32
             merged[count] = default if merged[count] is None else whole(count, merged[count])
     merged["norm_order"] = order
-    if "maxgrad" in merged:  # each evaluation gives both
+    if "maxgrad" in merged:  # each evaluation computes both
         merged["maxfun"] = min(merged["maxfun"], merged.pop("maxgrad"))
         return "l-bfgs", merged
     return "bfgs", merged
 
 
 def whole(name: str, number: Any) -> int:
-    """A positive whole number, of an option."""
+    """A positive integer option."""
     try:
         integer = operator.index(number)
     except TypeError:

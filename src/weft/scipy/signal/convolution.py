@@ -31,9 +31,9 @@ BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
 def chosen(name: str, argument: str, option: Any, options: Any) -> Any:
-    """The option, which must be one of `options`.
+    """An option, which must be one of `options`.
 
-    Raises: ValueError: another one.
+    Raises: ValueError: it is not.
     """
     if option not in options:
         raise ValueError(
@@ -43,11 +43,11 @@ def chosen(name: str, argument: str, option: Any, options: Any) -> Any:
 
 
 def operands(name: str, in1: Any, in2: Any) -> tuple[Any, Any]:
-    """Two values of one inexact dtype, with the same number of axes and at least one element."""
+    """Two values of one inexact dtype, with the same number of axes and no empty axis."""
     x, y = promote_values(name, in1, in2, to_inexact=True)
     if x.ndim != y.ndim:
         raise ShapeError(
-            f"{name}: in1 and in2 must have equally many axes; got {x.aval} and {y.aval}"
+            f"{name}: in1 and in2 must have the same number of axes; got {x.aval} and {y.aval}"
         )
     if not x.aval.size or not y.aval.size:
         raise ShapeError(f"{name}: in1 and in2 must have elements; got {x.aval} and {y.aval}")
@@ -67,7 +67,7 @@ def in_order(name: str, mode: str, x: Any, y: Any, axes: Sequence[int]) -> tuple
 
 
 def flipped(y: Any) -> Any:
-    """The elements backwards along every axis."""
+    """Reverses the elements along every axis."""
     return slicing.rev(y, dimensions=tuple(range(y.ndim)))
 
 
@@ -78,7 +78,7 @@ def conjugate(y: Any) -> Any:
 
 @composite
 def slid(x: Any, kernel: Any, *, padding: Any, precision: Any) -> Any:
-    """The sums of products of a kernel with the array at each position."""
+    """The sums of products of a kernel and the array at each position."""
     out = conv_general_dilated(
         reshape(x, shape=(1, 1, *x.shape)),
         reshape(kernel, shape=(1, 1, *kernel.shape)),
@@ -90,7 +90,7 @@ def slid(x: Any, kernel: Any, *, padding: Any, precision: Any) -> Any:
 
 
 def _padding(mode: str, kernel: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """The number of zeros that a mode puts around the array."""
+    """The padding with zeros for a mode."""
     if mode == "full":
         return tuple([(m - 1, m - 1) for m in kernel])
     if mode == "same":
@@ -99,7 +99,7 @@ def _padding(mode: str, kernel: Sequence[int]) -> tuple[tuple[int, int], ...]:
 
 
 def _worth_transforming(x: Any, y: Any) -> bool:
-    """True if Fourier transforms take much less time than sums of products, on a CPU."""
+    """True if Fourier transforms are much faster than sums of products on a CPU."""
     least = min(x.aval.size, y.aval.size)
     count = math.prod([n + m - 1 for n, m in zip(x.shape, y.shape, strict=True)])
     return least * count > 1_000_000 and least > 8 * math.log2(count)
@@ -131,11 +131,11 @@ def convolve(
       in1, in2: arrays with the same number of axes; integers become float32.
       mode: 'full', all positions where the arrays overlap; 'same', the middle part of them, with
         the shape of in1; 'valid', the positions where they overlap completely.
-      method: 'direct', sums of products; 'fft', by Fourier transforms, which is faster for large
-        arrays, and rounds relatively to the largest result; 'auto', the faster one.
-      precision: of the products, on accelerators; see `weft.lax.Precision`.
+      method: 'direct', sums of products; 'fft', Fourier transforms, which are faster for large
+        arrays, with errors relative to the largest result; 'auto', the faster one.
+      precision: the precision of products on accelerators; see `weft.lax.Precision`.
     Returns: array.
-    Raises: ShapeError: the numbers of axes differ, an array is empty, or neither holds the other
+    Raises: ShapeError: the numbers of axes differ, an array is empty, or neither contains the other
       for 'valid'. ValueError: an unknown mode or method.
     Example:
       >>> from weft.scipy import signal
@@ -156,7 +156,7 @@ def correlate(
     method: str = "auto",
     precision: PrecisionLike = None,
 ) -> Array:
-    """The cross-correlation of two arrays: the convolution with in2 backwards and conjugated.
+    """The cross-correlation of two arrays: the convolution with in2 reversed and conjugated.
 
     Args: as in `convolve`.
     Returns: array.
@@ -220,8 +220,8 @@ def fftconvolve(
       mode: as in `convolve`.
       axes: the axes to convolve along, all of them by default; the others broadcast.
     Returns: array.
-    Raises: ShapeError: as `convolve`; the other axes don't broadcast. AxisError: an axis is out of
-      range. ValueError: an unknown mode.
+    Raises: ShapeError: as in `convolve`, or the other axes do not broadcast. AxisError: an axis is
+      out of range. ValueError: an unknown mode.
     Example:
       >>> from weft.scipy import signal
       >>> signal.fftconvolve(np.array([1, 2, 3]), np.array([1, 1])).round(4)
@@ -235,7 +235,7 @@ def fftconvolve(
     for i in range(x.ndim):
         if i not in places and x.shape[i] != y.shape[i] and 1 not in (x.shape[i], y.shape[i]):
             raise ShapeError(
-                f"{name}: axis {i} isn't among axes {places} and must broadcast; got {x.aval} and "
+                f"{name}: axis {i} is not in axes {places} and must broadcast; got {x.aval} and "
                 f"{y.aval}"
             )
     x, y = in_order(name, mode, x, y, places)
@@ -257,7 +257,7 @@ def _of_images(
     precision: Any,
     late: bool = False,
 ) -> Any:
-    """A convolution of images; `late` takes the later of the two middle positions for 'same'."""
+    """A convolution of images; for 'same', `late` selects the later of two middle positions."""
     chosen(name, "mode", mode, MODES)
     kind = BOUNDARIES[chosen(name, "boundary", boundary, BOUNDARIES)]
     if x.ndim != 2:
@@ -285,9 +285,9 @@ def convolve2d(
     Args:
       in1, in2: arrays [h, w]; integers become float32.
       mode: as in `convolve`.
-      boundary: how in1 continues outside: 'fill', the fill value; 'wrap', in1 repeated; 'symm',
+      boundary: how in1 is extended: 'fill', the fill value; 'wrap', in1 repeated; 'symm',
         in1 mirrored.
-      fillvalue: a number.
+      fillvalue: the fill value of 'fill'.
       precision: as in `convolve`.
     Returns: array of two axes.
     Raises: ShapeError: different numbers of axes. ValueError: an unknown mode or boundary.
@@ -311,9 +311,9 @@ def correlate2d(
     fillvalue: ArrayLike = 0,
     precision: PrecisionLike = None,
 ) -> Array:
-    """The cross-correlation of two images: the convolution with in2 backwards and conjugated.
+    """The cross-correlation of two images: the convolution with in2 reversed and conjugated.
 
-    For mode 'valid' with in2 the larger one, in1 is conjugated in its place, as in SciPy.
+    In mode 'valid' with a larger in2, in1 is conjugated instead, as in SciPy.
 
     Args: as in `convolve2d`.
     Returns: array of two axes.

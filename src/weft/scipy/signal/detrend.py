@@ -1,4 +1,4 @@
-"""Signals without their mean or their linear trend: detrend."""
+"""Removal of the mean or the linear trend of signals: detrend."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -26,17 +26,17 @@ KINDS = {"linear": "linear", "l": "linear", "constant": "constant", "c": "consta
 
 
 def without_mean(x: Any) -> Any:
-    """The last axis with its mean subtracted."""
+    """Subtracts the mean along the last axis."""
     return x - x.mean(-1, keepdims=True)
 
 
 def without_line(x: Any) -> Any:
-    """The last axis with its least-squares line subtracted."""
+    """Subtracts the least-squares line along the last axis."""
     n = x.shape[-1]
     x = without_mean(x)
     if n < 2:
         return x
-    times = np.arange(n) - (n - 1) / 2  # its sum is 0, so that mean and slope are independent
+    times = np.arange(n) - (n - 1) / 2  # with sum 0, so mean and slope are independent
     line = from_numpy((times / np.sqrt(np.sum(times**2))).astype(x.aval.dtype))
     return x - (x * line).sum(-1, keepdims=True) * line
 
@@ -49,17 +49,17 @@ def detrend(
     bp: int | Sequence[int] | np.ndarray[Any, Any] = 0,
     overwrite_data: bool | None = None,
 ) -> Array:
-    """Removes the mean, or the linear trend of least squares, from a signal.
+    """Subtracts the mean or the least-squares line from a signal.
 
     Args:
       data: array of one axis or more; integers become float32.
       axis: the axis of time.
       type: 'linear', or 'constant' for the mean.
-      bp: the indices where pieces begin, each with its own line; for 'linear' only.
+      bp: the start indices of pieces, each with its own line; for 'linear' only.
       overwrite_data: has no effect; arrays are never overwritten.
     Returns: array of the same shape.
-    Raises: ValueError: an unknown type, a break outside of the axis. AxisError: the axis is out of
-      range.
+    Raises: ValueError: an unknown type, or an index of `bp` is outside the axis. AxisError: the
+      axis is out of range.
     Example:
       >>> from weft.scipy import signal
       >>> signal.detrend(np.array([1.0, 2.0, 4.0]), type="constant").round(2)

@@ -1,6 +1,5 @@
-"""Overlapping segments of signals: how `welch` and `stft` cut a signal, and how `istft` joins the
-segments again.
-"""
+"""Overlapping segments of signals: `welch` and `stft` cut a signal into segments, and `istft` joins
+them again."""
 
 import dataclasses
 import warnings
@@ -21,13 +20,13 @@ from .windows import periodic_window
 
 @dataclasses.dataclass(frozen=True)
 class Segments:
-    """The segments that a signal is cut into.
+    """The segments of a signal.
 
     Attributes:
       window: a value [length].
       length: the length of a segment.
-      overlap: how many samples two neighbours share.
-      transformed: the length that a segment is padded to.
+      overlap: the number of samples that two neighbours share.
+      transformed: the length to which a segment is padded.
     """
 
     window: Any
@@ -37,18 +36,18 @@ class Segments:
 
     @property
     def step(self) -> int:
-        """The distance from the beginning of a segment to the beginning of the next one."""
+        """The distance between the starts of two neighbouring segments."""
         return self.length - self.overlap
 
 
 def chosen_segments(
     name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, dtype: Any, n: int | None
 ) -> Segments:
-    """The segments for the arguments of a function.
+    """The segments for a function's arguments.
 
     Args:
       n: the length of the signal, which bounds the length of a segment; `None` if unknown.
-    Raises: ValueError: the lengths don't fit each other.
+    Raises: ValueError: the lengths contradict each other.
     """
     lengths = {"nperseg": nperseg, "noverlap": noverlap, "nfft": nfft}
     checked = {k: None if v is None else whole_number(name, v, k) for k, v in lengths.items()}
@@ -89,10 +88,10 @@ def chosen_segments(
 
 
 def cut(x: Any, segments: Segments) -> Any:
-    """[…, n] to […, count, length]: the segments that fit into the last axis."""
+    """Cuts [..., n] into segments [..., count, length]."""
     n, step, length = x.shape[-1], segments.step, segments.length
     count = (n - segments.overlap) // step
-    if length % step == 0:  # whole blocks, side by side: no gather
+    if length % step == 0:  # slices of whole blocks, without a gather
         parts = length // step
         blocks = x[..., : (count + parts - 1) * step]
         blocks = reshape(blocks, shape=(*x.shape[:-1], count + parts - 1, step))
@@ -102,8 +101,8 @@ def cut(x: Any, segments: Segments) -> Any:
 
 
 def put_together(parts: Any, segments: Segments) -> Any:
-    """[…, count, length] to […, n]: the sum of the segments, each at its place. The transpose of
-    `cut`."""
+    """Joins segments [..., count, length] into [..., n]: their sum, each at its position. The
+    transpose of `cut`."""
     *lead, count, length = parts.shape
     step = segments.step
     total = length + (count - 1) * step
@@ -124,7 +123,7 @@ def put_together(parts: Any, segments: Segments) -> Any:
 
 
 def extended(name: str, x: Any, boundary: str | None, n: int) -> Any:
-    """The last axis with n more samples at each end."""
+    """Extends the last axis by n samples at each end."""
     if boundary is None or n == 0:
         return x
     modes: dict[str, tuple[str, dict[str, str]]] = {

@@ -61,7 +61,7 @@ def signals(name: str, axis: Any, *arrays: Any) -> list[Any]:
 
 
 def straightened(name: str, x: Any, detrend: Any) -> Any:
-    """Segments without their trend."""
+    """Segments with their trend subtracted."""
     if detrend is False or detrend is None:
         return x
     if callable(detrend):
@@ -84,7 +84,7 @@ def frequencies(segments: Segments, onesided: bool, rate: Any) -> Any:
 
 
 def scale_of(scaling: str, segments: Segments, rate: Any) -> Any:
-    """The factor from squares of spectra to a density, or to squares of amplitudes."""
+    """The factor from squared spectra to densities, or to squared amplitudes."""
     window = segments.window
     if scaling == "density":
         return 1 / (rate * (window * conj_of(window)).real.sum())
@@ -97,7 +97,7 @@ def conj_of(x: Any) -> Any:
 
 
 def median_bias(n: int) -> float:
-    """The mean of the median of n squares of normal complex numbers of mean 1.
+    """The expected median of n squared normal complex numbers whose squares have mean 1.
 
     Source: B. Allen et al., "FINDCHIRP", Physical Review D 85 (2012), appendix B.
     """
@@ -106,7 +106,7 @@ def median_bias(n: int) -> float:
 
 
 def averaged(name: str, x: Any, average: str) -> Any:
-    """The last axis, of segments, averaged."""
+    """The average over the last axis, which holds segments."""
     chosen(name, "average", average, ("mean", "median"))
     n = x.shape[-1]
     if n == 1:
@@ -132,7 +132,7 @@ def density(
     axis: int,
     average: str,
 ) -> tuple[Any, Any]:
-    """(frequencies, spectral density) of two signals, or of one (`y` is `None`)."""
+    """(frequencies, spectral density) of two signals, or of one if `y` is `None`."""
     chosen(name, "scaling", scaling, ("density", "spectrum"))
     pair = signals(name, axis, x) if y is None else signals(name, axis, x, y)
     n = max(s.shape[-1] for s in pair)
@@ -175,27 +175,27 @@ def csd(
     axis: int = -1,
     average: str = "mean",
 ) -> tuple[Array, Array]:
-    """The cross spectral density of two signals, by Welch's method: the mean over segments.
+    """The cross spectral density of two signals by Welch's method: the mean over segments.
 
     Args:
-      x, y: signals; integers become float32, and the shorter one is padded with zeros. `None` for
-        y is x.
-      fs: samples in a unit of time.
+      x, y: signals; integers become float32, and the shorter one is padded with zeros. If y is
+        `None`, it is x.
+      fs: the sampling frequency.
       window: a name ('hann', 'hamming', 'boxcar', ...), a tuple of a name and parameters, a number
         (the beta of a Kaiser window), or an array.
-      nperseg: samples in a segment: 256, or fewer if there are fewer; the length of an array
-        `window`.
-      noverlap: samples that neighbours share; half a segment by default.
-      nfft: the length that segments are padded to.
-      detrend: taken from each segment: 'constant', 'linear', False for nothing, or a function of
-        segments, whose last axis is time.
-      return_onesided: for real signals, the frequencies from 0 up only, with twice the power.
-      scaling: 'density', power in a unit of frequency; 'spectrum', power.
+      nperseg: the length of a segment; by default the length of an array `window`, otherwise 256 or
+        the length of a shorter signal.
+      noverlap: the number of samples that neighbours share; half a segment by default.
+      nfft: the length to which segments are padded.
+      detrend: the trend to subtract from each segment: 'constant', 'linear', False for none, or a
+        function that detrends segments along their last axis.
+      return_onesided: for real signals, return frequencies from 0 up only, with doubled power.
+      scaling: 'density', power per unit of frequency; 'spectrum', power.
       axis: the axis of time.
       average: 'mean' or 'median' over segments.
-    Returns: (frequencies [f], array with f frequencies in place of time; complex, or real
-      where y is `None`).
-    Raises: ValueError: an unknown option, or lengths don't fit each other.
+    Returns: (frequencies [f], array with f frequencies in place of time; complex, or real if y is
+      `None`).
+    Raises: ValueError: an unknown option, or lengths contradict each other.
     Example:
       >>> from weft.scipy import signal
       >>> f, p = signal.csd(np.ones(8), np.arange(8.0), nperseg=4, detrend=False)
@@ -223,7 +223,7 @@ def welch(
     axis: int = -1,
     average: str = "mean",
 ) -> tuple[Array, Array]:
-    """The power spectral density of a signal, by Welch's method: the mean over segments.
+    """The power spectral density of a signal by Welch's method: the mean over segments.
 
     Args: as in `csd`.
     Returns: (frequencies [f], real array with f frequencies in place of time).
@@ -262,11 +262,11 @@ def stft(
       x, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, axis: as in `csd`.
       boundary: how the signal is extended by half a segment at both ends: 'zeros', 'constant',
         'even', 'odd', or `None`.
-      padded: pad the end with zeros, so that the segments contain all samples.
-      scaling: 'spectrum', amplitudes; 'psd', roots of densities.
-    Returns: (frequencies [f], times [t] of the middles of segments, complex array with f
+      padded: pad the end with zeros so that the segments contain all samples.
+      scaling: 'spectrum', amplitudes; 'psd', square roots of densities.
+    Returns: (frequencies [f], times [t] of the centres of segments, complex array with f
       frequencies in place of time, and t segments as its last axis).
-    Raises: ValueError: an unknown option, or lengths don't fit each other.
+    Raises: ValueError: an unknown option, or lengths contradict each other.
     Example:
       >>> from weft.scipy import signal
       >>> f, t, z = signal.stft(np.ones(8), nperseg=4)
@@ -317,18 +317,18 @@ def istft(
     freq_axis: int = -2,
     scaling: str = "spectrum",
 ) -> tuple[Array, Array]:
-    """The inverse of `stft`, with the same options: the weighted sum of the segments.
+    """The inverse of `stft` with the same options: a weighted sum of the segments.
 
     Args:
       Zxx: the transform, of two axes or more.
-      fs, window, nperseg, noverlap, nfft, scaling: as in `stft`; `nperseg` is found from the number
+      fs, window, nperseg, noverlap, nfft, scaling: as in `stft`; `nperseg` follows from the number
         of frequencies by default.
       input_onesided: whether `Zxx` has the frequencies of a real signal, from 0 up.
       boundary: whether `stft` extended the signal at its ends.
       time_axis, freq_axis: the axes of segments, and of frequencies.
-    Returns: (times [n], the signal, with time in place of segments; real if onesided). Samples
-      that no window reaches are not divided by its weight.
-    Raises: ValueError: an unknown option, or lengths don't fit each other.
+    Returns: (times [n], the signal, with time in place of segments; real if one-sided). Samples
+      outside all windows are not divided by a weight.
+    Raises: ValueError: an unknown option, or lengths contradict each other.
     Example:
       >>> from weft.scipy import signal
       >>> f, t, z = signal.stft(np.array([1.0, 2.0, 3.0, 4.0]), nperseg=2)

@@ -1,8 +1,8 @@
-"""Window functions by name, with the names of `scipy.signal.get_window`: constants, computed once
-in float64.
+"""Window functions by name, with the names of `scipy.signal.get_window`: constants computed in
+float64.
 
-Cosine sums have the coefficients of F. J. Harris, "On the use of windows for harmonic analysis with
-the discrete Fourier transform" (1978), A. H. Nuttall, "Some windows with very good sidelobe
+The coefficients of cosine sums are from F. J. Harris, "On the use of windows for harmonic analysis
+with the discrete Fourier transform" (1978), A. H. Nuttall, "Some windows with very good sidelobe
 behavior" (1981), and G. D'Antona, A. Ferrero, "Digital signal processing for measurement systems"
 (2006).
 """
@@ -30,7 +30,7 @@ def cosine_sum(*coefficients: float) -> Callable[[int], Line]:
 
 
 def centred(m: int) -> Line:
-    """Positions relative to the middle."""
+    """Positions relative to the centre."""
     return np.arange(m) - (m - 1) / 2
 
 
@@ -124,12 +124,12 @@ ALIASES = {
 
 
 def periodic_window(name: str, window: Any, n: int) -> Line:
-    """A periodic window of n elements: its next element would be the first one.
+    """A periodic window of n elements: element n would equal element 0.
 
     Args:
       name: the calling function, for errors.
       window: a name, a tuple of a name and parameters, or the number beta of a Kaiser window.
-    Raises: ValueError: an unknown name. ShapeError: parameters that don't fit.
+    Raises: ValueError: an unknown name. ShapeError: the number of parameters is wrong.
     """
     if isinstance(window, (int, float)) and not isinstance(window, bool):
         window = ("kaiser", window)

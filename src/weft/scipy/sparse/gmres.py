@@ -1,6 +1,6 @@
-"""GMRES on pytrees of arrays: Arnoldi's basis, and a least-squares problem solved by rotations.
+"""GMRES on pytrees of arrays: an Arnoldi basis, and a least-squares problem solved by rotations.
 
-The basis is a tree whose leaves have one more axis in front.
+The basis is a tree whose leaves have an additional first axis.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 
 def components(basis: PyTree, w: PyTree) -> Array:
-    """The inner products of the vectors of a basis with w."""
+    """The inner products of w with the vectors of a basis."""
     total: Any = 0.0
     for v, x in zip(tree_leaves(basis), tree_leaves(w), strict=True):
         rows = np.conj(v).reshape(v.shape[0], -1)
@@ -26,7 +26,7 @@ def components(basis: PyTree, w: PyTree) -> Array:
 
 
 def combined(basis: PyTree, weights: Array) -> PyTree:
-    """The sum of the vectors of a basis with weights."""
+    """A linear combination of the vectors of a basis."""
 
     def leaf(v: Array) -> Array:
         rows = v.reshape(v.shape[0], -1)
@@ -48,7 +48,7 @@ def length(x: PyTree) -> Array:
 def orthogonal(basis: PyTree, w: PyTree) -> tuple[Array, Array, PyTree]:
     """(components of w in a basis, norm of the remainder, the remainder with norm 1 or 0).
 
-    Twice is enough (Kahan): the second pass removes the rounding errors of the first.
+    The second of two passes removes the rounding errors of the first; two suffice (Kahan).
     """
     before = length(w)
     total: Any = 0.0
@@ -67,7 +67,7 @@ def orthogonal(basis: PyTree, w: PyTree) -> tuple[Array, Array, PyTree]:
 
 
 def rotated(column: Array, cosines: Array, sines: Array) -> Array:
-    """A column of the Hessenberg matrix, turned by the rotations of earlier ones."""
+    """Applies the rotations of earlier columns to a column of the Hessenberg matrix."""
 
     def turn(i: Array, column: Array) -> Array:
         a, b = column[i], column[i + 1]
@@ -78,7 +78,7 @@ def rotated(column: Array, cosines: Array, sines: Array) -> Array:
 
 
 def back_substituted(triangle: Array, right: Array) -> Array:
-    """The solution of an upper triangular system; 0 where the diagonal is."""
+    """The solution of an upper triangular system; 0 where the diagonal is 0."""
     n = triangle.shape[0]
 
     def row(step: Array, y: Array) -> Array:
@@ -91,10 +91,10 @@ def back_substituted(triangle: Array, right: Array) -> Array:
 
 
 def cycle(A: Operator, r: PyTree, M: Operator, restart: int, limit: Array, early: bool) -> PyTree:
-    """The change of x that minimizes the residual r in the Krylov space of `restart` steps.
+    """The change of x that minimizes the residual r in the Krylov space of `restart` dimensions.
 
     Args:
-      limit: the norm at which to stop before that, if `early`.
+      limit: the norm of the residual at which to stop early, if `early`.
     """
     beta = length(r)
     safe = np.where(beta == 0, 1.0, beta)
@@ -113,7 +113,7 @@ def cycle(A: Operator, r: PyTree, M: Operator, restart: int, limit: Array, early
         a, b = column[k], column[k + 1]
         size = np.sqrt(np.abs(a) ** 2 + np.abs(b) ** 2)
         none = size == 0
-        # a rotation that makes the entry below the diagonal 0; cosines are real
+        # this rotation zeroes the entry below the diagonal; its cosine is real
         over = np.where(none, 1.0, size)
         phase = np.where(a == 0, 1, a / np.where(a == 0, 1, np.abs(a)).astype(dtype))
         c = np.where(none, 1.0, np.abs(a) / over).astype(dtype)
@@ -151,7 +151,8 @@ def minimal_residuals(
 ) -> PyTree:
     """The solution of A x = b by GMRES with restarts, preconditioned from the right.
 
-    The iteration also ends when a cycle does not reduce the residual: the next would be the same.
+    The iteration also ends if a cycle does not reduce the residual, since the next cycle would
+    repeat it.
 
     Source: Saad and Schultz (1986), “GMRES: a generalized minimal residual algorithm”.
     """

@@ -19,7 +19,7 @@ Operator: TypeAlias = Callable[[PyTree], PyTree]
 
 
 def inner(x: PyTree, y: PyTree) -> Array:
-    """The inner product of trees, conjugate in the first one."""
+    """The inner product of trees; the first one is conjugated."""
     pairs = zip(tree_leaves(x), tree_leaves(y), strict=True)
     total: Any = 0.0
     for a, b in pairs:
@@ -48,15 +48,15 @@ def minus(x: PyTree, y: PyTree) -> PyTree:
 
 
 def bound(b: PyTree, tol: Any, atol: Any) -> Array:
-    """The largest squared norm of a residual: the square of max(tol · |b|, atol)."""
-    tol, atol = np.maximum(tol, 0), np.maximum(atol, 0)  # a square would lose the sign
+    """The largest accepted squared norm of a residual: the square of max(tol · |b|, atol)."""
+    tol, atol = np.maximum(tol, 0), np.maximum(atol, 0)  # squaring would lose the sign
     return np.maximum(np.square(tol) * square(b), np.square(atol))
 
 
 def conjugate_gradients(
     A: Operator, b: PyTree, x0: PyTree, *, tol: Any, atol: Any, maxiter: int, M: Operator
 ) -> PyTree:
-    """The solution of A x = b for a symmetric (Hermitian) positive A.
+    """The solution of A x = b for a symmetric (Hermitian) positive definite A.
 
     Source: Saad, “Iterative methods for sparse linear systems”, algorithm 9.1.
     """
@@ -104,7 +104,7 @@ def bicgstab_steps(
         q = A(p_hat)
         alpha = following / inner(first, q)
         s = plus(r, -alpha, q)
-        early = square(s) <= limit  # then the second half would divide 0 by 0
+        early = square(s) <= limit  # the second half would divide 0 by 0 here
         s_hat = M(s)
         t = A(s_hat)
         size = square(t)

@@ -1,8 +1,7 @@
-"""Large linear systems solved by iteration: cg, gmres, bicgstab.
+"""Iterative solvers of large linear systems: cg, gmres, bicgstab.
 
-The matrix may be a function, and the unknowns a pytree. Derivatives come from the equation itself
-and take one more solution, whatever the iteration did: they are exact as far as both solutions have
-converged.
+The matrix may be a function, and the unknowns a pytree. Derivatives follow from the equation and
+solve one more system, independently of the iteration. They are as accurate as both solutions.
 """
 
 import functools
@@ -30,7 +29,8 @@ from .krylov import Operator, bicgstab_steps, conjugate_gradients
 __all__ = ["bicgstab", "cg", "gmres"]
 
 Linear: TypeAlias = ArrayLike | Callable[[Any], Any]
-"""A square matrix, or a linear function from a tree to one like it."""
+"""A square matrix, or a linear function from a tree to a tree of the same structure, shapes and
+dtypes."""
 
 
 @located
@@ -47,15 +47,16 @@ def cg(
     """Solves A x = b by conjugate gradients, for a symmetric (Hermitian) positive definite A.
 
     Args:
-      A: matrix [n,n], or a linear function from a tree to one like it.
-      b: array of any shape, or a tree of arrays, taken as one vector.
+      A: matrix [n,n], or a linear function that maps trees like b to trees like b.
+      b: array of any shape or tree of arrays, treated as one vector.
       x0: the initial guess, like b; zeros by default.
       tol, atol: the iteration ends when the residual's norm is at most max(tol · |b|, atol).
       maxiter: the maximum number of steps; 10 times the number of unknowns by default.
-      M: a preconditioner: a matrix or a function that is nearly the inverse of A, and symmetric.
+      M: a preconditioner: a matrix or a function that approximates the inverse of A, and is
+        symmetric.
     Returns: (x like b, None). Differentiable in b and in A's parameters, in both modes.
     Raises: TypeError: A or M is neither a matrix nor a function, or trees differ. ValueError:
-      maxiter, tol or atol.
+      maxiter, tol or atol is invalid.
     Example:
       >>> from weft.scipy.sparse.linalg import cg
       >>> x, _ = cg(np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([6.0, 7.0]))
@@ -80,10 +81,10 @@ def bicgstab(
 ) -> tuple[PyTree, None]:
     """Solves A x = b by stabilised biconjugate gradients (BiCGSTAB), for any A.
 
-    Args: as in `cg`; A and M need no symmetry.
+    Args: as in `cg`; A and M need not be symmetric.
     Returns: (x like b, None). Differentiable in b and in A's parameters, in both modes.
     Raises: TypeError: A or M is neither a matrix nor a function, or trees differ. ValueError:
-      maxiter, tol or atol.
+      maxiter, tol or atol is invalid.
     Example:
       >>> from weft.scipy.sparse.linalg import bicgstab
       >>> x, _ = bicgstab(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([8.0, 7.0]))
@@ -112,15 +113,14 @@ def gmres(
 
     Args:
       A, b, x0, tol, atol: as in `cg`; A need not be symmetric.
-      restart: the size of the Krylov space that is built between restarts, at most the number of
-        unknowns.
+      restart: the dimension of the Krylov space between restarts, at most the number of unknowns.
       maxiter: the maximum number of restarts; 10 times the number of unknowns by default.
       M: a preconditioner, as in `cg`; it is applied on the right.
       solve_method: "batched" takes all steps of a cycle; "incremental" ends a cycle when the
         residual is small enough.
     Returns: (x like b, None). Differentiable in b and in A's parameters, in both modes.
     Raises: TypeError: A or M is neither a matrix nor a function, or trees differ. ValueError:
-      maxiter, tol, atol, restart or solve_method.
+      maxiter, tol, atol, restart or solve_method is invalid.
     Example:
       >>> from weft.scipy.sparse.linalg import gmres
       >>> x, _ = gmres(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([8.0, 7.0]))
@@ -162,7 +162,7 @@ def positive(name: str, argument: str, number: Any) -> int:
 
 
 def linear(name: str, argument: str, operator_or_matrix: Any) -> Operator:
-    """A function of a matrix or a linear function: x -> A x."""
+    """The linear function x -> A x of a matrix or a function."""
     if callable(operator_or_matrix):
         return operator_or_matrix
     try:
@@ -180,9 +180,9 @@ def linear(name: str, argument: str, operator_or_matrix: Any) -> Operator:
 
 
 def like(name: str, argument: str, tree: PyTree, b: PyTree) -> PyTree:
-    """A tree of arrays, with the structure, the shapes and the dtypes of b.
+    """A tree of arrays, which must have the structure, shapes and dtypes of b.
 
-    Raises: TypeError: it has others.
+    Raises: TypeError: it differs.
     """
     leaves, structure = tree_flatten(tree)
     values = [as_value(x) for x in leaves]
@@ -206,7 +206,7 @@ def solution(
     method: Callable[..., PyTree],
     symmetric: bool = False,
 ) -> PyTree:
-    """The solution by a method, with the derivatives of the equation."""
+    """The solution by an iterative method, with derivatives from the equation."""
     multiply = linear(name, "A", A)
     precondition = (lambda x: x) if M is None else linear(name, "M", M)
     original_b = b
@@ -244,25 +244,25 @@ def solution(
         x = tree_map(lambda x, dtype: x.astype(dtype), x, leaf_dtypes)
     if not any(as_value(leaf).aval.weak_type for leaf in tree_leaves(original_b)):
         return x
-    # as in arithmetic, the result is weak where all its sources are
+    # as in arithmetic, the result is weakly typed if all its sources are
     sources = [original_b, eval_shape(multiply, original_b), original_b if x0 is None else x0]
     return tree_map(weak_if_all, x, *sources)
 
 
 def in_dtype(function: Operator, dtype: Any) -> Operator:
-    """The function with results of a dtype."""
+    """The function with its results converted to a dtype."""
     return lambda x: tree_map(lambda y: as_value(y).astype(dtype), function(x))
 
 
 def weak_if_all(x: Any, *sources: Any) -> Array:
-    """A value of a weak type if its sources are weak."""
+    """A value, weakly typed if all its sources are."""
     weak = all(getattr(s, "weak_type", isinstance(s, (int, float, complex))) for s in sources)
     array: Array = convert_element_type(x, dtype=x.dtype, weak_type=weak)
     return array
 
 
 def inexact(x: Any) -> Array:
-    """A value of a float or complex dtype, not weak."""
+    """A value of a float or complex dtype that is not weakly typed."""
     x = as_value(x)
     return x.astype(x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float())
 

@@ -1,8 +1,8 @@
 """Bessel functions: i0, i0e, i1, i1e, bessel_jn, spherical_jn, spherical_yn, spherical_in,
 spherical_kn.
 
-Functions of several orders use recurrences. Each element of a spherical function takes the
-recurrence upwards or downwards, whichever loses no digits for it.
+Functions of several orders use recurrences. Spherical functions use, for each element, the
+direction of the recurrence that is accurate.
 """
 
 import functools
@@ -100,8 +100,8 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     Args:
       z: real array of any shape; integers become the default float.
       v: the largest order, a concrete int of at least 0.
-      n_iter: how many orders above |z| the recurrence starts: the default is enough for |z| up to
-        about 40.
+      n_iter: the number of orders above |z| at which the recurrence starts; the default suffices
+        for |z| up to about 40.
     Returns: array [v + 1, *z.shape], of a float dtype.
     Raises: TypeError: v or n_iter is not a concrete int. ValueError: v < 0 or n_iter < 1.
     Example:
@@ -139,7 +139,7 @@ def _quotients_of_orders(z: Any, order: int, count: int) -> Any:
 
 
 def _quotients(z: Any, first: int, last: int, sign: float) -> dict[int, Any]:
-    """{k: f(k) / f(k - 1)} for k up to `last`, downwards from `first`."""
+    """{k: f(k) / f(k - 1)} for k from `first` down to `last`."""
     ratio, ratios = np.zeros_like(z), {}
     for k in range(first, 0, -1):
         ratio = z / (2 * k + 1 + sign * z * ratio)
@@ -152,7 +152,7 @@ def _first_kind(z: Any, largest: int) -> list[Any]:
     size = np.abs(z)
     safe = np.where(size == 0, 1, size)
     rows = [np.where(size == 0, 1, np.sin(safe) / safe)]
-    # downwards where the order is above z, because no function of lower order has a zero there
+    # downwards for orders above z, where functions of lower order have no zeros
     clipped = np.minimum(size, largest + 1.0)
     start = largest + 20 + int(8 * largest ** (1 / 3))
     quotients = _quotients(clipped, start, largest, -1.0)
@@ -166,7 +166,7 @@ def _first_kind(z: Any, largest: int) -> list[Any]:
 
 
 def _odd(z: Any, rows: list[Any]) -> list[Any]:
-    """Rows for z from the rows for |z|: functions of odd order are odd."""
+    """Values for z from values for |z|: functions of odd order are odd."""
     return [np.where(z < 0, -row, row) if k % 2 else row for k, row in enumerate(rows)]
 
 
@@ -186,7 +186,7 @@ def _modified_first_kind(z: Any, largest: int) -> list[Any]:
     safe = np.where(size == 0, 1, size)
     first = np.where(size == 0, 1, np.sinh(safe) / safe)
     rows = [np.where(size == math.inf, math.inf, first)]
-    # upwards an error grows like exp(k² / z)
+    # upwards, an error grows like exp(k² / z)
     limit = max(largest * largest, 1)
     clipped = np.minimum(size, float(limit))
     quotients = _quotients(clipped, math.isqrt(largest**2 + 40 * limit) + 10, largest, 1.0)
@@ -248,17 +248,17 @@ def _slopes(name: str, z: Any, largest: int) -> Any:
     out = (a * k * before + b * (k + 1) * rows[1:]) / (2 * k + 1)
     if name != "spherical_yn":
         return out
-    return np.where(np.abs(rows[1:]) == math.inf, -rows[1:], out)  # not inf - inf, at 0
+    return np.where(np.abs(rows[1:]) == math.inf, -rows[1:], out)  # avoids inf - inf at 0
 
 
 def _orders(name: str, n: Any) -> Any:
-    """The orders, which must be concrete, as a NumPy array of integers."""
+    """The orders as a NumPy array of integers; they must be concrete."""
     try:
         orders = onp.asarray(n)
     except (ConcretizationTypeError, TracerArrayConversionError):
         raise noted(
             ConcretizationTypeError(
-                f"{name}: n must be known, since it says how many orders are computed; got {n}\n"
+                f"{name}: n must be known: it determines the number of orders; got {n}\n"
                 "  fix: an int or a NumPy array, or static_argnames of jit"
             )
         ) from None

@@ -59,7 +59,7 @@ def _only_inexact(name: str, exact: bool) -> None:
     if exact:
         raise noted(
             NotImplementedError(
-                f"{name}: exact must be False: arrays hold no integers without a limit\n"
+                f"{name}: exact must be False: integers in arrays have a limited size\n"
                 f"  fix: scipy.special.{name}, for numbers known in Python"
             )
         )
@@ -76,11 +76,11 @@ def _snapped(x: Any) -> Any:
 
 
 def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
-    """The number of ways to take k of N things; 0 where k < 0, N < 0 or k > N.
+    """The number of ways to choose k of N elements; 0 for k < 0, N < 0 or k > N.
 
     Args:
       N, k: real arrays that broadcast together, promoted to one float dtype.
-      repetition: a thing may be taken more than once: comb(N + k - 1, k).
+      repetition: count choices with repetition: comb(N + k - 1, k).
     Returns: array of the shape to which they broadcast, of a float dtype.
     Raises: TypeError: an argument is not a real array.
     Example:
@@ -96,7 +96,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
 def _comb(number: Any, chosen: Any, *, repetition: bool) -> Any:
     none, one = literal(0.0, number.aval.dtype), literal(1.0, number.aval.dtype)
     if repetition:
-        empty = comparison.eq(structural.add(number, chosen), none)  # one way to take nothing
+        empty = comparison.eq(structural.add(number, chosen), none)  # one way to choose none
         total = arithmetic.sub(structural.add(number, chosen), one)
         total = selection.select_n(empty, total, none)
     else:

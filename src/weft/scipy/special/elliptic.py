@@ -12,9 +12,10 @@ from .makers import computed_by
 __all__ = ["ellipe", "ellipk", "ellipkm1"]
 
 MAX_AGM_STEPS = 14
-"""Each step doubles the correct digits once the means are close, after ten for 1e-308 and 1."""
+"""Each step doubles the number of correct digits once the means are close; for 1e-308 and 1, that
+takes ten steps."""
 AGM_STEPS = 6
-"""Steps for the means of 1 and a number from √½ to 1."""
+"""Number of steps for the means of 1 and a number from √½ to 1."""
 
 
 def _first_kind(complement: Any) -> Any:
@@ -31,7 +32,8 @@ def _first_kind(complement: Any) -> Any:
 
 
 def _second_kind(m: Any) -> Any:
-    """E, of positive terms alone. With (a, b) of the mean of 1 and √(1 - m), and c = (a - b) / 2,
+    """E, as a sum of positive terms. With (a, b) of the mean of 1 and √(1 - m), and c = (a - b) /
+    2,
     E / K is 1 - S, S = m / 2 + c² + 2 c² + 4 c² …; for m > 1/2 Legendre's relation gives E of the
     complement's K' and S', and for m < 0 a rotation by a quarter turns it into m / (m - 1)."""
     complement = outside = 1 - m
@@ -57,12 +59,12 @@ def _second_kind(m: Any) -> Any:
 
 @computed_by(lambda m: _first_kind(1 - m))
 def ellipk(m: ArrayLike) -> Array:
-    """The complete elliptic integral of the first kind: of 1 / sqrt(1 - m sin² t) over [0, π/2].
+    """The complete elliptic integral of the first kind: ∫ 1 / sqrt(1 - m sin² t) over [0, π/2].
 
     Args:
       m: real array, the parameter (the square of the modulus), at most 1.
-    Returns: array of m's shape, of a float dtype; infinite at 1, NaN beyond. Near 1, `ellipkm1`
-      knows more digits.
+    Returns: array of m's shape, of a float dtype; infinite at 1, NaN above. Near 1, `ellipkm1` is
+      more accurate.
     Raises: TypeError: an argument is not a real array.
     Example:
       >>> f'{ellipk(0.5).item():.4f}'
@@ -73,7 +75,7 @@ def ellipk(m: ArrayLike) -> Array:
 
 @computed_by(_first_kind)
 def ellipkm1(p: ArrayLike) -> Array:
-    """The complete elliptic integral of the first kind of 1 - p: exact near p = 0.
+    """The complete elliptic integral of the first kind at 1 - p, accurate near p = 0.
 
     Args:
       p: real array, not negative.
@@ -88,11 +90,11 @@ def ellipkm1(p: ArrayLike) -> Array:
 
 @computed_by(_second_kind)
 def ellipe(m: ArrayLike) -> Array:
-    """The complete elliptic integral of the second kind: of sqrt(1 - m sin² t) over [0, π/2].
+    """The complete elliptic integral of the second kind: ∫ sqrt(1 - m sin² t) over [0, π/2].
 
     Args:
       m: real array, the parameter (the square of the modulus), at most 1.
-    Returns: array of m's shape, of a float dtype; NaN beyond 1.
+    Returns: array of m's shape, of a float dtype; NaN above 1.
     Raises: TypeError: an argument is not a real array.
     Example:
       >>> f'{ellipe(0.5).item():.4f}'

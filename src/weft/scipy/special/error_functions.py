@@ -52,7 +52,7 @@ def erf(x: ArrayLike) -> Array:
 
 @computed_by(p.erfc)
 def erfc(x: ArrayLike) -> Array:
-    """The complementary error function 1 - erf(x), exact for large x too.
+    """The complementary error function 1 - erf(x), accurate for large x.
 
     Args:
       x: real array of any shape; integers become the default float.
@@ -130,14 +130,14 @@ _log_ndtr = elementwise(p.log_ndtr, "log_ndtr", "x")
 
 @takes_options
 def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
-    """The logarithm of ndtr(x), which keeps its digits far below 0, where ndtr vanishes.
+    """The logarithm of ndtr(x), accurate far below 0, where ndtr underflows.
 
     Args:
       x: real array of any shape; integers become the default float.
-      series_order: from 1 to 30, and has no effect: the result is accurate to the dtype. Other
-        implementations sum this many terms of a series.
+      series_order: has no effect, since the result always has the accuracy of the dtype; must be 1
+        to 30. Other implementations sum this many terms of a series.
     Returns: array of x's shape, of a float dtype.
-    Raises: TypeError: series_order is not an int. ValueError: it is out of its range.
+    Raises: TypeError: series_order is not an int. ValueError: it is out of range.
     Example:
       >>> log_ndtr(-100.0).item()  # doctest: +ELLIPSIS
       -5005.5...
@@ -202,7 +202,7 @@ def _wofz(z: Any) -> Any:
     out = np.where(
         large, (1j / math.sqrt(math.pi)) / (large_z - 0.5 / (large_z - 1 / large_z)), out
     )
-    # on the real axis the real part is exp(-x²); the sum is accurate to an absolute error only
+    # on the real axis the real part is exp(-x²); the sum has only a bounded absolute error
     x = np.real(z)
     real = np.where(np.imag(z) == 0, np.exp(-x * x), np.real(out))
     out = complex_(real, np.imag(out))
@@ -255,7 +255,7 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
 
 @computed_by(hypergeometric.owens_t)
 def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
-    """Owen's function: the integral of exp(-h²(1 + t²)/2) / (1 + t²) from 0 to a, over 2π.
+    """Owen's function: the integral of exp(-h²(1 + t²)/2) / (1 + t²) from 0 to a, divided by 2π.
 
     Args:
       h, a: real arrays that broadcast together, promoted to one float dtype.

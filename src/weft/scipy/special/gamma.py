@@ -1,8 +1,8 @@
-"""The gamma function and its relatives: gamma, gammaln, gammasgn, loggamma, digamma, polygamma,
+"""The gamma function and related functions: gamma, gammaln, gammasgn, loggamma, digamma, polygamma,
 beta, betaln, betainc, gammainc, gammaincc, multigammaln.
 
-`loggamma` takes complex numbers: Stirling's series after a shift to the right, and the reflection
-formula in the left half of the plane.
+For complex numbers, `loggamma` uses Stirling's series after a shift to the right, and the
+reflection formula in the left half-plane.
 """
 
 import math
@@ -123,7 +123,7 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
 
 @computed_by(g.betaln)
 def betaln(a: ArrayLike, b: ArrayLike) -> Array:
-    """log |B(a, b)|, exact for large arguments too.
+    """log |B(a, b)|, accurate for large arguments.
 
     Args:
       a, b: real arrays that broadcast together, promoted to one float dtype.
@@ -188,11 +188,11 @@ _polygamma = elementwise(p.polygamma, "polygamma", "n", "x")
 
 
 def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
-    """The n-th derivative of digamma, for whole numbers n ≥ 0.
+    """The n-th derivative of digamma, for integers n ≥ 0.
 
     Args:
       n, x: real arrays that broadcast together, promoted to one float dtype.
-        NaN where n isn't a whole number.
+        NaN where n is not an integer.
     Returns: array of the shape to which they broadcast, of a float dtype.
     Raises: TypeError: an argument is not a real array.
     Example:
@@ -226,7 +226,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
 @composite
 def _multigammaln(a: Any, *, d: int) -> Any:
     dtype = a.aval.dtype
-    column = (d, *[1] * a.aval.ndim)  # in front: XLA computes the last axis in vectors
+    column = (d, *[1] * a.aval.ndim)  # first, because XLA vectorises the last axis
     halves = onp.arange(d).astype(dtype).reshape(column) * dtype.type(0.5)
     first = structural.reshape(a, shape=(1, *a.aval.shape))
     parts = p.lgamma(arithmetic.sub(first, HostArray(halves, aval(column, dtype))))
@@ -246,7 +246,7 @@ def loggamma(x: ArrayLike) -> Array:
 
     Args:
       x: real or complex array of any shape; integers become the default float.
-    Returns: array of x's shape; of real x a float one, NaN for negative x.
+    Returns: array of x's shape. For real x, it has a float dtype, and NaN for negative x.
     Raises: TypeError: x is not an array.
     Example:
       >>> loggamma(3.0).item()  # doctest: +ELLIPSIS

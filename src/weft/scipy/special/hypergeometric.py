@@ -11,7 +11,8 @@ __all__ = ["hyp1f1", "hyp2f1"]
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Kummer's confluent hypergeometric function ₁F₁(a; b; x).
 
-    It is differentiable in x; a derivative in a or b raises NotImplementedError.
+    It is differentiable with respect to x; derivatives with respect to a or b raise
+    NotImplementedError.
 
     Args:
       a, b, x: real arrays that broadcast together, promoted to one float dtype.
@@ -28,8 +29,8 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     """Gauss's hypergeometric function ₂F₁(a, b; c; x); NaN for x > 1.
 
-    It is differentiable in x; a derivative in a, b or c raises NotImplementedError. Where c - a - b
-    is a whole number, digits are lost between x = 0.99 and 1.
+    It is differentiable with respect to x; derivatives with respect to a, b or c raise
+    NotImplementedError. If c - a - b is an integer, it is less accurate between x = 0.99 and 1.
 
     Args:
       a, b, c, x: real arrays that broadcast together, promoted to one float dtype.

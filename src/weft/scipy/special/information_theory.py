@@ -43,7 +43,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
 
 @computed_by(e.kl_div)
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
-    """p log(p / q) - p + q, exact near p = q; q where p is 0, inf for negative arguments.
+    """p log(p / q) - p + q, accurate near p = q; q where p is 0, inf for negative arguments.
 
     Args:
       p, q: real arrays that broadcast together, promoted to one float dtype.
@@ -88,7 +88,7 @@ def _pseudo_huber_of_values(delta: Any, r: Any) -> Any:
     infinite = np.abs(r) == math.inf
     r = np.where(infinite, 1, r)
     root = np.hypot(r / np.where(unbounded, 1, delta), 1)
-    out = r * (r / (1 + root))  # equal to delta² (root - 1), which would lose digits
+    out = r * (r / (1 + root))  # equal to delta² (root - 1), but accurate for small r
     out = np.where(infinite, math.inf, np.where(delta == math.inf, 0.5 * r * r, out))
     return np.where(delta < 0, math.inf, np.where(delta == 0, 0, out))
 

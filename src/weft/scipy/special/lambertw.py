@@ -1,6 +1,6 @@
 """The Lambert W function on all its branches, for complex numbers: lambertw.
 
-Near the branch point a series is summed; elsewhere Newton's method runs.
+It sums a series near the branch point and uses Newton's method elsewhere.
 """
 
 import functools
@@ -22,7 +22,7 @@ __all__ = ["lambertw"]
 # 1/e as the sum of a number of the dtype and a small remainder: z + 1/e is exact near -1/e
 _HIGH, _LOW = math.exp(-1), -1.2428753672788363e-17
 _HIGH_32 = float(onp.float32(_HIGH))
-_SERIES_RADIUS = 0.35  # |p| up to which the series is summed: its terms fall like (|p| / √2) ** k
+_SERIES_RADIUS = 0.35  # largest |p| for the series, whose terms fall like (|p| / √2) ** k
 _NEWTON_STEPS = 6
 
 
@@ -38,7 +38,7 @@ def _branch_point_series(count: int) -> tuple[float, ...]:
 
 
 def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Array:
-    """Lambert's function: the solutions w of w exp(w) = z, on the branch k.
+    """The Lambert W function: the solution w of w exp(w) = z on branch k.
 
     The derivative is w / (z (1 + w)): infinite at the branch point -1/e of the branches that meet
     there.
@@ -47,8 +47,7 @@ def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Array:
       z: real or complex array.
       k: int or integer array, which broadcasts with z. Branches 0 and -1 are real on [-1/e, ∞) and
         [-1/e, 0).
-      tol: positive, and has no effect: the result is accurate to the dtype, so that every
-        tolerance is met.
+      tol: must be positive; has no effect, since the result has the accuracy of the dtype.
     Returns: complex array of the shape to which z and k broadcast. At 0 it is 0 for k = 0, else
       -inf; at infinity it is inf + 2πki.
     Raises: TypeError: z is not an array, or k not of integer dtype. ValueError: tol isn't positive.
@@ -80,7 +79,7 @@ def _lambertw(z: Any, k: Any) -> Any:
     main = k == 0
     meets = main | ((k == -1) & ~low) | ((k == 1) & low)  # the branches that meet at -1/e
     high, low_part = (_HIGH, _LOW) if long else (_HIGH_32, _HIGH - _HIGH_32)
-    p = np.sqrt((2 * math.e) * (z + high) + 2 * math.e * low_part)  # XLA would add up constants
+    p = np.sqrt((2 * math.e) * (z + high) + 2 * math.e * low_part)  # XLA would fold constants
     p = np.where(main, p, -p)
     close = np.abs(p) < _SERIES_RADIUS
     series = np.zeros_like(z)
@@ -96,8 +95,8 @@ def _lambertw(z: Any, k: Any) -> Any:
 
 
 def _start(z: Any, k: Any, p: Any, main: Any, meets: Any) -> Any:
-    """A few digits of the value: a rational function of p that agrees with the series to the third
-    power; for large numbers and other branches, the first logarithms."""
+    """An approximation to start from: a rational function of p that agrees with the series up to
+    the third power; for large numbers and other branches, the leading logarithms."""
     x, y, size = np.real(z), np.imag(z), np.abs(z)
     asymptotic = np.log(z) + 2j * math.pi * k
     w = asymptotic - np.log(np.where(asymptotic == 0, 1, asymptotic))

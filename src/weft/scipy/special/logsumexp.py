@@ -46,14 +46,14 @@ def _softmax(x: Any, *, axes: tuple[int, ...]) -> Any:
 
 
 def _below_zero(x: Any, axes: tuple[int, ...]) -> Any:
-    """x minus its maximum, in at least 32 bits."""
+    """x minus its maximum, in 32 bits or more."""
     x = cast(x, wide_of(x.aval.dtype))
     top = selection.stop_gradient(np.max(x, axes, keepdims=True, initial=-np.inf))
     return arithmetic.sub(x, np.where(np.isfinite(top), top, 0))
 
 
 def log_softmax(x: ArrayLike, axis: Axes = None) -> Array:
-    """log(softmax(x)), which keeps its digits where softmax vanishes.
+    """log(softmax(x)), accurate where softmax underflows.
 
     Args:
       x: real array of any shape; integers become the default float.

@@ -1,4 +1,4 @@
-"""Makers of SciPy's elementwise functions from primitives."""
+"""Constructs SciPy's elementwise functions from primitives."""
 
 import functools
 import inspect
@@ -33,7 +33,7 @@ def floats(name: str, **arguments: Any) -> list[Any]:
                     "  fix: weft.numpy.real, if the imaginary parts are zero"
                 )
             )
-    if len({x.aval.weak_type for x in values}) > 1:  # a number beside an array follows it
+    if len({x.aval.weak_type for x in values}) > 1:  # a Python number takes the dtype of an array
         values = [strong(x) for x in values]
     return values
 
@@ -41,7 +41,7 @@ def floats(name: str, **arguments: Any) -> list[Any]:
 def elementwise(
     primitive: Primitive | Callable[..., Value], name: str, *arguments: str
 ) -> Callable[..., Array]:
-    """A function of real numbers, with promotion: `function(x, y, …)`.
+    """An elementwise function of real numbers, with promotion: `function(x, y, …)`.
 
     Args:
       primitive: a primitive, or a function of values of one float dtype.
@@ -66,8 +66,8 @@ def elementwise(
 
 
 def computed_by(primitive: Primitive | Callable[..., Value]) -> Callable[[F], F]:
-    """Decorates a function that has parameters and a docstring only: `elementwise` computes it, and
-    it takes the options of a ufunc."""
+    """Decorates a function that consists of parameters and a docstring: `elementwise` computes it,
+    with the options of a ufunc."""
 
     def decorate(function: F) -> F:
         names = list(inspect.signature(function).parameters)
@@ -76,13 +76,13 @@ def computed_by(primitive: Primitive | Callable[..., Value]) -> Callable[[F], F]
         @functools.wraps(function)
         def public(*args: Any, **named: Any) -> Any:
             if named or len(args) != len(names):
-                function(*args, **named)  # raises Python's error if they do not fit
+                function(*args, **named)  # raises Python's error for wrong arguments
                 args = (*args, *(named[name] for name in names[len(args) :]))
             try:
                 return call(*args)
             except TypeError:
                 for name, x in zip(names, args, strict=True):
-                    value(function.__name__, x, name)  # names the parameter in its error
+                    value(function.__name__, x, name)  # its error names the parameter
                 raise
 
         return takes_options(public)  # type: ignore[return-value]

@@ -19,7 +19,7 @@ __all__ = ["lpmn", "lpmn_values", "sph_harm", "sph_harm_y"]
 
 
 def _degrees(name: str, m: Any, n: Any) -> tuple[int, int]:
-    """The largest order and degree."""
+    """The largest order and degree, as ints."""
     order, degree = whole_number(name, m, "m"), whole_number(name, n, "n")
     if not 0 <= order <= degree:
         raise noted(ValueError(f"{name}: expected 0 <= m <= n; got m = {order}, n = {degree}"))
@@ -104,7 +104,7 @@ def lpmn_values(m: int, n: int, z: ArrayLike, is_normalized: bool) -> Array:
     Args:
       m, n: the largest order and degree: concrete ints, 0 <= m <= n.
       z: real array, between -1 and 1.
-      is_normalized: times the factors that make spherical harmonics orthonormal.
+      is_normalized: multiply by the factors that make spherical harmonics orthonormal.
     Returns: array [m + 1, n + 1, *z.shape].
     Raises: TypeError: m or n is not a concrete int. ValueError: not 0 <= m <= n.
     Example:
@@ -132,12 +132,12 @@ def sph_harm_y(
     Args:
       n, m: integer arrays; 0 where |m| > n or n > n_max.
       theta: real array: the angle from the pole, from 0 to π.
-      phi: real array: the angle around it. All four broadcast together.
+      phi: real array: the angle around the pole. All four broadcast.
       diff_n: must be None or 0: use weft's transformations for derivatives.
       n_max: the largest degree, a concrete int; by default the largest n, which must be concrete.
     Returns: complex array of the shape to which they broadcast.
-    Raises: TypeError: degrees or orders that aren't integers. ValueError, NotImplementedError: bad
-      options.
+    Raises: TypeError: degrees or orders are not integers. ValueError: n_max is negative.
+      NotImplementedError: diff_n is not supported.
     Example:
       >>> sph_harm_y(1, 0, 0.0, 0.0).real.item()  # doctest: +ELLIPSIS
       0.48860...
@@ -160,10 +160,10 @@ def sph_harm(
     Args:
       m, n: integer arrays; 0 where |m| > n or n > n_max.
       theta: real array: the angle around the pole.
-      phi: real array: the angle from it, from 0 to π. All four broadcast together.
+      phi: real array: the angle from the pole, from 0 to π. All four broadcast.
       n_max: the largest degree, a concrete int; by default the largest n, which must be concrete.
     Returns: complex array of the shape to which they broadcast.
-    Raises: TypeError: degrees or orders that aren't integers. ValueError: bad options.
+    Raises: TypeError: degrees or orders are not integers. ValueError: n_max is negative.
     Example:
       >>> sph_harm(0, 1, 0.0, 0.0).real.item()  # doctest: +ELLIPSIS
       0.48860...
@@ -203,7 +203,7 @@ def _largest(name: str, n: Any) -> int:
     except ConcretizationTypeError:
         raise noted(
             ConcretizationTypeError(
-                f"{name}: the largest degree decides how much is computed; n is traced: {n.aval}\n"
-                "  fix: give n_max, a known int"
+                f"{name}: the largest degree n must be known; n is traced: {n.aval}\n"
+                "  fix: give n_max, an int"
             )
         ) from None

@@ -114,10 +114,10 @@ def reals(full: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any
     return [strong(v) for v in values]  # a weak float32 alone becomes the default float
 
 
-def widely(full: str, function: Callable[..., Any], **given: Any) -> Array:
+def widely(full: str, function: Callable[..., Any], **arguments: Any) -> Array:
     """The result of a function whose arguments are converted to one real float dtype. It computes
     16-bit floats in float32."""
-    values = reals(full, list(given), list(given.values()))
+    values = reals(full, list(arguments), list(arguments.values()))
     dtype = values[0].aval.dtype
     compute_dtype = wide_of(dtype)
     return cast(function(*[cast(x, compute_dtype) for x in values]), dtype)

@@ -13,15 +13,15 @@ __all__ = ["vq"]
 
 @located
 def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """The code of each observation: the nearest row of a code book, by Euclidean distance.
+    """The code of each observation: the index of the nearest row of a code book, by Euclidean
+    distance.
 
     Args:
       obs: observations [n, d], or n numbers [n]; integers become float32.
       code_book: codes [k, d], or k numbers [k].
-      check_finite: changes nothing: elements can't be looked at in compiled programs.
-    Returns: (int32 array [n] of rows of the code book, the first one of several that are as near;
-      array [n] of distances).
-    Raises: ShapeError: different numbers of axes, or columns; no codes.
+      check_finite: has no effect; a compiled program cannot check elements.
+    Returns: (int32 array [n] of indices of rows, the smallest one of ties; array [n] of distances).
+    Raises: ShapeError: the numbers of axes or columns differ, or there are no codes.
     Example:
       >>> from weft.scipy.cluster.vq import vq
       >>> codes, distances = vq(np.array([1.0, 5.0]), np.array([4.0, 0.0]))

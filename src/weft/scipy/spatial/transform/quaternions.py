@@ -1,7 +1,7 @@
 """Quaternions [..., 4], scalar last, of rotations: products, and conversions to and from other
 forms.
 
-Every function has derivatives wherever its result is smooth, at the identity too.
+Every function is differentiable wherever its result is smooth, also at the identity.
 """
 
 import math
@@ -18,16 +18,16 @@ from ....numpy.taking import take_along_axis
 from ....numpy.trigonometric import arctan2, cos, sin
 
 SERIES_MAX_SQUARE = 1e-6
-"""Squares of angles below which series are used: the next term is below rounding."""
+"""Squares of angles below which series are used; the first omitted term is below rounding."""
 
 
 def parts(*xs: Any) -> Any:
-    """Numbers as the elements of a new last axis."""
+    """Stacks numbers along a new last axis."""
     return stack(xs, -1)
 
 
 def square_length(x: Any) -> Any:
-    """The square of the length, with an axis of length one."""
+    """The squared length, with a last axis of length one."""
     return (x * x).sum(-1, keepdims=True)
 
 
@@ -39,7 +39,7 @@ def normalized(q: Any) -> Any:
 
 @composite
 def product(p: Any, q: Any) -> Any:
-    """The product of quaternions: the rotation q, then p."""
+    """The product of quaternions: rotation q, followed by p."""
     u, v, a, b = p[..., :3], q[..., :3], p[..., 3:], q[..., 3:]
     vector = a * v + b * u + cross(u, v)
     return concatenate([vector, a * b - (u * v).sum(-1, keepdims=True)], -1)
@@ -52,7 +52,7 @@ def conjugate(q: Any) -> Any:
 
 @composite
 def rotated(q: Any, v: Any) -> Any:
-    """Vectors rotated."""
+    """Rotates vectors."""
     u, w = q[..., :3], q[..., 3:]
     u, v = u + v * 0, v + u * 0
     turned = cross(u, v)
@@ -61,7 +61,8 @@ def rotated(q: Any, v: Any) -> Any:
 
 @composite
 def canonical(q: Any) -> Any:
-    """The canonical quaternion of a rotation: w > 0, or w = 0 and x > 0, and so on."""
+    """The canonical quaternion of a rotation: w > 0, or w = 0 and the first nonzero element is
+    positive."""
     x, y, z, w = (q[..., i : i + 1] for i in range(4))
     first = where(w != 0, w, where(x != 0, x, where(y != 0, y, z)))
     return where(first < 0, -q, q)
@@ -121,7 +122,7 @@ def to_mrp(q: Any) -> Any:
 
 @composite
 def to_matrix(q: Any) -> Any:
-    """Matrices [..., 3, 3]."""
+    """Rotation matrices [..., 3, 3]."""
     x, y, z, w = (q[..., i] for i in range(4))
     rows = [
         [x * x - y * y - z * z + w * w, 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -135,7 +136,8 @@ def to_matrix(q: Any) -> Any:
 def from_matrix(m: Any) -> Any:
     """Quaternions from orthogonal matrices [..., 3, 3]; NaN where the determinant is not positive.
 
-    Each of four formulas gives a multiple of the quaternion; the largest element's is used.
+    Each of four formulas gives a multiple of the quaternion; the formula of the largest element is
+    used.
     Source: S. W. Shepperd, "Quaternion from rotation matrix", Journal of Guidance and Control 1
     (1978).
     """
@@ -160,7 +162,7 @@ def from_matrix(m: Any) -> Any:
 
 @composite
 def mean(q: Any, weights: Any) -> Any:
-    """The mean rotation [4] of [n, 4]: it minimizes the mean squared distance of the matrices.
+    """The mean rotation [4] of [n, 4], which minimizes the mean squared distance of the matrices.
 
     Source: F. L. Markley et al., "Averaging quaternions", Journal of Guidance, Control, and
     Dynamics 30 (2007): the vector of the largest eigenvalue of Σ w q qᵀ.
@@ -174,7 +176,7 @@ def mean(q: Any, weights: Any) -> Any:
 
 
 def about(axis: int, angle: Any) -> Any:
-    """Rotations about an axis of space."""
+    """Rotations about a fixed axis."""
     zero = angle * 0
     elements = [zero, zero, zero, cos(angle / 2)]
     elements[axis] = sin(angle / 2)
@@ -183,7 +185,7 @@ def about(axis: int, angle: Any) -> Any:
 
 @composite
 def from_angles(angles: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
-    """Quaternions from successive rotations about axes of space, or about the rotated axes."""
+    """Quaternions from successive rotations about fixed axes, or about axes of the rotated body."""
     q = about(axes[0], angles[..., 0])
     for place, axis in enumerate(axes[1:], 1):
         one = about(axis, angles[..., place])
@@ -193,8 +195,9 @@ def from_angles(angles: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
 
 @composite
 def to_angles(q: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
-    """Three angles about axes of space, or about the rotated axes. In gimbal lock, where two axes
-    coincide, the last angle is 0.
+    """Three Euler angles about fixed axes, or about axes of the rotated body.
+
+    In gimbal lock, where two axes coincide, the last angle is 0.
 
     Source: E. Bernardes, S. Viollet, "Quaternion to Euler angles conversion: a direct, general and
     computationally efficient method", PLoS ONE 17 (2022).
@@ -234,5 +237,5 @@ def _root(square: Any) -> Any:
 
 
 def _wrapped(angle: Any) -> Any:
-    """The same angle between -π and π."""
+    """The equivalent angle between -π and π."""
     return where(absolute(angle) > math.pi, angle - sign(angle) * (2 * math.pi), angle)

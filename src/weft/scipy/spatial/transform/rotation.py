@@ -24,7 +24,7 @@ __all__ = ["Rotation"]
 
 
 def numbers(name: str, argument: str, x: Any, last: tuple[int, ...]) -> Any:
-    """An inexact value, whose last axes must have the lengths `last`; lists are converted."""
+    """An inexact value whose last axes must have the lengths `last`; converts lists."""
     array = asarray(x) if isinstance(x, (list, tuple)) else value(name, x, argument)
     (result,) = promote_values(name, array, to_inexact=True)
     if result.shape[max(result.ndim - len(last), 0) :] != last:
@@ -35,21 +35,21 @@ def numbers(name: str, argument: str, x: Any, last: tuple[int, ...]) -> Any:
 
 
 def axes_of(name: str, seq: Any, counts: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
-    """(axes as numbers, whether they are axes of the rotated body) from letters."""
+    """(axes as numbers, True for axes of the rotated body) from letters."""
     letters = seq if isinstance(seq, str) else ""
     intrinsic = letters.isupper()
     valid = all(c in ("XYZ" if intrinsic else "xyz") for c in letters)
     neighbours = any(a == b for a, b in pairwise(letters))
     if len(letters) not in counts or not valid or neighbours:
         raise ValueError(
-            f"{name}: seq must be {' or '.join(map(str, counts))} letters of 'xyz' (axes of space) "
-            f"or 'XYZ' (rotated axes), no two neighbours alike; got {seq!r}"
+            f"{name}: seq must be {' or '.join(map(str, counts))} letters of 'xyz' (fixed axes) "
+            f"or 'XYZ' (axes of the rotated body), with different neighbours; got {seq!r}"
         )
     return tuple(["xyz".index(c) for c in letters.lower()]), intrinsic
 
 
 def in_radians(x: Any, degrees: bool) -> Any:
-    """Angles in radians."""
+    """Angles converted to radians if `degrees` is set."""
     return x * (math.pi / 180) if degrees else x
 
 
@@ -60,10 +60,10 @@ def in_degrees(x: Any, degrees: bool) -> Any:
 
 @register_pytree_node_class
 class Rotation:
-    """One rotation of space, or an array of them. A pytree, of one array.
+    """A rotation in space, or an array of rotations; a pytree of one array.
 
     Args:
-      quat: quaternions [..., 4] of length 1, scalar last; `from_quat` makes them of other lengths.
+      quat: quaternions [..., 4] of length 1, scalar last; `from_quat` normalizes others.
     Example:
       >>> from weft.scipy.spatial.transform import Rotation
       >>> turn = Rotation.from_euler("z", 90, degrees=True)
@@ -85,7 +85,7 @@ class Rotation:
 
     @classmethod
     def tree_unflatten(cls, data: None, children: tuple[Any]) -> "Rotation":
-        """The rotation for the leaves that a transformation gives."""
+        """The rotation with the leaf that a transformation returns."""
         rotation = object.__new__(cls)
         rotation.quat = children[0]
         return rotation
@@ -125,7 +125,7 @@ class Rotation:
         """Rotations from Euler angles: successive rotations about axes.
 
         Args:
-          seq: one to three letters: 'xyz' for axes of space, 'XYZ' for axes of the rotated body.
+          seq: one to three letters: 'xyz' for fixed axes, 'XYZ' for axes of the rotated body.
           angles: [..., n] for n letters; for one letter, also a number.
           degrees: whether the angles are in degrees.
         """
@@ -144,7 +144,7 @@ class Rotation:
     @classmethod
     @located
     def identity(cls, num: int | None = None, dtype: DTypeLike = float) -> "Rotation":
-        """The rotation that changes nothing, or an array of `num` of them."""
+        """The identity rotation, or an array of `num` identity rotations."""
         one = np.array([0.0, 0.0, 0.0, 1.0], wanted_dtype("Rotation.identity", dtype))
         if num is not None:
             one = np.tile(one, (no_bool("Rotation.identity", num, "num"), 1))
@@ -153,7 +153,7 @@ class Rotation:
     @classmethod
     @located
     def random(cls, random_key: ArrayLike, num: int | None = None) -> "Rotation":
-        """A uniformly distributed random rotation, or an array of `num` of them."""
+        """A uniformly distributed random rotation, or an array of `num` such rotations."""
         lead = () if num is None else (no_bool("Rotation.random", num, "num"),)
         return cls(q.normalized(normal(random_key, (*lead, 4))))
 
@@ -178,7 +178,7 @@ class Rotation:
 
     @located
     def as_matrix(self) -> Array:
-        """Matrices [..., 3, 3]."""
+        """Rotation matrices [..., 3, 3]."""
         return q.to_matrix(self.quat)
 
     @located
@@ -203,22 +203,22 @@ class Rotation:
 
     @located
     def apply(self, vectors: ArrayLike, inverse: bool = False) -> Array:
-        """Vectors [..., 3] rotated, or rotated back; rotations and vectors broadcast."""
+        """Rotates vectors [..., 3], or rotates them back; rotations and vectors broadcast."""
         v = numbers("Rotation.apply", "vectors", vectors, (3,))
         return q.rotated(q.conjugate(self.quat) if inverse else self.quat, v)
 
     def inv(self) -> "Rotation":
-        """The inverse."""
+        """The inverse rotation."""
         return Rotation(q.conjugate(self.quat))
 
     @located
     def magnitude(self) -> Array:
-        """The angles, from 0 to π."""
+        """The rotation angles, from 0 to π."""
         return q.angle_of(self.quat)
 
     @located
     def mean(self, weights: ArrayLike | None = None) -> "Rotation":
-        """The mean rotation: it minimizes the mean squared distance of the matrices.
+        """The mean rotation, which minimizes the mean squared distance of the matrices.
 
         Args:
           weights: one for each rotation, not negative; all are 1 by default.
@@ -242,19 +242,19 @@ class Rotation:
 
     @located
     def __mul__(self, other: "Rotation") -> "Rotation":
-        """The rotation `other`, then this one."""
+        """The composition: rotation `other`, followed by this one."""
         if not isinstance(other, Rotation):
             return NotImplemented
         return Rotation(q.product(*_alike(self.quat, other.quat)))
 
     @located
     def __pow__(self, n: float | Array) -> "Rotation":
-        """The rotation by n times the angle."""
+        """The rotation about the same axis by n times the angle."""
         return Rotation(q.from_vector(q.to_vector(self.quat) * n))
 
     @located
     def __getitem__(self, indexer: Any) -> "Rotation":
-        """Some of the rotations."""
+        """The rotations at an index."""
         if self.single:
             raise TypeError("Rotation: a single rotation has no elements")
         return Rotation(self.quat[indexer])
@@ -266,11 +266,11 @@ class Rotation:
         return int(self.quat.shape[0])
 
     def __bool__(self) -> bool:
-        """True, also for no rotations."""
+        """True, even for an array without rotations."""
         return True
 
     def __iter__(self) -> Iterator["Rotation"]:
-        """One rotation after the other."""
+        """Iterates over the rotations."""
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
@@ -288,7 +288,7 @@ class Rotation:
 
 
 def _alike(x: Any, y: Any) -> tuple[Any, Any]:
-    """Two arrays of quaternions broadcast to one shape and dtype."""
+    """Two arrays of quaternions, broadcast to one shape and dtype."""
     x, y = promote_values("Rotation", x, y)
     try:
         shape = np.broadcast_shapes(x.shape, y.shape)

@@ -19,12 +19,12 @@ __all__ = ["Slerp"]
 
 @register_pytree_node_class
 class Slerp:
-    """Spherical linear interpolation of rotations: one axis and one speed in each interval.
+    """Spherical linear interpolation of rotations, with a constant axis and speed in each interval.
 
-    A pytree, of the times and the rotations.
+    A pytree of the times and the rotations.
 
     Args:
-      times: array [n], rising, n at least 2.
+      times: array [n], increasing, n at least 2.
       rotations: n rotations.
     Raises: ShapeError: different numbers of times, or times that do not increase.
     Example:
@@ -74,17 +74,17 @@ class Slerp:
 
     @classmethod
     def tree_unflatten(cls, data: None, children: tuple[Any, ...]) -> "Slerp":
-        """The same with the arrays that a transformation gives."""
+        """The interpolation with the arrays that a transformation returns."""
         slerp = object.__new__(cls)
         slerp.times, slerp.timedelta, slerp.rotations, slerp.rotvecs = children
         return slerp
 
     @located
     def __call__(self, times: ArrayLike) -> Rotation:
-        """The rotations at times [...].
+        """The rotations at times of any shape.
 
-        Raises: ValueError: a time is outside of those given. In compiled programs, the first or
-          last interval is continued instead.
+        Raises: ValueError: a time is out of range. Compiled programs extrapolate from the first or
+          last interval instead.
         """
         moments = numbers("Slerp", "times", times, ())
         concrete, knots = moments.concrete(), self.times.concrete()
