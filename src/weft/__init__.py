@@ -13,13 +13,15 @@ __all__, __getattr__, __dir__ = exports(
     __name__,
     {
         "config": """
-            check_tracer_leaks checking_leaks config debug_infs debug_key_reuse debug_nans
-            default_device default_matmul_precision default_prng_impl disable_jit enable_checks
-            enable_custom_prng enable_x64 log_compiles numpy_dtype_promotion numpy_rank_promotion
-            threefry_partitionable transfer_guard transfer_guard_device_to_device
-            transfer_guard_device_to_host transfer_guard_host_to_device
+            check_derivatives check_tracer_leaks checking_leaks config debug_infs debug_key_reuse
+            debug_nans default_device default_matmul_precision default_prng_impl disable_jit
+            enable_checks enable_custom_prng enable_x64 log_compiles numpy_dtype_promotion
+            numpy_rank_promotion threefry_partitionable transfer_guard
+            transfer_guard_device_to_device transfer_guard_device_to_host
+            transfer_guard_host_to_device
         """,
         "core.interface": "typeof",
+        "explanation.difference": "diff",
         "explanation.explain": "explain",
         "numpy.einsum": "einsum",
         "numpy.products": "tensordot",
@@ -61,8 +63,8 @@ __all__, __getattr__, __dir__ = exports(
     },
     modules="""
         ad_checkpoint api_util checkpoints core custom_batching custom_derivatives data debug
-        distributed dlpack dtypes errors experimental export extend flatten_util image interop lax
-        layers models nn numpy ops optimizers profiler random ref scipy shapes sharding stages
-        supervised test_util tree tree_util typing util
+        distributed dlpack dtypes errors experimental export extend fastmath flatten_util image
+        interop lax layers models nn numpy ops optimizers profiler random ref scipy shapes sharding
+        stages supervised test_util tree tree_util typing util
     """,
 )

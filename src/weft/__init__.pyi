@@ -15,6 +15,7 @@ from . import (
     experimental as experimental,
     export as export,
     extend as extend,
+    fastmath as fastmath,
     flatten_util as flatten_util,
     image as image,
     interop as interop,
@@ -40,6 +41,7 @@ from . import (
     util as util,
 )
 from .config import (
+    check_derivatives as check_derivatives,
     check_tracer_leaks as check_tracer_leaks,
     checking_leaks as checking_leaks,
     config as config,
@@ -63,6 +65,7 @@ from .config import (
     transfer_guard_host_to_device as transfer_guard_host_to_device,
 )
 from .core.interface import typeof as typeof
+from .explanation.difference import diff as diff
 from .explanation.explain import explain as explain
 from .numpy.einsum import einsum as einsum
 from .numpy.products import tensordot as tensordot

@@ -55,21 +55,21 @@ def number(digits, base):
 @pytest.mark.parametrize("encdec", [False, True])
 def test_addition(encdec):
     base = 10
-    stream = data.addition_input_stream(13, 8, 2, 7, pad_to_multiple=5, encdec=encdec, seed=0)
+    stream = data.addition_input_stream(13, 8, 3, 8, pad_to_multiple=5, encdec=encdec, seed=0)
     lengths = set()
     for x, y, weights in batches(stream):
         assert (x.dtype, y.dtype, weights.dtype) == (np.int32, np.int32, np.float32)
         assert x.shape[1] % 5 == 0
         assert weights.shape == y.shape
         for row, target, w in zip(x.tolist(), y.tolist(), weights.tolist(), strict=True):
-            assert row[0] == base + 2
             plus = row.index(base + 1)
-            left = row[1:plus]
+            left = row[0 if encdec else 1 : plus]
             if encdec:
                 right, total = [d for d in row[plus + 1 :] if d], [d for d in target if d]
                 assert w == [1] * len(total) + [0] * (len(target) - len(total))
             else:
                 assert row == target
+                assert row[0] == base + 2
                 end = row.index(base + 2, 1)
                 right, total = row[plus + 1 : end], [d for d in row[end + 1 :] if d]
                 assert w == [0] * (end + 1) + [1] * len(total) + [0] * (
@@ -78,17 +78,17 @@ def test_addition(encdec):
             values = [number([d - 1 for d in digits], base) for digits in (left, right, total)]
             assert values[0] + values[1] == values[2]
             assert len(str(values[0])) == len(left)
-            lengths.add(len(left) + len(right))
-    assert lengths == set(range(2, 8))
+            lengths.add(len(left) + 1 + len(right))
+    assert lengths == set(range(3, 9))
 
 
 def test_addition_inputs():
-    inputs = data.addition_inputs(9, 16, 6, 3, 4, seed=2)
-    digits = [
-        {row.tolist().index(8, 1) - 2 for x, _, _ in batches(s) for row in x}
+    inputs = data.addition_inputs(9, 16, 7, 4, 5, seed=2)
+    lengths = [
+        {row.tolist().index(8, 1) - 1 for x, _, _ in batches(s) for row in x}
         for s in (inputs.train_stream(1), inputs.eval_stream(1))
     ]
-    assert digits == [set(range(2, 7)), {3, 4}]
+    assert lengths == [set(range(3, 8)), {4, 5}]
     assert inputs.input_shape == (32,)
 
 
@@ -139,7 +139,7 @@ def test_random_inputs():
 def test_streams_repeat_with_the_seed():
     for make in (
         lambda seed: data.sequence_copy_inputs(9, 2, 5, 1, 3, seed=seed).train_stream(1),
-        lambda seed: data.addition_inputs(9, 2, 5, 2, 3, seed=seed).eval_stream(1),
+        lambda seed: data.addition_inputs(9, 2, 5, 3, 4, seed=seed).eval_stream(1),
         lambda seed: data.sine_inputs(2, 9, seed=seed).train_stream(1),
         lambda seed: data.random_inputs((2, 2), output_shape=(2,), seed=seed).train_stream(1),
     ):
@@ -165,9 +165,9 @@ def test_streams_repeat_with_the_seed():
         (lambda: data.sequence_copy_inputs(9, 1, 1, 1, 2), "train_length must be at least 2"),
         (lambda: data.sequence_copy_inputs(9, 1, 4, 2, 2), "eval_max_length must be at least 3"),
         (lambda: data.simple_sequence_copy_inputs(9, 0, 4, 1, 2), "batch_size must be at least 1"),
-        (lambda: data.addition_input_stream(4, 1, 2, 3), "vocab_size must be at least 5"),
+        (lambda: data.addition_input_stream(4, 1, 3, 4), "vocab_size must be at least 5"),
         (lambda: data.addition_input_stream(9, 1, 5, 4), "max_length must be at least 5"),
-        (lambda: data.addition_input_stream(9, 1, 1, 4), "min_length must be at least 2"),
+        (lambda: data.addition_input_stream(9, 1, 2, 4), "min_length must be at least 3"),
         (lambda: data.sine_inputs(2, 3, min_period=0.0), "min_period must be greater than 0.0"),
         (lambda: data.sine_inputs(2, 3, math.pi, 2.0, 1.0), "max_period must be at least 2.0"),
         (lambda: data.random_inputs((2,)), "random_inputs: output_shape must be a tuple"),

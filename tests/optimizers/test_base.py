@@ -365,16 +365,24 @@ def test_the_base_class_has_no_formula():
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ({"a": jnp.ones(2, dtype=jnp.int32)}, r"weights\['a'\] is int32\[2\]"),
         ((jnp.ones(2), 1.0), r"weights\[1\] is float"),
         ([jnp.ones(2) > 0], r"weights\[0\] is bool\[2\]"),
         ("weights", "weights is str"),
     ],
 )
 @every_optimizer
-def test_weights_that_are_no_arrays_of_floats_are_refused(make, tree, message):
+def test_weights_that_are_no_arrays_of_numbers_are_refused(make, tree, message):
     with pytest.raises(TypeError, match=message):
         make().tree_init(tree)
+
+
+@every_optimizer
+def test_integers_have_slots_and_are_not_trained(make):
+    optimizer, tree = make(), {"a": jnp.ones(2, dtype=jnp.int32)}
+    slots, params = optimizer.tree_init(tree)
+    grads = {"a": jnp.ones(2)}
+    with pytest.raises(TypeError, match=r"integers are not trained; weights\['a'\] is int32"):
+        optimizer.tree_update(1, grads, tree, slots, params)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The table of names: what `jax.X` shows that is not `weft.X` under the same name.
+"""The table of names: the names of `jax.X` that are not `weft.X` under the same name.
 
 Each entry is a definition: weft's own object under its JAX name, an adaptation, or a `Refused` with
 the reason.
@@ -15,6 +15,7 @@ import numpy
 
 from .. import dtypes, lax, nn, numpy as weft_numpy, random, sharding, test_util
 from ..api_util import shaped_abstractify
+from ..config import config
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.interface import typeof
@@ -124,12 +125,13 @@ EXTEND_LINEAR_UTIL = """
 
 
 def refused(module: str, names: str, reason: str) -> dict[str, Refused]:
-    """Names of a module that are refused when they are used."""
+    """Marks names of a module as `Refused`."""
     return {name: Refused(f"{module}.{name}", reason) for name in names.split()}
 
 
 def every_name(module: str, reason: str) -> dict[str, Any]:
-    """A module that has every name, and refuses its use. It has none when jaxlib asks for them."""
+    """A module that has every name, all of them `Refused`. It has no names when jaxlib asks for
+    them."""
 
     def __getattr__(name: str) -> Any:
         if name.startswith("__") or jaxlib_is_refused():
@@ -140,7 +142,7 @@ def every_name(module: str, reason: str) -> dict[str, Any]:
 
 
 def serialization_name(name: str) -> Any:
-    """A name of `array_serialization.serialization`: a context of tensorstore, or refused."""
+    """A name of `array_serialization.serialization`: a tensorstore context, or `Refused`."""
     if name == "TS_CONTEXT":
         return array_serialization.default_context()
     return every_name("jax.experimental.array_serialization.serialization", INTERNAL)[
@@ -149,7 +151,7 @@ def serialization_name(name: str) -> Any:
 
 
 def all_primitives(module: str) -> dict[str, Any]:
-    """A module that has every name that ends in `_p`: weft's primitives."""
+    """A module that has every name ending in `_p`: weft's primitives."""
 
     def __getattr__(name: str) -> Any:
         if not name.endswith("_p") or name.startswith("__"):
@@ -160,17 +162,18 @@ def all_primitives(module: str) -> dict[str, Any]:
 
 
 class JVPTracer(metaclass=Standing, of=(JvpTracer, LinearizeTracer)):
-    """The class of values under differentiation: weft has one for each of its two ways."""
+    """The class of values under differentiation; weft has one class for each of its two modes."""
 
 
 class HiPrimitive:
-    """The base class of operations on a library's own types. They can be defined, not applied."""
+    """The base class of operations on a library's own types. They can be defined but not
+    applied."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Refused."""
+        """Raises an error."""
         raise noted(
             RefusedError(f"{self.name}: weft has no primitives on types of a library's own")
         )
@@ -181,11 +184,12 @@ class TypedNdArray:
 
 
 class DropVar:
-    """The class of results that nothing uses; weft has no such variables."""
+    """The class of unused results; weft has no such variables."""
 
 
 class ConcreteArray:
-    """The class of avals that have a value, as of 2024. weft's have none: it has no instances."""
+    """The class of avals with a value, as of 2024. weft's avals have no values, so it has no
+    instances."""
 
 
 class Effect:
@@ -196,15 +200,15 @@ class EffectTypeSet:
     """A set of effect classes, in which libraries register theirs."""
 
     def add_type(self, kind: type) -> None:
-        """Registers a class; weft keeps the order of all effects."""
+        """Registers a class. It has no effect, because weft orders all effects."""
 
     def contains(self, effect: object) -> bool:
-        """True: every effect is allowed."""
+        """True, because every effect is allowed."""
         return True
 
 
 HANDLERS: dict[type, Any] = {numpy.ndarray: typeof}
-"""Tables that libraries fill for their array classes, and that nothing in weft reads."""
+"""Tables that libraries fill for their array classes. weft does not read them."""
 
 ALLOWED_EFFECTS = dict.fromkeys(EFFECT_SETS.split(), EffectTypeSet())
 
@@ -216,24 +220,24 @@ def client(*args: object) -> Any:
 
 
 def live_arrays(platform: str | None = None) -> list[Array]:
-    """The arrays that exist now, on this platform or on all."""
+    """The living arrays, on this platform or on all."""
     arrays = [x for x in gc.get_objects() if type(x) is Array]
     return [x for x in arrays if platform is None or x.platform() == platform]
 
 
 def clear_caches() -> None:
-    """Forgets the programs of all functions under `jit`."""
+    """Drops the programs of all jitted functions."""
     for function in [f for f in gc.get_objects() if isinstance(f, JittedFunction)]:
         function.clear_cache()
 
 
 def canonicalize_dtype(dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """`weft.dtypes.canonicalize_dtype`; `None` is JAX's default, the widest float."""
+    """`weft.dtypes.canonicalize_dtype`, where `None` means the widest float, JAX's default."""
     return dtypes.canonicalize_dtype(float if dtype is None else dtype, *args, **kwargs)
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """`weft.numpy.shape`; `None` has the shape of a scalar in JAX."""
+    """`weft.numpy.shape`, where `None` has the shape of a scalar, as in JAX."""
     return () if a is None else weft_numpy.shape(a)
 
 
@@ -255,7 +259,7 @@ def batch_at_front(x: Any, dim: int | None, size: int) -> Any:
 
 
 CORE = {
-    "get_aval": shaped_abstractify,  # of a ShapeDtypeStruct too
+    "get_aval": shaped_abstractify,  # also for a ShapeDtypeStruct
     "pytype_aval_mappings": HANDLERS,
     "Primitive": primitives.Primitive,
     "AbstractValue": Aval,
@@ -315,7 +319,7 @@ STAX = {
     "normal": nn.initializers.normal,
     **{name: getattr(nn, name) for name in ACTIVATIONS.split()},
 }
-"""Functions that `stax` shows beside its layers."""
+"""Functions of `stax` besides its layers."""
 
 PXLA = {"thread_resources": shardings.thread_resources}
 
@@ -355,7 +359,15 @@ REFS_OF_2025 = {
 }
 """The names of refs in 2025, before `Ref` and `new_ref`."""
 
+CONFIG = {
+    name: getattr(config, name)
+    for name in ("update", "read", "parse_flags_with_absl", "config_with_absl")
+}
+"""After `from jax.config import config`, `jax.config` is the module of that name."""
+
 TOP = {
+    "partial": functools.partial,
+    "tree_multimap": tree_map,
     "ArrayRef": Ref,
     "array_ref": new_ref,
     "Array": Value,
@@ -389,6 +401,8 @@ PUBLIC: dict[str, dict[str, Any]] = {
         "argnums_partial donation_vector flatten_axes rebase_donate_argnums safe_map",
         INTERNAL,
     ),
+    "jax.abstract_arrays": {"ShapedArray": Aval},
+    "jax.config": CONFIG,
     "jax.numpy": {
         **shardings.out_sharding_names("jax.numpy", weft_numpy),
         "ndarray": Value,
@@ -411,6 +425,7 @@ PUBLIC: dict[str, dict[str, Any]] = {
     },
     "jax.errors": {"JaxRuntimeError": XlaError},
     "jax.tree_util": {
+        "tree_multimap": tree_map,
         "default_registry": registry.DEFAULT_REGISTRY,
         "flatten_one_level": registry.flatten_one_level,
         "flatten_one_level_with_keys": registry.flatten_one_level_with_keys,
@@ -505,7 +520,7 @@ INTERNALS: dict[str, dict[str, Any]] = {
     "jax._src.pretty_printer": {name: getattr(pretty_printer, name) for name in PRINTER.split()},
     "jax._src.literals": {"TypedNdArray": TypedNdArray},
     "jax._src.sharding_impls": {
-        # jaxlib calls it for the parts of an array, where a module of this name is there
+        # jaxlib calls it for the parts of an array, if a module with this name exists
         "make_single_device_sharding": lambda device, **options: SingleDeviceSharding(device),
         **every_name("jax._src.sharding_impls", INTERNAL),
     },
@@ -518,7 +533,7 @@ INTERNALS: dict[str, dict[str, Any]] = {
     "jax._src.traceback_util": {
         "include_frame": lambda frame: True,
         "register_exclusion": lambda path: None,
-        "_exclude_paths": [],  # weft folds its own frames only
+        "_exclude_paths": [],  # weft only filters its own frames
         "api_boundary": tracing.api_boundary,
     },
     "jax._src.tree_util": {
@@ -536,7 +551,7 @@ INTERNALS: dict[str, dict[str, Any]] = {
         for name in INTERNAL_MODULES.split()
     },
 }
-"""Internal modules of JAX that libraries import all the same."""
+"""Internal modules of JAX that libraries nevertheless import."""
 
 
 NAMES_OF_2024 = {
@@ -546,7 +561,7 @@ NAMES_OF_2024 = {
     ("jax", "custom_jvp"): of_2024.custom_jvp,
     ("jax.custom_derivatives", "custom_jvp"): of_2024.custom_jvp,
 }
-"""(module, name) -> what JAX defined otherwise then."""
+"""(module, name) -> the definition in JAX of 2024."""
 
 
 def names_of(version: str) -> Mapping[str, Mapping[str, Any]]:

@@ -37,7 +37,7 @@ def FilterByLength(
     Args:
       max_length: the largest length; None for no bound.
       min_length: the smallest length; None for no bound.
-      length_keys: the places of the arrays in an example, or the keys of a dict. None takes the
+      length_keys: the positions of the arrays in an example, or the keys of a dict. None means the
         first two arrays that have the axis.
       length_axis: the axis of the length.
     Returns: a stage.
@@ -74,7 +74,7 @@ def FilterByLength(
 
 
 def length_function(stage: str, length_keys: Sequence[Any] | None, length_axis: int) -> Any:
-    """The function that gives the length of an example; it raises `Unsuitable`."""
+    """A function that returns the length of an example, or raises `Unsuitable`."""
     axis = option_checks.whole_number(stage, "length_axis", length_axis, 0)
     if length_keys is not None and (
         isinstance(length_keys, str) or not hasattr(length_keys, "__iter__") or not len(length_keys)
@@ -116,8 +116,8 @@ def FilterEmptyExamples(axes: Sequence[int] | None = None, debug: bool = False) 
     """A stage that drops the examples with an empty sequence, of shape (0,).
 
     Args:
-      axes: the places in an example to check; None for all.
-      debug: whether the shapes of dropped examples are printed.
+      axes: the positions in an example to check; None for all.
+      debug: whether to print the shapes of dropped examples.
     Returns: a stage.
     Example:
       >>> import numpy
@@ -139,11 +139,12 @@ def FilterEmptyExamples(axes: Sequence[int] | None = None, debug: bool = False) 
 
 
 def TruncateToLength(len_map: Mapping[int, Any] | None = None) -> Stage:
-    """A stage that cuts arrays to a length; the rest at the end is dropped.
+    """A stage that truncates arrays to a length.
 
     Args:
-      len_map: the place of an array to its length: an int for the first axis, or a tuple with one
-        number for each axis, of which None keeps the axis. None changes nothing.
+      len_map: a dict from the position of an array to its length: an int for the first axis, or a
+        tuple with one number for each axis, where None keeps the axis. Without `len_map` nothing
+        changes.
     Returns: a stage, whose examples are tuples.
     Raises:
       TypeError, ValueError: `len_map` is invalid.
@@ -190,7 +191,7 @@ def _checked_map(name: str, len_map: Any) -> Mapping[int, Any]:
 
 
 def fields_of(example: Any) -> list[Any]:
-    """The arrays of an example as a list; a bare array is one."""
+    """The arrays of an example as a list; a bare array becomes a list of one."""
     if isinstance(example, tuple | list):
         return list(example)
     if isinstance(example, Mapping | str | bytes):
@@ -203,13 +204,13 @@ def PadToLength(
     pad_value: Any = 0,
     multiple: bool = False,
 ) -> Stage:
-    """A stage that lengthens the first axis of arrays at its end. Nothing is cut.
+    """A stage that pads the first axis of arrays at the end. It never shortens arrays.
 
     Args:
-      len_map: the place of an array to its length.
-      pad_value: the value of the new elements: a number, or a dict from places to numbers, 0 by
+      len_map: a dict from the position of an array to its length.
+      pad_value: the value of the new elements: a number, or a dict from positions to numbers; 0 by
         default.
-      multiple: whether arrays are padded to the next multiple of the length.
+      multiple: whether to pad to the next multiple of the length.
     Returns: a stage, whose examples are tuples.
     Raises:
       TypeError, ValueError: an option is invalid; there is no `len_map`.
@@ -251,7 +252,7 @@ def PadToLength(
 
 
 def lengthened(array: np.ndarray, length: int, value: Any = 0) -> np.ndarray:
-    """An array with elements of a value at the end of its first axis."""
+    """Pads the end of an array's first axis with a value."""
     if length == len(array):
         return array
     result = np.full((length, *array.shape[1:]), value, array.dtype)
@@ -263,7 +264,7 @@ def AppendValue(val: Mapping[int, Any] | None = None) -> Stage:
     """A stage that appends values to the last axis of arrays, such as the end of a sentence.
 
     Args:
-      val: a dict from the place of an array to the value, or values, to append. A number is
+      val: a dict from the position of an array to the value, or values, to append. A number is
         appended to each row of an array with several axes. None appends nothing.
     Returns: a stage.
     Raises:
@@ -305,7 +306,7 @@ def _appended(array: np.ndarray, value: Any, key: int) -> np.ndarray:
 
 
 def ConcatenateToLMInput(pad_to_length: int | None = None) -> Stage:
-    """A stage that joins inputs and targets to one sequence, for a language model.
+    """A stage that joins inputs and targets into one sequence, for a language model.
 
     (inputs, targets) become (both, both, weights), with weights of 0 for the inputs and the padding
     and of 1 for the targets. An example of one array x becomes (x, x).
@@ -351,12 +352,13 @@ def ConcatenateToLMInput(pad_to_length: int | None = None) -> Stage:
 
 
 def PrefixLM(input_length: int = 128, output_length: int = 512) -> Stage:
-    """A stage that cuts sequences into inputs and the targets which follow them.
+    """A stage that splits sequences into inputs and the targets that follow them.
 
     Args:
       input_length: the number of elements of the inputs.
-      output_length: the number of elements of the targets; the last ones may be fewer.
-    Returns: a stage from sequences [n], bare or in tuples of one, to pairs (inputs, targets).
+      output_length: the number of elements of the targets; the last targets may be shorter.
+    Returns: a stage from sequences [n], bare or in tuples of one, or lists of numbers, to pairs
+      (inputs, targets).
     Raises:
       TypeError, ValueError: a length is not an int of at least 1.
       ShapeError (while it runs): an example is not one array with one axis.
@@ -380,10 +382,10 @@ def PrefixLM(input_length: int = 128, output_length: int = 512) -> Stage:
 
 
 def generate_sequential_chunks(max_length: int | None = None) -> Stage:
-    """A stage that cuts sequences into consecutive pieces.
+    """A stage that splits sequences into consecutive pieces.
 
     Args:
-      max_length: the length of the pieces; the last one of a sequence may be shorter.
+      max_length: the length of the pieces; the last piece of a sequence may be shorter.
     Returns: a stage from sequences [n], bare or in tuples of one, to arrays [at most max_length].
     Raises:
       TypeError, ValueError: `max_length` is not an int of at least 1.
@@ -403,8 +405,10 @@ def generate_sequential_chunks(max_length: int | None = None) -> Stage:
     return spread("generate_sequential_chunks", pieces)
 
 
-def sequence(example: Any) -> np.ndarray:
-    """The only array of an example, which has one axis."""
+def sequence(example: Any) -> Any:
+    """The only array of an example, which must have one axis; or the example, a list of numbers."""
+    if isinstance(example, list) and example and all(isinstance(x, int | float) for x in example):
+        return example
     fields = fields_of(example)
     if len(fields) != 1 or np.ndim(fields[0]) != 1:
         raise Unsuitable("one array with one axis")

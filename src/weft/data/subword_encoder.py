@@ -1,10 +1,10 @@
 """SubwordTextEncoder: ids of parts of words, from a vocabulary that covers every text.
 
-A text is taken apart by `tokenizer.encode`. Each token is escaped and ends with `_`; then the
-longest part at its beginning that is in the vocabulary is cut off, again and again. A backslash is
-written as two, `_` as a backslash and `u`, and a character that the vocabulary does not have as a
-backslash, its number in Unicode and `;`. The vocabulary has these characters and the digits, so
-that every text can be written.
+`tokenizer.encode` splits a text into tokens. Each token is escaped and ends with `_`. Then it is
+split repeatedly at the longest prefix that is in the vocabulary. A backslash becomes two
+backslashes, `_` becomes a backslash and `u`, and a character that is not in the vocabulary becomes
+a backslash, its Unicode number and `;`. The vocabulary contains these characters and the digits, so
+it can encode every text.
 
 Source: the file format and the rules of Tensor2Tensor's vocabularies; Trax documentation,
 `data.text_encoder.SubwordTextEncoder`.
@@ -31,11 +31,11 @@ _CACHED = 2**20
 
 
 class SubwordTextEncoder(TextEncoder):
-    """Ids of parts of words.
+    """Converts between texts and ids of subwords.
 
     Args:
-      filename: the file of a vocabulary, in UTF-8: a part on each line, in quotes or not; the
-        line's number is the id. None makes an encoder without one, to be built.
+      filename: a vocabulary file in UTF-8, with one subword per line, in quotes or not; the line
+        number is the id. None makes an encoder without a vocabulary, for `build_from_token_counts`.
 
     Raises:
       FileNotFoundError: there is no such file.
@@ -74,16 +74,16 @@ class SubwordTextEncoder(TextEncoder):
         return len(self._parts)
 
     @property
-    def all_subtoken_strings(self) -> set[str]:
-        """The parts of the vocabulary."""
-        return set(self._ids)
+    def all_subtoken_strings(self) -> tuple[str, ...]:
+        """The subwords of the vocabulary, in the order of their ids."""
+        return tuple(self._ids)
 
     def encode(self, s: str | bytes) -> list[int]:
         """The ids of a text."""
         return self._encode_tokens(tokenizer.encode(native_to_unicode(s)))
 
     def encode_without_tokenizing(self, token_text: str | bytes) -> list[int]:
-        """The ids of a text that is one token."""
+        """The ids of a text that is a single token."""
         return self._encode_tokens([native_to_unicode(token_text)])
 
     def _encode_tokens(self, tokens: Iterable[str]) -> list[int]:
@@ -99,25 +99,26 @@ class SubwordTextEncoder(TextEncoder):
         return ids
 
     def decode(self, ids: Iterable[int], strip_extraneous: bool = False) -> str:
-        """The text of ids; `strip_extraneous` leaves out reserved ones at the end."""
+        """The text of ids; `strip_extraneous` drops reserved ids at the end."""
         if strip_extraneous:
             ids = strip_ids(ids, range(len(RESERVED_TOKENS)))
         escaped = "".join(self.decode_list(ids)).split("_")
         return tokenizer.decode([token for token in map(_unescape, escaped) if token])
 
     def decode_list(self, ids: Iterable[int]) -> list[str]:
-        """The part of each id; nothing for an unknown one."""
+        """The subword of each id; an empty string for an unknown id."""
         n = len(self._parts)
         return [self._parts[i] if 0 <= i < n else "" for i in map(int, ids)]
 
     def _escape(self, token: str) -> str:
         token = token.replace("\\", "\\\\").replace("_", "\\u")
-        if not self._alphabet.issuperset(token):  # "\n" is never in it: files have lines
+        if not self._alphabet.issuperset(token):  # such as "\n"
             token = "".join(c if c in self._alphabet else f"\\{ord(c)};" for c in token)
         return token + "_"
 
     def _split(self, escaped: str) -> list[str]:
-        """The parts of an escaped token: always the longest one that the vocabulary has."""
+        """Splits an escaped token: repeatedly takes the longest prefix that is in the
+        vocabulary."""
         parts, start, n = [], 0, len(escaped)
         while start < n:
             for end in range(min(n, start + self._longest), start, -1):
@@ -143,13 +144,13 @@ class SubwordTextEncoder(TextEncoder):
         max_subtoken_length: int | None = None,
         reserved_tokens: Sequence[str] | None = None,
     ) -> "SubwordTextEncoder":
-        """An encoder for texts, with about `target_size` ids.
+        """Builds an encoder for texts with about `target_size` ids.
 
         Args:
           generator: the texts.
           target_size: the number of ids.
-          max_subtoken_length: the largest length of parts; None for no bound.
-          reserved_tokens: the tokens of the first ids; None is `RESERVED_TOKENS`.
+          max_subtoken_length: the largest length of subwords; None for no bound.
+          reserved_tokens: the tokens of the first ids; None means `RESERVED_TOKENS`.
         Returns: the encoder.
         Raises: TypeError, ValueError: an option is invalid.
         """
@@ -171,15 +172,16 @@ class SubwordTextEncoder(TextEncoder):
         reserved_tokens: Sequence[str] | None = None,
         num_iterations: int = 4,
     ) -> "SubwordTextEncoder":
-        """An encoder with about `target_size` ids: the least count of a part is bisected.
+        """Builds an encoder with about `target_size` ids, by bisection of the minimal count of a
+        subword.
 
         Args:
-          target_size: the number of ids; one within 1 % ends the search.
+          target_size: the number of ids; the search ends within 1 % of it.
           token_counts: the number of times that each token occurs.
-          min_val: the least count of a part is at least this one
-          max_val: and at most this one.
-          max_subtoken_length: the largest length of parts; None for no bound.
-          reserved_tokens: the tokens of the first ids; None is `RESERVED_TOKENS`.
+          min_val: the lower bound of the minimal count.
+          max_val: the upper bound of the minimal count.
+          max_subtoken_length: the largest length of subwords; None for no bound.
+          reserved_tokens: the tokens of the first ids; None means `RESERVED_TOKENS`.
           num_iterations: as for `build_from_token_counts`.
         Returns: the encoder.
         Raises: TypeError, ValueError: an option is invalid.
@@ -215,15 +217,15 @@ class SubwordTextEncoder(TextEncoder):
         reserved_tokens: Sequence[str] | None = None,
         max_subtoken_length: int | None = None,
     ) -> None:
-        """Makes the vocabulary of parts that occur often enough, and of all characters.
+        """Builds the vocabulary from all characters and from the subwords that occur often enough.
 
         Args:
           token_counts: the number of times that each token occurs.
-          min_count: the least count of a part of several characters.
-          num_iterations: the number of times that parts are counted in tokens which are split by
-            the vocabulary before; the first one has the characters alone.
-          reserved_tokens: the tokens of the first ids; None is `RESERVED_TOKENS`.
-          max_subtoken_length: the largest length of parts; None for no bound.
+          min_count: the minimal count of a subword of several characters.
+          num_iterations: the number of iterations. Each splits the tokens by the vocabulary of the
+            previous one and counts subwords; the first vocabulary has only characters.
+          reserved_tokens: the tokens of the first ids; None means `RESERVED_TOKENS`.
+          max_subtoken_length: the largest length of subwords; None for no bound.
         Raises: TypeError, ValueError: an option is invalid.
         """
         name = "SubwordTextEncoder"
@@ -243,7 +245,8 @@ class SubwordTextEncoder(TextEncoder):
     def _counts_of_parts(
         self, token_counts: Mapping[str, int], max_length: int | None
     ) -> collections.Counter[str]:
-        """The counts of all prefixes of the texts that follow a border between two parts."""
+        """The counts of all substrings of tokens that begin where the current split has a
+        boundary."""
         counts: collections.Counter[str] = collections.Counter()
         for token, count in token_counts.items():
             escaped, start = self._escape(token), 0
@@ -255,17 +258,17 @@ class SubwordTextEncoder(TextEncoder):
         return counts
 
     def dump(self) -> None:
-        """Prints all ids with their parts."""
+        """Prints all ids with their subwords."""
         print(", ".join(f"{i} : {part!r}" for part, i in self._ids.items()))
 
     def store_to_file(
         self, filename: str | os.PathLike[str], add_single_quotes: bool = True
     ) -> None:
-        """Writes the file of the vocabulary.
+        """Writes the vocabulary to a file.
 
         Args:
           filename: the file.
-          add_single_quotes: whether parts are in quotes, which keeps space at their ends.
+          add_single_quotes: whether to write subwords in quotes, which preserve spaces at the ends.
         """
         quote = "'" * bool(add_single_quotes)
         text = "".join(f"{quote}{part}{quote}\n" for part in self._parts)
@@ -311,8 +314,8 @@ def _character(match: re.Match[str]) -> str:
 def _frequent(
     counts: collections.Counter[str], min_count: int, alphabet: frozenset[str]
 ) -> list[str]:
-    """The parts that occur often enough, longest first: an occurrence of a part does not count
-    as one of its beginnings. All characters are parts too."""
+    """The subwords that occur often enough, longest first; an occurrence of a subword does not
+    count for its prefixes. All characters are included."""
     parts = []
     longest_first = sorted((p for p, n in counts.items() if n >= min_count), key=len, reverse=True)
     for part in longest_first:

@@ -1,8 +1,8 @@
-"""Batches that are made by a program: sequence_copy_inputs, simple_sequence_copy_inputs,
-addition_inputs and addition_input_stream, sine_inputs and random_inputs.
+"""Synthetic batches: sequence_copy_inputs, simple_sequence_copy_inputs, addition_inputs and
+addition_input_stream, sine_inputs and random_inputs.
 
-Numbers are written with their lowest digit first: number_to_lower_endian, lower_endian_to_number
-and random_number_lower_endian.
+Numbers as digits, the lowest digit first: number_to_lower_endian, lower_endian_to_number and
+random_number_lower_endian.
 """
 
 import math
@@ -45,15 +45,15 @@ def sequence_copy_inputs(
     """Batches for learning to copy: each row is 0 w 0 w, for a random word w.
 
     Args:
-      vocab_size: the number of symbols; those of words are 1 to vocab_size - 2.
-      batch_size: the number of rows in a batch, which have one length.
-      train_length: rows for training are at most twice as long.
-      eval_min_length: words for evaluation are at least as long.
-      eval_max_length: words for evaluation are shorter.
+      vocab_size: the number of symbols; words use 1 to vocab_size - 2.
+      batch_size: the number of rows in a batch; all have the same length.
+      train_length: training rows are at most twice this long.
+      eval_min_length: the minimal length of evaluation words.
+      eval_max_length: evaluation words are shorter than this.
       reverse: whether the second word is reversed.
-      pad_to_multiple: rows get zeros at their ends, up to a multiple of it.
-      seed: of the words; None draws one from NumPy's global generator for each stream.
-    Returns: inputs of endless streams of (x, x, weights), int32 and float32 [batch, length]; the
+      pad_to_multiple: rows are padded with zeros to a multiple of this length.
+      seed: the seed of the words; None draws one from NumPy's global generator for each stream.
+    Returns: inputs with endless streams of (x, x, weights), int32 and float32 [batch, length]; the
       weights are 1 on the second word.
     Raises: TypeError, ValueError: an option is invalid.
     Example:
@@ -90,14 +90,14 @@ def simple_sequence_copy_inputs(
     """Batches of random words, for an encoder and a decoder that copy.
 
     Args:
-      vocab_size: the number of symbols; those of words are 1 to vocab_size - 2.
-      batch_size: the number of rows in a batch, which have one length.
-      train_length: words for training are at most twice as long.
-      eval_min_length: words for evaluation are at least twice as long.
-      eval_max_length: words for evaluation are at most twice as long.
-      pad_to_multiple: words get zeros at their ends, up to a multiple of it.
-      seed: of the words; None draws one from NumPy's global generator for each stream.
-    Returns: inputs of endless streams of (x, x, weights), int32 and float32 [batch, length]; the
+      vocab_size: the number of symbols; words use 1 to vocab_size - 2.
+      batch_size: the number of rows in a batch; all have the same length.
+      train_length: training words are at most twice this long.
+      eval_min_length: evaluation words are at least twice this long.
+      eval_max_length: evaluation words are at most twice this long.
+      pad_to_multiple: words are padded with zeros to a multiple of this length.
+      seed: the seed of the words; None draws one from NumPy's global generator for each stream.
+    Returns: inputs with endless streams of (x, x, weights), int32 and float32 [batch, length]; the
       weights are 1 on the words.
     Raises: TypeError, ValueError: an option is invalid.
     Example:
@@ -123,7 +123,7 @@ def _words(
     pad_to_multiple: int,
     seed: int | None,
 ) -> Inputs:
-    """Inputs of batches that are made of random words."""
+    """Inputs with batches made from random words."""
     option_names = ("vocab_size", "batch_size", "train_length", "eval_min_length")
     least = (3, 1, 2, 1)
     symbols, batch_size, train_length, eval_min = (
@@ -167,16 +167,16 @@ def addition_inputs(
     Args:
       vocab_size: the number of symbols; see `addition_input_stream`.
       batch_size: the number of rows in a batch.
-      train_length: the most digits of the two numbers together, in training.
-      eval_min_length: the fewest digits of the two numbers together, in evaluation.
-      eval_max_length: the most digits of the two numbers together, in evaluation.
-      pad_to_multiple: rows get zeros at their ends, up to a multiple of it.
+      train_length: the maximal length of `x+y`, in symbols, in training; at least 3.
+      eval_min_length: the minimal length of `x+y` in evaluation, at least 3.
+      eval_max_length: the maximal length of `x+y` in evaluation.
+      pad_to_multiple: rows are padded with zeros to a multiple of this length.
       encdec: whether the sum is a separate sequence, for an encoder and a decoder.
-      seed: of the numbers; None draws one from NumPy's global generator for each stream.
-    Returns: inputs of endless streams of the batches of `addition_input_stream`.
+      seed: the seed of the numbers; None draws one from NumPy's global generator for each stream.
+    Returns: inputs with endless streams of the batches of `addition_input_stream`.
     Raises: TypeError, ValueError: an option is invalid.
     Example:
-      >>> inputs = addition_inputs(13, 2, 6, 2, 4, pad_to_multiple=8, seed=0)
+      >>> inputs = addition_inputs(13, 2, 6, 3, 5, pad_to_multiple=8, seed=0)
       >>> next(inputs.train_stream(1))[0].shape
       (2, 16)
     Source: Trax documentation, `data.addition_inputs`.
@@ -189,7 +189,7 @@ def addition_inputs(
         return _additions("addition_inputs", *options, rng)
 
     return Inputs(
-        lambda _: stream(2, train_length, 0),
+        lambda _: stream(3, train_length, 0),
         lambda _: stream(eval_min_length, eval_max_length, 1),
     )
 
@@ -207,21 +207,21 @@ def addition_input_stream(
     """An endless stream of batches of two numbers and their sum.
 
     In the base b = vocab_size - 3, a digit d is written as d + 1, the lowest digit first; b + 1 is
-    the plus sign, b + 2 marks the beginning and the sum, and 0 is padding.
+    the plus sign, b + 2 stands before both numbers and before the sum, and 0 is padding.
 
     Args:
       vocab_size: the number of symbols.
       batch_size: the number of rows in a batch.
-      min_length: the fewest digits of the two numbers together.
-      max_length: the most digits of the two numbers together.
-      pad_to_multiple: rows get zeros at their ends, up to a multiple of it.
+      min_length: the minimal length of `x+y`, in symbols; at least 3.
+      max_length: the maximal length of `x+y`.
+      pad_to_multiple: rows are padded with zeros to a multiple of this length.
       encdec: whether the sum is a separate sequence, for an encoder and a decoder.
-      seed: of the numbers; None draws one from NumPy's global generator.
+      seed: the seed of the numbers; None draws one from NumPy's global generator.
     Returns: an iterator of (x, x, weights), int32 and float32 [batch, length], with weights of 1 on
-      the sum; with `encdec`, of (numbers, sum, weights).
+      the sum; with `encdec`, of (`x+y`, sum, weights), without the symbol b + 2.
     Raises: TypeError, ValueError: an option is invalid.
     Example:
-      >>> x, _, weights = next(addition_input_stream(13, 1, 2, 2, pad_to_multiple=8, seed=3))
+      >>> x, _, weights = next(addition_input_stream(13, 1, 3, 3, pad_to_multiple=8, seed=3))
       >>> print(x, weights)
       [[12  9 11  1 12  9  0  0]] [[0. 0. 0. 0. 0. 1. 0. 0.]]
     Source: Trax documentation, `data.addition_input_stream`.
@@ -243,21 +243,21 @@ def _additions(
 ) -> Iterator[Any]:
     base = option_checks.whole_number(name, "vocab_size", vocab_size, 5) - 3
     option_checks.whole_number(name, "batch_size", batch_size)
-    option_checks.whole_number(name, "min_length", min_length, 2)
+    option_checks.whole_number(name, "min_length", min_length, 3)
     option_checks.whole_number(name, "max_length", max_length, min_length)
     option_checks.whole_number(name, "pad_to_multiple", pad_to_multiple)
     option_checks.flag(name, "encdec", encdec)
 
     def row() -> list[list[int]]:
-        digits = int(rng.integers(min_length, max_length + 1))
+        digits = int(rng.integers(min_length - 1, max_length))
         first = int(rng.integers(1, digits))
         x, y = _random_digits(first, base, rng), _random_digits(digits - first, base, rng)
         total = lower_endian_to_number(x, base) + lower_endian_to_number(y, base)
-        left = [base + 2, *(d + 1 for d in x), base + 1, *(d + 1 for d in y)]
+        left = [*(d + 1 for d in x), base + 1, *(d + 1 for d in y)]
         result = [d + 1 for d in number_to_lower_endian(total, base)]
         if encdec:
             return [left, result, [1] * len(result)]
-        whole = [*left, base + 2, *result]
+        whole = [base + 2, *left, base + 2, *result]
         return [whole, whole, [0] * (len(whole) - len(result)) + [1] * len(result)]
 
     def batches() -> Iterator[Any]:
@@ -272,7 +272,7 @@ def _additions(
 
 
 def _random_digits(length: int, base: int, rng: np.random.Generator) -> list[int]:
-    """The digits of a random number of a length: its highest one is not 0, unless it is alone."""
+    """The digits of a random number. The highest digit is not 0, unless it is the only one."""
     digits: list[int] = rng.integers(base, size=length).tolist()
     if length > 1:
         digits[-1] = int(rng.integers(1, base))
@@ -280,12 +280,13 @@ def _random_digits(length: int, base: int, rng: np.random.Generator) -> list[int
 
 
 def random_number_lower_endian(length: int, base: int, *, seed: int | None = None) -> list[int]:
-    """The digits of a random number, lowest first; the highest one is not 0, unless it is alone.
+    """The digits of a random number, lowest first; the highest digit is not 0, unless it is the
+    only one.
 
     Args:
       length: the number of digits.
-      base: of the digits.
-      seed: of the digits; None draws one from NumPy's global generator.
+      base: the base of the number.
+      seed: the seed of the digits; None draws one from NumPy's global generator.
     Returns: a list of ints.
     Raises: TypeError, ValueError: an option is invalid.
     Example:
@@ -305,7 +306,7 @@ def number_to_lower_endian(n: int, base: int) -> list[int]:
 
     Args:
       n: an int of at least 0.
-      base: of the digits.
+      base: the base of the number.
     Returns: a list of ints, [0] for 0.
     Raises: TypeError, ValueError: an argument is invalid.
     Example:
@@ -323,11 +324,11 @@ def number_to_lower_endian(n: int, base: int) -> list[int]:
 
 
 def lower_endian_to_number(l: Sequence[int], base: int) -> int:  # noqa: E741  # as Trax has it
-    """The number of digits, lowest first.
+    """Converts digits, lowest first, to a number.
 
     Args:
       l: the digits.
-      base: of the digits.
+      base: the base of the number.
     Returns: an int.
     Raises: TypeError, ValueError: `base` is not an int of at least 2.
     Example:
@@ -356,12 +357,13 @@ def sine_inputs(
     Args:
       batch_size: the number of waves in a batch.
       length: the number of points of a wave.
-      max_phase: phases are uniform from 0 to it.
+      max_phase: the maximal phase; phases are uniform from 0.
       min_period: the shortest period; the logarithms of periods are uniform.
       max_period: the longest period.
-      seed: of phases and periods; None draws one from NumPy's global generator for each stream.
-    Returns: inputs of endless streams of (waves, zeros, waves, ones): the observations with actions
-      of 0, and weights of 1; float32 [batch, length], zeros int32.
+      seed: the seed of phases and periods; None draws one from NumPy's global generator for each
+        stream.
+    Returns: inputs with endless streams of (waves, zeros, waves, ones): the observations with
+      actions of 0, and weights of 1; float32 [batch, length], zeros int32.
     Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> next(sine_inputs(2, 5, seed=0).train_stream(1))[0].shape
@@ -400,17 +402,17 @@ def random_inputs(
     *,
     seed: int | None = None,
 ) -> Inputs:
-    """Batches of random numbers, for trying a model.
+    """Batches of random numbers, for testing a model.
 
     Args:
       input_shape: the shape of the inputs, with the batch axis.
-      input_dtype: the dtype of the inputs, of integers or floats.
-      input_range: the smallest and the largest of the inputs.
+      input_dtype: the dtype of the inputs, an integer or float dtype.
+      input_range: the smallest and the largest input.
       output_shape: the shape of the targets, with the batch axis.
       output_dtype: the dtype of the targets.
-      output_range: the smallest and the largest of the targets.
-      seed: of the numbers; None draws one from NumPy's global generator for each stream.
-    Returns: inputs of endless streams of (inputs, targets, ones like the targets).
+      output_range: the smallest and the largest target.
+      seed: the seed of the numbers; None draws one from NumPy's global generator for each stream.
+    Returns: inputs with endless streams of (inputs, targets, ones like the targets).
     Raises: TypeError, ValueError: an option is invalid; there is no `output_shape`.
     Example:
       >>> x, y, weights = next(random_inputs((2, 3), output_shape=(2,), seed=0).train_stream(1))

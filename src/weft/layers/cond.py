@@ -74,7 +74,7 @@ class Cond(Layer):
 
         y, *states = fastmath.cond(choice, run_true, run_false, rest)
         self.state = (cond_state, *states)
-        return y
+        return packed(as_tuple(y))
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """Initializes all three layers."""

@@ -104,7 +104,7 @@ class LocallyConnected1d(Layer):
             raise ShapeError(f"{self._name}: expected inputs [..., L, D]; got {input_signature}")
         length, d = input_signature.shape[-2:]
         places = length - self._size + 1 if self._padding == "VALID" else length
-        if places < 1 or self._size > length:
+        if places < 1 or self._size // 2 >= length:
             raise ShapeError(f"{self._name}: a window of {self._size} in a sequence of {length}")
         key_w, key_b = fastmath.random.split(self.rng, 2)
         shape = (length, self._size, d, self._filters)

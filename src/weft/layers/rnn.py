@@ -1,10 +1,10 @@
 """Recurrent layers: LSTM, GRU and SRU along a sequence, and their cells LSTMCell, GRUCell,
-ConvGRUCell, GeneralGRUCell, InnerSRUCell and ScanSRUCell; MakeZeroState for the first state.
+ConvGRUCell, GeneralGRUCell, InnerSRUCell and ScanSRUCell; MakeZeroState for the initial state.
 
-A cell maps an input and a state to an output and the next state. `LSTM`, `GRU` and `SRU` run one
-along axis 1, [batch, length, features], as a loop in the compiled program, so compilation time does
-not depend on the length. In mode "predict" the sequence arrives in pieces, and the state after a
-piece is kept for the next one.
+A cell maps an input and a state to an output and the next state. `LSTM`, `GRU` and `SRU` run a cell
+along axis 1 of [batch, length, features], as a loop in the compiled program, so compilation time
+does not depend on the length. In mode "predict" the sequence arrives in pieces, and the state is
+kept between pieces.
 """
 
 import math
@@ -59,7 +59,7 @@ class LSTMCell(Layer):
     tanh(c'). The output is h'; a state is [c, h].
 
     Args:
-      n_units: features of c, and of h.
+      n_units: the features of c and of h.
       forget_bias: added to the initial value of b.
       kernel_initializer, bias_initializer: functions that make w and b.
     Inputs: floats [batch, d] and [batch, 2 n_units].
@@ -100,7 +100,7 @@ class LSTMCell(Layer):
         return h, jnp.concatenate([c, h], axis=-1)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """w and b."""
+        """Makes w and b."""
         x, state = input_signature
         n = self._n_units
         _check_state("LSTMCell", state, 2 * n)
@@ -110,7 +110,8 @@ class LSTMCell(Layer):
 
 
 def MakeZeroState(depth_multiplier: int = 1) -> Layer:
-    """A layer from a sequence [batch, length, d] to zeros, float32 [batch, depth_multiplier * d].
+    """A layer that maps a sequence [batch, length, d] to zeros, float32 [batch, depth_multiplier *
+    d].
 
     Example:
       >>> from weft import layers as tl
@@ -133,10 +134,10 @@ def LSTM(
     """An LSTM along axis 1.
 
     Args:
-      n_units: features of the outputs.
-      mode: in "predict" the state is kept from call to call.
-      return_state: also give the last state, [batch, 2 n_units]; the outputs are two.
-      initial_state: the second input is the initial state; otherwise the state begins as zeros.
+      n_units: the features of the outputs.
+      mode: in "predict" the state is kept between calls.
+      return_state: whether to also return the last state, [batch, 2 n_units], as a second output.
+      initial_state: whether the initial state is a second input; otherwise it is zeros.
     Returns: a layer from floats [batch, length, d] to [batch, length, n_units].
     Example:
       >>> from weft import layers as tl
@@ -152,6 +153,7 @@ def LSTM(
         cb.Scan(LSTMCell(n_units=n_units), axis=1, mode=checked_mode("LSTM", mode)),
         [] if return_state else cb.Select([0], n_in=2),
         name=f"LSTM_{n_units}",
+        sublayers_to_print=[],
     )
 
 
@@ -161,7 +163,7 @@ class GRUCell(Layer):
     u, r = the halves of σ([x, h] w1 + b1); c = [x, r h] w2 + b2; h' = u h + (1 - u) tanh(c).
 
     Args:
-      n_units: features of h.
+      n_units: the features of h.
       forget_bias: added to the initial value of b1.
       kernel_initializer, bias_initializer: functions that make w1, w2 and b1, b2.
     Inputs: floats [batch, d] and [batch, n_units].
@@ -192,7 +194,7 @@ class GRUCell(Layer):
         self._bias_initializer = bias_initializer
 
     def forward(self, inputs: Any) -> Any:
-        """(output, next state), which are one array."""
+        """(output, next state), which are the same array."""
         x, h = inputs
         w1, b1, w2, b2 = self.weights
         gates = fastmath.sigmoid(jnp.matmul(jnp.concatenate([x, h], axis=-1), w1) + b1)
@@ -202,7 +204,7 @@ class GRUCell(Layer):
         return h, h
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """w1, b1, w2 and b2."""
+        """Makes w1, b1, w2 and b2."""
         x, state = input_signature
         n = self._n_units
         _check_state("GRUCell", state, n)
@@ -220,8 +222,8 @@ def GRU(n_units: int, mode: str = "train") -> Layer:
     """A GRU along axis 1.
 
     Args:
-      n_units: features of the outputs.
-      mode: in "predict" the state is kept from call to call.
+      n_units: the features of the outputs.
+      mode: in "predict" the state is kept between calls.
     Returns: a layer from floats [batch, length, d] to [batch, length, n_units].
     Example:
       >>> layer, x = GRU(3), np.ones((2, 4, 5))
@@ -236,15 +238,16 @@ def GRU(n_units: int, mode: str = "train") -> Layer:
         cb.Scan(GRUCell(n_units=n_units), axis=1, mode=checked_mode("GRU", mode)),
         cb.Select([0], n_in=2),
         name=f"GRU_{n_units}",
+        sublayers_to_print=[],
     )
 
 
 def ConvGRUCell(n_units: int, kernel_size: tuple[int, int] = (3, 3)) -> Layer:
-    """A GRU cell whose products are convolutions: from a state to the next one.
+    """A GRU cell with convolutions instead of matrix products; it maps a state to the next state.
 
     Args:
-      n_units: channels of the state.
-      kernel_size: of the convolutions, which keep the size of the image.
+      n_units: the channels of the state.
+      kernel_size: the kernel size of the convolutions, which preserve the size of the image.
     Returns: a layer from floats [batch, height, width, n_units] to the same shape.
     Example:
       >>> from weft import layers as tl
@@ -268,7 +271,7 @@ def GeneralGRUCell(
     sigmoid_bias: float = 0.5,
     mode: str = "train",
 ) -> Layer:
-    """A GRU cell of layers of your choice, from a state to the next one.
+    """A GRU cell built from your own layers; it maps a state to the next state.
 
     u = σ(U' s + bias); r = σ(U'' s + bias); c = tanh(U (r s)); s' = u M(s) + (1 - u) c.
 
@@ -277,10 +280,10 @@ def GeneralGRUCell(
       memory_transform_fn: makes the layer M; by default M(s) = s.
       gate_nonlinearity: makes the layer σ.
       candidate_nonlinearity: makes the layer for c.
-      dropout_rate_c: rate of dropout on c.
-      sigmoid_bias: a constant added to the input of σ, so that the state is kept at first.
+      dropout_rate_c: the dropout rate for c.
+      sigmoid_bias: a constant added to the input of σ, so that initially the state is kept.
       mode: dropout is active in "train" only.
-    Returns: a layer from a state to one of the same shape.
+    Returns: a layer that maps a state to a state of the same shape.
     Example:
       >>> from weft import layers as tl
       >>> cell, state = tl.GeneralGRUCell(lambda: tl.Dense(3), mode="eval"), np.zeros((2, 3))
@@ -324,7 +327,7 @@ def GeneralGRUCell(
 def InnerSRUCell() -> Layer:
     """The part of an SRU that runs in sequence: maps ((1 - f) y, f, c) to (c', c').
 
-    c' = f c + (1 - f) y, all of one shape.
+    c' = f c + (1 - f) y, all of the same shape.
 
     Example:
       >>> from weft import layers as tl
@@ -347,12 +350,12 @@ def ScanSRUCell(mode: str, monkey_patched_mask: Any = None) -> Layer:
     """`InnerSRUCell` along axis 1.
 
     Args:
-      mode: in "predict" the state is kept from call to call.
-      monkey_patched_mask: an object whose `get_layer()` is a layer without inputs that gives a
-        mask [batch, 1, 1, length - 1] of the first piece: positions after the first where it is
-        zero leave the state as it is. In mode "predict" only.
-    Returns: a layer of three inputs, (1 - f) y and f, [batch, length, d], and the state to begin
-      with, [batch, d]; and two outputs, all states and the last one.
+      mode: in "predict" the state is kept between calls.
+      monkey_patched_mask: an object whose `get_layer()` returns a layer without inputs, which
+        returns a mask [batch, 1, 1, length - 1] of the first piece: where it is zero, the positions
+        after the first do not change the state. In mode "predict" only.
+    Returns: a layer of three inputs, (1 - f) y and f, [batch, length, d], and the initial state
+      [batch, d], and two outputs, all states and the last state.
     Example:
       >>> from weft import layers as tl
       >>> rest, forget = np.ones((1, 3, 1)), np.full((1, 3, 1), 0.5)
@@ -396,15 +399,15 @@ def ScanSRUCell(mode: str, monkey_patched_mask: Any = None) -> Layer:
 
 
 def SRU(n_units: int, activation: Layer | None = None, mode: str = "train") -> Layer:
-    """A simple recurrent unit along axis 1: its products don't wait for the state.
+    """A simple recurrent unit along axis 1: its matrix products do not depend on the state.
 
     r, f, y = the thirds of x w + b, the first two through σ; c' = f c + (1 - f) y; h = r
     activation(c') + (1 - r) x √3.
 
     Args:
-      n_units: features of the input and the outputs.
-      activation: a layer; none by default.
-      mode: in "predict" the state is kept from call to call.
+      n_units: the features of the input and the outputs.
+      activation: an activation layer; none by default.
+      mode: in "predict" the state is kept between calls.
     Returns: a layer from floats [batch, length, n_units] to the same shape.
     Example:
       >>> from weft import layers as tl
@@ -425,7 +428,7 @@ def SRU(n_units: int, activation: Layer | None = None, mode: str = "train") -> L
     def highway(cell: Any, output: Any, x: Any) -> Any:
         return cell * output + x * (1.0 - output) * math.sqrt(3.0)
 
-    # The number of sublayers decides which random weights a key gives: eight, or nine.
+    # the number of sublayers (eight or nine) determines the random weights from a key
     return cb.Serial(
         cb.Branch(Dense(3 * n_units), []),
         cb.Split(n_items=3),
@@ -437,11 +440,12 @@ def SRU(n_units: int, activation: Layer | None = None, mode: str = "train") -> L
         activation if activation is not None else [],
         Fn("Highway", highway),
         name=f"SRU_{n_units}",
+        sublayers_to_print=[],
     )
 
 
 def _with_zero_state(features: int) -> Layer:
-    """A layer that puts a state of zeros below a sequence."""
+    """A layer that inserts a zero state below a sequence."""
     return cb.Branch([], Fn("MakeZeroState", lambda x: _zero_state(x, features)))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as onp
 
 from .. import option_checks
-from ..dtypes import is_float
+from ..dtypes import is_float, is_integer
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..tree_util import (
@@ -28,7 +28,7 @@ from ..user_lines import noted
 __all__ = ["SGD", "Optimizer", "clip_grads", "l2_norm"]
 
 OptParams = dict[str, Any]
-Numbers = SimpleNamespace  # the scalars of a step as attributes
+Numbers = SimpleNamespace  # an object with the scalars of a step as attributes
 
 
 class Optimizer:
@@ -39,15 +39,15 @@ class Optimizer:
     opt_params)` returns (new weights, new slot). This class does the rest.
 
     Hyperparameters such as the learning rate are scalars in the dict `opt_params`, which is an
-    argument of each step. A compiled step accepts other values without being compiled again.
+    argument of each step. A compiled step accepts new values without recompilation.
 
-    For weights of 16 bits, the optimizers of this package compute in float32 and have slots of
-    float32. They round the new weights to the dtype of the old ones.
+    For 16-bit weights, the optimizers of this package compute in float32 and have float32 slots.
+    They round new weights to the dtype of the old ones.
 
     Args:
       learning_rate: the learning rate, at least 0. A training loop with a schedule replaces it.
       clip_grad_norm: upper bound for the global norm of the gradients, greater than 0: larger
-        gradients are scaled down. None: no clipping.
+        gradients are scaled down. None for no clipping.
       **init_opt_params: further hyperparameters, by name.
     Raises: TypeError, ValueError: an option is not a number, or out of range.
     Example:
@@ -68,7 +68,7 @@ class Optimizer:
     Source: Trax documentation, `optimizers.base.Optimizer`.
     """
 
-    _maker = ""  # the function that errors name instead of the class
+    _maker = ""  # the function that error messages name instead of the class
 
     def __init__(
         self,
@@ -108,13 +108,13 @@ class Optimizer:
         self._opt_params = opt_params
 
     def init(self, weights: Any) -> Any:
-        """The first slot of one array of weights; defined by subclasses."""
+        """The first slot of one array of weights; subclasses define it."""
         raise noted(NotImplementedError(f"{self._name}: a subclass of Optimizer needs init"))
 
     def update(
         self, step: Any, grads: Any, weights: Any, slots: Any, opt_params: OptParams
     ) -> tuple[Any, Any]:
-        """(new weights, new slot) of one array of weights; defined by subclasses."""
+        """(new weights, new slot) of one array of weights; subclasses define it."""
         raise noted(NotImplementedError(f"{self._name}: a subclass of Optimizer needs update"))
 
     def tree_init(self, weight_tree: Any) -> tuple[Any, OptParams]:
@@ -151,6 +151,7 @@ class Optimizer:
           before clipping, and "weights_l2", before the update.
         Raises:
           ShapeError: gradients, weights and slots do not match.
+          TypeError: weights are integers.
           ValueError: `update` returned weights of another shape or dtype.
         """
         weights, treedef = tree_flatten(weight_tree)
@@ -167,13 +168,16 @@ class Optimizer:
         return tree_unflatten(treedef, new_weights), new_slots, metrics
 
     def _checked_leaves(self, weight_tree: Any) -> list[Any]:
-        """The arrays of a tree of weights, all of floats."""
+        """The arrays of a tree of weights; raises an error for leaves that are not arrays of
+        numbers."""
         leaves = tree_leaves(weight_tree)
         for place, leaf in enumerate(leaves):
-            if not hasattr(leaf, "dtype") or not is_float(_dtype(leaf)):
+            if not hasattr(leaf, "dtype") or not (
+                is_float(_dtype(leaf)) or is_integer(_dtype(leaf))
+            ):
                 raise noted(
                     TypeError(
-                        f"{self._name}.tree_init: expected arrays of floats; "
+                        f"{self._name}.tree_init: expected arrays of numbers; "
                         f"{_name(weight_tree, place)} is {_text(leaf)}"
                         "\n  fix: keep what is not trained in the state of a layer"
                     )
@@ -208,7 +212,7 @@ class Optimizer:
             )
 
     def _check_gradients(self, grads: list[Any], weights: list[Any], weight_tree: Any) -> None:
-        """Refuses gradients that do not fit the weights."""
+        """Raises an error for gradients that do not match the weights."""
         if len(weights) != len(grads):
             raise noted(
                 ShapeError(
@@ -218,6 +222,14 @@ class Optimizer:
                 )
             )
         for place, (g, w) in enumerate(zip(grads, weights, strict=True)):
+            if is_integer(_dtype(w)):
+                raise noted(
+                    TypeError(
+                        f"{self._name}.tree_update: integers are not trained; "
+                        f"{_name(weight_tree, place)} is {_text(w)}"
+                        "\n  fix: keep what is not trained in the state of a layer"
+                    )
+                )
             if not hasattr(g, "dtype") or tuple(g.shape) != tuple(w.shape):
                 raise noted(
                     ShapeError(
@@ -237,8 +249,9 @@ class Optimizer:
         return grads, metrics
 
     def _checked_weights(self, place: int, old: Any, new: Any, weight_tree: Any) -> Any:
-        """The new weights, if their kind, dtype and shape are those of the old ones."""
-        if isinstance(new, onp.generic):  # what NumPy makes of arrays without axes
+        """The new weights; raises an error unless their kind, dtype and shape equal the old
+        ones'."""
+        if isinstance(new, onp.generic):  # NumPy's results for arrays without axes
             new = jnp.asarray(new)
         if not hasattr(new, "dtype") or isinstance(old, jnp.ndarray) > isinstance(new, jnp.ndarray):
             problem = f"be an array of the backend, as before; got {type(new).__name__}"
@@ -253,17 +266,18 @@ class Optimizer:
 
 
 class FormulaOptimizer(Optimizer):
-    """Base class of this package's optimizers: scalars of a step, and a formula for arrays.
+    """Base class of this package's optimizers: it separates the scalars of a step from a formula
+    for arrays.
 
     Scalars such as 1 - b1 ** (t + 1) are computed once for all arrays. Both parts compute in
     float32, or in the dtype of the weights if that is wider.
     """
 
     def _prepare(self, p: Numbers, t: Any) -> None:
-        """Adds scalars that depend on the step `t` and on the hyperparameters to `p`."""
+        """Adds scalars to `p` that depend on the step `t` and on the hyperparameters."""
 
     def _formula(self, g: Any, w: Any, slot: Any, p: Numbers) -> tuple[Any, Any]:
-        """(new weights, new slot), from arrays of one dtype."""
+        """(new weights, new slot) from arrays of one dtype."""
         raise NotImplementedError
 
     def update(
@@ -283,7 +297,7 @@ class FormulaOptimizer(Optimizer):
         opt_params: OptParams,
     ) -> tuple[list[Any], tuple[Any, ...]]:
         self._check_slots(slots, len(weights), "one for each array of weights")
-        dtypes = {in_float32(w).dtype for w in weights}  # mostly one
+        dtypes = {in_float32(w).dtype for w in weights}  # usually only one
         numbers = {dtype: self._numbers(step, dtype, opt_params) for dtype in dtypes}
         results = [
             self._applied(g, w, slot, numbers[in_float32(w).dtype])
@@ -319,7 +333,7 @@ class SGD(FormulaOptimizer):
 
     Args:
       learning_rate: the learning rate, at least 0.
-      clip_grad_norm: upper bound for the global norm of the gradients; None: no clipping.
+      clip_grad_norm: upper bound for the global norm of the gradients; None for no clipping.
     Raises: TypeError, ValueError: an option is not a number, or out of range.
     Example:
       >>> from weft import optimizers
@@ -338,7 +352,7 @@ class SGD(FormulaOptimizer):
         super().__init__(learning_rate, clip_grad_norm)
 
     def init(self, weights: Any) -> None:
-        """None: no state."""
+        """None, because there is no state."""
         return None
 
     def _formula(self, g: Any, w: Any, slot: Any, p: Numbers) -> tuple[Any, Any]:
@@ -346,7 +360,7 @@ class SGD(FormulaOptimizer):
 
 
 def l2_norm(tree: Any) -> Any:
-    """Euclidean norm of all elements of a tree, computed in float32 or wider.
+    """The Euclidean norm of all elements of a tree, computed in float32 or wider.
 
     Args:
       tree: nested tuples, lists and dicts of arrays of floats.
@@ -381,17 +395,17 @@ def clip_grads(grad_tree: Any, max_norm: float) -> Any:
 
 
 def _clip_factor(norm: Any, max_norm: Any) -> Any:
-    """The factor that limits gradients of a norm to another one: 1 if they are below it."""
+    """The factor that limits gradients with one norm to another norm; 1 if they are below it."""
     return (max_norm / jnp.maximum(norm, max_norm)).astype(norm.dtype)
 
 
 def in_float32(x: Any) -> Any:
-    """An array as float32 if its elements have 16 bits or fewer, otherwise as it is."""
+    """An array as float32 if its elements have 16 bits or fewer; otherwise unchanged."""
     return x.astype(jnp.float32) if _dtype(x).itemsize < 4 else x
 
 
 def _dtype(x: Any) -> Any:
-    """The dtype of an array of any backend, as NumPy has it."""
+    """The NumPy dtype of an array of any backend."""
     return onp.dtype(getattr(x.dtype, "as_numpy_dtype", x.dtype))
 
 
@@ -413,7 +427,7 @@ def _scalar(optimizer: str, option: str, value: Any, least: float) -> Any:
 
 
 def _text(x: Any) -> str:
-    """An array as `float32[2,3]`; the type of anything else."""
+    """An array as `float32[2,3]`; other objects as their type."""
     if not hasattr(x, "dtype"):
         return type(x).__name__
     return f"{x.dtype}[{','.join(map(str, x.shape))}]"

@@ -19,7 +19,7 @@ WHEN_MADE = {
     "units of text": (lambda: tl.LocallyConnectedDense(2, "3"), "n_units must be an int; got '3'"),
     "even window": (lambda: tl.LocallyConnectedDense(4, 2, 2), "kernel_size must be odd; got 2"),
     "window wider than the ring": (
-        lambda: tl.LocallyConnectedDense(2, 2, 3), "at most n_modules; got 3 and 2"),
+        lambda: tl.LocallyConnectedDense(2, 2, 5), "below 2 . n_modules; got 5, and 2 modules"),
     "rank of 0": (lambda: tl.LowRankDense(4, 0), "LowRankDense: d_lowrank must be at least 1"),
     "units between": (lambda: tl.LowRankDense(1.5, 2), "LowRankDense: n_units must be an int"),
     "no inputs": (lambda: tl.EinsumDense(0, 2, True), "EinsumDense: d_input must be at least 1"),

@@ -1,4 +1,4 @@
-"""Replacements of `Dense` with fewer weights or fewer multiplications.
+"""Replacements for `Dense` with fewer weights or multiplications.
 
 FactoredDense, LocallyConvDense, LocallyConnectedDense, LowRankDense, EinsumDense and
 MultiplicativeModularSparseDense replace the matrix; SplitLastAxis and MergeLastTwoAxes reshape
@@ -27,11 +27,11 @@ from ..weights import RandomUniform, Weights
 
 @assert_shape("...a->...bc")
 def SplitLastAxis(num_splits: int) -> Layer:
-    """A layer that splits the last axis into parts, from [..., num_splits * d].
+    """A layer that splits the last axis into parts: [..., num_splits * d] -> [..., num_splits, d].
 
     Args:
-      num_splits: how many parts; divides the length of the axis.
-    Returns: a layer to [..., num_splits, d].
+      num_splits: the number of parts; divides the length of the axis.
+    Returns: the layer.
     Raises: ValueError, TypeError: num_splits is not a positive int. ShapeError (when called): it
       does not divide the axis.
     Example:
@@ -55,9 +55,9 @@ def SplitLastAxis(num_splits: int) -> Layer:
 
 @assert_shape("...ab->...c")
 def MergeLastTwoAxes() -> Layer:
-    """A layer that merges the last two axes, from [..., n, d].
+    """A layer that merges the last two axes: [..., n, d] -> [..., n * d].
 
-    Returns: a layer to [..., n * d].
+    Returns: the layer.
     Example:
       >>> MergeLastTwoAxes()(np.array([[0, 1], [2, 3]]))
       Array([0, 1, 2, 3], dtype=int32)
@@ -74,15 +74,15 @@ def MergeLastTwoAxes() -> Layer:
 def FactoredDense(
     n_modules: int, d_in: int, d_out: int, use_bias: bool = True, use_bfloat16: bool = False
 ) -> Layer:
-    """A layer with one matrix for all modules, and a gate of the input for each.
+    """A layer with one matrix for all modules, and a gate of the input for each module.
 
     y[n, m] = Σ_d x[d] gate[n, d] projection[d, m] + bias[n, m].
 
     Args:
-      n_modules: how many parts the output has; divides d_out.
-      d_in, d_out: features of input and output.
-      use_bias: whether a bias is added.
-      use_bfloat16: the weights are bfloat16.
+      n_modules: the number of modules of the output; divides d_out.
+      d_in, d_out: the features of input and output.
+      use_bias: whether to add a bias.
+      use_bfloat16: whether the weights are bfloat16.
     Returns: a layer from floats [..., d_in] to [..., d_out], with weights gate [n_modules, d_in],
       projection [d_in, d_out / n_modules] and bias [d_out].
     Raises: ValueError: d_out is not a multiple of n_modules.
@@ -119,11 +119,11 @@ def LocallyConvDense(
     """A layer that convolves modules with their neighbours, and with earlier positions.
 
     Args:
-      n_modules: how many parts the features have.
-      n_units: features of a part of the output.
-      mode: in "predict" sequences come in pieces, and the last positions are kept.
-      kernel_size: over how many parts; odd.
-      length_kernel_size: over how many positions, up to the current one.
+      n_modules: the number of modules of the features.
+      n_units: the features of an output module.
+      mode: in "predict" sequences arrive in pieces, and the last positions are kept.
+      kernel_size: the number of modules in a window; odd.
+      length_kernel_size: the number of positions in a window, up to the current one.
     Returns: a layer from floats [batch, length, d] to [batch, length, n_modules * n_units], with
       weights [length_kernel_size, kernel_size, d / n_modules, n_units] and [n_units]; for one
       module, the weights of `Dense`.
@@ -162,13 +162,13 @@ def LocallyConvDense(
 
 
 class RememberPad(Layer):
-    """Pads the front of a sequence with zeros, or with the end of the piece before.
+    """Pads the front of a sequence with zeros, or with the end of the previous piece.
 
     A subclass may define which positions of the first piece are padding: see `monkey_patched_mask`.
 
     Args:
-      n_items: how many positions.
-      mode: in "predict" the state is (the last positions, a mark that with a mask records whether
+      n_items: the number of positions.
+      mode: in "predict" the state is (the last positions, a flag that with a mask records whether
         there were earlier pieces).
     Inputs: floats [batch, length, ...].
     Outputs: [batch, n_items + length, ...].
@@ -183,13 +183,14 @@ class RememberPad(Layer):
         self._portal = self.monkey_patched_mask()
 
     def monkey_patched_mask(self) -> Any:
-        """None, or in a subclass an object whose `get_value()` is a mask: 0 where the first piece
-        of a sequence ends in padding, which is not remembered. Batches then have one sequence.
+        """None, or in a subclass an object whose `get_value()` returns a mask: 0 at padding at the
+        end of a sequence's first piece, which is not remembered. Batches must then have one
+        sequence.
         """
         return None
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """No weights; in mode "predict" zeros."""
+        """Makes no weights; in mode "predict", the state is zeros."""
         if self._mode == "predict" and self._n_items:
             batch, _, *rest = input_signature.shape
             if self._portal is not None and batch != 1:
@@ -197,7 +198,7 @@ class RememberPad(Layer):
             self.state = (jnp.zeros((batch, self._n_items, *rest), jnp.float32), {"init": ()})
 
     def forward(self, inputs: Any) -> Any:
-        """The earlier inputs, and these."""
+        """The earlier inputs followed by the current ones."""
         if not self._n_items:
             return inputs
         if self._mode != "predict":
@@ -205,14 +206,14 @@ class RememberPad(Layer):
             before = jnp.zeros((batch, self._n_items, *rest), inputs.dtype)
             return jnp.concatenate([before, inputs], axis=1)
         whole_sequence = jnp.concatenate([self.state[0], inputs], axis=1)
-        # Only a mask needs the mark. All pieces have the same type of state: steps compile once,
+        # Only a mask needs the flag. All pieces have the same type of state, so steps compile once
         # and can be scanned.
         mark = self.state[1] if self._portal is None else {"forward": ()}
         self.state = (self._end(whole_sequence), mark)
         return whole_sequence
 
     def _end(self, sequence: Any) -> Any:
-        """The last positions; in the first piece, the last ones before its padding."""
+        """The last positions; in the first piece, the last positions before its padding."""
         if self._portal is None or "init" not in self.state[1]:
             return sequence[:, -self._n_items :]
         n_padding = jnp.sum((self._portal.get_value() == 0).astype(jnp.int32))
@@ -235,17 +236,17 @@ def LocallyConnectedDense(
 ) -> Layer:
     """A layer in which each part of the output depends on a few parts of the input.
 
-    Input and output have n_modules parts, which lie in a ring. Each part of the output has a small
-    matrix for each of the kernel_size parts of the input around its place.
+    Input and output have n_modules parts in a ring. Each part of the output has a small matrix for
+    each of the kernel_size input parts around its position.
 
     Args:
-      n_modules: how many parts there are; divides the features of the input. With one part, the
-        layer is `Dense`.
-      n_units: features of a part of the output.
-      kernel_size: how many parts of the input a part of the output depends on; odd.
+      n_modules: the number of parts; divides the features of the input. With one part, the layer is
+        `Dense`.
+      n_units: the features of an output part.
+      kernel_size: the number of input parts on which an output part depends; odd.
       kernel_initializer: function of (shape, rng, nonreceptive_dims) for the matrices.
       bias_initializer: function of (shape, rng) for the bias.
-      use_bias: whether a bias is added.
+      use_bias: whether to add a bias.
     Returns: a layer from floats [..., d] to [..., n_modules * n_units], with weights [n_modules,
       kernel_size, d / n_modules, n_units] and [n_modules, n_units]; for one module, the weights of
       `Dense`.
@@ -264,10 +265,11 @@ def LocallyConnectedDense(
     options = (kernel_initializer, bias_initializer, use_bias)
     if whole_number(name, "n_modules", n_modules) == 1:
         return Dense(n_units, *options)
-    if kernel_size > n_modules:
+    if kernel_size // 2 >= n_modules:
         raise noted(
             ValueError(
-                f"{name}: kernel_size must be at most n_modules; got {kernel_size} and {n_modules}"
+                f"{name}: kernel_size must be below 2 * n_modules; got {kernel_size}, and "
+                f"{n_modules} modules"
             )
         )
     return cb.Serial(
@@ -279,11 +281,11 @@ def LocallyConnectedDense(
 
 @assert_shape("...a->...b")
 def LowRankDense(n_units: int, d_lowrank: int) -> Layer:
-    """A dense layer whose matrix is a product of two narrow ones: two `Dense` layers in series.
+    """A dense layer whose matrix is a product of two narrow matrices: two `Dense` layers in series.
 
     Args:
-      n_units: features of the output.
-      d_lowrank: features between the two, the rank of the product.
+      n_units: the features of the output.
+      d_lowrank: the features between the two layers, the rank of the product.
     Returns: a layer from floats [..., d] to [..., n_units], with (d + n_units) * d_lowrank weights
       and two biases.
     Example:
@@ -305,7 +307,7 @@ def EinsumDense(d_input: int, d_output: int, use_bias: bool) -> Layer:
     Args:
       d_input: features of the input.
       d_output: features of the output.
-      use_bias: whether a bias [d_output] is added.
+      use_bias: whether to add a bias [d_output].
     Returns: a layer from floats [..., d_input] to [..., d_output].
     Example:
       >>> layer = EinsumDense(4, 3, use_bias=True)
@@ -328,7 +330,7 @@ def EinsumDense(d_input: int, d_output: int, use_bias: bool) -> Layer:
 
 
 def _added_bias(name: str, length: int, use_bias: bool) -> list[Layer]:
-    """Layers that add a bias, or none."""
+    """Layers that add a bias, or no layers."""
     return (
         [Weights(_BIAS_INITIALIZER, (length,)), cb.Add()]
         if flag(name, "use_bias", use_bias)
@@ -338,13 +340,13 @@ def _added_bias(name: str, length: int, use_bias: bool) -> list[Layer]:
 
 @assert_shape("...a->...a")
 def MultiplicativeModularSparseDense(sparsity: int, d_feature: int) -> Layer:
-    """A layer with a gate and a small matrix for each module, and one matrix for all of them.
+    """A layer with a gate and a small matrix for each module, and one shared matrix.
 
     y[h, o] = Σ_d Σ_x input[d] multiplier[h, d] kmult[d, x] kmod[h, x, o] + bias[h, o], with x and o
     from 0 to d_feature / sparsity - 1.
 
     Args:
-      sparsity: how many modules there are; divides d_feature.
+      sparsity: the number of modules; divides d_feature.
       d_feature: features of input and output.
     Returns: a layer from floats [..., d_feature] to the same shape.
     Raises: ValueError: d_feature is not a multiple of sparsity.
@@ -373,7 +375,7 @@ def MultiplicativeModularSparseDense(sparsity: int, d_feature: int) -> Layer:
 
 
 def RandomLayer(layer_a: Layer, layer_b: Layer, prob_a: float) -> Layer:
-    """A layer that applies one of two layers, drawn at random in each call.
+    """A layer that randomly applies one of two layers in each call.
 
     Args:
       layer_a, layer_b: the layers, with equal numbers of inputs and of outputs.
@@ -423,14 +425,14 @@ def SparseDenseWithOptions(
         with windows of one or three modules.
       sparsity: the number of modules; 0 for `Dense`, with every type.
       d_lowrank: the rank, for "lowrank".
-      prob_sparse: if given, each call takes the replacement with this probability, and else
+      prob_sparse: if given, each call uses the replacement with this probability, otherwise
         `Dense`: see `RandomLayer`.
       mode: if given and not "train", prob_sparse counts as 1.
-      use_bias: whether a bias is added; "lowrank", "local" and "local3" have one always.
-      use_bfloat16: the weights are bfloat16; for `Dense` and "mult".
+      use_bias: whether to add a bias; "lowrank", "local" and "local3" always have one.
+      use_bfloat16: whether the weights are bfloat16, for `Dense` and "mult".
     Returns: a layer from floats [..., d_input] to [..., n_units].
-    Raises: ValueError, TypeError: an unknown type; an option is out of its range, or does not
-      belong to this type.
+    Raises: ValueError, TypeError: the type is unknown, or an option is out of its range or not
+      supported by the type.
     Example:
       >>> layer = SparseDenseWithOptions(6, d_input=8, sparsity_type="mult", sparsity=2)
       >>> _ = layer.init(np.ones((5, 8)))
@@ -463,7 +465,7 @@ def SparseDenseWithOptions(
 def _check_options_of_kind(
     kind: str, d_input: int | None, d_lowrank: int | None, use_bias: bool, use_bfloat16: bool
 ) -> None:
-    """Raises ValueError for an option that is missing, or that the kind does not have."""
+    """Raises ValueError for an option that is missing, or that the kind does not support."""
     has_no_choice_of_bias = kind in ("lowrank", "local", "local3")
     for is_wrong, fault in (
         (kind in ("mult", "einsum") and d_input is None, "d_input is needed"),
