@@ -377,6 +377,10 @@ enable_checks = Switch("enable_checks", flag, False,
 debug_key_reuse = Switch("debug_key_reuse", flag, False,
     "a typed random key that is used twice is an error that names both lines (slow)",
     traced=True, block=True)
+check_derivatives = Switch("check_derivatives", flag, False,
+    "a user's derivative rule is compared with differences at its first use; a wrong one is an "
+    "error (slow)",
+    traced=True, block=True)
 debug_nans = Switch("debug_nans", flag, False,
     "an operation that gives a NaN is an error that names it, its inputs and its line (slow)",
     traced=True, block=True)
@@ -387,6 +391,10 @@ debug_lines = Switch("debug_lines", flag, False,
     "equations and arrays carry the user's line, so that out-of-memory errors list the largest "
     "arrays by line; weft.explain turns it on (slow)",
     traced=True, block=True, shown="")
+replay_dir = Switch("replay_dir", text_or_none, None,
+    "folder in which a call of a jitted function that fails leaves a file with its program and its "
+    "arguments, for weft replay; '' and None leave none (slow: each call writes its file first)",
+    traced=True, shown="")
 log_compiles = Switch("log_compiles", flag, False,
     "each compilation, and why a function was traced again, is logged as a warning",
     block=True, aliases=("explain_cache_misses",))

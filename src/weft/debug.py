@@ -1,8 +1,9 @@
 """print, callback, breakpoint: inspection of values while compiled programs run.
+nan_trace, precision_trace: the line that makes a NaN, or loses digits (`explanation/`).
 visualize_sharding, visualize_array_sharding: pictures of how arrays are divided.
 
-All calls are made in program order: under `vmap` once for each element if a value depends on the
-mapped axis, and under derivatives once, in the forward pass.
+Calls of `print`, `callback` and `breakpoint` are made in program order: under `vmap` once for each
+element if a value depends on the mapped axis, and under derivatives once, in the forward pass.
 """
 
 import bdb
@@ -11,20 +12,48 @@ import string
 import sys
 from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .core.array import Array
 from .core.source import located
 from .core.trace import current
 from .core.value import Value
 from .errors import ShapeError
+from .lazy import exports
 from .programs.hash_consing import is_eager
 from .sharding import Sharding
 from .transforms.callbacks import tap
 from .tree_util import tree_leaves
 from .user_lines import noted, user_frame
 
-__all__ = ["breakpoint", "callback", "print", "visualize_array_sharding", "visualize_sharding"]
+if TYPE_CHECKING:
+    from .explanation.nan_trace import NanTrace, nan_trace
+    from .explanation.precision_trace import PrecisionTrace, precision_trace
+
+__all__ = [
+    "NanTrace",
+    "PrecisionTrace",
+    "breakpoint",
+    "callback",
+    "nan_trace",
+    "precision_trace",
+    "print",
+    "visualize_array_sharding",
+    "visualize_sharding",
+]
+
+__getattr__ = exports(
+    __package__,
+    {
+        "explanation.nan_trace": "NanTrace nan_trace",
+        "explanation.precision_trace": "PrecisionTrace precision_trace",
+    },
+    into=__name__,
+)[1]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 @located

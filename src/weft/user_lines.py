@@ -4,6 +4,7 @@ function that the user called in front of messages."""
 import contextlib
 import functools
 import inspect
+import itertools
 import os
 import re
 import sys
@@ -19,7 +20,7 @@ from .tracebacks import files, fold
 E = TypeVar("E", bound=BaseException)
 
 HERE = os.path.dirname(__file__) + os.sep
-_OWN_FILES = (HERE, "<weft ")  # what weft generates is compiled under such names
+_OWN_FILES = (HERE, "<weft ")  # generated code of weft has such names
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 _LIBRARIES = (_NUMPY, functools.__file__, contextlib.__file__, threading.__file__)
 _INSIDE = (*_OWN_FILES, *_LIBRARIES)
@@ -38,6 +39,25 @@ def user_line() -> str:
     """`file.py:12, in function`, for messages."""
     frame = user_frame()
     return "an unknown line" if frame is None else _line(frame, frame.f_lineno)
+
+
+class Span(NamedTuple):
+    """The lines and columns of an expression, as in its syntax tree: columns in bytes."""
+
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+
+
+def user_span() -> Span | None:
+    """The expression of the user's line that is being evaluated; `None` if Python does not say."""
+    frame = user_frame()
+    if frame is None:
+        return None
+    instructions = frame.f_code.co_positions()
+    positions = next(itertools.islice(instructions, frame.f_lasti // 2, None), (None,))
+    return None if None in positions else Span(*positions)  # type: ignore[arg-type]
 
 
 class Place(NamedTuple):
@@ -67,8 +87,8 @@ def _line(frame: FrameType, number: int) -> str:
 def note_user_line(error: BaseException) -> None:
     """Adds the user's line to an error, once, as a note (PEP 678).
 
-    It is the innermost user's line that the error passed, or else the line that called weft. Weft's
-    own frames are removed from the traceback: see `tracebacks.py`.
+    It is the innermost line of the user's in the traceback, or else the line that called weft.
+    Weft's own frames are removed from the traceback: see `tracebacks.py`.
     """
     if any(note.startswith("  at ") for note in getattr(error, "__notes__", ())):
         fold(error)
@@ -95,7 +115,7 @@ _OPERATION = re.compile(r"[A-Za-z_]\w*(?=: )")
 
 
 def _name_the_call(error: BaseException) -> None:
-    """Puts the function that the user called in front of a message, for one that it calls.
+    """Replaces the name of an inner function in a message by the function that the user called.
 
     `trace` calls `diagonal`, whose message begins with "diagonal: ". The user reads "trace: ".
     """
@@ -173,9 +193,9 @@ def noted(error: E) -> E:
 def called_with(x: object) -> tuple[str | None, str | None]:
     """The public function of weft that the user called with `x`, and the parameter's name.
 
-    (None, None) if there is none, as for an operator. Of the functions between the user's line and
-    this one it is the outermost that has a parameter which is `x`, or a sequence with `x` in it:
-    its name is then "arrays[0]".
+    (None, None) if there is none, as for an operator. It is the outermost function between the
+    user's line and this one with a parameter that is `x`, or a sequence that contains `x`; the name
+    is then "arrays[0]", for example.
     """
     names: tuple[str | None, str | None] = (None, None)
     frame: FrameType | None = sys._getframe(1)

@@ -1,5 +1,7 @@
 """The parts of a program that operations belong to, through rules and programs that are shared."""
 
+import linecache
+
 from weft.core.source_location import SourceLocation, at_location, in_part, location_of
 
 A, B, C = (("A", ("a.py", 1), 1), ("B", ("b.py", 2), 2), ("C", ("c.py", 3), 3))
@@ -59,3 +61,17 @@ def test_a_rule_of_the_users_own_has_its_line_and_the_parts():
     assert inner.operation == "cos"
     assert inner.backward
     assert [part.name for part in inner.parts] == ["A"]
+
+
+def text_at(span):
+    """The text of a span of one line."""
+    assert span.line == span.end_line
+    line = linecache.getline(__file__, span.line).encode()
+    return line[span.column : span.end_column].decode()
+
+
+def test_the_span_is_the_expression_that_is_evaluated():
+    é = [location_of("sin"), location_of("cos")]
+    assert [text_at(place.span) for place in é] == ['location_of("sin")', 'location_of("cos")']
+    with at_location(é[0]):  # a rule runs for the same expression
+        assert location_of("cos").span == é[0].span

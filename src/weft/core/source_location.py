@@ -10,7 +10,7 @@ import re
 import threading
 from typing import Any, NamedTuple
 
-from ..user_lines import user_frame, user_line
+from ..user_lines import Span, user_frame, user_line, user_span
 from .trace import locations_wanted
 
 
@@ -33,6 +33,7 @@ class SourceLocation(NamedTuple):
     operation: str  # the primitive that was applied there
     backward: bool = False  # True in the backward pass of that line
     parts: tuple[Part, ...] = ()  # the parts that it is in, the innermost last
+    span: Span | None = None  # the expression of the line
 
     @property
     def place(self) -> tuple[str, int] | None:
@@ -42,7 +43,7 @@ class SourceLocation(NamedTuple):
 
     @property
     def name_stack(self) -> str:
-        """Nothing: names of parts of programs are calls, `call[name=…]`."""
+        """Empty, because names of parts of programs are calls, `call[name=…]`."""
         return ""
 
 
@@ -62,11 +63,11 @@ def location_of(operation: str) -> SourceLocation:
     its own lines.
     """
     if _now.entered is None:
-        return SourceLocation(user_line(), operation, parts=_now.parts)
+        return SourceLocation(user_line(), operation, parts=_now.parts, span=user_span())
     location, frame = _now.entered
     if user_frame() is frame:
         return location._replace(parts=_now.parts)
-    return SourceLocation(user_line(), operation, location.backward, _now.parts)
+    return SourceLocation(user_line(), operation, location.backward, _now.parts, user_span())
 
 
 def in_backward_pass(operation: str) -> "at_location":

@@ -1,4 +1,4 @@
-"""NanAlarm finds out that a loss is not finite; find_nonfinite names the layer and the operation.
+"""NanAlarm detects a loss that is not finite; find_nonfinite names the layer and the operation.
 
 StepInputs are the arguments of a step; a Nonfinite describes the operation.
 """
@@ -10,15 +10,12 @@ from typing import Any, NamedTuple
 
 from ..config import debug_infs, debug_nans
 from ..core.array import Array, as_value
-from ..core.jaxpr import Jaxpr
 from ..core.source_location import Part
-from ..core.trace import with_locations
-from ..interpreters.debugging.nonfinite import Input, Operation, details, search, summary
+from ..interpreters.debugging.nonfinite import Operation, details, nonfinite_origin, summary
 from ..layers.base import Layer
 from ..layers.layer_calls import tree
-from ..layers.layer_errors import LayerError
 from ..transforms.derivatives import grad
-from ..transforms.tracing import traced
+from ..transforms.tracing import located_program
 from ..tree_util import keystr, tree_flatten_with_path
 from ..user_lines import noted
 from .step_values import StepValues
@@ -29,7 +26,7 @@ ARGUMENTS = ("weights", "state", "batch", "rng")
 
 
 class StepInputs(NamedTuple):
-    """The arguments of a training step, from before its update.
+    """The arguments of a training step, before its update.
 
     Example:
       >>> inputs = StepInputs(weights=(), state=(), batch=np.ones((8, 2)), rng=None)
@@ -47,11 +44,11 @@ class Nonfinite(NamedTuple):
     """The first operation of a step that made a NaN or an infinity.
 
     Attributes:
-      layer: the layer, with those around it and their numbers among the sublayers:
+      layer: the layer and its enclosing layers, with their positions among the sublayers:
         `Serial > [0] Serial > [2] Log`; empty outside of layers.
       made_at: the line where the layer was made: `train.py:12`.
       backward: True in the backward pass.
-      operation: the name of the operation; empty if the number came in with the step.
+      operation: the name of the operation; empty if the number was in the arguments of the step.
       message: the lines of a message, with the arrays and a fix.
     Example:
       >>> Nonfinite("Serial > [0] Log", "train.py:12", False, "log", "log gave -inf").layer
@@ -69,12 +66,12 @@ class NanAlarm:
     """Raises an error when a loss, or the norm of the gradients, was not finite.
 
     Args:
-      model_with_loss: the layer whose `pure_fn` computes the loss, for `check` to look inside; None
-        if there is none.
-      values: numbers of the steps that are collected elsewhere, by name; by default the alarm
-        collects the arguments of `update`.
+      model_with_loss: the layer whose `pure_fn` computes the loss, for `check` to inspect; None if
+        there is none.
+      values: numbers of the steps by name, collected elsewhere; by default the alarm collects the
+        arguments of `update`.
 
-    `update` takes less than a microsecond and waits for nothing. `check` waits for the device.
+    `update` takes less than a microsecond and never waits. `check` waits for the device.
 
     Example:
       >>> alarm = NanAlarm()
@@ -101,11 +98,11 @@ class NanAlarm:
         self._values = StepValues() if values is None else values
 
     def update(self, loss: Any, **others: Any) -> None:
-        """Notes the numbers of a step.
+        """Records the numbers of a step.
 
         Args:
           loss: the loss, a scalar on a device or a number.
-          **others: more of them, such as `gradients_l2`; the same names at each step.
+          **others: more numbers, such as `gradients_l2`; the same names at each step.
         """
         self._values.add({"loss": loss, **others})
 
@@ -116,10 +113,10 @@ class NanAlarm:
 
         Args:
           step: the number of the last step.
-          inputs: the arguments of the step that went wrong, or a function that returns them for its
-            number, perhaps by running the steps since a checkpoint again. With them the error names
-            the layer. They must be from before the step's update, which spreads a NaN to all
-            weights.
+          inputs: the arguments of the failed step, or a function that maps its number to the
+            arguments, perhaps by repeating the steps since a checkpoint. If given, the error names
+            the layer. They must be the arguments before the step's update, which spreads a NaN to
+            all weights.
         Raises: FloatingPointError: the first number that was not finite, with its step, the layer
           that made it, and a fix.
         """
@@ -154,11 +151,11 @@ _NOT_AGAIN = (
 def find_nonfinite(
     model_with_loss: Layer, weights: Any, state: Any, batch: Any, rng: Any
 ) -> Nonfinite | None:
-    """The operation that made the first NaN or infinity in a step's loss or gradients.
+    """Finds the operation that made the first NaN or infinity in a step's loss or gradients.
 
-    The step is run operation by operation, which takes many times the time and memory of a
-    training step: first the loss, and if that is finite, its gradient. An infinity that does not
-    reach the result, such as one in a mask, does not count.
+    It runs the step operation by operation: first the loss, and if that is finite, its gradient.
+    This takes many times the time and memory of a training step. An infinity that does not reach
+    the result, such as one in a mask, does not count.
 
     Args:
       model_with_loss: the layer whose `pure_fn` computes the loss.
@@ -190,36 +187,24 @@ def find_nonfinite(
     leaves, _ = tree_flatten_with_path(arguments)
     values = [as_value(leaf) for _, leaf in leaves]
     for function, is_backward in ((loss_of, False), (grad(loss_of, allow_int=True), True)):
-        jaxpr = _located_program(function, arguments)
-        with debug_nans(True), debug_infs(True):
-            _, culprit = search(jaxpr, values, ())
-            if isinstance(culprit, Operation):
-                return _operation(model_with_loss, culprit, is_backward)
-            if isinstance(culprit, Input):
-                number = culprit.number
-                path = None if number is None else leaves[number][0]
-                return _input(model_with_loss, path, culprit.array)
+        origin = nonfinite_origin(
+            located_program("find_nonfinite", function, arguments, {}), values
+        )
+        if origin is None or origin.cause is None:
+            continue
+        if isinstance(origin.cause, Operation):
+            return _operation(model_with_loss, origin.cause, is_backward)
+        number = origin.cause.number
+        path = None if number is None else leaves[number][0]
+        return _input(model_with_loss, path, origin.cause.array)
     return None
-
-
-def _located_program(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Jaxpr:
-    """The program of a function, whose operations know their lines and layers."""
-
-    def program() -> Jaxpr:
-        return traced("find_nonfinite", function, (), arguments, {}).jaxpr
-
-    try:
-        with debug_nans(True), debug_infs(True):  # traces functions inside that are jitted anew
-            return program()
-    except (FloatingPointError, LayerError):  # a constant that is computed while tracing
-        return with_locations(program)
 
 
 def _operation(model: Layer, culprit: Operation, is_backward: bool) -> Nonfinite:
     """The finding for an operation.
 
-    Factors of derivatives are computed in the forward pass. They count for the backward pass here,
-    since the loss itself is finite.
+    Factors of derivatives are computed in the forward pass. Here they belong to the backward pass,
+    because the loss itself is finite.
     """
     parts = _numbered(model, culprit.place.parts)
     place = culprit.place._replace(parts=parts, backward=is_backward)
@@ -229,12 +214,17 @@ def _operation(model: Layer, culprit: Operation, is_backward: bool) -> Nonfinite
         made_at=_site(parts[-1].file, parts[-1].line) if parts else "",
         backward=is_backward,
         operation=str(culprit.primitive),
-        message="\n".join(details(culprit)),
+        message=_message(culprit),
     )
 
 
+def _message(culprit: Operation) -> str:
+    with debug_nans(True), debug_infs(True):
+        return "\n".join(details(culprit))
+
+
 def _input(model: Layer, path: Any, array: Array) -> Nonfinite:
-    """The finding for a number that came in with an argument, or as a constant."""
+    """The finding for a number that was in an argument or a constant."""
     if path is None:
         lines = [f"  it came in with a constant of the model: {summary(array)}"]
         return Nonfinite("", "", False, "", "\n".join([*lines, "  fix: look at the constants"]))
@@ -256,7 +246,7 @@ def _input(model: Layer, path: Any, array: Array) -> Nonfinite:
 
 
 def _owner(model: Layer, keys: Any) -> tuple[Part, ...]:
-    """The layers down to the one that has the weight or state at a path."""
+    """The layers from the model down to the one with the weight or state at a path."""
     layer, parts = model, [_part(model)]
     for key in keys:
         number = getattr(key, "idx", None)
@@ -276,9 +266,9 @@ def _site(file: str, line: int) -> str:
 
 
 def _numbered(model: Layer, parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The parts with their numbers among the sublayers before their names: `[2] Dense`.
+    """The parts, with their positions among the sublayers before the names: `[2] Dense`.
 
-    Where layers lie between a part and the next one, their numbers come before it: `[0.2] Dense`.
+    The positions of layers between a part and the next one are included: `[0.2] Dense`.
     """
     if not parts:
         return ()
@@ -293,7 +283,7 @@ def _numbered(model: Layer, parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def _way_down(layer: Layer, identity: int) -> list[int] | None:
-    """The numbers of sublayers that lead from a layer to one inside it, by the shortest way."""
+    """The shortest path of sublayer positions from a layer to one inside it."""
     ways: list[tuple[list[int], Layer]] = [([], layer)]
     while ways:
         ways = [([*way, i], s) for way, outer in ways for i, s in enumerate(outer.sublayers)]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ContextDecorator
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
+from ..config import debug_lines
 from ..core.aval import aval
 from ..core.jaxpr import Jaxpr, Var
 from ..core.masks import active
@@ -55,11 +56,10 @@ class TracedFunction(NamedTuple):
 
     @property
     def out_shapes(self) -> PyTree:
-        """The shapes, dtypes and named shapes of the results, in their structure.
-
-        A named shape lists the named axes along which a result varies although no argument does.
+        """The shapes, dtypes and named shapes of the results, in their tree. A named shape contains
+        the named axes along which a result varies although no argument does.
         """
-        structs = [struct_of(a) for a in self.jaxpr.out_avals]  # new values of refs come last
+        structs = [struct_of(a) for a in self.jaxpr.out_avals]  # new values of refs are last
         jaxpr = self.jaxpr.without_consts()
         for name, size in self.axes:
             _, varies = batch_partly(jaxpr, [False] * len(jaxpr.invars), Axis(size, name))
@@ -70,7 +70,7 @@ class TracedFunction(NamedTuple):
 
 @located
 def axes_of(transform: str, axis_env: Any) -> NamedAxes:
-    """`axis_env`, checked: pairs of a name and a length."""
+    """The checked `axis_env`: pairs of a name and a length."""
     pairs = []
     for pair in axis_env or ():
         try:
@@ -104,6 +104,17 @@ def traced(
     return TracedFunction(jaxpr, flat, axes)
 
 
+def located_program(
+    name: str, fun: TreeFunction, args: Sequence[PyTree], kwargs: dict[str, PyTree]
+) -> Jaxpr:
+    """The program of a function whose equations have the user's lines, and the layers.
+
+    Jitted functions inside are traced anew, if they have no program with lines yet.
+    """
+    with debug_lines(True):
+        return traced(name, fun, (), args, kwargs).jaxpr
+
+
 @overload
 def make_jaxpr(
     fun: TreeFunction,
@@ -127,14 +138,15 @@ def make_jaxpr(
 ) -> TreeFunction:
     """A function that returns the jaxpr of `fun` for its arguments.
 
-    For each ref that `fun` closes over, the program has one more argument, and for each ref that it
-    writes, one more result: values before and after.
+    For each ref that `fun` closes over, the program has an additional argument, its value; for each
+    ref that it writes, an additional result, its new value.
 
     Args:
-      fun: to be traced; arguments may be arrays or anything with a shape and a dtype.
+      fun: the function to trace; arguments may be arrays or objects with a shape and a dtype.
       static_argnums: positions of arguments that are part of the program.
-      axis_env: pairs (name, size) of named axes to be in scope, for functions with collectives.
-      return_shape: if True, it returns a pair (jaxpr, tree of ShapeDtypeStruct of the results).
+      axis_env: pairs (name, size) of named axes in scope, for functions with collectives.
+      return_shape: if True, the function returns a pair (jaxpr, tree of ShapeDtypeStruct of the
+        results).
     Returns: a function of the same arguments.
     Example:
       >>> import weft
@@ -163,7 +175,7 @@ def make_jaxpr(
 def without_weak_ends(jaxpr: Jaxpr) -> Jaxpr:
     """The program without final conversions that only make a result weakly typed.
 
-    Gradients with respect to Python scalars end in one, which is noise to a reader.
+    Gradients with respect to Python scalars end in such a conversion, which distracts a reader.
     """
     outvars = list(jaxpr.outvars)
     equations = list(jaxpr.equations)
@@ -187,7 +199,7 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
 
     Args:
       fun: the function.
-      args, kwargs: arrays, or anything with a shape and a dtype, in containers.
+      args, kwargs: arrays, or objects with a shape and a dtype, in containers.
     Returns: the tree of results, with a `ShapeDtypeStruct` in place of each array.
     Example:
       >>> import weft
@@ -207,7 +219,7 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
 
 
 def value_like(leaf: object) -> Any:
-    """Zeros for a `ShapeDtypeStruct`; anything else unchanged."""
+    """Zeros for a `ShapeDtypeStruct`; other objects are unchanged."""
     if not isinstance(leaf, ShapeDtypeStruct):
         return leaf
     return zeros(aval(leaf.shape, leaf.dtype, leaf.weak_type))
@@ -219,19 +231,17 @@ F = TypeVar("F", bound=TreeFunction)
 
 
 def named_call(fun: F, *, name: str | None = None) -> F:
-    """The same function, named in programs that it is traced into.
+    """The same function, with a name in the programs into which it is traced.
 
     Inside `jit` and other transformations that stage programs, a call becomes a subprogram of that
     name: an equation `call[name=…]` of the jaxpr, a function of the StableHLO module, and the
     `op_name` of all its operations in XLA's program, which profilers show. Names nest:
-    'model/block'. Derivatives are named after it: 'block_linear_t' is the backward pass. Values
-    computed within can be used outside.
-
-    Outside of `jit` the function simply runs.
+    'model/block'. Derivatives are named after it: 'block_linear_t' is the backward pass. Outside of
+    `jit` the function simply runs.
 
     Args:
-      fun: the function; arguments and results may be anything.
-      name: the name; by default the name of the function.
+      fun: the function; arguments and results may be any objects.
+      name: the name; by default, the name of the function.
     Raises: TypeError: the name is not a string.
     Example:
       >>> import weft, weft.numpy as np
@@ -292,23 +302,23 @@ def named_scope(name: str) -> Iterator[None]:
 
 @located
 def checked_name(where: str, name: object) -> str:
-    """The name, if it is a string that is not empty."""
+    """The name. Raises an error unless it is a non-empty string."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"{where}: name must be a string that isn't empty; got {described(name)}")
     return name
 
 
-# --- values that are known while a function is traced ---
+# --- values that are known during tracing ---
 
 
 def ensure_compile_time_eval() -> ContextDecorator:
     """Computes operations on known values immediately within a block, even under `jit`.
 
     Under `jit` every operation is staged, even if all operands are known, so its result has no
-    elements while the function is traced. Within this block, an operation on arrays, scalars and
-    shapes alone is computed at once, and Python code can read the result. Operations on traced
-    values are staged as usual. Outside of transformations the block changes nothing. It can be used
-    as a decorator too.
+    elements while the function is traced. Within this block, an operation on arrays and scalars
+    only is computed at once, and Python code can read the result. Operations on traced values are
+    staged as usual. Outside of transformations the block has no effect. It can also be used as a
+    decorator.
 
     Raises (within the block): ConcretizationTypeError: Python code reads a traced value.
     Example:
@@ -330,8 +340,8 @@ def ensure_compile_time_eval() -> ContextDecorator:
 class _KnownFirst(ContextDecorator):
     """The block: `core.trace.under` as a context manager.
 
-    An interrupt may come before its methods have set the trace, as for any context manager in
-    Python; the surrounding transformation restores its own trace in any case.
+    An interrupt may occur before its methods have set the trace, as in every Python context
+    manager; the surrounding transformation always restores its own trace.
     """
 
     def __init__(self) -> None:

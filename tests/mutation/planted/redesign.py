@@ -217,8 +217,8 @@ MUTANTS = (
     # --- where it happened ---
     Mutant(
         "Q56", "a rule's own lines are in the forward pass", "core/source_location.py",
-        "return SourceLocation(user_line(), operation, location.backward, _now.parts)",
-        "return SourceLocation(user_line(), operation, parts=_now.parts)",
+        "return SourceLocation(user_line(), operation, location.backward, _now.parts, user_span())",
+        "return SourceLocation(user_line(), operation, parts=_now.parts, span=user_span())",
         f"{NANS} -k 'backward or custom'",
     ),
     Mutant(

@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiler.simplify import quiet_params
-from ...config import thread
+from ...config import debug_infs, debug_nans, thread
 from ...core.array import Array, is_shared
-from ...core.jaxpr import NO_LABELS, Jaxpr, Labels, Var
+from ...core.jaxpr import NO_LABELS, Equation, Jaxpr, Labels, Var
 from ...core.primitive import Primitive
 from ...core.source_location import SourceLocation, at_location, location_of
 from ...core.trace import Params, current
 from ...core.value import Value
 from ...dtypes import is_inexact
+from ...primitives.exponential import pow_
+from ...primitives.selection import select_n
 from ...primitives.structural import broadcast_in_dim, convert_element_type, reshape
 from ...user_lines import noted
 
@@ -96,6 +98,38 @@ def report(
 # --- the search ---
 
 
+class Origin(NamedTuple):
+    """The origin of a NaN or an infinity in a program's results.
+
+    Attributes:
+      cause: the first operation that made a NaN or an infinity which the results depend on; or the
+        input that had it; `None` if only the compiled program makes it.
+      nan: the operation that made a NaN of the infinity, if there is one.
+    """
+
+    cause: Operation | Input | None
+    nan: Operation | None = None
+
+
+def nonfinite_origin(jaxpr: Jaxpr, args: Sequence[Value]) -> Origin | None:
+    """The origin of a NaN or an infinity in the results of a program; `None` if all are finite.
+
+    An infinity that comes in, such as one in a mask, is the origin only if no operation makes a NaN
+    of it.
+    """
+    with debug_nans(True), debug_infs(True):
+        results, cause = search(jaxpr, args, ())
+        if cause is None:
+            return Origin(None) if any(map(is_bad, results)) else None
+        makes = isinstance(cause, Operation) and cause.makes
+    with debug_nans(True), debug_infs(False):
+        has_nan = any(map(is_bad, results))
+        nan = search(jaxpr, args, ())[1] if has_nan else None
+    if isinstance(nan, Operation) and makes:
+        return Origin(cause, nan)
+    return Origin(cause if makes or nan is None else nan)
+
+
 def inner_runs_of(primitive: Primitive) -> Callable[..., Any] | None:
     """The rule that runs the programs inside an operation one after the other."""
     return None if primitive.inside is None else primitive.inside.inner_runs
@@ -153,7 +187,7 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
             sources.append(v)
             continue
         e, place = made_by[v]
-        bad = [u for u in e.inputs if is_bad(env[u] if type(u) is Var else u)]
+        bad = bad_inputs(e, [env[u] if type(u) is Var else u for u in e.inputs])
         if not bad or not any(type(u) is Var for u in bad):
             makers.append((e, place))
         new = [u for u in bad if type(u) is Var and u not in seen]
@@ -163,6 +197,8 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
         order = {id(e): i for i, e in enumerate(jaxpr.equations)}
         e, place = min(makers, key=lambda pair: order[id(pair[0])])
         inputs = [env[u] if type(u) is Var else u for u in e.inputs]
+        if is_factor(jaxpr, e):
+            place = place._replace(backward=True)
         if inner_runs_of(e.primitive) is not None:
             with at_location(place):  # for operations without a location
                 return culprit_inside(e.primitive, inputs, e.params, steps)
@@ -171,6 +207,38 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
         number = jaxpr.invars.index(v) if v in jaxpr.invars else None
         return Input(number, env[v])
     return None
+
+
+def bad_inputs(e: Equation, inputs: Sequence[Any]) -> list[Any]:
+    """The inputs of an equation with bad elements, but not those that `select_n` leaves out."""
+    bad = [is_bad(x) for x in inputs]
+    if e.primitive is select_n and sum(bad) > 1:
+        which = np.asarray(inputs[0].host())
+        for i, x in enumerate(inputs[1:]):
+            bad[i + 1] = bad[i + 1] and bool(np.any(bad_elements(x) & (which == i)))
+    return [u for u, b in zip(e.inputs, bad, strict=True) if b]
+
+
+def is_factor(jaxpr: Jaxpr, e: Equation) -> bool:
+    """True for an equation of a derivative that runs in the forward pass, for the backward pass.
+
+    Such equations follow the operation that is differentiated and have its location. No operation
+    of the forward pass uses them.
+    """
+    used: set[Any] = set()
+    for i in reversed(range(len(jaxpr.equations))):
+        other = jaxpr.equations[i]
+        place = other.source
+        if place is None or place.backward:
+            continue
+        follows = i > 0 and jaxpr.equations[i - 1].source == place
+        repeats = place.operation == other.primitive.name and other.primitive is not pow_
+        factor = follows and not repeats and used.isdisjoint(other.outvars)
+        if other is e:
+            return factor
+        if not factor:
+            used.update(u for u in other.inputs if type(u) is Var)
+    return False
 
 
 # --- messages ---
@@ -186,6 +254,11 @@ def told(operation: Operation) -> str:
 
 def details(operation: Operation) -> list[str]:
     """The lines below the first one of a message: where the operation is, its arrays, the fix."""
+    return [*description(operation), cure(operation)]
+
+
+def description(operation: Operation) -> list[str]:
+    """The lines of a message about an operation: where it is, and its arrays."""
     primitive, inputs, outs, place, steps = operation
     bad = next(x for x in outs if is_bad(x))
     lines = []
@@ -205,7 +278,7 @@ def details(operation: Operation) -> list[str]:
     at = np.argwhere(mask)[:MAX_LISTED_ELEMENTS]
     for i, x in enumerate(inputs):
         lines.append(f"  input {i}: {summary(x)}{there(x, at, mask.shape)}")
-    return [*lines, cure(operation)]
+    return lines
 
 
 def came_in(applied: Operation, passed: Input, params: Params) -> str:
