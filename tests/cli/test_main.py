@@ -285,7 +285,7 @@ def test_explain_a_file_that_is_not_there(tmp_path, monkeypatch, weft):
 
 
 @pytest.mark.parametrize(
-    "command", ["train", "eval", "sample", "report", "explain", "info", "cache"]
+    "command", ["train", "eval", "sample", "report", "explain", "replay", "info", "cache"]
 )
 def test_each_command_has_help_with_an_example(weft, command):
     status, out, _ = weft(command, "--help")

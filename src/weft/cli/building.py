@@ -1,6 +1,6 @@
-"""The parts of a run, of its configuration: loop_of makes the training loop, model_of the model,
-stream_of the data, eval_task_of the data and metrics of evaluations; restored gives a model the
-weights of a checkpoint.
+"""Builds the parts of a run from its configuration: loop_of makes the training loop, model_of the
+model, stream_of the data, eval_task_of the evaluation task; restored loads a checkpoint into a
+model.
 """
 
 import functools
@@ -28,11 +28,11 @@ __all__ = ["eval_task_of", "loop_of", "model_of", "restored", "stream_of"]
 
 
 def model_of(config: Config) -> Layer:
-    """The model of a run, not initialized.
+    """The model of a run, without weights.
 
     Args:
       config: the configuration.
-    Raises: ConfigError: a parameter has a value that the model does not take.
+    Raises: ConfigError: the model rejects the value of a parameter.
     """
     model: Layer = _object_of(config, ("model",), MODELS)
     return model
@@ -43,10 +43,9 @@ def stream_of(config: Config, path: Path = ("data",)) -> Any:
 
     Args:
       config: the configuration.
-      path: where the table of the data is: ("data",), or ("eval", "data"), which has the stages of
-        the former if it has none.
-    Raises: ConfigError: a parameter has a value that a source or a stage does not take, or a file
-      is missing.
+      path: the path of the data table: ("data",), or ("eval", "data"), which uses the stages of the
+        former if it has none.
+    Raises: ConfigError: a source or stage rejects the value of a parameter, or a file is missing.
     """
     table, stages_at, stages = _data_of(config, path)
     others = {"seed": config.run["seed"]}
@@ -68,7 +67,7 @@ def eval_task_of(config: Config) -> EvalTask | None:
 
     Args:
       config: the configuration.
-    Raises: ConfigError: as for `stream_of`, or the data have no batch.
+    Raises: ConfigError: as for `stream_of`, or the data have no batches.
     """
     table = config.tables.get("eval")
     if table is None:
@@ -95,10 +94,10 @@ def loop_of(
 
     Args:
       config: the configuration.
-      log: a log; by default, one that prints and writes to the run's folder.
+      log: a log; the default prints, and writes to the run's folder.
       callbacks: as for `training.Loop`.
     Returns: the loop; `loop.run(config.run["steps"] - loop.step)` trains.
-    Raises: ConfigError: the configuration does not define a part, or the parts do not fit together.
+    Raises: ConfigError: the configuration does not define a part, or the parts do not match.
     Example:
       >>> import pathlib
       >>> from weft.cli import config
@@ -154,7 +153,7 @@ def loop_of(
 
 
 def restored(model: Layer, run: str, checkpoint: str = "model") -> int:
-    """Gives a model the weights and the state of a run.
+    """Sets the weights and state of a model to those of a run.
 
     Args:
       model: the model of the run's configuration; initialized or not.
@@ -199,7 +198,8 @@ def _object_of(config: Config, path: Path, registry: Any) -> Any:
 
 
 def _data_of(config: Config, path: Path) -> tuple[Any, Path, Any]:
-    """A table of data, where its stages are, and they: those of the table `data` by default."""
+    """(a data table, the path of its stages, its stages). By default, the stages are those of the
+    table `data`."""
     table: Any = config.tables
     for key in path:
         table = table[key]
@@ -209,7 +209,8 @@ def _data_of(config: Config, path: Path) -> tuple[Any, Path, Any]:
 
 
 def _drawn(config: Config, path: Path, make: Callable[[], Any]) -> Any:
-    """A task, which draws the first batch; errors are at the source or stage that they name."""
+    """Makes a task, which draws the first batch. Errors point to the source or stage that they
+    name."""
     try:
         return make()
     except parameters.FAILURES as error:
@@ -220,7 +221,8 @@ def _drawn(config: Config, path: Path, make: Callable[[], Any]) -> Any:
 
 
 def _part(config: Config, path: Path, name: str) -> tuple[Path, Mapping[str, Any]]:
-    """The place and the parameters of the named source or stage; or the place of the data."""
+    """The path and the parameters of the named source or stage; the path of the data if there is
+    none."""
     table, stages_at, stages = _data_of(config, path)
     parts: list[tuple[Path, Any]] = [((*path, "source"), table["source"])]
     parts += [((*stages_at, i), stage) for i, stage in enumerate(stages)]
@@ -231,7 +233,7 @@ def _part(config: Config, path: Path, name: str) -> tuple[Path, Mapping[str, Any
 
 
 def _looped(config: Config, make: Callable[[], Loop]) -> Loop:
-    """The loop; its errors are those of the table that they mention."""
+    """Makes the loop. Errors point to the table that they mention."""
     try:
         loop = make()
     except parameters.ConfigError:
@@ -260,7 +262,7 @@ def _looped(config: Config, make: Callable[[], Loop]) -> Loop:
 
 
 def _check_best(config: Config, task: EvalTask | None) -> None:
-    """The metrics by which the best checkpoints are kept are those of evaluations."""
+    """Raises an error unless the metrics for the best checkpoints are metrics of evaluations."""
     names = [] if task is None else task.metric_names
     for key in ("lowest", "highest"):
         metric = config.run.get(key)

@@ -1,5 +1,5 @@
-"""The file of a run: read reads a Config from TOML, with values from the command line in place of
-some, and checks every table, key, name and value.
+"""The file of a run: read reads a Config from TOML, applies the values of the command line, and
+checks every table, key, name and value.
 """
 
 import os
@@ -18,16 +18,16 @@ from .toml_text import Path, lines_of, written
 __all__ = ["FILE_NAME", "Config", "ConfigError", "read"]
 
 FILE_NAME = "config.toml"
-"""The file in a run's folder with the configuration that the run has."""
+"""The file in a run's folder with its configuration."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """The configuration of a run, checked.
+    """The checked configuration of a run.
 
     Args:
-      tables: the values, as `tomllib` gives them, with the defaults of the table `run`.
-      places: where they were written.
+      tables: the values from `tomllib`, with the defaults of the table `run`.
+      places: the places where the values were written.
     """
 
     tables: Mapping[str, Any]
@@ -50,7 +50,7 @@ class Config:
 
 
 Named: TypeAlias = str | Mapping[str, Any]
-"""A name with parameters, or a name alone."""
+"""A name with parameters, or just a name."""
 
 
 def _run(
@@ -71,8 +71,8 @@ def _run(
     Args:
       steps: the number of steps of the whole run.
       output_dir: the folder for checkpoints and logs.
-      seed: of the weights, of dropout, and of data that have no seed of their own.
-      devices: the number of devices, which divide each batch.
+      seed: the seed of the weights, of dropout, and of data without their own seed.
+      devices: the number of devices among which each batch is divided.
       precision: "float32", "bfloat16" or "float16".
       accumulation_steps: the parts into which each batch is divided.
       save_every: steps between two checkpoints; the last step is saved too.
@@ -116,15 +116,15 @@ def _sample(
     """The table `sample`.
 
     Args:
-      prompt: the text that samples go on from
-      length: the number of tokens that are drawn
+      prompt: the text that samples continue
+      length: the number of tokens to draw
       temperature: 0 draws the most likely token
-      top_k: the number of most likely tokens from which one is drawn
-      top_p: only the most likely tokens that together have this probability are drawn
+      top_k: draw only from this number of most likely tokens
+      top_p: draw only from the most likely tokens with this total probability
       n: the number of samples
-      seed: of the tokens that are drawn
+      seed: the random seed of the samples
       eos_id: the token that ends a sample; -1 for none
-      every: in training, steps between two samples that are logged
+      every: in training, steps between two logged samples
     """
 
 
@@ -148,11 +148,11 @@ def read(
 
     Args:
       path: the file, of TOML.
-      overrides: texts such as "model.d_model=64" or "data.stages.Batch.batch_size=8", which
-        replace values of the file.
-      options: values by table and key, which replace values too: options of the command line, such
-        as `--steps`.
-    Returns: the configuration. It does not read data or build models.
+      overrides: strings such as "model.d_model=64" or "data.stages.Batch.batch_size=8", which
+        override values of the file.
+      options: values by table and key from options of the command line, such as `--steps`; they
+        override values too.
+    Returns: the configuration, without reading data or building models.
     Raises: ConfigError: there is no such file, it is not TOML, or it has an unexpected table, key,
       name or value; the message names the line and a fix.
     Example:
@@ -187,7 +187,7 @@ def read(
 
 
 def _defaults(run: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the table `run` that it does not have."""
+    """The default values of the table `run`."""
     steps = run["steps"]
     save_every = run.get("save_every", max(1, min(steps // 10, 1000)))
     return {
@@ -200,7 +200,7 @@ def _defaults(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(file: str) -> tuple[dict[str, Any], dict[Path, int]]:
-    """The tables of a file, and the lines of their keys."""
+    """The tables of a file, and the lines of its keys."""
     places = Places(file, {})
     try:
         text = pathlib.Path(file).read_bytes().decode().replace("\r\n", "\n").removeprefix("\ufeff")
@@ -220,7 +220,7 @@ def _parsed(file: str) -> tuple[dict[str, Any], dict[Path, int]]:
 
 
 def _override(file: str, tables: Any, text: str) -> tuple[Path, Any]:
-    """The path and the value of `model.d_model=64`."""
+    """The path and the value in a text such as `model.d_model=64`."""
     places = Places(f"--set {text}", {})
     keys, equals, value = text.partition("=")
     if not equals or not all(key.strip() for key in keys.split(".")):
@@ -236,11 +236,12 @@ def _override(file: str, tables: Any, text: str) -> tuple[Path, Any]:
     try:
         return tuple(path), tomllib.loads(f"value = {value.strip()}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):
-        return tuple(path), value.strip()  # the shell has taken the quotes of a string away
+        return tuple(path), value.strip()  # the shell has removed the quotes of a string
 
 
 def _element(places: Places, items: list[Any], key: str) -> int:
-    """The number of an element of a list: the number itself, or the name of the element."""
+    """The index of a list element: the number itself, or the index of the element with that
+    name."""
     names = [item.get("name") if isinstance(item, dict) else item for item in items]
     if re.fullmatch(r"\d+", key) and int(key) < len(items):
         return int(key)
@@ -251,12 +252,12 @@ def _element(places: Places, items: list[Any], key: str) -> int:
 
 
 def _set_value(places: Places, tables: Any, path: Path, value: Any) -> None:
-    """Sets a value in nested tables; missing tables are made."""
+    """Sets a value in nested tables, and makes missing tables."""
     inner = tables
     for i, key in enumerate(path[:-1]):
         if not isinstance(inner, list):
             inner.setdefault(key, {})
-        if isinstance(inner[key], str) and i:  # the name of a source or a stage alone
+        if isinstance(inner[key], str) and i:  # just the name of a source or a stage
             inner[key] = {"name": inner[key]}
         inner = inner[key]
         if not isinstance(inner, dict | list):
@@ -297,7 +298,7 @@ def _example(table: str) -> str:
 def _check_keys(
     places: Places, path: Path, function: Callable[..., Any], table: Mapping[str, Any]
 ) -> None:
-    """The keys and values of a table, by the function that describes it."""
+    """Checks the keys and values of a table against the function that describes it."""
     parameters.arguments(places, path, function, table, is_table=True)
 
 
@@ -319,7 +320,7 @@ def _check_run(places: Places, run: Mapping[str, Any]) -> None:
 
 
 def _check_named(places: Places, path: Path, table: Any, registry: Registry, example: str) -> None:
-    """A table with a name: the name, and the keys and values of its parameters."""
+    """Checks a table with a name: the name, and the keys and values of its parameters."""
     name, place = parameters.name_of(places, path, table, registry.kind, example)
     function = registry.function(places, place, name)
     values = table if isinstance(table, Mapping) else {}

@@ -1,4 +1,5 @@
-"""Data that are at hand: Digits, scikit-learn's scans; StandardLibrary, Python's own source."""
+"""Data that need no download: Digits, scikit-learn's scans, and StandardLibrary, Python's source
+code."""
 
 import pathlib
 import sysconfig
@@ -16,13 +17,13 @@ __all__ = ["Digits", "StandardLibrary"]
 PARTS = ("train", "eval")
 
 HELD_OUT = ("heapq.py", "json/decoder.py", "statistics.py", "textwrap.py", "wave.py")
-"""The modules of the standard library to evaluate on."""
+"""The modules of the standard library for evaluation."""
 
 FOLDERS = ("", "collections", "email", "http", "importlib", "json", "logging", "unittest", "urllib")
-"""The folders of the standard library whose modules are learnt."""
+"""The folders of the standard library for training."""
 
 N_EVAL_DIGITS = 360
-"""Of 1797, in an order that is always the same."""
+"""The number of training scans. There are 1797 scans, in a fixed order."""
 
 
 def Digits(
@@ -31,10 +32,10 @@ def Digits(
     """A source of scikit-learn's handwritten digits.
 
     Args:
-      part: "train" for 1437 of the 1797 scans, "eval" for the rest.
+      part: "train" for 1437 of the 1797 scans, "eval" for the others.
       shuffle: whether each pass has its own random order.
       epochs: the number of passes until the stream ends; None for an endless stream.
-      seed: of the order; None draws one from NumPy's global generator for each stream.
+      seed: the seed of the order; None draws one from NumPy's global generator for each stream.
     Returns: a source of pairs: an image, float32 [8, 8, 1] from 0 to 1, and its digit, int32.
     Raises: ImportError: scikit-learn is not installed. ValueError: an invalid part.
     Example::
@@ -60,17 +61,17 @@ def StandardLibrary(
     epochs: int | None = 1,
     seed: int | None = None,
 ) -> Source:
-    """A source of windows of the source text of Python's standard library, as bytes.
+    """A source of windows of the source code of Python's standard library, as bytes.
 
     Args:
       length: the length of windows.
-      part: "train"; "eval" for five modules that are held out.
-      shuffle: whether windows are at random places.
+      part: "train", or "eval" for five held-out modules.
+      shuffle: whether windows are at random positions.
       epochs: the number of passes until the stream ends; None for an endless stream.
-      seed: of the places; None draws one from NumPy's global generator for each stream.
-    Returns: a source of pairs (window, window) of int32 [length], as `data.Windows` gives.
-    Raises: TypeError, ValueError: an option is invalid. FileNotFoundError: this Python has
-      no source text.
+      seed: the seed of the positions; None draws one from NumPy's global generator for each stream.
+    Returns: a source of pairs (window, window) of int32 [length], as from `data.Windows`.
+    Raises: TypeError, ValueError: an option is invalid. FileNotFoundError: this Python has no
+      source code.
     Example:
       >>> window, targets = next(StandardLibrary(16, seed=0)())
       >>> window.shape, window.dtype

@@ -7,15 +7,15 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from . import commands
+from . import commands, replaying
 from .parameters import FAILURES
 from .places import ConfigError, near
 
 __all__ = ["main"]
 
 ABOUT = (
-    "weft trains, evaluates and samples models that a file of TOML describes, and explains where "
-    "the time and memory of a program go."
+    "weft trains, evaluates and samples models that a file of TOML describes, explains where the "
+    "time and memory of a program go, and replays calls that failed."
 )
 
 EXAMPLES = {
@@ -37,6 +37,9 @@ EXAMPLES = {
     "explain": """
       weft explain train.py
       weft explain -o page.html train.py --steps 20
+    """,
+    "replay": """
+      weft replay failed/train_step-20270105-093042-4711-12.safetensors
     """,
     "info": """
       weft info
@@ -147,13 +150,7 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
     one = command("sample", "print text that a trained language model writes", commands.sample)
     one.add_argument("run", metavar="RUN", help="the folder of a run, or its file CONFIG.toml")
     _add_checkpoint(one)
-    one.add_argument("--prompt", metavar="TEXT", help="the text to go on from")
-    one.add_argument("--length", type=int, metavar="N", help="the number of tokens to draw")
-    one.add_argument("--temperature", type=float, metavar="T", help="0: the most likely token")
-    one.add_argument("--top-k", type=int, metavar="K", help="draw from the K most likely tokens")
-    one.add_argument("--top-p", type=float, metavar="P", help="draw from the likely share P")
-    one.add_argument("--n", type=int, metavar="N", help="the number of samples")
-    one.add_argument("--seed", type=int, metavar="S", help="the same seed draws the same text")
+    _add_sampling(one)
     one = command("report", "write an HTML page of a run, with its curves", commands.report)
     one.add_argument("run", metavar="RUN", help="the folder of a run")
     one.add_argument("-o", "--output", metavar="FILE.html", help="by default RUN/report.html")
@@ -163,6 +160,7 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
     one.add_argument("-o", "--output", metavar="FILE.html", help="by default PROGRAM.html, here")
     one.add_argument("program", metavar="PROGRAM.py", help="the program")
     one.add_argument("arguments", nargs=argparse.REMAINDER, metavar="…", help="its command line")
+    _add_replay(command("replay", "run a failed call again, up to its failure", replaying.replay))
     command("info", "print versions, devices, caches and switches", commands.info)
     one = command("cache", "print the size of the cache of compiled programs", commands.cache)
     one.add_argument("--clear", action="store_true", help="remove all its entries")
@@ -177,6 +175,26 @@ def _add_set(parser: _Parser) -> None:
         metavar="KEY=VALUE",
         help="a value in place of the file's: model.d_model=64",
     )
+
+
+def _add_sampling(parser: _Parser) -> None:
+    parser.add_argument("--prompt", metavar="TEXT", help="the text to go on from")
+    parser.add_argument("--length", type=int, metavar="N", help="the number of tokens to draw")
+    parser.add_argument("--temperature", type=float, metavar="T", help="0: the most likely token")
+    parser.add_argument("--top-k", type=int, metavar="K", help="draw from the K most likely tokens")
+    parser.add_argument("--top-p", type=float, metavar="P", help="draw from the likely share P")
+    parser.add_argument("--n", type=int, metavar="N", help="the number of samples")
+    parser.add_argument("--seed", type=int, metavar="S", help="the same seed draws the same text")
+
+
+def _add_replay(parser: _Parser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a file that the switch replay_dir has left")
+    parser.add_argument(
+        "--compiled", action="store_true", help="if nothing fails, run it compiled too, and compare"
+    )
+    # for the process that runs the call
+    parser.add_argument("--progress", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("--deep", action="store_true", help=argparse.SUPPRESS)
 
 
 def _add_checkpoint(parser: _Parser) -> None:

@@ -1,10 +1,11 @@
-"""Tables of TOML as arguments of functions: arguments checks them by the function's annotations,
-called calls it, named_object does both for a table with a name, which name_of finds, and converted
-is a single value. from_failure turns the error of a function into an error of the file.
+"""Passes TOML tables to functions as arguments. arguments checks a table against the function's
+annotations; called calls the function; named_object does both for a table with a name, which
+name_of returns; converted converts a single value. from_failure converts the error of a function to
+an error of the file.
 
-A string where a parameter takes a layer, or a function that makes one, names a layer of
-`weft.layers`; so does a table with a `name`, whose other keys are the layer's parameters. The
-string "none" is Python's None where a parameter takes it.
+Where a parameter takes a layer, or a function that makes one, a string names a layer of
+`weft.layers`. So does a table with a `name`; its other keys are the layer's parameters. The string
+"none" means None where a parameter allows it.
 """
 
 import collections.abc
@@ -36,17 +37,17 @@ __all__ = [
 ]
 
 FAILURES = (WeftError, ValueError, TypeError, ImportError, OSError, NotImplementedError)
-"""The errors of a function that its arguments may be the cause of."""
+"""Errors of a function that may be caused by its arguments."""
 
 NONE = "none"
 
 
 def name_of(places: Places, path: Path, table: Any, kind: str, example: str) -> tuple[Any, Path]:
-    """The name that a table or a string gives, and where it is.
+    """The name in a table or a string, and its path.
 
     Args:
       places: for errors.
-      path: where the table or string is.
+      path: the path of the table or string.
       table: the table or string.
       kind: the kind of object that it names, for errors.
       example: a name, for errors.
@@ -77,12 +78,12 @@ def named_object(
 
     Args:
       places: for errors.
-      path: where the table is.
-      table: its name with its parameters, or the name alone.
+      path: the path of the table.
+      table: the name with parameters, or just the name.
       registry: the known names.
       example: one of them, for errors.
-      others: values of parameters that the function may have, where the table does not have them.
-    Raises: ConfigError: the name, a key or a value is another than expected.
+      others: default values of parameters, used if the function has them and the table does not.
+    Raises: ConfigError: a name, key or value is invalid.
     """
     name, place = name_of(places, path, table, registry.kind, example)
     function = registry.function(places, place, name)
@@ -98,7 +99,7 @@ def called(
 
     Args:
       places: for errors.
-      path: where the table of its arguments is.
+      path: the path of the table of its arguments.
       function: the function.
       bound: its arguments.
     Raises: ConfigError: the function raised an error about them.
@@ -118,14 +119,15 @@ def from_failure(
     error: BaseException,
     fix: str = "other values in this table",
 ) -> ConfigError:
-    """The error of a function as one of the file, at the key or the value that it mentions first.
+    """Converts the error of a function to an error of the file, at the key or value that it
+    mentions first.
 
     Args:
       places: for the error.
-      path: where the table of the function's arguments is.
+      path: the path of the table of the function's arguments.
       values: the arguments.
       error: the function's error.
-      fix: the fix where neither the error has one, nor a key is mentioned.
+      fix: the fix if the error has none and mentions no key.
     """
     message, _, own_fix = str(error).partition("\n  fix: ")
     words = re.findall(r"\w+", message)[1:]
@@ -148,14 +150,14 @@ def arguments(
     others: Mapping[str, Any] = {},
     is_table: bool = False,
 ) -> inspect.BoundArguments:
-    """The arguments of a function that a table has.
+    """The arguments of a function from a table.
 
     Args:
       places: for errors.
-      path: where the table is.
+      path: the path of the table.
       function: the function.
-      table: values by the names of parameters; `name` is left out.
-      others: values of parameters that the function may have, where the table does not have them.
+      table: values by parameter name; the key `name` is ignored.
+      others: default values of parameters, used if the function has them and the table does not.
       is_table: whether the function only describes the keys of a table.
     Raises: ConfigError: a key is not a parameter, a value does not fit its annotation, or a
       parameter without a default is missing.
@@ -210,15 +212,15 @@ def _argument(places: Places, path: Path, p: inspect.Parameter, value: Any) -> A
 def converted(
     places: Places, path: Path, annotation: Any, value: Any, default: Any = inspect.Parameter.empty
 ) -> Any:
-    """A value of TOML as a value of a type.
+    """Converts a TOML value to a type.
 
     Args:
       places: for errors.
-      path: where the value is.
+      path: the path of the value.
       annotation: the type.
       value: the value.
       default: the parameter's default, for the error.
-    Raises: ConfigError: the value is of another type.
+    Raises: ConfigError: the value has another type.
     """
     try:
         return _converted(places, path, annotation, value)
@@ -231,7 +233,7 @@ def converted(
 
 
 class _Misfit(Exception):
-    """A value is not of a type."""
+    """Raised if a value does not have the type."""
 
 
 def _converted(places: Places, path: Path, annotation: Any, value: Any) -> Any:
@@ -259,7 +261,7 @@ def _converted(places: Places, path: Path, annotation: Any, value: Any) -> Any:
 
 
 def _plain(annotation: Any, value: Any) -> Any:
-    """A number, a string, a boolean, or a member of an enumeration by its name."""
+    """A number, a string, a boolean, or a member of an enumeration, by its name."""
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
         if not isinstance(value, str) or value.upper() not in annotation.__members__:
             raise _Misfit
@@ -277,7 +279,7 @@ def _plain(annotation: Any, value: Any) -> Any:
 
 
 def _alternative(places: Places, path: Path, inner: Sequence[Any], value: Any) -> Any:
-    """The value as the first of several types that it fits."""
+    """The value as the first of several types that fits."""
     if value == NONE and type(None) in inner and str not in inner:
         return None
     suitable = [a for a in inner if expected(a)]
@@ -306,8 +308,8 @@ def _sequence(places: Places, path: Path, kind: Any, inner: Sequence[Any], value
 
 
 def _key(annotation: Any, key: str) -> Any:
-    """A key of a table, which is a string: `0 = …` where ints are wanted, `"x, y" = …` where
-    tuples may be."""
+    """A key of a table, which is a string: `0 = …` for int keys, `"x, y" = …` for keys that may be
+    tuples."""
     if annotation is int:
         if not re.fullmatch(r"-?\d+", key):
             raise _Misfit
@@ -318,14 +320,14 @@ def _key(annotation: Any, key: str) -> Any:
 
 
 def _layer(places: Places, path: Path, value: Any) -> Any:
-    """A layer, of its name or of a table; or a list of them."""
+    """A layer, from its name or a table; or a list of layers."""
     if isinstance(value, list):
         return [_layer(places, (*path, i), item) for i, item in enumerate(value)]
     return named_object(places, path, value, LAYERS, "Relu")
 
 
 def _factory(places: Places, path: Path, value: Any) -> Any:
-    """A function that makes layers, or an initializer, of its name or of a table."""
+    """A function that makes layers, or an initializer, from its name or a table."""
     if not isinstance(value, str | Mapping):
         raise _Misfit
     name, place = name_of(places, path, value, "layer", "Relu")
@@ -341,7 +343,7 @@ def _factory(places: Places, path: Path, value: Any) -> Any:
 def _partial(
     places: Places, path: Path, function: Callable[..., Any], table: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of a factory; those that are missing are given when it is called."""
+    """The arguments of a factory. Missing ones are passed when it is called."""
     parameters = inspect.signature(function).parameters
     missing = {
         key: None for key, p in parameters.items() if p.default is p.empty and key not in table
@@ -350,11 +352,11 @@ def _partial(
     return {key: value for key, value in bound.arguments.items() if key in table}
 
 
-# --- words ---
+# --- messages ---
 
 
 def expected(annotation: Any) -> str:
-    """A type in words; the empty text for one that TOML does not have."""
+    """A type in words; an empty string for a type that TOML does not have."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         kinds = [expected(a) for a in inner if a is not type(None)]
@@ -388,14 +390,14 @@ def expected(annotation: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as text, with its type if the text is ambiguous."""
+    """A value as text, with its type if the text alone is ambiguous."""
     text = value_text(value)
     text = text if len(text) <= 60 else f"{text[:57]}…"
     return f"{text} (a string)" if isinstance(value, str) else text
 
 
 def _better(key: str, annotation: Any, value: Any, default: Any) -> str:
-    """The fix for a value of another type."""
+    """The fix for a value of the wrong type."""
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     types_of = {*typing.get_args(annotation)} if is_union else {annotation}
     if isinstance(value, str) and types_of & {int, float}:
@@ -417,7 +419,7 @@ def _better(key: str, annotation: Any, value: Any, default: Any) -> str:
 
 
 def _meaning(function: Callable[..., Any], parameter: str) -> str:
-    """The line of a parameter in a docstring."""
+    """The description of a parameter in a docstring."""
     text = inspect.getdoc(function) or ""
     args = re.search(r"^Args:\n((?:[ ].*\n|\n)*)", text + "\n", re.MULTILINE)
     entries = re.split(r"\n(?=  \S)", args.group(1).rstrip()) if args else []

@@ -1,6 +1,5 @@
-"""ConfigError, the error of a file of a run; Places says where its values are, for such errors.
-
-near is the fix for a name that is not known.
+"""ConfigError, the error of a file of a run; Places finds the line of a value for such errors. near
+makes the fix for an unknown name.
 """
 
 import difflib
@@ -27,7 +26,7 @@ class Places:
     Args:
       file: the file.
       lines: the lines of its tables, keys and elements.
-      overrides: what the command line gave in place of some.
+      overrides: the command-line options that override values.
     """
 
     file: str
@@ -35,7 +34,8 @@ class Places:
     overrides: Mapping[Path, str] = field(default_factory=dict)
 
     def of(self, path: Path) -> str:
-        """`chars.toml:12`, or `--set model.d_model=64`, for a path or the nearest one around it."""
+        """The place of a path, or of the nearest enclosing path: `chars.toml:12`, or `--set
+        model.d_model=64`."""
         for n in range(len(path), 0, -1):
             if path[:n] in self.overrides:
                 return self.overrides[path[:n]]
@@ -48,9 +48,9 @@ class Places:
         """The error for a value.
 
         Args:
-          path: where it is.
+          path: the path of the value.
           message: the expected value and the value that the file has.
-          fix: what to do.
+          fix: how to correct it.
         """
         return noted(ConfigError(f"{self.of(path)}: {_named(path)}{message}\n  fix: {fix}"))
 
@@ -67,7 +67,7 @@ def near(name: object, names: Iterable[str], listed: int = 12) -> str:
     """The fix for an unknown name: the closest known name, or all of them.
 
     Args:
-      name: what was written.
+      name: the unknown name.
       names: the known names.
       listed: the largest number of suggestions.
     Example:

@@ -1,6 +1,6 @@
-"""The names that a file of a run may use: a Registry each of MODELS, LAYERS, INITIALIZERS, METRICS
-(losses too), OPTIMIZERS, SCHEDULES, SOURCES and STAGES of data. A name is looked up in a list of
-weft's own public names; nothing else is imported or evaluated.
+"""The names that a file of a run may use: a Registry for each kind, MODELS, LAYERS, INITIALIZERS,
+METRICS (including losses), OPTIMIZERS, SCHEDULES, SOURCES and STAGES. Names are looked up among
+weft's public names only; nothing else is imported or evaluated.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class Registry:
     """Names, and the modules that have them.
 
     Args:
-      kind: what they name, `model`.
+      kind: the kind of named object, such as `model`.
       *modules: pairs of a module and its names.
     """
 
@@ -41,20 +41,20 @@ class Registry:
 
     @property
     def names(self) -> list[str]:
-        """The names in the order of the alphabet."""
+        """The names in alphabetical order."""
         return sorted(self._homes)
 
     def __contains__(self, name: object) -> bool:
         return name in self._homes
 
     def function(self, places: Places, path: Path, name: Any) -> Callable[..., Any]:
-        """The class or function of a name.
+        """The class or function with a name.
 
         Args:
           places: for the error.
-          path: where the name is.
+          path: the path of the name.
           name: the name.
-        Raises: ConfigError: it is none of the names.
+        Raises: ConfigError: the name is unknown.
         """
         if not isinstance(name, str) or name not in self._homes:
             raise places.error(
@@ -65,12 +65,12 @@ class Registry:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text of several lines."""
+    """The words of a multi-line text."""
     return text.split()
 
 
 def _classes(module: ModuleType, without: str = "") -> list[str]:
-    """The public names of a module that begin with a capital letter, and are not constants."""
+    """The public names of a module that begin with a capital letter, except constants."""
     names = [n for n in module.__all__ if n[0].isupper() and "_" not in n]
     return [n for n in names if n not in without.split()]
 

@@ -1,5 +1,5 @@
-"""Samples of a language model: Codec turns text to tokens and back, written_text yields text as it
-is drawn, Samples logs some in training.
+"""Samples of a language model: Codec converts text to tokens and back, written_text yields text
+while it is drawn, and Samples logs samples during training.
 """
 
 import codecs
@@ -22,7 +22,8 @@ TOKENIZERS = ("Tokenize", "SentencePieceTokenize")
 
 
 class Codec:
-    """Text to tokens and back, as the stages of the data make them; without one, bytes.
+    """Converts text to tokens and back, with the tokenizer of the data stages; without one, tokens
+    are bytes.
 
     Args:
       tables: the tables of the configuration.
@@ -52,7 +53,7 @@ class Codec:
         return [int(i) for i in next(iter(data.tokenize([text], **self._options)))]
 
     def texts(self, tokens: Iterable[int]) -> Iterator[str]:
-        """The text of tokens, in pieces as they come; bytes that are not text become U+FFFD."""
+        """The text of a stream of tokens, piece by piece; invalid bytes become U+FFFD."""
         if self._options is None:
             yield from _texts_of_bytes(tokens)
             return
@@ -81,13 +82,13 @@ def _texts_of_bytes(tokens: Iterable[int]) -> Iterator[str]:
 def written_text(
     model: Layer, codec: Codec, options: Mapping[str, Any], number: int = 0
 ) -> Iterator[str]:
-    """A sample of a language model, in pieces of text as they are drawn.
+    """A sample of a language model, as pieces of text while they are drawn.
 
     Args:
       model: the model, with weights.
-      codec: its text and tokens.
+      codec: converts between text and tokens.
       options: the table `sample` of the configuration.
-      number: the number of the sample, on which its random numbers depend.
+      number: the number of the sample, which seeds its random numbers.
     Returns: an iterator of texts, without the prompt.
     Raises: TypeError, ValueError: the model is not a language model, or an option is invalid.
       FloatingPointError (later): the sample is longer than the model's `max_len`.
@@ -106,7 +107,7 @@ def written_text(
 
 
 def _until(stream: Iterator[np.ndarray], length: int, eos_id: int) -> Iterator[int]:
-    """The tokens of the only row, up to a length or the end of the sequence."""
+    """The tokens of the only row, up to a length or the end-of-sequence token."""
     for _ in range(length):
         token = int(next(stream)[0])
         if token == eos_id:
@@ -115,7 +116,7 @@ def _until(stream: Iterator[np.ndarray], length: int, eos_id: int) -> Iterator[i
 
 
 class Samples(TrainingStepCallback):
-    """A callback of a training loop that logs a sample of the model every `every` steps.
+    """A training callback that logs a sample of the model every `every` steps.
 
     Args:
       loop: the training loop.

@@ -1,7 +1,6 @@
-"""Text of TOML: lines_of gives the line of each key; written writes tables, value_text a value.
-
-Python's `tomllib` reads values and does not say where they were. `lines_of` goes over a text that
-`tomllib` has accepted, so that it need not check it.
+"""TOML text: lines_of returns the line of each key; written writes tables, value_text writes a
+value. Python's `tomllib` reads values without their lines. `lines_of` reads a text that `tomllib`
+has accepted, so it does not check the syntax.
 """
 
 import json
@@ -12,7 +11,7 @@ from typing import Any, TypeAlias
 __all__ = ["Path", "lines_of", "value_text", "written"]
 
 Path: TypeAlias = tuple[str | int, ...]
-"""The place of a value: keys of tables, and numbers of a list's elements from 0."""
+"""The path of a value: keys of tables, and indices of list elements."""
 
 _SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -23,11 +22,11 @@ _PLAIN = re.compile(r"[^,\]}#\n]+")
 
 
 def lines_of(text: str) -> dict[Path, int]:
-    """The line of each table, key and element of a text of TOML, from 1.
+    """The line number of each table, key and list element in a TOML text, from 1.
 
     Args:
       text: a text that `tomllib.loads` accepts.
-    Returns: the lines by path; an element of a list has its number in the path.
+    Returns: the lines by path; the path of a list element ends with its index.
     Example:
       >>> lines_of('[model]\\nname = "MLP"\\n')
       {('model',): 1, ('model', 'name'): 2}
@@ -38,13 +37,13 @@ def lines_of(text: str) -> dict[Path, int]:
 
 
 class _Reader:
-    """Goes over a text of TOML and notes lines."""
+    """Reads a TOML text and records the lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.lines: dict[Path, int] = {}
-        self._counts: dict[Path, int] = {}  # of the tables that `[[name]]` has begun
+        self._counts: dict[Path, int] = {}  # for tables begun by `[[name]]`
 
     def document(self) -> None:
         table: Path = ()
@@ -83,7 +82,7 @@ class _Reader:
         self._value(table)
 
     def _keys(self) -> list[str]:
-        """The keys of `a.b."c d"`; goes to the character after them."""
+        """Reads the keys of `a.b."c d"`, and moves to the character after them."""
         keys: list[str] = []
         while True:
             self._skip()
@@ -111,7 +110,7 @@ class _Reader:
             self.at = plain.end() if plain else self.at + 1
 
     def _inside(self, end: str, path: Path) -> None:
-        """A list, or a table in a line."""
+        """Reads a list or an inline table."""
         self.at += 1
         number = 0
         while True:
@@ -137,11 +136,11 @@ class _Reader:
 
 
 def written(tables: Mapping[str, Any]) -> str:
-    """Tables as a text of TOML, which `tomllib.loads` reads back as they are.
+    """Writes tables as a TOML text, which `tomllib.loads` reads back unchanged.
 
     Args:
       tables: strings, numbers, booleans, lists and dicts of them.
-    Returns: the text. Tables of tables have headers of their own, other ones stand in a line.
+    Returns: the text. Tables that contain tables get their own headers; other tables are inline.
     Example:
       >>> print(written({"run": {"steps": 10}, "model": {"name": "MLP", "layer_widths": [4, 3]}}))
       [run]
@@ -162,7 +161,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _table_text(keys: tuple[str, ...], table: Mapping[str, Any]) -> str:
-    """A table with its header, then the tables in it that have tables or lists themselves."""
+    """A table with its header, followed by the inner tables that contain tables or lists."""
     plain_values = {k: v for k, v in table.items() if not _is_table(v)} if not keys else {}
     if keys:
         plain_values = {k: v for k, v in table.items() if not (_is_table(v) and _is_deep(v))}
@@ -182,14 +181,14 @@ def _is_deep(table: Mapping[str, Any]) -> bool:
 
 
 def _broken(value: Any) -> str:
-    """A value; a list of tables has a line for each."""
+    """A value; a list of tables has one line for each table."""
     if isinstance(value, list) and any(map(_is_table, value)):
         return "[\n" + "".join(f"  {value_text(item)},\n" for item in value) + "]"
     return value_text(value)
 
 
 def value_text(value: Any) -> str:
-    """A value of TOML in one line.
+    """A TOML value in one line.
 
     Args:
       value: a string, a number, a boolean, a list, a dict, or a date.
@@ -202,7 +201,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, float):
-        return repr(value)  # nan and inf too
+        return repr(value)  # includes nan and inf
     if isinstance(value, Mapping):
         pairs = ", ".join(f"{_key_text(k)} = {value_text(v)}" for k, v in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
@@ -216,5 +215,5 @@ def _key_text(key: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of TOML: one of JSON, but for the one character that only JSON has as it is."""
+    """A TOML string: a JSON string in which the character U+007F is escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -49,7 +49,7 @@ class Trace:
 
     @property
     def main(self) -> "Trace":
-        """The trace itself. JAX's libraries compare this to find out whose a tracer is."""
+        """The trace itself. JAX's libraries compare it to identify the owner of a tracer."""
         return self
 
     def bind(
@@ -83,7 +83,8 @@ class Trace:
         """The result of a traced function for arrays, under a switch that watches operations.
 
         Args:
-          flat: the function and the arguments as the user passed them.
+          flat: the function and the arguments as the user passed them; `None` for a map, of whose
+            calls the listener is not told.
         """
         raise NotImplementedError(f"{type(self).__name__}.run_traced")
 
@@ -202,7 +203,8 @@ def looked_at() -> bool:
 
 def watched() -> bool:
     """True if a switch needs the watching trace in this thread."""
-    return looked_at() or thread.default_device is not None or thread.debug_lines
+    is_on = looked_at() or thread.default_device is not None or thread.debug_lines
+    return is_on or bool(thread.replay_dir)
 
 
 def locations_wanted() -> bool:
@@ -215,6 +217,7 @@ def locations_wanted() -> bool:
         or thread.check_tracer_leaks
         or thread.debug_key_reuse
         or thread.debug_lines
+        or thread.replay_dir
         or current.locating
     )
 
@@ -236,6 +239,7 @@ _WATCHED = (
     "debug_key_reuse",
     "default_device",
     "debug_lines",
+    "replay_dir",
 )
 
 

@@ -1,4 +1,5 @@
-"""The arguments of a transformed function: flattened, static ones apart, named for messages.
+"""The arguments of a transformed function: flattened, with separate static arguments and names for
+messages.
 
 All transformations share `FlatFunction`: a function of trees as a function of leaves.
 """
@@ -38,19 +39,19 @@ class FlatFunction:
     """A function of trees as a function of leaves, at the arguments of one call.
 
     Called with values in place of `leaves`, it returns the leaves of the result as a list of
-    values. It then has an `out_tree`, and `unflatten` makes results of such lists.
+    values. It then has an `out_tree`, and `unflatten` makes results from such lists.
 
     Args:
       transform: the name of the transformation, for messages.
       function: the user's function.
       args, kwargs: the arguments.
       static, static_names: positions (negative ones count from the end) and keywords of static
-        arguments; those that are not in the call are ignored.
+        arguments; missing ones are ignored.
       has_aux: whether the function returns a pair (output, auxiliary data). The values of the
         auxiliary data come last in the list.
       abstract: whether an object with a shape and a dtype may replace an array.
-      takes_refs: whether leaves may be refs. The function gets stand-ins, to which the values of
-        the refs are given, and whose last values the caller assigns to the refs.
+      takes_refs: whether leaves may be refs. The function gets stand-ins with the values of the
+        refs; the caller assigns their last values to the refs.
     Attributes:
       leaves: the leaves of the traced arguments: positional ones, then keywords in sorted order.
       values: the leaves as values; empty if `abstract`.
@@ -122,7 +123,7 @@ class FlatFunction:
             self.avals = tuple(map(aval_of, self.values))
 
     def argument_values(self) -> list[Value]:
-        """The leaves as values; anything else is an error."""
+        """The leaves as values. Raises an error for other objects."""
         refs = self.refs if self.takes_refs else None
         return argument_values(self.transform, self.function, self.leaves, self.paths, refs)
 
@@ -139,7 +140,7 @@ class FlatFunction:
         outs, self.out_tree = tree_flatten(result[0])
         values = self.result_values(outs)
         self.n_outs = len(values)
-        # values are returned and not stored here, since a pullback may live long
+        # values are not stored here, because a pullback may live long
         aux, self.aux_tree = tree_flatten(result[1])
         self.aux_mask = [isinstance(x, Value) for x in aux]
         aux_values, self.aux_objects = partition_list(aux, self.aux_mask)
@@ -152,7 +153,7 @@ class FlatFunction:
         return self.call_with(leaves)
 
     def apply_to_stand_ins(self, leaves: Sequence[Any]) -> Any:
-        """The same with refs among the arguments, which the function cannot use from outside."""
+        """The same for arguments with refs, which the function cannot use from outside."""
         trace, refs = current.trace, self.refs
         self.stand_ins = [StandIn(leaves[i], trace) for i in refs]
         in_place = dict(zip(refs, self.stand_ins, strict=True))
@@ -166,7 +167,7 @@ class FlatFunction:
                 ref.take_back()
 
     def call_with(self, leaves: Sequence[Any]) -> Any:
-        """The function's result for these leaves."""
+        """Calls the function with these leaves."""
         if self.kwargs_tree is None:
             args, kwargs = self.args_tree.unflatten(leaves), self.fixed_names
         else:
@@ -177,20 +178,20 @@ class FlatFunction:
         return self.function(*args, **kwargs)
 
     def result_values(self, leaves: Sequence[Any]) -> list[Value]:
-        """The leaves of the result as values; anything else is an error."""
+        """The leaves of the result as values. Raises an error for other objects."""
         return output_values(self.transform, self.function, leaves)
 
     def unflatten(self, outs: Sequence[Any]) -> Any:
-        """The function's output, without auxiliary data, made of the list that a call returned."""
+        """The function's output, without auxiliary data, from the list of a call's results."""
         return self.out_tree.unflatten(outs if self.n_outs is None else outs[: self.n_outs])
 
     def aux(self, outs: Sequence[Any]) -> Any:
-        """The auxiliary data, made of the list that a call returned."""
+        """The auxiliary data, from the list of a call's results."""
         leaves = merge_lists(outs[self.n_outs :], self.aux_objects, self.aux_mask)
         return self.aux_tree.unflatten(leaves)
 
     def stage(self, name: str | None = None, **options: Any) -> Jaxpr:
-        """The function traced on the avals of its arguments; `options` are passed to `stage`.
+        """Traces the function on the avals of its arguments; `options` are passed to `stage`.
 
         Args:
           name: the name of the program; by default the name of the function.
@@ -206,9 +207,8 @@ class FlatFunction:
         )
 
     def stage_with_refs(self) -> tuple[Jaxpr, RefUse]:
-        """Returns the function traced as by `stage`, and the refs that it uses.
-
-        The refs are more inputs and results of the program: see `RefUse`.
+        """Traces the function like `stage`; also returns the refs that it uses. These are
+        additional inputs and results of the program: see `RefUse`.
         """
         trace = StageTrace(self.transform, self.function)
         outside = trace.stand_ins = {}
@@ -234,13 +234,14 @@ class FlatFunction:
         return jaxpr, RefUse(tuple(outside), tuple(written)) if written else NO_REFS
 
     def paths(self) -> list[str]:
-        """The name of each leaf, for messages: `x`, `params['w'][0]`."""
+        """The name of each leaf for messages: `x`, `params['w'][0]`."""
         args, kwargs = unflattened(self.args_tree, self.kwargs_tree, self.leaves)
         return leaf_paths(self.function, args, kwargs, self.positions)
 
     @property
     def names(self) -> Callable[[], list[str]]:
-        """A function that returns the paths. It refers to no argument, so a trace may keep it."""
+        """A function that returns the paths. It does not refer to arguments, so a trace may keep
+        it."""
         return functools.partial(
             tree_paths, self.function, self.args_tree, self.kwargs_tree, self.avals, self.positions
         )
@@ -252,7 +253,8 @@ class FlatFunction:
 
     @property
     def statics(self) -> tuple[Any, ...]:
-        """The static arguments as a part of a key; raises an error if one is not hashable."""
+        """The static arguments as a part of a key. Raises an error for arguments that are not
+        hashable."""
         if not self.fixed and not self.fixed_names:
             return ()
         count = len(self.positions) + len(self.fixed)
@@ -268,7 +270,7 @@ class FlatFunction:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """All that a trace of the function at these arguments depends on."""
+        """All values on which a trace of the function at these arguments depends."""
         key = self.args_tree, self.kwargs_tree, self.avals, self.statics, thread.key
         return (*key, *self.refs) if self.refs else key
 
@@ -290,7 +292,7 @@ class FlatFunction:
 
 
 class FunctionWithObjects(FlatFunction):
-    """A function some of whose arguments may be arbitrary objects, which are passed on unchanged.
+    """A function with arguments that may be arbitrary objects, which are passed on unchanged.
 
     Attributes:
       objects: the leaves that are not arrays, by number. Among the values, a zero replaces each.
@@ -299,7 +301,7 @@ class FunctionWithObjects(FlatFunction):
     __slots__ = ("objects",)
 
     def with_objects(self, objects: dict[int, Any]) -> list[Value]:
-        """The values of the other leaves."""
+        """The values of the leaves that are not objects."""
         self.objects = objects
         self.leaves = [0 if i in objects else x for i, x in enumerate(self.leaves)]
         return super().argument_values()
@@ -404,9 +406,8 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 def static_arguments(
     function: Any, argnums: Any, argnames: Any, transform: str = "jit", word: str = "static"
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Positions and names of the static arguments; if one is missing, it is inferred.
-
-    If both are passed, nothing is inferred (JAX documentation, `jax.jit`).
+    """Positions and names of the static arguments. If only one is passed, the other is inferred
+    (JAX documentation, `jax.jit`).
     """
     nums = None if argnums is None else as_tuple(argnums, int, f"{transform}: {word}_argnums")
     names = None if argnames is None else as_tuple(argnames, str, f"{transform}: {word}_argnames")
@@ -443,7 +444,7 @@ def static_arguments(
 
 @located
 def positions_of(function: Any, names: Any, transform: str, word: str) -> tuple[int, ...]:
-    """The positions of parameters by their names."""
+    """The positions of parameters, from their names."""
     positions, names = static_arguments(function, None, names, transform, word)
     if len(positions) < len(names):
         raise ValueError(
@@ -454,7 +455,7 @@ def positions_of(function: Any, names: Any, transform: str, word: str) -> tuple[
 
 
 def argument_name(function: Any, position: int | str) -> str:
-    """The name of an argument in messages, for its position or keyword."""
+    """The name of an argument for messages, from its position or keyword."""
     if isinstance(position, str):
         return repr(position)
     names = [p.name for p in parameters(function) if p.kind in _POSITIONAL]
@@ -464,7 +465,7 @@ def argument_name(function: Any, position: int | str) -> str:
 def note_comparison(
     error: BaseException, transform: str, function: Any, statics: Iterable[tuple[int | str, Any]]
 ) -> None:
-    """Adds a note to an error from the `__eq__` of a static argument: which argument it is."""
+    """Adds a note to an error from the `__eq__` of a static argument: the name of the argument."""
     trace = error.__traceback__
     while trace is not None:
         frame, trace = trace.tb_frame, trace.tb_next
@@ -519,11 +520,11 @@ def argument_values(
     paths: Callable[[], list[str]],
     refs: dict[int, Ref] | None = None,
 ) -> list[Any]:
-    """The leaves as values; the error for one that is not an array names the argument.
+    """The leaves as values. The error for a leaf that is not an array names the argument.
 
     Args:
-      refs: the refs among the leaves are put here, by number, and their values are returned;
-        `None` if they are errors.
+      refs: collects the refs among the leaves, by number, and their values are returned; `None`
+        makes refs an error.
     """
     values = []
     for i, leaf in enumerate(leaves):
@@ -545,7 +546,7 @@ def argument_values(
 
 
 def output_values(transform: str, function: Any, leaves: Sequence[Any]) -> list[Any]:
-    """The leaves of a function's result as values; anything else is an error."""
+    """The leaves of a function's result as values. Raises an error for other objects."""
     values = []
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, Value):

@@ -1,4 +1,5 @@
-"""pure_callback, io_callback, effects_barrier: Python functions called with a program's values.
+"""pure_callback, io_callback, effects_barrier: Python functions that a program calls with its
+values.
 
 `call` and `tap` serve `weft.debug` and `weft.experimental` too. `primitives/callbacks.py` has the
 primitives.
@@ -69,9 +70,9 @@ def pure_callback(
     vectorized: bool | None = None,
     **kwargs: PyTree,
 ) -> PyTree:
-    """Calls a pure Python function, from compiled code too.
+    """Calls a pure Python function, even from compiled code.
 
-    The call may be left out if nothing needs its result, and repeated where that saves memory.
+    The call may be omitted if its result is unused, and repeated if that saves memory.
 
     Args:
       callback: called with arrays in the structure of `args` and `kwargs`; returns arrays (of weft
@@ -80,12 +81,12 @@ def pure_callback(
       result_shape_dtypes: the tree of results, with objects that have a shape and a dtype, such as
         `ShapeDtypeStruct`, at its leaves.
       args, kwargs: arrays, scalars and containers of them.
-      sharding: must be None: the call is made where the program runs.
+      sharding: must be None, because the call is made where the program runs.
       vmap_method: how `vmap` calls it. 'sequential': once for each element; 'expand_dims': once,
         with a new first axis, which has length 1 in arguments that are not mapped; 'broadcast_all':
         once, with a first axis of full length in all arguments; 'legacy_vectorized': once, with
         arguments that are not mapped unchanged. Without it, `vmap` raises an error.
-      vectorized: an older spelling: True is 'legacy_vectorized', False is 'sequential'.
+      vectorized: an older option: True means 'legacy_vectorized', False means 'sequential'.
     Returns: the results of the callback, as arrays.
     Raises: TypeError: the results do not match `result_shape_dtypes`. Exceptions in the callback
       are raised to the caller.
@@ -118,23 +119,23 @@ def io_callback(
     ordered: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Calls a Python function that has effects: reads, writes, counts.
+    """Calls a Python function that has effects.
 
     It is called each time the program reaches it, in program order, even if its result is unused.
     Under `vmap` it is called for each element, in order; under derivatives in the forward pass.
 
     Args:
-      callback: called with arrays in the structure of `args` and `kwargs`; returns arrays
-        (NumPy's will do) of the declared types. It has no derivative; define one with custom_jvp or
+      callback: called with arrays in the structure of `args` and `kwargs`; returns arrays (of weft
+        or NumPy) of the declared types. It has no derivative; define one with custom_jvp or
         custom_vjp.
       result_shape_dtypes: the type of its result: a tree of objects with a shape and a dtype, such
         as `ShapeDtypeStruct`; None if it returns None.
       args, kwargs: arrays, scalars and containers of them.
-      sharding: must be None: the call is made where the program runs.
+      sharding: must be None, because the call is made where the program runs.
       ordered: has no effect: all calls are made in program order.
     Returns: the callback's result, as weft's arrays.
-    Raises: TypeError: the result isn't of the declared type. Exceptions of the callback are raised
-      to the caller.
+    Raises: TypeError: the result does not have the declared type. Exceptions of the callback are
+      raised to the caller.
     Example:
       >>> import numpy, weft
       >>> rng = numpy.random.default_rng(0)
@@ -163,7 +164,8 @@ def call(
     """Calls a function of trees of arrays that returns a tree of arrays.
 
     Args:
-      with_device: if True, the function gets one more argument, `device`: where the program runs.
+      with_device: if True, the function gets an additional argument `device`, where the program
+        runs.
     """
     check_callable(callback, operation)
     if sharding is not None:
@@ -202,11 +204,11 @@ def call(
     return out_tree.unflatten(_wrapped(results, wraps))
 
 
-# Random keys are passed to the callback as their words, and wrapped again inside.
+# Random keys are passed to the callback as words, and wrapped again inside.
 
 
 def key_dtype(x: object) -> Any:
-    """The dtype of an array of keys; `None` for anything else."""
+    """The dtype of an array of keys; `None` for other objects."""
     return x.dtype if isinstance(x, Value) and is_extended(x.dtype) else None
 
 
@@ -255,11 +257,11 @@ def tap(
     name: str = "",
     key: Hashable = None,
 ) -> None:
-    """Calls a function for its effects. Arguments that are not arrays are passed unchanged.
+    """Calls a function for its effects. Arguments that are not arrays are passed on unchanged.
 
     Args:
-      name: its name in jaxprs; by default the name of the function.
-      key: identifies it in caches; by default the function itself.
+      name: its name in jaxprs; by default, the name of the function.
+      key: identifies it in caches; by default, the function itself.
     """
     check_callable(callback, operation)
     leaves, tree = tree_flatten((args, kwargs))

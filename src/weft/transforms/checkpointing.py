@@ -2,7 +2,7 @@
 
 A policy is a function `policy(primitive, *avals, **params)` that decides whether the results of an
 operation are saved for the backward pass. It is called when a function is traced, not when it runs.
-`higher_order/checkpoint.py` decides which operations are computed again.
+`higher_order/checkpoint.py` decides which operations are recomputed.
 """
 
 import functools
@@ -50,12 +50,12 @@ def checkpoint(
     docs/checkpoint.md.
 
     Args:
-      fun: the function; without it, the result is a decorator.
-      concrete: if True, the Python code of `fun` may read elements (`if x > 0`) where they are
-        known: under grad, but not inside jit. Then it is traced again at every call.
-      prevent_cse: if True, keeps the compiler from merging the second computation with the first,
-        which would store the values again. False is faster, and suffices inside scan, where the two
-        are in different loops.
+      fun: the function; if omitted, the result is a decorator.
+      concrete: if True, the Python code of `fun` may read known elements (`if x > 0`): under grad,
+        but not inside jit. Then it is traced again at every call.
+      prevent_cse: if True, prevents the compiler from merging the second computation with the
+        first, which would store the values after all. False is faster, and is enough inside scan,
+        where the two are in different loops.
       policy: `policy(primitive, *avals, **params)` returns whether the results of an operation are
         stored; see `checkpoint_policies`. It is also called for operations inside inner jitted
         functions, branches and scans.
@@ -95,8 +95,8 @@ def checkpoint(
     @wrapping(function)
     @located
     def checkpointed(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        if concrete and current.trace is current.base:
-            return function(*args, **kwargs)  # nothing is differentiated
+        if concrete and current.trace.computes:
+            return function(*args, **kwargs)  # no argument is differentiated
         flat = FlatFunction("checkpoint", function, args, kwargs, static, names)
         trace = None
         if concrete:
@@ -120,11 +120,11 @@ remat = checkpoint
 
 @located
 def checkpoint_name(x: PyTree, name: str) -> PyTree:
-    """The same value, with a name that checkpoint policies can refer to.
+    """Names a value, for checkpoint policies.
 
     Args:
       x: an array or a container of arrays; each gets the name.
-      name: the name; several values may have the same one.
+      name: the name; several values may have the same name.
     Returns: the same values.
     Raises: TypeError: the name is not a string.
     Example:
@@ -148,7 +148,7 @@ def everything_saveable(primitive: Primitive, *avals: Aval, **params: object) ->
 
 
 def nothing_saveable(primitive: Primitive, *avals: Aval, **params: object) -> bool:
-    """Saves nothing, as without a policy."""
+    """Saves no results, as without a policy."""
     return False
 
 
@@ -163,7 +163,8 @@ def dots_with_no_batch_dims_saveable(primitive: Primitive, *avals: Aval, **param
 
 
 class NamePolicy:
-    """A policy by names, compared by value: programs derived under an equal one are reused."""
+    """A policy by names, compared by value, so programs derived under an equal policy are
+    reused."""
 
     def __init__(self, kind: str, names: tuple[str, ...]) -> None:
         for name in names:
@@ -191,17 +192,17 @@ class NamePolicy:
 
 
 def save_only_these_names(*names: str) -> Policy:
-    """Saves only the values to which `checkpoint_name` gave one of these names."""
+    """Saves only the values that `checkpoint_name` gave one of these names."""
     return NamePolicy("save_only_these_names", names)
 
 
 def save_any_names_but_these(*names: str) -> Policy:
-    """Saves only the values to which `checkpoint_name` gave a name that is not among these."""
+    """Saves only the values that `checkpoint_name` gave a name other than these."""
     return NamePolicy("save_any_names_but_these", names)
 
 
 def save_anything_except_these_names(*names: str) -> Policy:
-    """Saves all values but those to which `checkpoint_name` gave one of these names.
+    """Saves all values except those that `checkpoint_name` gave one of these names.
 
     The operands of a named value are saved, so give names to values that are cheap to recompute.
     """
@@ -209,7 +210,7 @@ def save_anything_except_these_names(*names: str) -> Policy:
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Saves the values that either of two policies saves."""
+    """Saves the values that at least one of two policies saves."""
     return Either(policy_1, policy_2)
 
 
@@ -237,11 +238,11 @@ def saved_residuals(
 ) -> list[tuple[ShapeDtypeStruct, str]]:
     """The residuals of a function: the arrays that its backward pass needs, and their origins.
 
-    Literals (Python numbers) are left out. `fun` is traced, not run.
+    Literals (Python numbers) are omitted. `fun` is traced, not run.
 
     Args:
       fun: the function, with or without checkpoints inside.
-      args: its arguments, or anything with their shapes and dtypes.
+      args: its arguments, or objects with their shapes and dtypes.
     Returns: a list of pairs (shape and dtype, description), one for each saved array.
     Example:
       >>> import weft, weft.numpy as np
@@ -267,7 +268,7 @@ def saved_residuals(
 
 
 def origin(jaxpr: Jaxpr, atom: Var | Value, sources: list[str]) -> str:
-    """The origin of a value of a program, in words.
+    """A description of the origin of a value of a program.
 
     Args:
       sources: the origins of the program's inputs.
@@ -291,7 +292,7 @@ def origin(jaxpr: Jaxpr, atom: Var | Value, sources: list[str]) -> str:
 
 
 def print_saved_residuals(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> None:
-    """Prints the residuals of a function, one on a line. See `saved_residuals`.
+    """Prints the residuals of a function, one per line. See `saved_residuals`.
 
     Args:
       fun, args, kwargs: as in `saved_residuals`.

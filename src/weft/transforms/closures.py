@@ -1,4 +1,4 @@
-"""closure_convert: the values that a function closes over become arguments."""
+"""closure_convert: converts the values that a function closes over to arguments."""
 
 from collections.abc import Callable
 
@@ -18,14 +18,14 @@ __all__ = ["closure_convert"]
 
 @located
 def closure_convert(fun: TreeFunction, *example_args: PyTree) -> tuple[TreeFunction, list[Value]]:
-    """A function that takes the values which another one closes over as extra arguments.
+    """Converts the values that a function closes over to extra arguments.
 
     Only values that may be differentiated become arguments: traced values of an inexact dtype.
     Arrays stay in the closure.
 
     Args:
       fun: a function of arrays.
-      example_args: arguments with the shapes and dtypes to convert it for.
+      example_args: arguments with the shapes and dtypes for which to convert it.
     Returns: (the converted function, called as `converted(*args, *values)`; the values).
     Example:
       >>> import weft, weft.numpy as np
@@ -40,7 +40,7 @@ def closure_convert(fun: TreeFunction, *example_args: PyTree) -> tuple[TreeFunct
 
 
 def is_differentiable(x: Value) -> bool:
-    """True for a value that a surrounding transformation may differentiate."""
+    """True for a value that an outer transformation may differentiate."""
     return isinstance(x, Tracer) and dtypes.is_inexact(x.dtype)
 
 
@@ -50,7 +50,7 @@ def hoisted(
     example_args: tuple[PyTree, ...],
     is_argument: Callable[[Value], bool],
 ) -> tuple[TreeFunction, list[Value]]:
-    """`closure_convert` of the values for which `is_argument` is true."""
+    """`closure_convert`, for the values for which `is_argument` is true."""
     flat = FlatFunction(transform, fun, example_args)
     in_tree = flat.args_tree
     jaxpr = flat.stage()

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from .. import errors
@@ -40,6 +40,7 @@ from .arguments import (
     positions_of,
     with_objects,
 )
+from .rule_comparison import compare_with_differences
 from .symbolic_zeros import CustomVJPPrimal, SymbolicZero
 from .tangents import (
     Tangent,
@@ -113,13 +114,15 @@ class Signature:
     """
 
     __slots__ = (
-        *("args_tree", "checked", "fixed", "is_traced", "out_avals", "out_tree", "refs", "rules"),
+        *("args_tree", "checked", "compared", "fixed", "is_traced", "out_avals", "out_tree"),
+        *("refs", "rules"),
     )
 
     def __init__(self, flat: "RuleCall") -> None:
         self.refs = {i: weakref.ref(ref) for i, ref in flat.objects.items()}
         self.out_avals: list[Aval] | None = None
         self.checked = False
+        self.compared: dict[tuple[bool, ...], bool] = {}
         self.args_tree = flat.args_tree
         self.fixed: list[Any] = flat.fixed
         self.is_traced: list[bool] = flat.is_traced
@@ -179,9 +182,10 @@ class FunctionWithRules(Generic[P, R]):
 
     kind = "custom"
     symbolic_zeros = False
+    check_derivatives = True  # False: the switch of this name does not compare the rules
     weft_made = (
         *("fun", "params", "nondiff_argnums", "signatures"),
-        *("symbolic_zeros", "rule", "fwd", "bwd", "vmap_rule"),
+        *("check_derivatives", "symbolic_zeros", "rule", "fwd", "bwd", "vmap_rule", "zero_argnums"),
     )
 
     def __init__(
@@ -268,6 +272,11 @@ class FunctionWithRules(Generic[P, R]):
     def check_fixed(self, flat: FlatFunction) -> None:
         """Raises an error for an argument that `nondiff_argnums` must not name."""
 
+    def without_rule(self, signature: Signature) -> Collection[int]:
+        """The numbers of the argument leaves for which the user has stated that there is no
+        derivative."""
+        return ()
+
     def signature(
         self,
         flat: "RuleCall",
@@ -351,6 +360,7 @@ class custom_jvp(FunctionWithRules[P, R]):
 
     kind = "custom_jvp"
     rule: TreeFunction | None = None
+    zero_argnums: Sequence[int] = ()  # `None` in `defjvps`
 
     def defjvp(self, jvp: Function, symbolic_zeros: bool = False) -> Function:
         """Defines the rule: `jvp(primals, tangents) -> (output, output tangent)`.
@@ -363,7 +373,7 @@ class custom_jvp(FunctionWithRules[P, R]):
             `weft.custom_derivatives`), not as an array of zeros; the rule may return one.
         """
         self.check_rule("defjvp", jvp, "primals", "tangents")
-        self.rule, self.symbolic_zeros = jvp, bool(symbolic_zeros)
+        self.rule, self.symbolic_zeros, self.zero_argnums = jvp, bool(symbolic_zeros), ()
         return jvp
 
     def defjvps(self, *jvps: TreeFunction | None) -> None:
@@ -376,7 +386,9 @@ class custom_jvp(FunctionWithRules[P, R]):
             raise TypeError("custom_jvp.defjvps: can't be used with nondiff_argnums; use defjvp")
 
         apply: TreeFunction = self
+        stated = [rule for rule in jvps if rule is not None]
 
+        @wrapping(stated[0] if stated else self.fun)  # messages name the user's lines
         def jvp(primals: PyTree, tangents: PyTree) -> tuple[PyTree, PyTree]:
             out = apply(*primals)
             total: PyTree = None
@@ -387,6 +399,12 @@ class custom_jvp(FunctionWithRules[P, R]):
             return out, zeros_like_tree(out) if total is None else total
 
         self.rule, self.symbolic_zeros = jvp, False
+        self.zero_argnums = [i for i, rule in enumerate(jvps) if rule is None]
+
+    def without_rule(self, signature: Signature) -> Collection[int]:
+        sizes = [child.num_leaves for child in signature.args_tree.children()]
+        owners = [i for i, size in enumerate(sizes) for _ in range(size)]
+        return [n for n, i in enumerate(owners) if i in self.zero_argnums]
 
     @located
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -427,6 +445,9 @@ class custom_jvp(FunctionWithRules[P, R]):
         outs = output_values("custom_jvp", self.rule, out_leaves)
         self.check_primal(signature, where, primals, outs, out_tree)
         t_outs = [rule_tangent(where, o.aval, t) for o, t in zip(outs, t_leaves, strict=True)]
+        if thread.check_derivatives:
+            mask = [t is not None for t in tangents]
+            compare_with_differences(self, signature, self.rule, primals, mask)
         return outs, t_outs
 
 
@@ -526,6 +547,7 @@ class custom_vjp(FunctionWithRules[P, R]):
     ) -> tuple[list[Value], list[Value], ForwardInfo]:
         """The user's forward rule on leaves: outputs, residuals, and their structure."""
         assert self.fwd is not None
+        assert self.bwd is not None
         leaves: Sequence[Any] = primals
         if self.symbolic_zeros:
             leaves = list(map(CustomVJPPrimal, primals, perturbed))
@@ -545,6 +567,8 @@ class custom_vjp(FunctionWithRules[P, R]):
         numbers, arrays = partition_list(res_leaves, is_number)
         residuals = output_values("custom_vjp", self.fwd, arrays)
         self.check_primal(signature, where, primals, outs, out_tree)
+        if thread.check_derivatives:
+            compare_with_differences(self, signature, self.bwd, primals, perturbed)
         return outs, residuals, (res_tree, scatter_list(numbers, is_number), [o.aval for o in outs])
 
     def apply_backward(

@@ -58,7 +58,11 @@ def custom_gradient(fun: Callable[P, tuple[R, Any]]) -> Callable[P, R]:
         pullback = functools.partial(run_pullback, jaxpr.without_consts(), flat.out_tree)
         return out, Partial(pullback, jaxpr.consts)
 
-    wrapped.defvjp(fwd, lambda pullback, ct: pullback(ct))
+    @functools.wraps(fun)  # messages name the user's line
+    def backward(pullback: Partial, ct: PyTree) -> PyTree:
+        return pullback(ct)
+
+    wrapped.defvjp(fwd, backward)
     return wrapped  # type: ignore[return-value]
 
 

@@ -53,7 +53,7 @@ def jvp(
 def jvp(
     fun: TreeFunction, primals: Sequence[PyTree], tangents: Sequence[PyTree], has_aux: bool = False
 ) -> tuple[PyTree, ...]:
-    """A function's value and its derivative in one direction (forward mode).
+    """The value of a function and its derivative in one direction (forward mode).
 
     Args:
       fun: a function of arrays, scalars and containers of them.
@@ -87,7 +87,7 @@ def jvp(
         for i, (a, t) in enumerate(zip(flat.avals, t_leaves, strict=True))
     ]
     outs, out_tangents = jvp_interpreter.jvp(flat, flat.values, in_tangents, fun)
-    out_avals = [o.aval for o in outs[: flat.out_tree.num_leaves]]  # without the auxiliary data
+    out_avals = [o.aval for o in outs[: flat.out_tree.num_leaves]]  # excludes the auxiliary data
     results = flat.unflatten(outs), written_out(flat.out_tree, out_avals, out_tangents)
     return (*results, flat.aux(outs)) if has_aux else results
 
@@ -107,9 +107,10 @@ def linearize(
 ) -> tuple[R, Callable[..., R], Aux]: ...
 @located
 def linearize(fun: TreeFunction, *primals: PyTree, has_aux: bool = False) -> tuple[PyTree, ...]:
-    """A function's value, and its derivative at that point as a linear function.
+    """The value of a function, and its derivative at that point as a linear function.
 
-    The non-linear work is done once; each call of the linear function costs only the linear part.
+    The non-linear part is computed once; each call of the linear function computes only the linear
+    part.
 
     Args:
       fun: a function of arrays, scalars and containers of them.
@@ -151,7 +152,7 @@ def vjp(
 def vjp(
     fun: TreeFunction, *primals: PyTree, has_aux: bool = False, reduce_axes: AxisNames = ()
 ) -> tuple[PyTree, ...]:
-    """A function's value, and the transpose of its derivative at that point (reverse mode).
+    """The value of a function, and the transpose of its derivative at that point (reverse mode).
 
     Args:
       fun: a function of arrays, scalars and containers of them.
@@ -194,15 +195,15 @@ def grad(
     """A function that returns the gradient of a scalar function, by reverse mode.
 
     Args:
-      fun: a function to a scalar (shape `()`); the arguments named by `argnums` are arrays,
-        scalars or containers of them, of inexact dtype.
+      fun: a function that returns a scalar (shape `()`); the arguments named by `argnums` are
+        arrays, scalars or containers of them, of inexact dtype.
       argnums: the position, or positions, of the arguments to differentiate with respect to.
       has_aux: whether `fun` returns a pair (output, auxiliary data).
-      holomorphic: whether `fun` is promised to be complex-differentiable; then arguments and
-        output must be complex.
+      holomorphic: whether `fun` is complex-differentiable; then arguments and output must be
+        complex.
       allow_int: whether integer arguments are allowed; their gradient has dtype float0.
       reduce_axes: named axes of a batch. The gradient of an argument that is the same for the whole
-        batch is summed over them. Otherwise each example has the gradient of its loss.
+        batch is summed over them. Along other axes, each example has the gradient of its own loss.
     Returns: a function with the arguments of `fun` that returns the gradient: like the argument, or
       a tuple for several `argnums`; with `has_aux`, a pair (gradient, auxiliary data).
     Raises: TypeError: the output is not a real scalar, or an argument is an integer.
@@ -250,7 +251,7 @@ def differentiated(
     allow_int: bool,
     reduce_axes: AxisNames,
 ) -> TreeFunction:
-    """`grad` and `value_and_grad` of a function."""
+    """`grad` or `value_and_grad` of a function."""
     check_callable(fun, transform)
     if reduce_axes != ():
         reduce_axes = names_of(transform, reduce_axes)
@@ -279,7 +280,7 @@ def differentiated(
 
 
 class Differentiated(FlatFunction):
-    """The user's function, of the arguments that `argnums` names; the others are constants."""
+    """The user's function of the arguments that `argnums` names; the others are constants."""
 
     __slots__ = ("nums", "single")
 
@@ -317,7 +318,7 @@ class Differentiated(FlatFunction):
         super().__init__(transform, function, args, kwargs, fixed, kwargs, has_aux=has_aux)
 
     def derivative(self, leaves: Sequence[object]) -> PyTree:
-        """The derivative with these leaves: like the argument, or a tuple for several."""
+        """The derivative from its leaves: like the argument, or a tuple for several arguments."""
         trees = self.args_tree.unflatten(leaves)
         if self.single:
             return trees[0]
@@ -325,7 +326,7 @@ class Differentiated(FlatFunction):
 
 
 def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = False) -> None:
-    """Raises an error for arguments of a dtype that can't be differentiated."""
+    """Raises an error for arguments that cannot be differentiated because of their dtype."""
     transform = flat.transform
     for i, a in enumerate(flat.avals):
         if holomorphic and not dtypes.is_complex(a.dtype):
@@ -383,7 +384,7 @@ def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -
 
 
 class LinearFunction:
-    """The part of a linear function that holds no array: with its residuals it is a `Partial`.
+    """The part of a linear function without arrays; together with its residuals it is a `Partial`.
 
     Instances are equal if they have the same structures and types, so `jit` traces a function of
     pullbacks once for all points.
@@ -391,7 +392,7 @@ class LinearFunction:
     Args:
       function: the user's function, for messages.
       flat: the function at the point.
-      outs: its outputs and auxiliary data there.
+      outs: its outputs and auxiliary data at the point.
     """
 
     __slots__ = ("function", "key")
@@ -427,7 +428,7 @@ class Pushforward(LinearFunction):
         in_tangents = []
         for i, (a, leaf) in enumerate(zip(avals, t_leaves, strict=True)):
             t = tangent_value("linearize", a, leaf, lambda i=i: f"argument leaf {i}")  # type: ignore[misc]
-            in_tangents.append(zeros(a.strong()) if t is None else t)  # an integer's is not used
+            in_tangents.append(zeros(a.strong()) if t is None else t)  # unused for integers
         return written_out(out_tree, out_avals, linear.push(in_tangents))
 
 
@@ -511,7 +512,7 @@ register_pytree_node(
 def reduction(
     reduce_axes: AxisNames, arguments: Sequence[Value], results: Sequence[Value]
 ) -> Reduction | None:
-    """The `Reduction` over the axes that are in scope; nothing varies along others."""
+    """The `Reduction` over the axes in scope; values do not vary along other axes."""
     axes = {name: size for name, size in thread.axes if name in reduce_axes} if reduce_axes else {}
     return Reduction(axes, arguments, results) if axes else None
 

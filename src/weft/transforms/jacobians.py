@@ -1,4 +1,4 @@
-"""jacfwd, jacrev (jacobian), hessian: a derivative mapped over the unit vectors by `vmap`."""
+"""jacfwd, jacrev (jacobian), hessian: derivatives along all unit vectors, by `vmap`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -31,9 +31,8 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[P, Any]:
-    """A function that returns the Jacobian, row by row in reverse mode.
-
-    Best for few outputs and many inputs.
+    """A function that returns the Jacobian, row by row in reverse mode. It is best for few outputs
+    and many inputs.
 
     Args: as for `grad`; `fun` may return arrays of any shape, in containers.
     Returns: a function that returns, for each output leaf of shape `out` and each argument leaf of
@@ -95,9 +94,8 @@ def jacfwd(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[P, Any]:
-    """A function that returns the Jacobian, column by column in forward mode.
-
-    Best for few inputs and many outputs. Arguments and result as for `jacrev`.
+    """A function that returns the Jacobian, column by column in forward mode. It is best for few
+    inputs and many outputs. Arguments and results are as in `jacrev`.
 
     Example:
       >>> import weft, weft.numpy as np
@@ -137,7 +135,7 @@ def jacfwd(
         result = flat.out_tree.unflatten(per_output)
         if not has_aux:
             return result
-        aux_values = [x[0] for x in stacked[count:]]  # alike for all unit vectors
+        aux_values = [x[0] for x in stacked[count:]]  # the same for all unit vectors
         return result, flat.aux([*[None] * len(out_avals), *aux_values])
 
     return jacobian
@@ -146,7 +144,7 @@ def jacfwd(
 def jacobian_blocks(
     out: Aval, in_avals: Sequence[Aval], columns: Value | None
 ) -> list[Value | np.ndarray[Any, Any]]:
-    """The Jacobian of one output in each argument.
+    """The Jacobian of one output with respect to each argument.
 
     Args:
       columns: the output's tangents along all unit vectors, stacked along axis 0; `None` for an
@@ -168,7 +166,7 @@ def jacobian_blocks(
 
 
 def check_outputs(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
-    """Raises an error for outputs of a dtype that can't be differentiated."""
+    """Raises an error for outputs that cannot be differentiated because of their dtype."""
     if flat.transform == "jacfwd" and not holomorphic:
         return
     is_valid = dtypes.is_complex if holomorphic else dtypes.is_float
@@ -187,7 +185,8 @@ def check_outputs(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) 
 
 
 def mapped_over_basis(function: Callable[..., list[Any]], avals: Sequence[Aval]) -> list[Value]:
-    """`function` of each unit vector of the space of `avals`; the results stacked along axis 0."""
+    """Applies `function` to each unit vector of the space of `avals`; the results are stacked along
+    axis 0."""
     total = sum(a.size for a in avals)
     basis: list[Tangent] = []
     start = 0

@@ -65,7 +65,7 @@ def add_ref(
     function: Any,
     paths: Callable[[], list[str]],
 ) -> None:
-    """Records a ref among the leaves; raises an error if it occurs twice."""
+    """Records a ref among the leaves. Raises an error if it occurs twice."""
     for i, other in refs.items():
         if other is ref:
             raise ShapeError(
@@ -99,7 +99,7 @@ def argument_avals(
 
 
 def shaped_aval(x: Any) -> Aval:
-    """The aval of an array, of a scalar, or of anything with a shape and a dtype."""
+    """The aval of an array, a scalar, or an object with a shape and a dtype."""
     if isinstance(x, Value):
         return x.aval
     if hasattr(x, "shape") and hasattr(x, "dtype"):

@@ -1,4 +1,4 @@
-"""linear_transpose: a linear function is staged once, and its program runs backwards."""
+"""linear_transpose: stages a linear function, and runs its program backwards."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ def linear_transpose(
 
     Args:
       fun: a function that is linear in all its arguments.
-      primals: its arguments, or anything with their shapes and dtypes.
+      primals: its arguments, or objects with their shapes and dtypes.
       reduce_axes: named axes of a batch. The cotangent of an argument that is the same for the
         whole batch, or that is given by shape and dtype only, is summed over them.
     Returns: a function from a cotangent of the output to a tuple of cotangents of the arguments. It
@@ -63,7 +63,7 @@ def linear_transpose(
 
 @dataclass(frozen=True)
 class Transpose:
-    """A linear program, to be run backwards: with its constants it is a `Partial`."""
+    """A linear program to run backwards; together with its constants it is a `Partial`."""
 
     jaxpr: Jaxpr
     in_tree: PyTreeDef
@@ -92,7 +92,7 @@ class Transpose:
 
 
 def transposed_value(out: Aval, ct: object) -> Tangent:
-    """A cotangent of the output, checked; here integers have cotangents too."""
+    """A checked cotangent of the output. Here integers have cotangents too."""
     if out.inexact or is_float0(ct) or not is_integer_like(as_value(ct).aval, out):
         return tangent_value("linear_transpose", out, ct, lambda: "the output", "cotangent")
     value: Value = convert_element_type(as_value(ct), dtype=out.dtype)

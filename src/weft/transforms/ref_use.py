@@ -1,4 +1,4 @@
-"""The refs that a staged function uses: more inputs and results of its program."""
+"""The refs that a staged function uses: additional inputs and results of its program."""
 
 import weakref
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ class RefUse(NamedTuple):
       outside: the refs that it closes over. The program has an input for each, its value, after
         those for the arguments.
       written: for each ref among the arguments, then for those in `outside`, whether the program
-        replaces its value. The new values are results of the program, after the others.
+        replaces its value. The new values are results of the program after the other results.
     """
 
     outside: tuple[Ref, ...]
@@ -27,7 +27,7 @@ class RefUse(NamedTuple):
         return [ref.read(operation) for ref in self.outside]
 
     def assign(self, operation: str, arguments: Iterable[Ref], values: Sequence[Any]) -> None:
-        """Gives the refs that are written their new values.
+        """Assigns the new values of the refs that are written.
 
         Args:
           arguments: the refs among the arguments.
@@ -41,7 +41,7 @@ NO_REFS = RefUse((), ())
 
 
 class WeakRefUse:
-    """A `RefUse` that a cache of programs keeps: it does not keep the refs alive.
+    """A `RefUse` for a cache of programs; it does not keep the refs alive.
 
     Attributes:
       written: as in `RefUse`.
@@ -64,7 +64,7 @@ class WeakRefUse:
         return all([ref is not None and not ref.ended() for ref in refs])
 
     def strong(self, function: str, arguments: Iterable[Ref]) -> RefUse:
-        """The refs of a call, after checking that no argument is a ref from outside too."""
+        """The refs of a call. Raises an error if an argument is also a ref from outside."""
         outside = tuple([ref for r in self._outside if (ref := r()) is not None])
         for ref in arguments:
             if any(ref is other for other in outside):

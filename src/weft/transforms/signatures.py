@@ -1,13 +1,14 @@
-"""Types of transformed functions, for type checkers: parameters and result are the user's.
+"""Types of transformed functions for type checkers, with the parameters and result of the user's
+function.
 
 `Transformed` is the type of `checkpoint(f)` and the like. `Wrapped`, the type of `jit(f)`, has its
 methods too.
 
 A transformation with options is used in three ways: `@jit`, `@jit(static_argnums=0)` and
-`@functools.partial(jit, static_argnums=0)`. One signature serves all three, and not one overload
-for each: mypy gives up on `functools.partial` of overloads. Where no function is given, nothing
-determines the result's type `R`, which is then `Undetermined`, its default: such an object is
-called with a function with any parameters.
+`@functools.partial(jit, static_argnums=0)`. One signature serves all three instead of an overload
+for each, because mypy does not support `functools.partial` of overloads. Without a function, the
+type `R` of the result is its default, `Undetermined`: such an object is called with a function that
+has any parameters.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, overloa
 from .jit.stages import Lowered, Traced
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # with defaults, as `typing` has it since Python 3.13
+    from typing_extensions import TypeVar  # with defaults, as in `typing` since Python 3.13
 
     from ..compiler.memory import MemoryPlan
 else:
@@ -24,7 +25,7 @@ else:
 
 
 class Undetermined:
-    """In the place of a result's type: no function was given yet, only options."""
+    """The result type when options but no function have been passed."""
 
 
 P = ParamSpec("P")
@@ -39,7 +40,7 @@ else:
 
 
 class Transformed(Protocol[P, T]):
-    """A function of parameters P and result T, and as a method one without `self`."""
+    """A function with parameters P and result T; as a method, it has no `self`."""
 
     @overload
     def __call__(
@@ -57,7 +58,7 @@ class Transformed(Protocol[P, T]):
 
 
 class Wrapped(Protocol[P, T]):
-    """A function that compiles itself: `jit(f)` for an `f` of parameters P and result T.
+    """The type of `jit(f)`, for an `f` with parameters P and result T.
 
     At run time it is a function (`jit/dispatch.py`), so methods of classes can be jitted.
     """
@@ -96,4 +97,4 @@ class Wrapped(Protocol[P, T]):
         line."""
 
     def clear_cache(self) -> None:
-        """Forgets all traced and compiled programs of this function."""
+        """Drops all traced and compiled programs of this function."""

@@ -19,7 +19,8 @@ class SymbolicZero:
       aval: the type of the primal, `weft.typeof(x)`; or a shape.
       dtype: the dtype, if a shape is passed.
     Attributes:
-      shape, dtype: of the tangent; the dtype is float0 if the primal is an integer.
+      shape, dtype: the shape and dtype of the tangent; the dtype is float0 if the primal is an
+        integer.
     Example:
       >>> import weft
       >>> from weft.custom_derivatives import SymbolicZero

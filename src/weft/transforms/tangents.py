@@ -1,5 +1,4 @@
-"""Tangents and cotangents that users pass or that their rules return, checked against the primals.
-
+"""Checks tangents and cotangents, which users pass or their rules return, against the primals.
 Inside weft a zero is `None`. Users get an array of zeros, or float0 for the tangent of an integer.
 """
 
@@ -22,18 +21,18 @@ from ..user_lines import noted
 from .symbolic_zeros import SymbolicZero
 
 Tangent = Value | None
-"""A tangent or cotangent inside weft; `None` is zero."""
+"""A tangent or cotangent inside weft; `None` means zero."""
 
 
 def is_float0(x: object) -> bool:
-    """True if a tangent is one of an integer."""
+    """True for the tangent of an integer."""
     return getattr(x, "dtype", None) == dtypes.float0
 
 
 def tangent_value(
     transform: str, primal: Aval, t: object, where: Callable[[], str], kind: str = "tangent"
 ) -> Tangent:
-    """A user's tangent, checked against its primal; `None` for float0.
+    """Checks a user's tangent against its primal; returns `None` for float0.
 
     Args:
       where: returns the name of the primal, for messages.
@@ -48,7 +47,7 @@ def tangent_value(
     value: Value = as_value(t)
     if not primal.inexact:
         if kind == "cotangent" and is_integer_like(value.aval, primal):
-            return None  # an integer has no derivative
+            return None  # integers have no derivative
         raise ShapeError(
             f"{transform}: {where()} is {primal}: its {kind} must be of dtype float0; got "
             f"{value.aval}\n"
@@ -68,7 +67,7 @@ def tangent_value(
 
 
 def is_integer_like(a: Aval, other: Aval) -> bool:
-    """True if shapes and dtypes agree; a Python integer fits any integer dtype."""
+    """True if shapes and dtypes agree; a Python integer matches every integer dtype."""
     return a.shape == other.shape and (
         a.dtype == other.dtype
         or (a.weak_type and dtypes.is_integer(a.dtype) and dtypes.is_integer(other.dtype))
@@ -76,14 +75,14 @@ def is_integer_like(a: Aval, other: Aval) -> bool:
 
 
 def output_path(out_tree: PyTreeDef, i: int) -> str:
-    """The name of an output leaf in messages."""
+    """The name of an output leaf for messages."""
     marked = out_tree.unflatten(list(range(out_tree.num_leaves)))
     path = next(p for p, leaf in tree_flatten_with_path(marked)[0] if leaf == i)
     return f"output{keystr(path)}"
 
 
 def is_close(x: Value, y: Value) -> bool:
-    """True if two arrays are equal, floating-point ones up to rounding."""
+    """True if two arrays are equal; floating-point arrays may differ by rounding."""
     a, b = np.asarray(x), np.asarray(y)
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
@@ -101,7 +100,7 @@ def zero_tangent(primal: Aval) -> Value | np.ndarray[Any, Any]:
 
 
 def rule_tangent(where: str, out: Aval, t: object) -> Tangent:
-    """The tangent of an output that a user's rule returned, checked; `None` if it is zero."""
+    """The checked tangent of an output from a user's rule; `None` if it is zero."""
     if isinstance(t, SymbolicZero) or is_float0(t):
         return None
     value: Value = as_value(t)
@@ -159,7 +158,7 @@ def cotangent_leaves(where: str, args_tree: PyTreeDef, result: PyTree) -> list[A
 
 def leaves_like(structure: PyTreeDef, tree: PyTree) -> list[Any] | None:
     """The subtrees at the leaves of a structure. `None` in the tree stands for `None` at each leaf
-    below, and a leaf for the only leaf below.
+    below it, and a leaf stands for the only leaf below it.
 
     Returns: `None` if the tree has another structure.
     """
@@ -167,7 +166,7 @@ def leaves_like(structure: PyTreeDef, tree: PyTree) -> list[Any] | None:
         return [None] * structure.num_leaves
     subtrees, _ = tree_flatten(tree, is_leaf=lambda x: x is not tree)
     children = structure.children()
-    if len(subtrees) == 1 and subtrees[0] is tree:  # a leaf, also for a node around one or none
+    if len(subtrees) == 1 and subtrees[0] is tree:  # a leaf, perhaps for a node around it
         return [tree] * structure.num_leaves if structure.num_leaves < 2 else None
     if structure.is_leaf or len(subtrees) != len(children):
         return None
@@ -181,7 +180,7 @@ def leaves_like(structure: PyTreeDef, tree: PyTree) -> list[Any] | None:
 
 
 def rule_cotangent(where: str, primal: Aval, ct: object) -> Tangent:
-    """The cotangent of an argument that a user's rule returned, checked; `None` if it is zero."""
+    """The checked cotangent of an argument from a user's rule; `None` if it is zero."""
     if ct is None or isinstance(ct, SymbolicZero) or is_float0(ct) or not primal.inexact:
         return None
     value: Value = as_value(ct)

@@ -39,20 +39,20 @@ def vmap(
     axis_size: int | None = None,
     spmd_axis_name: Hashable | tuple[Hashable, ...] | None = None,
 ) -> Callable[P, R]:
-    """Maps a function over an axis of its arguments, by carrying the axis through its operations.
+    """Maps a function over an axis of its arguments, by vectorizing its operations.
 
     Args:
       fun: a function of arrays, scalars and containers of them.
       in_axes: the axis of each argument that is mapped over: an int, `None` for no axis (the
-        argument may then be anything: a function, a string, an object with arrays inside), or a
-        tuple or list with one entry for each positional argument: an int, `None`, or a tree of them
-        that is a prefix of the argument's tree. Keyword arguments are mapped over axis 0.
+        argument may then be any object), or a tuple or list with one entry for each positional
+        argument: an int, `None`, or a tree of them that is a prefix of the argument's tree. Keyword
+        arguments are mapped over axis 0.
       out_axes: the position of the mapped axis in the results: an int, `None` for a result that
         does not depend on it, or a tree of them that is a prefix of the result's tree.
       axis_name: a name for the axis, by which collectives in `fun` (`lax.psum`, …) refer to it.
       axis_size: the length of the axis; needed only if no argument is mapped.
       spmd_axis_name: the axis of a mesh, or several, that divide the mapped axis wherever `fun`
-        states a sharding: in `lax.with_sharding_constraint`, in shardings of `jit`, and in
+        uses a sharding: in `lax.with_sharding_constraint`, in shardings of `jit`, and in
         `shard_map`. Without it, XLA chooses how the mapped axis is divided.
     Returns: the mapped function.
     Raises: ValueError: the trees do not match, an axis is out of range, or lengths differ.
@@ -98,7 +98,8 @@ def vmap(
 
 
 class BatchedCall(FunctionWithObjects):
-    """The function at the arguments of one call. Those that are not mapped may be any objects."""
+    """The function at the arguments of one call. Arguments that are not mapped may be any
+    objects."""
 
     __slots__ = ("in_axes",)
 
@@ -125,12 +126,12 @@ class BatchedCall(FunctionWithObjects):
             objects = self.unmapped_objects() if has_objects else {}
             if not objects:
                 return values
-        self.refs = {}  # those that are mapped are found again
+        self.refs = {}  # mapped leaves are found again
         return self.with_objects(objects)
 
     def unmapped_objects(self) -> dict[int, Any]:
-        """The leaves that are not mapped and are not arrays, by number. Python's numbers are among
-        them, as a function may use them as sizes and in conditions.
+        """The leaves that are not mapped and are not arrays, by number. They include Python
+        numbers, because a function may use them as sizes and in conditions.
         """
         axes = leaf_axes(self, self.in_axes)
         return {
@@ -152,7 +153,7 @@ def is_array_like(x: object) -> bool:
 
 
 def checked_in_axes(transform: str, in_axes: PyTree, kinds: tuple[type, ...]) -> PyTree:
-    """`in_axes`, with a tuple in place of a list; raises an error for another type."""
+    """`in_axes`, with a tuple in place of a list. Raises an error for another type."""
     if isinstance(in_axes, list):
         return tuple(in_axes)
     if isinstance(in_axes, bool) or (
@@ -239,7 +240,7 @@ def mapped_size(flat: FlatFunction, axes: Sequence[MapAxis], axis_size: int | No
 
 
 def with_axis_at(fun: TreeFunction, x: Value, is_batched: bool, axis: MapAxis, size: int) -> Value:
-    """An output with its mapped axis at the position that `out_axes` states."""
+    """An output with its mapped axis at the position in `out_axes`."""
     if isinstance(axis, bool):
         raise TypeError(
             f"vmap: out_axes must be ints or None; got {axis!r}\n  fix: None for no axis"
@@ -265,9 +266,8 @@ def with_axis_at(fun: TreeFunction, x: Value, is_batched: bool, axis: MapAxis, s
 def mapped_over_leading(
     function: Callable[..., Sequence[Any]], args: Sequence[Value | None], size: int
 ) -> list[Value]:
-    """`function` mapped over the first axis of its arguments; `None` arguments stay `None`.
-
-    A float0 array among its results becomes a zero, which is not used.
+    """Maps `function` over the first axis of its arguments; `None` arguments stay `None`. A float0
+    array among its results becomes an unused zero.
     """
     mask = [a is not None for a in args]
 

@@ -1,4 +1,4 @@
-"""xla_computation: a function's program in XLA's language, before XLA optimises it."""
+"""xla_computation: the program of a function in XLA's language, before optimisation."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from .tracing import NamedAxes, TracedFunction, axes_of, traced
 __all__ = ["xla_computation"]
 
 
-MAX_SEPARATE_ARGUMENTS = 100  # with tuple_args=None: some platforms have a limit
+MAX_SEPARATE_ARGUMENTS = 100  # for tuple_args=None, because some platforms have a limit
 
 
 def xla_computation(
@@ -33,20 +33,20 @@ def xla_computation(
     return_shape: bool = False,
     donate_argnums: int | Sequence[int] = (),
 ) -> TreeFunction:
-    """A function that returns the XLA computation of `fun`, before XLA optimises it.
+    """A function that returns the XLA computation of `fun`, before optimisation.
 
     Args:
-      fun: to be traced; arguments may be arrays or anything with a shape and a dtype.
+      fun: the function to trace; arguments may be arrays or objects with a shape and a dtype.
       static_argnums: positions of arguments that are part of the program.
-      axis_env: pairs (name, size) of named axes to be in scope. The program is written for one of
+      axis_env: pairs (name, size) of named axes in scope. The program is written for one of
         prod(sizes) replicas, which are numbered row by row.
       in_parts, out_parts: the number of parts of each axis of an argument, or of a result, in a
         partitioned computation: a tuple of ints, None for a replicated array, or a tree of them
         that is a prefix of the tuple of arguments, or of the result.
-      backend: the platform of the program: 'cpu', 'gpu' or 'tpu'; by default the default device's.
-      tuple_args: whether the program takes its arguments as one tuple; None: if there are more than
-        100.
-      instantiate_const_outputs: has no effect; older programs pass it.
+      backend: the platform of the program: 'cpu', 'gpu' or 'tpu'; by default, the default device's.
+      tuple_args: whether the program takes its arguments as one tuple; None means if there are more
+        than 100.
+      instantiate_const_outputs: has no effect.
       return_shape: if True, returns a pair (computation, tree of ShapeDtypeStruct of the results).
       donate_argnums: positions of arguments whose memory may be used for results.
     Returns: a function of the same arguments that returns an object with `as_hlo_text()`,
@@ -128,7 +128,7 @@ def computation(
 def shardings(
     option: str, parts: PyTree, tree: PyTreeDef, avals: Sequence[Aval]
 ) -> list[tuple[int, ...] | None]:
-    """The number of parts of each axis, for each leaf; None for a replicated one."""
+    """The number of parts of each axis, for each leaf; None for a replicated leaf."""
     for leaf in tree_leaves(parts, is_parts):
         if not is_parts(leaf):
             raise TypeError(

@@ -1,12 +1,15 @@
 """The base trace under switches that check or record every result.
 
 `core/trace.py` puts this trace in place of the base trace under `debug_nans`, `debug_infs`,
-`enable_checks`, `debug_key_reuse`, `debug_lines` and `default_device`, in the threads where they
-are on. So the base trace and its fast paths never test these switches. A call of a jitted function
-is one operation here. It runs compiled, and its program is searched only if its results are bad.
+`enable_checks`, `debug_key_reuse`, `debug_lines`, `replay_dir` and `default_device`, in the threads
+where they are on. So the base trace and its fast paths never test these switches. A call of a
+jitted function is one operation here. It runs compiled, and its program is searched only if its
+results are bad. Under `replay_dir`, `explanation/failed_calls.py` saves each call first; it is
+loaded by name.
 """
 
 import contextlib
+import functools
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,6 +25,7 @@ from ...core.events import CallBegins, EagerOperation, FunctionCall, tell
 from ...core.primitive import Primitive
 from ...core.trace import Params, current, looked_at, watch, watched
 from ...extended_dtypes import host_dtype
+from ...lazy import Deferred
 from ...runtime import client
 from ...runtime.failures import size_of
 from ...tree_util import tree_leaves
@@ -30,6 +34,8 @@ from ..evaluate import EvaluateTrace
 from ..plans import OperationPlan
 from .key_uses import follow, mark_results
 from .nonfinite import is_bad, report
+
+_failed_calls = Deferred("weft.explanation.failed_calls")
 
 
 class WatchTrace(EvaluateTrace):
@@ -42,11 +48,20 @@ class WatchTrace(EvaluateTrace):
             return plan.under(self, args)  # every operation inside is checked
         with memory_errors():
             result = current.base.run(plan, args)
-        record(plan_name(plan), args, result)
+        if thread.debug_lines:
+            record(plan_name(plan), args, result)
         return result
 
     def run_traced(self, traced: Any, flat: Any, values: Sequence[Any]) -> Any:
-        if not thread.debug_lines:
+        if thread.replay_dir:
+            run = functools.partial(self.run_told, traced, flat, values)
+            return _failed_calls.recorded(traced.whole_jaxpr, values, run)
+        return self.run_told(traced, flat, values)
+
+    def run_told(self, traced: Any, flat: Any, values: Sequence[Any]) -> Any:
+        """The result of a traced function. Under `debug_lines`, the listener is told of the
+        call."""
+        if not thread.debug_lines or flat is None:
             return traced.run(values)
         place = user_place()
         tell(CallBegins(traced))
@@ -62,6 +77,14 @@ class WatchTrace(EvaluateTrace):
         return result
 
     def bind(self, primitive: Primitive, args: Any, params: Params, out: Any = None) -> Any:
+        if thread.replay_dir and primitive.inside is not None:
+            program = _failed_calls.program_of(primitive, args, params)
+            run = functools.partial(self.bind_checked, primitive, args, params, out)
+            return _failed_calls.recorded(program, args, run)
+        return self.bind_checked(primitive, args, params, out)
+
+    def bind_checked(self, primitive: Primitive, args: Any, params: Params, out: Any) -> Any:
+        """The results of an operation, checked as the switches say."""
         base = current.base
         marks = follow(primitive, args, params) if thread.debug_key_reuse else []
         if client.chosen_device() is None or not compiles(primitive):

@@ -2,8 +2,8 @@
 
 Computation follows data. An array that was put on a named device is committed to it: operations on
 it run there, and their results are committed too. Other arrays are uncommitted: they are on the
-default device, and are copied to the device of an operation. Arrays committed to different devices
-can't meet in one operation.
+default device, and are copied to the device of an operation. An operation cannot combine arrays
+that are committed to different devices.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ Place: TypeAlias = Device | Sharding
 
 put_where = Primitive("device_put", "The same array on a device or sharding, committed.")
 put_where.takes_keys = True
-"""`device` is a device or a sharding; `source` is the one that the argument is committed to, or
+"""`device` is a device or a sharding; `source` is the one to which the argument is committed, or
 `None` if it is uncommitted or unknown."""
 
 
@@ -89,7 +89,7 @@ def _(
 
 @put_where.transpose
 def _(ct: Value, x: Argument, *, device: Place, source: Place | None) -> Tangents:
-    # back to the device of the argument, where the other operands of the cotangent are
+    # back to the device of the argument, where other cotangents are
     return (ct if source is None else put_where(ct, device=source, source=device),)
 
 
@@ -101,14 +101,14 @@ def _(args: Values, batched: Batched, size: int, *, device: Place, source: Place
 
 
 def batch_of(place: T) -> T | NamedSharding:
-    """The place of a batch of arrays, from the place of each of them."""
+    """The place of a batch of arrays, from the place of each element."""
     if not isinstance(place, NamedSharding):
         return place
     return NamedSharding(place.mesh, PartitionSpec(None, *place.spec))
 
 
 def committed_to(x: Any) -> Any:
-    """The device or sharding that the array behind a value is committed to; `None` if unknown."""
+    """The device or sharding to which the array behind a value is committed; `None` if unknown."""
     ndim = x.ndim
     while isinstance(x, Tracer):
         inner = getattr(x, "primal", None)
@@ -131,7 +131,7 @@ def device_put(
     donate: bool = False,
     may_alias: bool | None = None,
 ) -> Any:
-    """Arrays moved to a device, or divided among devices by a sharding.
+    """Moves arrays to a device, or divides them among devices by a sharding.
 
     Args:
       x: an array, a scalar, or a container of them.
@@ -139,14 +139,14 @@ def device_put(
         a tree of them that is a prefix of `x`; the results are committed to it. Without one, arrays
         stay where they are and other values go to the default device, uncommitted. Copying may
         continue after the function has returned.
-      src: the device of `x`; has no effect, since arrays know it.
-      donate: permission to reuse the memory of `x`; has no effect, since `x` stays valid.
+      src: the device of `x`; has no effect, because arrays have their device.
+      donate: permission to reuse the memory of `x`; has no effect, because `x` stays valid.
       may_alias: False for results that share no memory with `x`, so that either may be deleted or
         donated.
     Returns: the same tree of arrays. Cotangents are moved back to the device of the argument. A
       device has no effect inside `jit`: a compiled program runs on one device (`jit(device=…)`).
     Raises: TypeError: `device` is not a device, or a leaf of `x` is not an array. ValueError: a
-      sharding can't divide an array of its shape; both `donate` and `may_alias`.
+      sharding cannot divide an array of its shape; both `donate` and `may_alias` are True.
     Example:
       >>> import weft
       >>> y = weft.device_put(weft.numpy.ones(2), weft.devices()[0])
@@ -167,7 +167,7 @@ def device_put(
 
 
 def put_on(x: object, device: Any) -> Any:
-    """Arrays on one device, or where they are."""
+    """Arrays on one device, or where they already are."""
 
     def put_leaf(path: object, leaf: object) -> Any:
         if leaf.__class__ is np.ndarray and accelerated():
@@ -188,7 +188,7 @@ def put_on(x: object, device: Any) -> Any:
 
 
 def leaf_value(path: Any, leaf: object) -> Any:
-    """A leaf as a value; the error for another object names the leaf."""
+    """A leaf as a value. The error for another object names the leaf."""
     try:
         return unshared(as_value(leaf))
     except (TypeError, ValueError) as error:
@@ -235,7 +235,7 @@ def put_sharded(x: object, shardings: object) -> Any:
 
 @located
 def device_get(x: object) -> Any:
-    """Arrays on the host, as NumPy arrays.
+    """Copies arrays to the host, as NumPy arrays.
 
     Args:
       x: an array, a scalar, or a container of them.
@@ -288,14 +288,14 @@ def block_until_ready(x: object) -> Any:
 
 @located
 def device_put_sharded(shards: Sequence[object], devices: Sequence[Device]) -> Any:
-    """Arrays stacked along a new first axis, each on its device.
+    """Stacks arrays along a new first axis, each on its device.
 
     Args:
-      shards: for each device, an array, a scalar, or a container of them; of one structure, shapes
-        and dtypes.
-      devices: the device of each.
-    Returns: a tree like each shard, of arrays with a new first axis of the length of `devices`.
-      Their values are equal to `numpy.stack(shards)`.
+      shards: for each device, an array, a scalar, or a container of them; all with the same
+        structure, shapes and dtypes.
+      devices: the device of each shard.
+    Returns: a tree like each shard, with arrays that have a new first axis with one row per device.
+      Their values equal `numpy.stack(shards)`.
     Raises: ValueError: the numbers of shards and devices differ, or the shards' structures, shapes
       or dtypes do. TypeError: not a device, or a leaf is not an array.
     Example:
@@ -342,12 +342,12 @@ def device_put_sharded(shards: Sequence[object], devices: Sequence[Device]) -> A
 
 @located
 def device_put_replicated(x: Any, devices: Sequence[Device]) -> Any:
-    """Arrays repeated along a new first axis, a copy on each device.
+    """Repeats arrays along a new first axis, with a copy on each device.
 
     Args:
       x: an array, a scalar, or a container of them.
       devices: the devices of the copies.
-    Returns: a tree like `x`, of arrays with a new first axis of the length of `devices`.
+    Returns: a tree like `x`, with arrays that have a new first axis with one row per device.
     Raises: ValueError: no devices. TypeError: an item isn't a device, or a leaf isn't an array.
     Example:
       >>> import weft
@@ -365,7 +365,7 @@ def device_put_replicated(x: Any, devices: Sequence[Device]) -> Any:
 
 
 def stacked(values: Sequence[Array], devices: Sequence[Device]) -> Array:
-    """One array, made of an array on each device."""
+    """One array from an array on each device."""
     a = values[0].aval
     sharding = NamedSharding(Mesh(devices, ("shards",)), PartitionSpec("shards"))
     host = np.stack([np.asarray(v.host()) for v in values])

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-# --- which devices there are ---
+# --- available devices ---
 
 
 @located
@@ -43,7 +43,7 @@ def local_devices(
     """The devices of a platform that belong to one process.
 
     Args:
-      process_index: the process; this one by default.
+      process_index: the process; by default, this one.
       backend: as for `devices`.
       host_id: an older name of `process_index`.
     Raises: ValueError: there is no such process.
@@ -86,14 +86,14 @@ def make_mesh(
     *,
     devices: Sequence[Device] | None = None,
 ) -> Mesh:
-    """A mesh of the first devices, or of these devices, row by row.
+    """A mesh of the first devices, or of the given devices, row by row.
 
     Devices of one process are neighbours, so communication is cheap along the last axes.
 
     Args:
       axis_shapes: the length of each axis.
       axis_names: the name of each axis.
-      devices: by default all devices of the preferred platform, of all processes.
+      devices: the devices; by default, all devices of the preferred platform, of all processes.
     Raises: ValueError: there are fewer devices; or the numbers of lengths and names differ.
     Example:
       >>> import weft

@@ -1,8 +1,8 @@
-"""Arrays made of the parts that each process has: make_array_from_callback,
+"""Arrays made from the parts of each process: make_array_from_callback,
 make_array_from_process_local_data, make_array_from_single_device_arrays.
 
-All processes call these functions, with the same shape and sharding, and nothing is sent. In one
-process they make an array part by part.
+All processes must call these functions with the same shape and sharding; no data are sent. In a
+single process they make an array part by part.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,17 +42,17 @@ LOCAL, CALLBACK, SINGLE = [f"make_array_from_{what}" for what in (
 def make_array_from_process_local_data(
     sharding: object, local_data: object, global_shape: Sequence[int] | None = None
 ) -> Array:
-    """An array over several processes, each of which has its part on the host.
+    """Makes an array over several processes, each of which has its part on the host.
 
     Args:
       sharding: the sharding of the array, over the devices of all processes.
       local_data: the parts of the devices of this process, in order and without gaps; or, along
-        any axis, the whole array. It may be changed afterwards.
+        any axis, the whole array. The caller may change it afterwards.
       global_shape: the shape of the whole array. By default `local_data` is a part along each axis
         along which the devices of this process have only a part.
     Returns: the array, of shape `global_shape`.
-    Raises: ValueError: along some axis, `local_data` is neither as long as this process's part nor
-      as the whole; the sharding can't divide the shape, or has no device of this process.
+    Raises: ValueError: along some axis, `local_data` has neither the length of this process's part
+      nor of the whole; the sharding can't divide the shape, or has no device of this process.
     Example:
       >>> import numpy, weft
       >>> from weft.sharding import Mesh, NamedSharding, PartitionSpec
@@ -68,7 +68,7 @@ def make_array_from_process_local_data(
     host = np.asarray(value)
     dtype = canonicalize_dtype(host.dtype)
     parts, places = own_places(sharding, host.ndim)
-    own = [np.unique(column) for column in places.T]  # along each axis, the parts that are here
+    own = [np.unique(column) for column in places.T]  # along each axis, the parts of this process
     if global_shape is None:
         shape = tuple(
             n * count // len(mine) for n, count, mine in zip(host.shape, parts, own, strict=True)
@@ -107,17 +107,18 @@ def make_array_from_callback(
     data_callback: Callable[[Any], Any],
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """An array made from the parts that a function returns for the devices of this process.
+    """Makes an array from the parts that a function returns for the devices of this process.
 
     Args:
       shape: the shape of the whole array.
       sharding: the sharding of the whole array.
       data_callback: called with an index, a tuple of slices, once for each part that this process's
         devices have; returns `whole[index]`.
-      dtype: the dtype that the parts must have.
+      dtype: the required dtype of the parts.
     Returns: the array.
-    Raises: ValueError: a part does not have the shape of its index, or the parts have several
-      dtypes, or not `dtype`; the sharding can't divide the shape, or has no device of this process.
+    Raises: ValueError: a part does not have the shape of its index, or the dtypes of the parts
+      differ from each other or from `dtype`; the sharding can't divide the shape, or has no device
+      of this process.
     Example:
       >>> import numpy, weft
       >>> from weft.sharding import Mesh, NamedSharding, PartitionSpec
@@ -158,16 +159,16 @@ def make_array_from_callback(
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: DTypeLike | None = None
 ) -> Array:
-    """An array made of arrays that are already on its devices; nothing is copied.
+    """Makes an array from arrays that are already on its devices, without copying.
 
     Args:
       shape: the shape of the whole array.
       sharding: the sharding of the whole array.
       arrays: the parts that this process's devices have, each on its device, in any order.
-      dtype: the dtype that the parts must have.
+      dtype: the required dtype of the parts.
     Returns: the array.
-    Raises: ValueError: a device of this process has no part, or two; a part is on another device,
-      or of another shape or dtype. TypeError: a part is not an array of weft's.
+    Raises: ValueError: a device of this process has no part, or two parts; a part is on another
+      device, or has another shape or dtype. TypeError: a part is not a weft array.
     Example:
       >>> import weft
       >>> from weft.sharding import Mesh, NamedSharding, PartitionSpec
@@ -224,7 +225,7 @@ def check_parts_dtype(operation: str, parts_dtype: Any, dtype: Any) -> None:
 
 
 def checked_sharding(operation: str, sharding: object) -> Sharding:
-    """The sharding; raises an error if it has no device of this process."""
+    """The sharding. Raises an error if it has no device of this process."""
     sharding = named(operation, sharding)
     if not isinstance(sharding, Sharding):
         raise TypeError(f"{operation}: expected a sharding; got {sharding!r:.60}")
@@ -234,7 +235,7 @@ def checked_sharding(operation: str, sharding: object) -> Sharding:
 
 
 def checked_layout(operation: str, a: Aval, sharding: Sharding) -> None:
-    """Raises an error for a sharding that can't divide an array."""
+    """Raises an error for a sharding that cannot divide an array."""
     try:
         layout_of(a, sharding)
     except ValueError as error:
@@ -251,7 +252,7 @@ def own_places(sharding: Sharding, ndim: int) -> tuple[tuple[int, ...], np.ndarr
 
 
 def array_of_parts(a: Aval, sharding: Sharding, shards: Sequence[Any]) -> Array:
-    """An array of the parts of this process's devices, in order, copied to them."""
+    """An array from the parts of this process's devices, in order, which are copied to them."""
     shards = [
         np.array(readable(s), stored(a.dtype)) for s in shards
     ]  # the caller may change its arrays

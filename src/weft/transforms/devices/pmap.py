@@ -1,7 +1,6 @@
-"""pmap: a function mapped over an axis of its arguments, one device for each element.
-
-It is a map over a mesh with one axis (`higher_order/shard_map.py`). A `pmap` inside the function
-maps over a further axis of that mesh.
+"""pmap: maps a function over an axis of its arguments, with one device for each element. It is a
+map over a mesh with one axis (`higher_order/shard_map.py`). A nested `pmap` maps over another axis
+of that mesh.
 """
 
 import functools
@@ -46,7 +45,7 @@ from .pmap_arguments import Call, PmapOptions
 __all__ = ["pmap"]
 
 OUTERMOST = "pmap"
-"""The mesh axis of a map that is not inside another one."""
+"""The mesh axis of an outermost map."""
 
 
 P = ParamSpec("P")
@@ -66,11 +65,11 @@ def pmap(
     donate_argnums: int | Sequence[int] = (),
     global_arg_shapes: PyTree = None,
 ) -> Wrapped[P, R]:
-    """Maps a function over an axis of its arguments: each element on its own device.
+    """Maps a function over an axis of its arguments, with each element on its own device.
 
     The function is compiled once; all devices run it at the same time, each on its part.
-    Collectives (`lax.psum`, …) that name the axis compute over all of them. Where several processes
-    compute together, each passes and gets the part of the axis that its own devices have.
+    Collectives (`lax.psum`, …) that name the axis compute over all of them. With several processes,
+    each process passes and gets the part of the axis on its own devices.
 
     Args:
       fun: a function of arrays, scalars and containers of them.
@@ -87,12 +86,12 @@ def pmap(
         to this process must be the length of the axis.
       backend: 'cpu', 'gpu' or 'tpu'.
       axis_size: the length of the axis; by default inferred from the arguments.
-      donate_argnums: positional arguments whose memory may be used for results; they can't be used
+      donate_argnums: positional arguments whose memory may be used for results; they cannot be used
         afterwards.
       global_arg_shapes: the shape of each positional argument without the mapped axis, or `None`.
         It is only checked.
-    Returns: a function of arguments and results with one more axis. The results are arrays on
-      several devices.
+    Returns: a function whose arguments and results have an additional axis. The results are arrays
+      on several devices.
     Raises: ValueError: the mapped axes have different lengths, or there are fewer devices.
     Example:
       >>> import weft
@@ -112,8 +111,8 @@ def pmap(
 
 
 class MappedFunction:
-    """A function with the options of its map, and its programs. Users get `call`: the fast path, a
-    function with methods of this class as attributes."""
+    """A function with the options of its map, and its programs. Users get `call`, the fast path: a
+    function whose attributes are methods of this class."""
 
     def __init__(self, options: PmapOptions) -> None:
         self.options = options
@@ -126,7 +125,7 @@ class MappedFunction:
         self.call: TreeFunction = call
 
     def traced(self, call: Call) -> "TracedMap":
-        """The function traced on a signature, at its first call."""
+        """The function traced on a signature; the first call traces it."""
         return self.programs.find(call.key, lambda: TracedMap(call))
 
     def general(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> PyTree:
@@ -138,8 +137,11 @@ class MappedFunction:
         trace = current.trace
         if traced.is_open or not (trace is current.base or (trace.computes and not looked_at())):
             return traced.apply(call.values, trace)
-        values: Any = call.values  # outside of traces they are arrays
-        result = traced.run(values)
+        values: Any = call.values  # outside of traces, the values are arrays
+        if trace is current.base:
+            result = traced.run(values)
+        else:
+            result = trace.run_traced(traced, None, values)
         simple = traced.processes == 1 and not kwargs and not self.options.static
         if simple and trace is current.base:
             traced.put_on_fast_path(self.programs, args, call.args_tree, values)
@@ -160,7 +162,7 @@ class MappedFunction:
         return traced.lower()
 
     def clear_cache(self) -> None:
-        """Forgets all traced and compiled programs of this function."""
+        """Drops all traced and compiled programs of this function."""
         self.programs.clear()
 
 
@@ -207,13 +209,13 @@ class TracedMap(Traced):
         self.donated = tuple(call.donated)
 
     def alive(self) -> bool:
-        """False: a function that closes over a traced value is traced at each call."""
+        """False, because a function that closes over a traced value is traced at each call."""
         return False
 
     # --- tracing ---
 
     def trace(self, call: Call, name: Hashable, size: int) -> Jaxpr:
-        """Traces the function on the part of one element; sets `out_axes`."""
+        """Traces the function on one element; sets `out_axes`."""
 
         def on_part(*parts: Value) -> list[Value]:
             leaves = [
@@ -242,7 +244,7 @@ class TracedMap(Traced):
         return resolve_axis(jaxpr, varies, Axis(size, name))
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
-        """Raises an error for `out_axes=None` and a result that differs between devices."""
+        """Raises an error if a result with `out_axes=None` differs between devices."""
         if None not in self.out_axes:
             return
         varies = [*[False] * len(self.jaxpr.consts), *[at is not None for at in call.axes]]
@@ -258,14 +260,14 @@ class TracedMap(Traced):
     # --- devices ---
 
     def spanned(self) -> int:
-        """The number of processes that the map goes over."""
+        """The number of processes over which the map extends."""
         options = self.options
         if options.devices is not None:
             return len({d.process_index for d in options.devices}) or 1
         return client.process_count(options.backend)
 
     def mesh_for(self, size: int) -> Mesh:
-        """The devices: an axis for this map, and one for each kind of map inside."""
+        """The devices, with one axis for this map and one for each kind of nested map."""
         options = self.options
         inner = sorted(inner_map_axes(self.jaxpr))
         count = math.prod(axis.size for axis in inner)
@@ -300,7 +302,7 @@ class TracedMap(Traced):
 
     @property
     def mapping(self) -> Mapping:
-        """The map of the program of one device."""
+        """The map as an operation on the program of one device."""
         return Mapping(self.mesh, self.axes, tuple(self.in_specs), tuple(self.out_specs))
 
     @property
@@ -311,6 +313,10 @@ class TracedMap(Traced):
     def mapped_jaxpr(self) -> Jaxpr:
         """The program of all devices."""
         return map_program(self.jaxpr, [t.aval for t in self.types], self.mapping)
+
+    @property
+    def whole_jaxpr(self) -> Jaxpr:
+        return self.mapped_jaxpr
 
     @functools.cached_property
     def placement(self) -> OnGroup:
@@ -356,7 +362,7 @@ class TracedMap(Traced):
         return [to_process(x, axis, self.processes) for x, axis in pairs]
 
     def placed(self, x: Array, i: int) -> Array:
-        """An argument, with its parts on the devices."""
+        """An argument with its parts on the devices."""
         sharding = self.shardings[0][i]
         if self.processes > 1:
             return from_processes(x, sharding, self.in_axes[i], self.processes)
@@ -402,12 +408,12 @@ def checked_axis(fun: TreeFunction, axis: object, value: Value) -> MapAxis:
 
 
 def inner_map_axes(jaxpr: Jaxpr) -> set[InnerAxis]:
-    """The axes of all maps inside a mapped function."""
+    """The axes of all nested maps in a mapped function."""
     axes: set[InnerAxis] = set()
     for e in jaxpr.equations:
         if e.primitive.effects is not None:
             params = dict(e.params)
-            if "mesh" in params and params["mesh"] is None:  # a map inside, over further axes
+            if "mesh" in params and params["mesh"] is None:  # a nested map, over additional axes
                 axes |= {axis for axis, _, _ in params["axes"]}
             for inner in subjaxprs(e.params):
                 axes |= inner_map_axes(inner)
@@ -418,5 +424,5 @@ def inner_map_axes(jaxpr: Jaxpr) -> set[InnerAxis]:
 def mesh_of(
     devices: tuple[client.Device, ...], shape: tuple[int, ...], names: tuple[Hashable, ...]
 ) -> Mesh:
-    """The mesh of these devices, made once."""
+    """The mesh of these devices; cached."""
     return Mesh(np.array(devices, object).reshape(shape), names)

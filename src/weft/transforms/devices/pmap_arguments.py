@@ -25,7 +25,7 @@ from ..vmap import (
 
 
 class PmapOptions:
-    """The options of one `pmap`, checked."""
+    """The checked options of one `pmap`."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Call(FlatFunction):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """All that the program depends on."""
+        """All values on which the program depends."""
         return *super().key, self.size
 
     def check_shapes(self) -> None:

@@ -1,4 +1,4 @@
-"""shard_map: a function written for one device of a mesh, applied on all of them.
+"""shard_map: applies a function written for one device on all devices of a mesh.
 
 The primitive is in `higher_order/shard_map.py`.
 """
@@ -54,15 +54,15 @@ def shard_map(
 
     Args:
       f: a function of arrays, scalars and containers of them, which takes and returns the parts of
-        one device. Without it, the result is a decorator.
-      mesh: the devices; by default the mesh of the surrounding `with mesh:`.
+        one device. If omitted, the result is a decorator.
+      mesh: the devices; by default, the mesh of the surrounding `with mesh:`.
       in_specs: a `PartitionSpec` for each positional argument, which says which axes of the mesh
         divide its axes; or a tree of them that is a prefix of the tuple of arguments. Along mesh
         axes that a spec does not mention, the argument is replicated.
       out_specs: the same for the result. Along mesh axes that a spec does not mention, the results
         of all devices must be the same.
-      axis_names: the axes of the mesh that are mapped over; by default all. Along the others,
-        arrays in `f` are undivided, and XLA chooses how to divide them.
+      axis_names: the mapped axes of the mesh; by default, all. Along other axes, arrays in `f` are
+        undivided, and XLA chooses how to divide them.
       check_vma: if True, checks that results are the same along axes that `out_specs` does not
         mention.
     Returns: a function of undivided arrays.
@@ -105,7 +105,7 @@ def no_spec(option: str, spec: object) -> TypeError:
 
 @dataclass(frozen=True)
 class MapOptions:
-    """The options of `shard_map`; each has a table of compiled programs."""
+    """The options of `shard_map`. Each instance has a table of compiled programs."""
 
     mesh: Mesh | None
     specs: Hashable
@@ -130,7 +130,7 @@ class ShardMap:
         self.out_specs, self.axis_names = out_specs, tuple(axis_names)
 
     def dispatcher(self) -> TreeFunction:
-        """The function that users call; it is compiled unless it is called under a trace."""
+        """The function that users call. It is compiled, except under a trace."""
         function = self.function
         specs = key_of((self.in_specs, self.out_specs), is_spec)
         options = MapOptions(self.mesh, specs, self.axis_names, self.check_vma)
@@ -273,7 +273,7 @@ def check_same(
 ) -> None:
     """Raises an error for results that differ along a mapped axis that their spec does not mention.
 
-    The batched program along one axis at a time shows which results vary along it.
+    Batching the program along one axis at a time shows which results vary along it.
     """
     named = [{name for part in spec for name in part} for spec in outs]
     program = jaxpr.without_consts()

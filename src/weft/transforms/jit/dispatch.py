@@ -33,15 +33,14 @@ from .donation import may_donate
 _base = current.base
 
 Explain = Callable[[RuntimeError, Sequence[RawBuffer], tuple[Any, ...], int], Exception]
-"""Makes weft's error from an error of XLA: (error, buffers, arguments, number of leaves)."""
+"""Converts an error of XLA to weft's error: (error, buffers, arguments, number of leaves)."""
 
 
 # --- the table ---
 
 
 class MayBeOpen(Protocol):
-    """A traced function; it is open if it closes over values of a trace, or refs, which may have
-    ended."""
+    """A traced function. It is open if it closes over tracers, or refs, which may have ended."""
 
     is_open: bool
 
@@ -51,7 +50,7 @@ class MayBeOpen(Protocol):
 
 T = TypeVar("T", bound=MayBeOpen)
 
-MAX_SIGNATURES = 4096  # of one function; then the table starts empty again
+MAX_SIGNATURES = 4096  # per function; then the table is emptied
 
 
 class Programs:
@@ -80,9 +79,9 @@ class Programs:
     def find(self, key: Hashable, make: Callable[[], T]) -> T:
         """The function traced on a signature; `make` traces it if there is no usable entry.
 
-        No lock is held while tracing, which runs users' code that may wait for another thread. If
-        several threads trace at the same time, all use the result that was stored first, so it is
-        compiled once. Too many signatures (new static arguments at each call) empty the table.
+        No lock is held during tracing, because users' code may wait for another thread. If several
+        threads trace at the same time, all use the result that was stored first, so it is compiled
+        only once. Too many signatures (new static arguments at each call) empty the table.
         """
         traced: T | None = self.traced.get(key)
         if traced is not None and (not traced.is_open or traced.alive()):
@@ -92,7 +91,7 @@ class Programs:
             self.clear()
         if traced is None:
             return self.traced.setdefault(key, entry)
-        with _lock:  # comparing and storing are one step: another thread may replace it too
+        with _lock:  # compares and stores in one step, because another thread may replace it too
             stored: T | None = self.traced.get(key)
             if stored is None or stored is traced:
                 self.traced[key] = stored = entry
@@ -133,7 +132,7 @@ def leave_all_fast_paths() -> None:
 
 
 def forget_traces(key: object) -> None:
-    """Forgets the programs that were traced under a state of the switches (`thread.key`)."""
+    """Drops the programs that were traced under a state of the switches (`thread.key`)."""
     for programs in list(_all):
         for signature in [s for s in list(programs.traced) if s[4] is key]:
             programs.traced.pop(signature, None)
@@ -147,10 +146,9 @@ if hasattr(os, "register_at_fork"):  # the general path raises the error for a f
 
 
 class ProgramsByOptions:
-    """The programs of a function by options. It is stored as an attribute of the function.
-
-    A table of functions would keep a function alive if a derivative rule in a program refers to it.
-    `functools.wraps` copies attributes, so this one names its owner.
+    """The programs of a function by options. It is stored as an attribute of the function. A table
+    of functions would keep a function alive if a derivative rule in a program refers to it. It has
+    an `owner`, because `functools.wraps` copies attributes.
     """
 
     __slots__ = ("by_options", "owner")
@@ -160,11 +158,11 @@ class ProgramsByOptions:
         self.by_options: dict[Hashable, Programs] = {}
 
     def __reduce__(self) -> Any:
-        # pickled without programs, and with an owner that no function is
+        # pickled without programs, and with an owner that is not a function
         return ProgramsByOptions, (ProgramsByOptions,)
 
 
-_lock = threading.RLock()  # reentrant: comparing static arguments may run users' code
+_lock = threading.RLock()  # reentrant, because comparing static arguments may run users' code
 
 
 def programs_of(function: Any, options: Hashable) -> Programs:
@@ -267,8 +265,8 @@ def dispatcher(
                                 leaf = as_value(leaf)
                                 types.append(leaf.type)
                                 input_buffers.append(leaf._buffer)
-                            except (TypeError, ValueError, AttributeError):  # a tracer, or no array
-                                return general(args, kwargs)  # whose error names the argument
+                            except (TypeError, ValueError, AttributeError):  # not an array
+                                return general(args, kwargs)  # its error names the argument
                     break
                 types.append(a.type)
                 input_buffers.append(a._buffer)
@@ -282,12 +280,12 @@ def dispatcher(
             try:
                 try:
                     results = run(buffers)
-                except TypeError:  # a buffer is None: the array is on the host only
+                except TypeError:  # a buffer is None if the array is only on the host
                     results = run(buffers := fill(leaves, input_buffers))
                 if handlers is not None:
                     results = results.consume_with_handlers(handlers)
             except errors.DeletedArrayError:
-                return general(args, kwargs)  # whose error names the argument
+                return general(args, kwargs)  # its error names the argument
             except RuntimeError as error:
                 raise explain(error, buffers, args, len(leaves)) from None
             for i in donated:

@@ -14,9 +14,8 @@ from ...user_lines import levels_to_user
 
 
 def owned(program: CompiledProgram, values: Sequence[Array]) -> list[Array]:
-    """The arguments, with copies of shared literals in place of donated ones.
-
-    An array that is donated and also passed as another argument raises an error.
+    """The arguments, with copies of donated literals that are shared. Raises an error for an array
+    that is donated and also passed as another argument.
     """
     values = [*values]
     for i in program.donated:
@@ -34,7 +33,7 @@ def owned(program: CompiledProgram, values: Sequence[Array]) -> list[Array]:
 
 
 def may_donate(donated: Sequence[int], leaves: Sequence[Any]) -> bool:
-    """True if arguments can be donated without a copy: each is on a device, and passed once.
+    """True if arguments can be donated without a copy: each is on a device, and is passed once.
 
     Args:
       donated: the numbers of the donated leaves.
@@ -76,7 +75,7 @@ def warn_of_unusable(program: LoweredProgram, transform: str) -> None:
 
 
 def release(array: Array) -> None:
-    """Marks a donated array as deleted, whether XLA could use its memory or not."""
+    """Marks a donated array as deleted, even if XLA did not use its memory."""
     if array._buffer is not None and not buffers.is_deleted(array._buffer):
         buffers.delete(array._buffer)
     array._host = array._buffer = None

@@ -21,7 +21,7 @@ from ...core.jaxpr import Jaxpr, Labels, only_computes, run
 from ...core.masks import active
 from ...core.placement import ArrayType, Placement, on_device
 from ...core.source import function_line, located
-from ...core.trace import Params, Trace, current, locations_wanted, looked_at
+from ...core.trace import Params, Trace, current, locations_wanted, looked_at, watch, watched
 from ...core.value import Value
 from ...higher_order.call import call
 from ...primitives.sharding_constraint import constrain
@@ -55,11 +55,13 @@ if TYPE_CHECKING:
 __all__ = ["jit"]
 
 _base = current.base
+if watched() and current.trace is _base:
+    watch()  # a switch is on in the environment, and a jitted function may be the first to run
 
 
 @dataclass(frozen=True)
 class JitOptions:
-    """The options of `jit`, checked. A function has a table of programs for each."""
+    """The checked options of `jit`. A function has a table of programs for each."""
 
     static_argnums: tuple[int, ...]
     static_argnames: tuple[str, ...]
@@ -74,7 +76,7 @@ class JitOptions:
     compiler_options: tuple[tuple[str, str | int | float | bool], ...]
 
     def target(self) -> Placement | None:
-        """The device that was named."""
+        """The named device."""
         if self.backend is not None:
             return on_device(client.local_devices(self.backend)[0])
         return None if self.device is None else on_device(self.device)
@@ -155,8 +157,8 @@ class TracedCall(Traced):
     """A jitted function traced on one signature.
 
     Attributes:
-      in_shardings, out_shardings: the shardings of the leaves of arguments and results, if stated.
-      placement: where it runs, if it or a function inside states it.
+      in_shardings, out_shardings: the shardings of the leaves of arguments and results, if given.
+      placement: where it runs, if its options or those of an inner function determine it.
     """
 
     def __init__(
@@ -186,7 +188,7 @@ class TracedCall(Traced):
         return traced
 
     def program(self, options: dict[str, Any] | None = None) -> LoweredProgram:
-        # if nothing is donated, it is the program of calls inside other transformations too
+        # if nothing is donated, calls inside other transformations use the same program
         if options is None:
             compiler_options = self.options.compiler_options
         else:
@@ -337,7 +339,7 @@ class JittedFunction:
             self.name,
             jaxpr.in_avals,
             options,
-            # the array in a ref may be somebody else's too
+            # other objects may share the array in a ref
             tuple([i for i in donated if i not in flat.refs]),
             in_shardings,
             out_shardings,
@@ -435,7 +437,7 @@ class JittedFunction:
             return self.lower(*args, **kwargs).compile().memory()
 
     def clear_cache(self) -> None:
-        """Forgets all traced and compiled programs of this function."""
+        """Drops all traced and compiled programs of this function."""
         self.programs.clear()
 
 
@@ -457,26 +459,26 @@ def jit(
     """Compiles a function with XLA, once for each signature of its arguments.
 
     Args:
-      fun: a pure function of arrays, scalars and containers of them. Without it, the result is a
+      fun: a pure function of arrays, scalars and containers of them. If omitted, the result is a
         decorator.
       static_argnums, static_argnames: positions and names of arguments that are part of the
         program; they must be hashable, and each value is compiled separately. If only one of the
         two options is given, the other is inferred.
-      device: the device to run on; by default the device of committed arguments, or else the
+      device: the device to run on; by default, the device of committed arguments, otherwise the
         default device.
       backend: 'cpu', 'gpu' or 'tpu': the first device of that platform.
-      donate_argnums, donate_argnames: arguments whose memory may be used for results; they can't
+      donate_argnums, donate_argnames: arguments whose memory may be used for results; they cannot
         be used afterwards.
       inline: whether a call inside another traced function is inlined, instead of staged as a
         `call` equation.
-      keep_unused: whether to pass arguments that the result does not depend on.
+      keep_unused: whether to pass arguments on which the result does not depend.
       in_shardings: how the positional arguments are divided among devices: a `weft.sharding`, or a
         tree of them that is a prefix of the tuple of traced arguments. `None` keeps the argument's
         sharding; an array on a single device is replicated. Other arrays are moved. In a block
         `with mesh:`, a `PartitionSpec` may be a sharding.
       out_shardings: the same for the results; `None` lets XLA choose.
       compiler_options: XLA's options by name, and `weft_outline`: if False, repeated blocks are
-        not compiled as functions. For calls outside of other transformations only.
+        not compiled as functions. They apply only to calls outside of other transformations.
     Returns: a function with the same arguments and results, and the methods `lower`, `trace`,
       `eval_shape`, `memory` and `clear_cache`.
     Raises: TypeError: an argument or result is not an array. ValueError: a static argument is not

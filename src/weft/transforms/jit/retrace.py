@@ -10,7 +10,7 @@ from ...core.source import function_line, inside_partials
 from ...user_lines import user_line, user_place
 from ..arguments import argument_name, leaf_paths
 
-MAX_FUNCTIONS = 1024  # remembered, to recognise a function that is defined again
+MAX_FUNCTIONS = 1024  # remembered to recognise redefined functions
 
 
 def explanation(
@@ -26,8 +26,8 @@ def explanation(
     Args:
       positions: the positions of the traced arguments.
       signature: (tree of the arguments, avals, static arguments).
-      before: the latest signatures, each with the `thread.key` that it was traced under.
-      number: how many were traced, this one included.
+      before: the latest signatures, each with the `thread.key` under which it was traced.
+      number: the number of traced signatures, including this one.
       paths: returns the names of the leaves.
     """
     name, line = function_line(function), user_line()
@@ -47,11 +47,11 @@ def explanation(
 
 
 DEBUGGED = "debug_lines"
-"""Traces with lines and without are separate: a program is traced again for its lines."""
+"""Traces with and without lines are separate: a program is traced again to get its lines."""
 
 
 def changed_switches(key: Any) -> list[str]:
-    """The switches that differ between a key and that of this thread."""
+    """The switches that differ between a key and the key of this thread."""
     return [name for name, _, _ in key_differences(key, thread.key)]
 
 
@@ -102,7 +102,7 @@ def _differences(
 
 
 def _change(a: Any, b: Any) -> str:
-    """The difference of two avals, in words."""
+    """A description of the difference between two avals."""
     parts = [word for word in ("shape", "dtype") if getattr(a, word) != getattr(b, word)]
     if a.weak_type != b.weak_type:
         parts.append(f"weak type: it is {'a Python scalar' if b.weak_type else 'an array'} now")
@@ -131,7 +131,7 @@ def _tree_differences(function: Any, positions: list[int], old: Any, new: Any) -
 
 
 def shown_name(function: Any, position: int | str) -> str:
-    """The name of a static argument, without quotes, as those of traced arguments have none."""
+    """The name of a static argument without quotes, like the names of traced arguments."""
     return argument_name(function, position).strip("'")
 
 
@@ -156,10 +156,10 @@ def _static_differences(function: Any, old: Any, new: Any) -> Iterator[str]:
         yield f"static argument {shown_name(function, position)} is gone"
 
 
-# --- functions that are defined again and again ---
+# --- functions that are defined repeatedly ---
 
 _made: dict[CodeType, tuple[int, dict[str, str]]] = {}
-# the number of function objects with this code, and the variables that the latest closed over
+# the number of function objects with this code, and the closure variables of the latest one
 
 
 def made_again(function: Any) -> Iterator[str]:
@@ -183,7 +183,7 @@ def made_again(function: Any) -> Iterator[str]:
 
 
 def remade(function: Any) -> str:
-    """The message that a function is defined again, although once would be enough."""
+    """The message for a function that is defined repeatedly, although once would be enough."""
     inner = inside_partials(function)
     wrapper = "" if inner is function else f" (in a {type(function).__name__})"
     return (
@@ -193,18 +193,18 @@ def remade(function: Any) -> str:
 
 
 def function_code(function: Any) -> CodeType | None:
-    """The code of a function, which all function objects of one definition share."""
+    """The code of a function, which is shared by all function objects of one definition."""
     return getattr(inside_partials(function), "__code__", None)
 
 
 def closed_over(function: Any) -> dict[str, str]:
-    """The variables that a function closes over: short representations by name."""
+    """The variables that a function closes over, as short representations by name."""
     inner = inside_partials(function)
     variables = {}
     for name, cell in zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True):
         try:
             variables[name] = f"{cell.cell_contents!r:.60}"
-        except ValueError:  # not assigned yet
+        except ValueError:  # the variable is not assigned yet
             variables[name] = "nothing yet"
     for name, value in getattr(function, "keywords", {}).items():
         variables[name] = f"{value!r:.60}"

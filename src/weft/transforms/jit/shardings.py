@@ -1,4 +1,4 @@
-"""The options `in_shardings` and `out_shardings` of `jit`: trees of shardings, checked."""
+"""The options `in_shardings` and `out_shardings` of `jit`: checked trees of shardings."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
@@ -22,12 +22,13 @@ def is_entry(x: Any) -> bool:
 
 
 def key_of(option: Any, is_leaf: Callable[[Any], bool] = is_entry) -> Hashable:
-    """An option, which may be a tree, as a part of a key; unequal to all others if not hashable."""
+    """An option, which may be a tree, as a part of a key. Options that are not hashable differ from
+    all others."""
     leaves, tree = tree_flatten(option, is_leaf)
     key = tuple(tuple(x) if isinstance(x, list) else x for x in leaves), tree
     try:
         hash(key)
-    except TypeError:  # the error comes later, where the option is used
+    except TypeError:  # the error is raised later, where the option is used
         return object()
     return key
 
@@ -35,7 +36,7 @@ def key_of(option: Any, is_leaf: Callable[[Any], bool] = is_entry) -> Hashable:
 class ShardingOption:
     """`in_shardings` or `out_shardings`: a tree of shardings. Options of equal trees are equal.
 
-    Raises: TypeError: there is something else at a leaf.
+    Raises: TypeError: a leaf is another object.
     """
 
     __slots__ = ("key", "name", "tree")
@@ -60,7 +61,8 @@ class ShardingOption:
     def of_arguments(
         self, tree: PyTreeDef, avals: Sequence[Aval], paths: Paths
     ) -> list[Sharding | None]:
-        """The sharding of each leaf of the pair (positional arguments, none by keyword)."""
+        """The sharding of each leaf of (positional arguments, keyword arguments), without any by
+        keyword."""
         shardings = tuple(self.tree) if isinstance(self.tree, list) else self.tree
         return self.checked((shardings, None), tree, avals, paths)
 
@@ -72,7 +74,7 @@ class ShardingOption:
     def checked(
         self, prefix: Any, tree: PyTreeDef, avals: Sequence[Aval], paths: Paths
     ) -> list[Sharding | None]:
-        """The sharding of each leaf of a tree; `None` where none is stated.
+        """The sharding of each leaf of a tree; `None` where none is given.
 
         Raises: ValueError: a sharding can't divide an array of its leaf's shape.
         """
@@ -104,7 +106,7 @@ def named(operation: str, entry: Any) -> Sharding | None:
 
 
 def one_group(shardings: Iterable[Sharding | None]) -> OnGroup | None:
-    """The devices of all shardings; raises an error if two differ."""
+    """The devices of all shardings. Raises an error if they differ."""
     first: Sharding | None = None
     for sharding in shardings:
         if sharding is None:

@@ -45,7 +45,7 @@ class ShapeDtypeStruct:
     """A shape and a dtype, standing for an array that is not computed.
 
     Args:
-      sharding: how the array is divided among devices, for `lower`.
+      sharding: the sharding of the array, for `lower`.
     Example:
       >>> ShapeDtypeStruct((3,), "float32")
       ShapeDtypeStruct(shape=(3,), dtype=float32)
@@ -82,7 +82,7 @@ class ShapeDtypeStruct:
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        return True  # not `len`, which would make an empty shape false
+        return True  # instead of `len`, which would make an empty shape false
 
     def __repr__(self) -> str:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
@@ -106,7 +106,7 @@ def struct_of(a: Aval) -> ShapeDtypeStruct:
 
 @dataclass(frozen=True)
 class ArgInfo:
-    """A leaf of the arguments that a function was traced for.
+    """A leaf of the arguments for which a function was traced.
 
     Attributes:
       shape, dtype: the shape and the dtype of the leaf.
@@ -130,10 +130,10 @@ class Traced(ABC):
       in_tree, out_tree: the structures of (positional arguments, keywords) and of the result.
       types: the types of the argument leaves: their avals and placements.
       donated: the numbers of the donated argument leaves; `donate_argnums`: of the arguments.
-      holds_tracers: true if it closes over values that are being traced.
-      refs: the refs that it uses, or `None`. Those from outside are more arguments, and the results
-        are a pair: the function's result, and the new values of the refs that are written.
-      is_open: true if it closes over tracers or refs, which may have ended.
+      holds_tracers: True if it closes over tracers.
+      refs: the refs that it uses, or `None`. Refs from outside are additional arguments, and the
+        results are a pair: the function's result, and the new values of the refs that it writes.
+      is_open: True if it closes over tracers or refs, which may have ended.
     Example:
       >>> traced = jit(lambda x: 2 * x).trace(np.ones(3))
       >>> traced.jaxpr
@@ -162,7 +162,7 @@ class Traced(ABC):
         self._fast: dict[tuple[ArrayType, ...], Any] = {}  # entries of the fast path
 
     def alive(self) -> bool:
-        """True if no trace of a value that it closes over has ended, so that it can be used."""
+        """True if no trace of a value that it closes over has ended."""
         if self.refs is not None and not self.refs.alive():
             return False
         return all([not c._trace.closed for c in self.jaxpr.consts if isinstance(c, Tracer)])
@@ -173,6 +173,11 @@ class Traced(ABC):
     def avals(self) -> tuple[list[Aval], list[Aval]]:
         """The avals of the argument leaves and of the results."""
         return self.jaxpr.in_avals, self.jaxpr.out_avals
+
+    @property
+    def whole_jaxpr(self) -> Jaxpr:
+        """The program of whole arguments. The program of a map, `jaxpr`, is of one device."""
+        return self.jaxpr
 
     @property
     def out_info(self) -> Any:
@@ -191,7 +196,7 @@ class Traced(ABC):
         """The program as StableHLO.
 
         Args:
-          lowering_platforms: the platform in use, by one of its names; or None.
+          lowering_platforms: the current platform, by one of its names; or None.
         Raises: ValueError: another platform is named.
         """
         here = client.default_device().platform
@@ -206,7 +211,7 @@ class Traced(ABC):
 
     @abstractmethod
     def program(self, options: dict[str, Any] | None = None) -> LoweredProgram:
-        """The program that XLA compiles; made when it is first needed.
+        """The program that XLA compiles; it is made at the first use.
 
         Args:
           options: XLA's options; they replace those passed to `jit`.
@@ -214,7 +219,7 @@ class Traced(ABC):
 
     @abstractmethod
     def target(self, types: Sequence[ArrayType], program: LoweredProgram) -> ProgramTarget:
-        """The devices that the program runs on for arguments of these types."""
+        """The devices on which the program runs for arguments of these types."""
 
     # --- running ---
 
@@ -226,7 +231,7 @@ class Traced(ABC):
         """The result for arrays.
 
         Args:
-          compiled: the program, compiled ahead of time.
+          compiled: the program, if it was compiled ahead of time.
         """
         compiled = compiled or self.compiled_for([v.type for v in values])
         if compiled.donated:
@@ -248,7 +253,8 @@ class Traced(ABC):
         return compiled.run(values)
 
     def unflatten(self, outs: Sequence[Any]) -> Any:
-        """The result of these outputs, with NumPy arrays for zero tangents of integers (float0)."""
+        """The result from these outputs, with NumPy arrays for zero tangents of integers
+        (float0)."""
         outs = [*outs]
         for i in self.float0_outs:
             outs[i] = np.zeros(outs[i].shape, float0)
@@ -304,10 +310,10 @@ class Lowered(LaterStage):
         self.text, self.module = self.target.text(program)
 
     def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
-        """The program as text: in 'stablehlo', or in XLA's 'hlo' before optimisation.
+        """The program as text: 'stablehlo', or XLA's 'hlo' before optimisation.
 
         Args:
-          debug_info: has no effect: programs have source lines under the switch `debug_lines` only.
+          debug_info: has no effect; programs have source lines only under the switch `debug_lines`.
         """
         if dialect == "stablehlo":
             return str(self.text)
@@ -316,7 +322,7 @@ class Lowered(LaterStage):
         raise ValueError(f"as_text: dialect must be 'stablehlo' or 'hlo'; got {dialect!r}")
 
     def compiler_ir(self, dialect: str = "stablehlo") -> "str | runtime.HloComputation":
-        """The program: in 'stablehlo' its text; in 'hlo' an object with `as_hlo_text()`."""
+        """The program: for 'stablehlo' its text, for 'hlo' an object with `as_hlo_text()`."""
         return runtime.HloComputation(self.text) if dialect == "hlo" else self.as_text(dialect)
 
     def cost_analysis(self) -> dict[str, float]:
@@ -324,7 +330,8 @@ class Lowered(LaterStage):
         return self.compile().cost_analysis()
 
     def compile_report(self) -> "CompileReport":
-        """Compiles the program anew, and tells what the compiler's passes did and how long it took.
+        """Compiles the program again, and reports what the compiler's passes did and how long they
+        took.
 
         Example:
           >>> def f(x, xs):
@@ -342,7 +349,7 @@ class Lowered(LaterStage):
     def compile(
         self, compiler_options: dict[str, Any] | None = None, *, device_assignment: None = None
     ) -> "Compiled":
-        """The executable.
+        """Compiles the program.
 
         Args:
           compiler_options: XLA's debug options by name, e.g. `xla_backend_optimization_level`; they
@@ -362,7 +369,8 @@ class Lowered(LaterStage):
 
 
 class Compiled(LaterStage):
-    """An executable for one signature. Calling it runs it; another signature is an error.
+    """An executable for one signature. Calling it runs the program; another signature raises an
+    error.
 
     Example:
       >>> compiled = jit(lambda x: 2 * x).lower(np.ones(3)).compile()
@@ -395,8 +403,8 @@ class Compiled(LaterStage):
         return self.executable.memory_analysis()
 
     def memory(self) -> "MemoryPlan":
-        """The memory of a run: its peak, and the largest buffers. `jit(f).memory(x)` has their
-        lines too."""
+        """The memory of a run: its peak, and the largest buffers. `jit(f).memory(x)` also has their
+        lines."""
         labels = self.traced.jaxpr.labels
         names = [labels.argument(i) or f"argument #{i}" for i in self.program.live]
         optimized = _optimized.OptimizedProgram(self.as_text())
@@ -439,7 +447,7 @@ class Compiled(LaterStage):
                     f"{self.traced.fun_name}: a compiled function can't be traced again (argument "
                     f"leaf {i} is {v})\n  fix: use the jitted function inside transformations"
                 )
-        if looked_at():  # a debugging switch inspects operations: then it is one of them
+        if looked_at():  # if a debugging switch inspects operations, the call is one of them
             return self.traced.apply(values, current.trace)
         compiled = self.compiled
         if compiled.follows_data:
