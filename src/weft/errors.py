@@ -13,6 +13,8 @@ WeftError                                    any of these
 ├── NonConcreteBooleanIndexError IndexError      … as a mask that decides a shape
 ├── UnexpectedTracerError        TypeError       a traced value is used outside its trace
 ├── KeyReuseError                TypeError       a random key is used twice (see `debug_key_reuse`)
+├── DerivativeRuleError          ValueError      a user's derivative rule is wrong (see
+│                                                `check_derivatives`)
 ├── UnboundAxisError             NameError       a collective's axis name isn't in scope
 ├── MissingRuleError             NotImplementedError   an operation lacks the rule that it needs
 ├── CheckpointError              ValueError      a checkpoint is damaged, cut off or foreign
@@ -38,7 +40,8 @@ import numpy as onp
 class WeftError(Exception):
     """Any exception of weft's own.
 
-    `except weft.errors.WeftError` catches them all. Each one is also of the matching Python class.
+    `except weft.errors.WeftError` catches them all. Each is also an instance of the matching Python
+    class.
 
     Example:
       >>> import weft, weft.numpy as np
@@ -141,6 +144,28 @@ class DerivativeError(WeftError, TypeError, ValueError):
 
         f = lambda x: lax.while_loop(lambda y: y < 10.0, lambda y: y * 2.0, x)
         weft.grad(f)(1.0)                   # fix: weft.jvp(f, (1.0,), (1.0,))
+    """
+
+
+class DerivativeRuleError(WeftError, ValueError):
+    """A derivative rule of the user's does not give the derivative; see `check_derivatives`.
+
+    Usual causes:
+      A sign, a factor or a term that is wrong or missing; a cotangent that is returned for another
+      argument, or transposed; a rule that is not linear; a residual that is not what the backward
+      rule takes it for.
+
+    Cures:
+      * The message names the argument, an element, and both derivatives.
+      * A rule that differs on purpose (clipped gradients, surrogates): set
+        `f.check_derivatives = False`, or return `None` for a cotangent that is not wanted.
+
+    Example::
+
+        f = weft.custom_jvp(np.log)
+        f.defjvps(lambda t, out, x: t * x)      # fix: f.defjvps(lambda t, out, x: t / x)
+        with weft.check_derivatives(True):
+            weft.grad(f)(2.0)
     """
 
 

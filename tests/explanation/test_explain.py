@@ -297,3 +297,23 @@ def test_a_program_that_does_not_use_it_does_not_load_it():
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
     assert done.stdout.strip() == b"[]"
+
+
+@pytest.mark.parametrize("kind", ["pmap", "shard_map"])
+def test_programs_of_several_devices_are_explained(kind):
+    def total(x):
+        return lax.psum(np.sin(x), "i")
+
+    n = len(weft.devices())
+    if kind == "pmap":
+        f = weft.pmap(total, axis_name="i")
+    else:
+        mesh = weft.sharding.Mesh(onp.array(weft.devices()), ("i",))
+        spec = weft.sharding.PartitionSpec
+        f = jit(weft.shard_map(total, mesh=mesh, in_specs=spec("i"), out_specs=spec()))
+    report = weft.explain(f, np.ones((n, 8)))
+    (program,) = report.programs
+    assert program.called.name == "total"
+    assert report.findings == []
+    number = total.__code__.co_firstlineno + 1
+    assert number in {row.line.number for row in report.lines if row.equations}

@@ -9,7 +9,7 @@ from test_hygiene import project_files
 from tree import ROOT, imports, modules
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-OPTIONAL = {"tensorstore", "einops", "tensorflow"}
+OPTIONAL = {"tensorstore", "einops", "tensorflow", "pytest"}
 """Imported by modules that are loaded when the user has chosen them, and have an extra."""
 
 HASHES = {"_sha2", "_sha256"}

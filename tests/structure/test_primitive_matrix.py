@@ -135,6 +135,8 @@ def named_primitives(text: str) -> list[str]:
 ABOUT_ONE_OPERATION = {
     "compiler.transposes": ["dot_general", "transpose"],  # how XLA compiles these two
     "higher_order.naming": ["add"],  # by which cotangents are summed
+    # one leaves out elements, and the derivative of the other applies itself
+    "interpreters.debugging.nonfinite": ["pow_", "select_n"],
     "transforms.checkpointing": ["name_primitive"],  # by which policies choose
     "transforms.tracing": ["convert_element_type"],  # left out where it says nothing
 }

@@ -31,13 +31,13 @@ RUNGS = (
     "numpy",
     "random shapes flatten_util dlpack ad_checkpoint custom_derivatives custom_batching stages ref "
     "export checkpoints",
-    "nn scipy image ops debug profiler extend interop test_util util",
+    "nn scipy image ops profiler extend interop test_util util",
     "experimental fastmath api_util",
     "layers",
     "optimizers data",
     "supervised",
     "explanation",
-    "models cli info compat",
+    "models cli info compat debug pytest_plugin",
 )
 HEIGHT = {name: height for height, rung in enumerate(RUNGS) for name in rung.split()}
 OPEN_RUNGS = (0, len(RUNGS) - 1)  # where modules of one rung may know each other

@@ -1,9 +1,9 @@
-"""JAX's `Primitive` as libraries define one: a weft primitive whose rules are JAX's functions.
+"""JAX's `Primitive` for libraries: a weft primitive whose rules follow JAX's conventions.
 
-Libraries register rules in tables (`ad.primitive_jvps[p] = rule`). `RuleTable` is such a table: an
-entry becomes the weft rule of the primitive, with arguments and results converted: zero tangents
-are `Zero` there and `None` in weft, a linear argument is an `UndefinedPrimal` there and an aval in
-weft, and batch axes may be any axes there and are axis 0 in weft.
+Libraries register rules in tables (`ad.primitive_jvps[p] = rule`). `RuleTable` is such a table. It
+converts each entry to a weft rule, with its arguments and results: in JAX a zero tangent is a
+`Zero`, a linear argument is an `UndefinedPrimal`, and batch axes may be any axes; in weft they are
+`None`, an aval, and axis 0.
 """
 
 import functools
@@ -64,7 +64,7 @@ def is_undefined_primal(x: object) -> bool:
 
 
 def instantiate_zeros(tangent: Any) -> Any:
-    """The tangent, with a `Zero` made an array."""
+    """The tangent as an array; a `Zero` becomes an array of zeros."""
     return tangent.instantiate() if isinstance(tangent, Zero) else tangent
 
 
@@ -83,7 +83,7 @@ not_mapped = None
 
 
 class AxisData(NamedTuple):
-    """The mapped axis, as batching rules get it."""
+    """The mapped axis, as passed to batching rules."""
 
     name: Any
     size: int
@@ -92,7 +92,7 @@ class AxisData(NamedTuple):
 
 
 class Unhashable:
-    """A parameter that cannot be hashed, such as a dict, as a part of keys.
+    """Wraps a parameter that cannot be hashed, such as a dict, for use in keys.
 
     Args:
       value: the parameter, which must not change afterwards.
@@ -111,7 +111,7 @@ class Unhashable:
             return False
         try:
             return bool(self.value == other.value)
-        except (TypeError, ValueError):  # values that arrays in it have not, or several
+        except (TypeError, ValueError):  # arrays in it have no truth value, or several
             return self.value is other.value
 
     def __repr__(self) -> str:
@@ -128,7 +128,7 @@ def hashable(value: Any) -> Any:
 
 
 def plain(rule: Function) -> Function:
-    """The rule, which gets parameters as the library gave them."""
+    """The rule, called with parameters as the library passed them."""
 
     @functools.wraps(rule)
     def called(*args: Any, **params: Any) -> Any:
@@ -144,11 +144,12 @@ class Primitive(core_primitive.Primitive):
     """An operation that a library defines: `jax.extend.core.Primitive`.
 
     Args:
-      name: its name in programs. A name that is in use gets a number.
+      name: its name in programs. A number is added to a name that is in use.
     """
 
     takes_axis = True
     of_user = True
+    check_derivatives = True
     call_primitive = False
     map_primitive = False
 
@@ -168,7 +169,7 @@ class Primitive(core_primitive.Primitive):
 
     @property
     def multiple_results(self) -> bool:
-        """True if it has several outputs; libraries set it after they made the primitive."""
+        """True if it has several outputs. Libraries set it after construction."""
         return self.multiple
 
     @multiple_results.setter
@@ -180,11 +181,11 @@ class Primitive(core_primitive.Primitive):
         return self(*args, **{name: hashable(value) for name, value in params.items()})
 
     def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The functions and parameters to bind again: there are no functions among them."""
+        """The functions and parameters to bind again; there are no functions among them."""
         return [], params
 
     def def_impl(self, impl: Function) -> Function:
-        """Defines the function that computes the operation now."""
+        """Defines the function that computes the operation eagerly."""
         self.impl = impl
         return impl
 
@@ -201,7 +202,7 @@ class Primitive(core_primitive.Primitive):
         return rule
 
     def def_bind_with_trace(self, rule: Function) -> Function:
-        """Refused: it would replace how weft applies operations."""
+        """Raises an error, because it would replace how weft applies operations."""
         raise RefusedError(f"{self}: def_bind_with_trace: weft has traces of its own")
 
     def _execute(self, args: Sequence[Any], **params: Any) -> Any:
@@ -238,7 +239,8 @@ def lower_function(function: Function, multiple_results: bool = True) -> Functio
 
 
 def jvp_rule(primitive: core_primitive.Primitive, rule: Function) -> Function:
-    """weft's jvp rule from JAX's (primals, tangents, **params) -> (outputs, tangents)."""
+    """Converts JAX's rule (primals, tangents, **params) -> (outputs, tangents) to a weft jvp
+    rule."""
 
     def pushed(primals: Sequence[Any], tangents: Sequence[Any], out: Any, **params: Any) -> Any:
         full = [
@@ -254,14 +256,14 @@ def jvp_rule(primitive: core_primitive.Primitive, rule: Function) -> Function:
 
 
 def without_zero(tangent: Any, out: Any) -> Any:
-    """A tangent as weft has it: `None` for a zero, and for the tangent of integers."""
+    """Converts a tangent to weft's form: `None` for a zero or integer tangent."""
     if tangent is None or isinstance(tangent, Zero) or not out.aval.inexact:
         return None
     return as_value(tangent)
 
 
 def transpose_rule(primitive: core_primitive.Primitive, rule: Function) -> Function:
-    """weft's transpose rule from JAX's (cotangents, *args, **params) -> cotangents."""
+    """Converts JAX's rule (cotangents, *args, **params) -> cotangents to a weft transpose rule."""
 
     def pulled(ct: Any, *args: Any, **params: Any) -> Any:
         if primitive.multiple:
@@ -289,7 +291,7 @@ def _with_aval(x: Any) -> Any:
 def batch_rule(
     primitive: core_primitive.Primitive, call: Callable[[Axis, tuple[Any, ...], Any, Any], Any]
 ) -> Function:
-    """weft's batch rule from one of JAX's; `call` gets (axis, args, dims, params)."""
+    """Converts a batch rule of JAX's; `call` gets (axis, args, dims, params)."""
 
     def batched_rule(args: Sequence[Any], batched: Sequence[bool], axis: Any, **params: Any) -> Any:
         if not isinstance(axis, Axis):
@@ -306,7 +308,8 @@ def batch_rule(
 
 
 def at_front(x: Any, dim: Any) -> Any:
-    """A batched output with its batch axis in front; one that is the same for the whole batch."""
+    """A batched output with its batch axis first. An output that is equal for the whole batch
+    becomes `Shared`."""
     if dim is None:
         return Shared(as_value(x))
     return as_value(x) if dim == 0 else moveaxis(x, dim, 0)
@@ -316,7 +319,7 @@ class RuleTable(dict[Any, Any]):
     """A table of rules by primitive, such as `ad.primitive_jvps`.
 
     Args:
-      convert: (primitive, rule) -> None, which gives the rule to the primitive.
+      convert: (primitive, rule) -> None; sets the rule of the primitive.
     """
 
     def __init__(self, convert: Callable[[Any, Function], None]) -> None:
@@ -347,7 +350,7 @@ def set_batcher(primitive: Any, rule: Function) -> None:
 
 
 def set_axis_batcher(primitive: Any, rule: Function) -> None:
-    """`batching.axis_primitive_batchers[primitive] = rule`: it gets the axis' size and name."""
+    """`batching.axis_primitive_batchers[primitive] = rule`, called with the axis' size and name."""
     primitive.batch(
         batch_rule(
             primitive,
@@ -357,7 +360,7 @@ def set_axis_batcher(primitive: Any, rule: Function) -> None:
 
 
 def set_fancy_batcher(primitive: Any, rule: Function) -> None:
-    """`batching.fancy_primitive_batchers[primitive] = rule`: it gets an `AxisData`."""
+    """`batching.fancy_primitive_batchers[primitive] = rule`, called with an `AxisData`."""
     primitive.batch(
         batch_rule(
             primitive,
@@ -371,7 +374,7 @@ def set_fancy_batcher(primitive: Any, rule: Function) -> None:
 def register_lowering(
     primitive: Any, rule: Any, platform: str | None = None, **options: Any
 ) -> Any:
-    """`mlir.register_lowering`: takes a rule that `lower_fun` made."""
+    """`mlir.register_lowering`: accepts a rule from `lower_fun`."""
     if not isinstance(primitive, Primitive):
         return rule
     if getattr(rule, "lowers", False):
@@ -403,7 +406,7 @@ def deflinear2(primitive: Any, transpose: Function) -> None:
 
 
 def deflinear(primitive: Any, transpose: Function) -> None:
-    """`ad.deflinear`: the same, by a rule that gets the cotangents alone."""
+    """`ad.deflinear`: the same, with a rule that takes only the cotangents."""
     deflinear2(primitive, lambda ct, *args, **params: transpose(ct, **params))
 
 
@@ -439,7 +442,7 @@ JAX_NAMES = {
 
 
 def primitive_named(module: str, name: str) -> Any:
-    """weft's primitive for JAX's `name_p`; a `Refused` where weft computes it by another one."""
+    """weft's primitive for JAX's `name_p`; a `Refused` if weft uses another primitive instead."""
     _load_primitives()
     short = name.removesuffix("_p")
     primitive: Any = registry.get(JAX_NAMES.get(short, short)) or registry.get(f"{short}_call")

@@ -175,6 +175,7 @@ class Primitive:
     elementwise = False  # an output element depends on the operands' elements at its index only
     takes_axis = False  # its batch rule gets an `Axis` instead of the batch size
     takes_keys = False  # it only moves or compares elements, so it accepts extended dtypes
+    check_derivatives = False  # the switch of this name compares its rules: they are of a user
     of_user = False  # it has a rule outside weft, which may distinguish the parameters 2 and 2.0
 
     def __init__(
@@ -216,7 +217,7 @@ class Primitive:
             raise
 
     def bind(self, *args: object, **params: object) -> Any:
-        """The same as a call."""
+        """Same as calling the primitive."""
         return self(*args, **params)
 
     @property
@@ -282,8 +283,9 @@ class Primitive:
 
     def _define(self, kind: str, rule: R) -> R:
         setattr(self, kind + "_rule", rule)
-        if not getattr(rule, "__module__", "").startswith(_PACKAGE):
+        if not (getattr(rule, "__module__", None) or "").startswith((_PACKAGE, "numpy")):
             self.of_user = True
+            self.check_derivatives |= kind in ("jvp", "transpose")
         return rule
 
 
@@ -306,6 +308,7 @@ class HigherOrder(Primitive):
         for rule in ("type", "lower", "transpose", "batch"):
             if hasattr(inside, rule):
                 self._define(rule, getattr(inside, rule))
+        self.check_derivatives = False  # its rules are those of the programs inside
 
     def owner(self, params: Params) -> Owner:
         first = params[0][1]

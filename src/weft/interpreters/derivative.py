@@ -20,6 +20,7 @@ from ..core.primitive import Primitive
 from ..core.trace import Params, Trace, under
 from ..core.value import Value
 from ..dtypes import is_inexact
+from ..lazy import Deferred
 from ..primitives.creation import zeros
 from .dependence import dependents, partition_equations
 from .plans import PreparedProgram
@@ -27,6 +28,8 @@ from .stage import StageTrace
 from .transpose import transpose
 
 Mask = tuple[bool, ...]
+
+_rules = Deferred("weft.interpreters.debugging.derivative_rules")
 
 
 class DifferentiatedTracer(Tracer):
@@ -143,6 +146,8 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: 
         pass
     state = thread.switches
     result = derive(primitive, avals, params, mask)
+    if primitive.check_derivatives and thread.check_derivatives:
+        _rules.compare_primitive(primitive, args, params, mask)
     return remember_under(state, primitive.derivatives, signature, result)
 
 

@@ -12,10 +12,12 @@ from ..core.masks import active
 from ..core.source_location import at_location
 from ..core.trace import Params, Trace, under
 from ..core.value import Value
+from ..lazy import Deferred
 from ..primitives.structural import add
 from .dependence import partition_equations
 from .stage import StageTrace
 
+_rules = Deferred("weft.interpreters.debugging.derivative_rules")
 _NOWHERE = nullcontext()  # without recorded lines this costs one attribute test for each equation
 
 
@@ -72,7 +74,7 @@ def backward(
     inputs = jaxpr.invars[len(primals) :]
     linear = set(inputs)
     tape: list[Equation] = []
-    checking = thread.enable_checks
+    checking, comparing = thread.enable_checks, thread.check_derivatives
     for e, is_linear in partition_equations(jaxpr, linear):
         if is_linear:
             tape.append(e)
@@ -103,6 +105,8 @@ def backward(
                 "linear (or has no transpose rule)"
             )
         args = [v if type(v) is not Var else v.aval if v in linear else env[v] for v in e.inputs]
+        if comparing and primitive.check_derivatives:
+            _rules.compare_transpose(primitive, args, e.params)
         with at_location(e.source, backward=True) if e.source is not None else _NOWHERE:
             ct_in = primitive.transpose_rule(
                 cts_out if primitive.multiple else cts_out[0], *args, **dict(e.params)

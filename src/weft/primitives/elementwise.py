@@ -151,6 +151,7 @@ def sum_of_shares(shares: Sequence[Derivative | None]) -> Rule:
     """The jvp rule that adds the contributions of the operands' tangents, and broadcasts the
     sum."""
 
+    @functools.wraps(next(filter(None, shares), zero))
     def jvp_rule(primals: Values, tangents: Tangents, out: Value) -> Tangent:
         total = None
         for t, rule in zip(tangents, shares, strict=True):
@@ -210,6 +211,7 @@ def unary(
     primitive.lower(stablehlo if callable(stablehlo) else lowering_by(stablehlo))
     if jvp is not None:
 
+        @functools.wraps(jvp)
         def jvp_rule(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tangent:
             return jvp(tangents[0], out, primals[0], **params)
 

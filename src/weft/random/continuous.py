@@ -1,8 +1,8 @@
 """Continuous distributions with a closed form: cauchy, double_sided_maxwell, exponential, gumbel,
 laplace, logistic, maxwell, pareto, rayleigh, triangular, wald, weibull_min.
 
-A sample is the inverse of the distribution function at a uniform number, or is made of a few normal
-and uniform samples. Each is differentiable in its parameters.
+A sample is the inverse of the distribution function at a uniform number, or a function of a few
+normal and uniform samples. All are differentiable with respect to their parameters.
 """
 
 import math
@@ -92,7 +92,7 @@ def gumbel(
       mode: "low", the default, or "high", which draws two random numbers for each sample: float32
         samples reach up to 32 with "high", and to 16 with "low".
     Returns: array of `shape`.
-    Raises: as `exponential`. ValueError: `mode`.
+    Raises: as `exponential`. ValueError: `mode` is invalid.
     Example:
       >>> random.gumbel(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
@@ -106,10 +106,10 @@ def gumbels(key: Any, *, shape: tuple[int, ...], dtype: Any, mode: str = "low") 
     """Gumbel samples."""
     if mode == "low":
         return -log(-log(_open_unit(key, shape, dtype)))
-    # numbers near 0 become the large samples; there floats have room for the fine digits
+    # numbers near 0 become the large samples; floats are finest there
     coarse, fine = coarse_and_fine(key, shape, dtype)
     tiny = literal(float(dtypes.finfo(dtype).tiny), dtype)
-    upper = comparison.ge(coarse, literal(0.5, dtype))  # a sum there might be rounded to 1
+    upper = comparison.ge(coarse, literal(0.5, dtype))  # a sum near 1 might be rounded to 1
     return -log(-log1p(-selection.where(upper, coarse, coarse + fine + tiny)))
 
 
@@ -211,10 +211,10 @@ def double_sided_maxwell(
     Args:
       key: a key.
       loc, scale: the parameters, which broadcast together.
-      shape: the shape of the samples for each element of the parameters, in front of their axes.
+      shape: the shape of the samples for each element of the parameters, before their axes.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape` followed by the shape of the parameters.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit together.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters do not broadcast.
     Example:
       >>> random.double_sided_maxwell(random.PRNGKey(0), 0.0, 1.0, (2,)).shape
       (2,)
@@ -251,7 +251,8 @@ def weibull_min(
       shape: the shape of the result; by default the shape to which the parameters broadcast.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape`.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit the shape.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters do not broadcast to
+      the shape.
     Example:
       >>> random.weibull_min(random.PRNGKey(0), 1.0, 2.0, (3,)).shape
       (3,)
@@ -285,7 +286,8 @@ def pareto(
       shape: the shape of the result; by default the shape of the parameters.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape`.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit the shape.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters do not broadcast to
+      the shape.
     Example:
       >>> random.pareto(random.PRNGKey(0), 2.0, (3,)).shape
       (3,)
@@ -402,6 +404,9 @@ def _(primals: Any, tangents: Any) -> Any:
     x = _wald(*primals)
     ratio = mills_ratio((x / mean + 1.0) / arithmetic.sqrt(x))
     return x, tangents[1] * (2.0 * (x * arithmetic.sqrt(x)) / (mean * mean) * ratio)
+
+
+_wald.check_derivatives = False  # the rule is not the derivative of the sampler's steps
 
 
 def mills_ratio(x: Any) -> Any:

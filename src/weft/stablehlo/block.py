@@ -533,7 +533,7 @@ class Block:
         ends = ", ".join([p.name for p in parts])
         kinds = ", ".join([tensor(p.aval) for p in parts])
         gives = ", ".join([tensor(o) for o in outs])
-        self.lines += [
+        lines = [
             f"  {equals}sdy.manual_computation({', '.join([o.name for o in operands])}) "
             f"in_shardings=[{', '.join(inputs)}] out_shardings=[{', '.join(results)}] "
             f"manual_axes={{{', '.join(axis_text(region.mesh, n) for n in manual)}}} ({head}) {{",
@@ -541,6 +541,7 @@ class Block:
             f"  sdy.return {ends} : {kinds}" if parts else "  sdy.return",
             f"  }} : ({types}) -> ({gives})",
         ]
+        self.lines.append("\n".join(lines))  # one operation
         return [Operand(n, o) for n, o in zip(names, outs, strict=True)]
 
     def reduce(self, name: str, init: Any, x: Operand, axes: Sequence[int], out: Any) -> Operand:
