@@ -17,6 +17,8 @@ LONG_FUNCTIONS = {
     "transforms/jit/dispatch.py: dispatcher": "a frame or a look-up more is paid at each call",
     "lax/solvers.py: custom_linear_solve": "its steps share all that they make",
     "primitives/reduce_axes.py: by_variation": "the rules of two primitives, each of some lines",
+    "models/research/configurable_transformer.py: ConfigurableTransformer": "Trax's options",
+    "models/research/terraformer.py: ConfigurableTerraformer": "Trax's options, 41 of them",
 }
 
 

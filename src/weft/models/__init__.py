@@ -1,4 +1,4 @@
-"""Models made of the layers of `weft.layers`. Each function returns an uninitialised layer.
+"""Models built from the layers of `weft.layers`. Each function returns an uninitialised layer.
 
 Source: Trax documentation, `trax.models`.
 """
@@ -12,6 +12,11 @@ __all__, __getattr__, __dir__ = exports(
         "reformer.language_models": "ReformerLM ReformerShortenLM",
         "reformer.reformer": "Reformer",
         "research.bert": "BERT BERTClassifierHead BERTRegressionHead",
+        "research.configurable_transformer": """
+            ConfigurableTransformer ConfigurableTransformerEncoder ConfigurableTransformerLM
+        """,
+        "research.hourglass": "HourglassLM",
+        "research.terraformer": "ConfigurableTerraformer",
         "resnet": "Resnet50 WideResnet",
         "rnn": "GRULM RNNLM LSTMSeq2SeqAttn",
         "transformer": "Transformer TransformerDecoder TransformerEncoder TransformerLM",

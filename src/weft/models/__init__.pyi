@@ -18,6 +18,13 @@ from .research.bert import (
     BERTClassifierHead as BERTClassifierHead,
     BERTRegressionHead as BERTRegressionHead,
 )
+from .research.configurable_transformer import (
+    ConfigurableTransformer as ConfigurableTransformer,
+    ConfigurableTransformerEncoder as ConfigurableTransformerEncoder,
+    ConfigurableTransformerLM as ConfigurableTransformerLM,
+)
+from .research.hourglass import HourglassLM as HourglassLM
+from .research.terraformer import ConfigurableTerraformer as ConfigurableTerraformer
 from .resnet import Resnet50 as Resnet50, WideResnet as WideResnet
 from .rnn import GRULM as GRULM, RNNLM as RNNLM, LSTMSeq2SeqAttn as LSTMSeq2SeqAttn
 from .transformer import (

@@ -23,7 +23,7 @@ def MLP(
       layer_widths: the number of units of each `Dense` layer; the last is the number of outputs.
       activation_fn: makes an activation layer.
       out_activation: whether an activation follows the last `Dense` layer too.
-      flatten: whether all axes of the input except the batch are joined first.
+      flatten: whether to first flatten all axes of the input except the batch axis.
       mode: "train", "eval" or "predict", which are the same here.
     Returns: a layer from floats [batch, ...] to floats [batch, layer_widths[-1]].
     Raises: TypeError, ValueError: an option is invalid.

@@ -33,9 +33,9 @@ def ConvBlock(
     """A residual block that changes the shape: its shortcut is a convolution too.
 
     Args:
-      kernel_size: height and width of the middle one of three convolutions; the others have 1.
-      filters: the channels of the three.
-      strides: (vertical, horizontal) steps of the first one, and of the shortcut.
+      kernel_size: height and width of the second of three convolutions; the others have 1.
+      filters: the channels of the three convolutions.
+      strides: (vertical, horizontal) steps of the first convolution and the shortcut.
       norm: makes a normalization, called as `norm(mode=mode)`.
       non_linearity: makes an activation layer.
       mode: "train", "eval" or "predict".
@@ -99,8 +99,8 @@ def Resnet50(
       norm: makes a normalization, called as `norm(mode=mode)`.
       non_linearity: makes an activation layer.
     Returns: a layer from images [batch, 224, 224, channels] to logits [batch, n_output_classes].
-      It ends with means of 7 x 7 places: images under 193 pixels are refused, and from 225 pixels
-      on the last layer has more weights.
+      It ends with means over 7 x 7 positions: images under 193 pixels raise an error, and for
+      images of 225 pixels or more the last layer has more weights.
     Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> import math
@@ -134,9 +134,9 @@ def WideResnetBlock(
     """Two convolutions of 3 x 3, each after a normalization and an activation.
 
     Args:
-      channels: the channels that go out.
+      channels: the number of output channels.
       strides: (vertical, horizontal) steps of the first convolution.
-      bn_momentum: how much of the running statistics stays at each batch.
+      bn_momentum: the weight of the old running statistics at each batch.
       mode: "train", "eval" or "predict".
     Returns: a layer from floats [batch, h, w, c] to [batch, h / strides[0], w / strides[1],
       channels], rounded up.
@@ -166,11 +166,12 @@ def WideResnetGroup(
     bn_momentum: float = 0.9,
     mode: str = "train",
 ) -> Layer:
-    """`n` blocks: the first one with a convolution for its shortcut, the rest within one residual.
+    """`n` blocks: the first one has a convolution as its shortcut, the others are within one
+    residual.
 
     Args:
       n: the number of blocks.
-      channels, strides, bn_momentum, mode: as for `WideResnetBlock`; the steps are those of the
+      channels, strides, bn_momentum, mode: as for `WideResnetBlock`; the strides are those of the
         first block.
     Returns: a layer of the shapes of `WideResnetBlock`.
     Raises: TypeError, ValueError: an option is invalid.
@@ -205,11 +206,11 @@ def WideResnet(
         longest path.
       widen_factor: the groups have 16, 32 and 64 times as many channels.
       n_output_classes: the number of classes.
-      bn_momentum: how much of the running statistics of `BatchNorm` stays at each batch.
+      bn_momentum: the weight of the old running statistics of `BatchNorm` at each batch.
       mode: "train", "eval" or "predict".
     Returns: a layer from images [batch, 32, 32, channels] to logits [batch, n_output_classes]. It
-      ends with means of 8 x 8 places: images under 29 pixels are refused, and from 33 pixels on
-      the last layer has more weights.
+      ends with means over 8 x 8 positions: images under 29 pixels raise an error, and for images of
+      33 pixels or more the last layer has more weights.
     Raises: TypeError, ValueError: an option is invalid.
     Example:
       >>> images = np.ones((4, 32, 32, 3), np.float32)

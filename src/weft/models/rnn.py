@@ -1,4 +1,4 @@
-"""RNNLM, GRULM and LSTMSeq2SeqAttn: recurrent models of sequences of tokens."""
+"""RNNLM, GRULM and LSTMSeq2SeqAttn: recurrent models for sequences of tokens."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,10 +21,10 @@ def RNNLM(
     dropout: float = 0.1,
     mode: str = "train",
 ) -> Layer:
-    """A language model of recurrent cells, which run one after the other in each step.
+    """A language model of recurrent cells, which run in series at each step.
 
     In modes "train" and "eval" the tokens are the targets, which the model shifts to the right. In
-    mode "predict" nothing is shifted, and the cells' state is kept from call to call.
+    mode "predict" nothing is shifted, and the cells keep their state between calls.
 
     Args:
       vocab_size: the number of tokens, padding included.
@@ -112,14 +112,15 @@ def LSTMSeq2SeqAttn(
     attention_dropout: float = 0.0,
     mode: str = "train",
 ) -> Layer:
-    """An encoder and a decoder of `LSTM` layers, from sequences to sequences, with attention.
+    """A sequence-to-sequence model: an encoder and a decoder of `LSTM` layers, with attention.
 
     A first layer reads the target tokens; its vectors attend to the encoder's, and the decoder
     continues from both. In modes "train" and "eval" the targets are shifted to the right; in mode
-    "predict" they come in pieces, and the encoder's keys and values are those of the first call.
+    "predict" they are passed in pieces, and the encoder's keys and values are those of the first
+    call.
 
     Args:
-      input_vocab_size: the number of source tokens; 0 is padding, which nothing attends to.
+      input_vocab_size: the number of source tokens; 0 is padding, to which no position attends.
       target_vocab_size: the number of target tokens.
       d_model: features of a vector, and units of a layer.
       n_encoder_layers: the number of layers of the encoder.
@@ -153,7 +154,7 @@ def LSTMSeq2SeqAttn(
         checked_rate(name, attention_dropout, "attention_dropout"),
         checked_mode(name, mode),
     )
-    # The encoder sees its sequence whole in each mode.
+    # in each mode, the encoder sees the whole sequence
     encoder = [
         tl.Embedding(input_vocab_size, d_model),
         [tl.LSTM(d_model) for _ in range(n_encoder_layers)],

@@ -35,7 +35,7 @@ def TransformerEncoder(
     mode: str = MODE,
     ff_activation: Callable[[], Layer] = FF_ACTIVATION_TYPE,
 ) -> Layer:
-    """A classifier of sequences: attention in all directions, and the mean of all positions.
+    """A classifier of sequences: attention in all directions, then the mean over all positions.
 
     No position attends to padding; the mean at the end is over all positions, padding included.
 
@@ -92,7 +92,7 @@ def TransformerDecoder(
     mode: str = MODE,
     ff_activation: Callable[[], Layer] = FF_ACTIVATION_TYPE,
 ) -> Layer:
-    """Causal blocks, from a sequence to vectors: each position sees itself and earlier ones.
+    """Causal blocks that map a sequence to vectors: each position sees itself and earlier ones.
 
     Args:
       vocab_size: the number of tokens; None for inputs that are vectors.
@@ -138,11 +138,11 @@ def TransformerLM(
     mode: str = MODE,
     ff_activation: Callable[[], Layer] = FF_ACTIVATION_TYPE,
 ) -> Layer:
-    """A language model: for each position, the probability of each token after all before it.
+    """A language model: predicts the token at each position from all tokens before it.
 
     In modes "train" and "eval" the tokens are the targets, which the model shifts to the right. In
-    mode "predict" nothing is shifted: a call takes the last token and gives the logits of the next
-    one, beginning with token 0.
+    mode "predict" nothing is shifted: a call takes the last token and returns the logits of the
+    next one, beginning with token 0.
 
     Args:
       vocab_size: the number of tokens, padding included.
@@ -189,16 +189,16 @@ def Transformer(
     mode: str = MODE,
     ff_activation: Callable[[], Layer] = FF_ACTIVATION_TYPE,
 ) -> Layer:
-    """An encoder and a decoder that attends to it: from sequences to sequences.
+    """A sequence-to-sequence model: an encoder, and a decoder that attends to it.
 
-    Mode "predict" takes the targets in pieces, and runs the encoder at the first call only; in
-    the others they are shifted to the right. Since layers that run once are wrapped in `Cache`,
-    weights are nested differently in "predict"; their flat lists are the same.
+    Mode "predict" takes the targets in pieces, and runs the encoder at the first call only; the
+    other modes shift the targets to the right. In "predict", layers that run once are wrapped in
+    `Cache`, so weights are nested differently; their flat lists are equal.
 
     Args:
       input_vocab_size: the number of source tokens, padding included.
-      output_vocab_size: the number of target tokens; None if both are the same; they then share
-        their vectors.
+      output_vocab_size: the number of target tokens; None if both vocabularies are the same; they
+        then share their vectors.
       d_model, d_ff, n_heads, max_len, dropout, dropout_shared_axes, ff_activation: as for
         `TransformerEncoder`.
       n_encoder_layers, n_decoder_layers: the numbers of blocks.
@@ -251,7 +251,7 @@ def Transformer(
 
 
 class _Parts:
-    """Makes the parts of a Transformer, from options that all of them share."""
+    """Makes the parts of a Transformer from shared options."""
 
     def __init__(
         self,
@@ -281,7 +281,7 @@ class _Parts:
         return tl.Dropout(rate=self.rate, shared_axes=self.shared_axes, mode=self.mode)
 
     def embedded(self, embedding: Layer) -> list[Layer]:
-        """Layers from tokens to vectors with positions."""
+        """Layers that map tokens to vectors with positions."""
         return [
             embedding,
             self.dropout(),
@@ -300,18 +300,19 @@ class _Parts:
         )
 
     def encoder_block(self) -> list[Layer]:
-        """Layers from (vectors, mask) to the same: attention to all that the mask leaves."""
+        """Layers that map (vectors, mask) to (vectors, mask), with attention to all unmasked
+        positions."""
         attention = tl.Attention(
             self.d_model, n_heads=self.n_heads, dropout=self.rate, mode=self.mode
         )
         return [tl.Residual(tl.LayerNorm(), attention, self.dropout()), self.feed_forward()]
 
     def decoder_block(self) -> list[Layer]:
-        """Layers from vectors to vectors: attention to earlier positions."""
+        """Layers that map vectors to vectors, with attention to earlier positions."""
         return [self.causal_attention(self.rate), self.feed_forward()]
 
     def encoder_decoder_block(self) -> list[Layer]:
-        """Layers from (vectors, mask, encoder's vectors) to the same."""
+        """Layers that map (vectors, mask, encoder's vectors) to the same."""
         to_encoder = tl.AttentionQKV(
             self.d_model,
             n_heads=self.n_heads,
@@ -326,7 +327,7 @@ class _Parts:
         ]
 
     def causal_attention(self, rate: float) -> Layer:
-        """The residual of a decoder's attention to itself, whose weights have dropout `rate`."""
+        """The residual of a decoder's self-attention, whose weights have dropout `rate`."""
         attention = tl.CausalAttention(
             self.d_model,
             n_heads=self.n_heads,
@@ -338,7 +339,7 @@ class _Parts:
 
 
 def _mode_of_encoder(mode: str) -> str:
-    """An encoder sees its sequence whole, in mode "predict" too."""
+    """The mode of an encoder: "eval" for "predict", because it sees the whole sequence."""
     return "eval" if mode == "predict" else mode
 
 

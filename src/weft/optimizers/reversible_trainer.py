@@ -460,7 +460,7 @@ def _in_chunks(layers: list[Layer], chunk: int) -> list[Layer]:
         raise noted(
             ValueError(
                 "extract_reversible_blocks: with loss_chunk_size the loss must end in "
-                f"{', '.join(ENDS)}, after {' or '.join(BORDERS)}; got {', '.join(names)}"
+                f"{', '.join(ENDS)}, after {' or '.join(BORDERS)}; got {', '.join(named)}"
             )
         )
     first = borders[-1] + 1

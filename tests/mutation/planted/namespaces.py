@@ -59,7 +59,7 @@ MUTANTS = (
         "X03", "associative_scan: one axis for leaves of all ranks", "lax/associative_scan.py",
         "axes = [axis % x.ndim for x in values]",
         "axes = [axis % values[0].ndim for x in values]",
-        "tests/lax/test_associative_scans.py",
+        "tests/lax/test_associative_scan.py",
     ),
     Mutant(
         "A01", "loggamma: sign of tiny samples' derivative", "random/gamma.py",

@@ -25,8 +25,8 @@ MUTANTS = (
     ),
     Mutant(
         "P11", "igamma(inf, x)", "primitives/incomplete_gamma_beta.py",
-        "out = m.where((x == 0) | (a == math.inf), at_zero, out)\n        # all",
-        "out = m.where(x == 0, at_zero, out)\n        # all",
+        "out = m.where((x == 0) | (a == math.inf), at_zero, out)\n        # if a",
+        "out = m.where(x == 0, at_zero, out)\n        # if a",
         f"{EDGES} -k incomplete_gamma",
     ),
     Mutant(

@@ -309,8 +309,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q71", "a key without the switches", "transforms/arguments.py",
-        "return self.args_tree, self.kwargs_tree, self.avals, self.statics, thread.key",
-        "return self.args_tree, self.kwargs_tree, self.avals, self.statics",
+        "key = self.args_tree, self.kwargs_tree, self.avals, self.statics, thread.key",
+        "key = self.args_tree, self.kwargs_tree, self.avals, self.statics",
         f"{ARGUMENTS} -k its_switches",
     ),
     Mutant(

@@ -86,10 +86,10 @@ def report(
         return
     applied = Operation(primitive, args, outs, location_of(primitive.name))
     if inner_runs_of(primitive) is None:
-        raise noted(FloatingPointError(told(applied)))
+        raise noted(FloatingPointError(message_about(applied)))
     culprit = culprit_inside(primitive, args, quiet_params(params), ())  # effects are over
     if isinstance(culprit, Operation):
-        raise noted(FloatingPointError(told(culprit)))
+        raise noted(FloatingPointError(message_about(culprit)))
     if culprit is not None:
         raise noted(FloatingPointError(came_in(applied, culprit, params)))
     raise noted(FloatingPointError(compiled_only(applied, params)))
@@ -244,7 +244,7 @@ def is_factor(jaxpr: Jaxpr, e: Equation) -> bool:
 # --- messages ---
 
 
-def told(operation: Operation) -> str:
+def message_about(operation: Operation) -> str:
     """The message for an operation that made or passed on a bad value."""
     bad = next(x for x in operation.outs if is_bad(x))
     verb = "made" if operation.makes else "gives"

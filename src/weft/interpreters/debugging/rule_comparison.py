@@ -83,7 +83,7 @@ class Comparison:
       random: whether the arguments are random ones, at which the rule may give a NaN.
       careful: whether only small steps are taken.
     Attributes:
-      complete: True if differences told the derivative in every argument.
+      complete: True if differences show the derivative in every argument.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Comparison:
             direction = directions(self.args, group, 1)
             quotient = quotients(self.plain, self.args, direction, self.steps)
             compared = [
-                v is not None and not follows and self.is_told(quotient, n)
+                v is not None and not follows and self.shows_derivative(quotient, n)
                 for n, (v, follows) in enumerate(
                     zip(quotient.values, quotient.follows, strict=True)
                 )
@@ -235,21 +235,21 @@ class Comparison:
         for seed in range(5, 5 + MAX_DIRECTIONS):
             other = directions(self.args, group, seed)
             both = [None if s is None else s + t for s, t in zip(direction, other, strict=True)]
-            rest = [quotients(self.plain, self.args, t, self.steps) for t in (other, both)]
-            every = (quotient, *rest)
+            others = [quotients(self.plain, self.args, t, self.steps) for t in (other, both)]
+            every = (quotient, *others)
             for n in used:
                 known = np.all([self.trusted(q, n) for q in every], axis=0)
-                excess = np.abs(rest[1].values[n] - rest[0].values[n] - quotient.values[n])
+                excess = np.abs(others[1].values[n] - others[0].values[n] - quotient.values[n])
                 limit = np.sum([0.1 * self.limit(q, n) + 10 * q.errors[n] for q in every], axis=0)
                 if np.any(known & (excess > limit)):
                     return False
         return True
 
-    def is_told(self, quotient: Quotient, n: int) -> bool:
+    def shows_derivative(self, quotient: Quotient, n: int) -> bool:
         """True if differences show a derivative of output `n`. A function that is constant between
         jumps has none, and its rule is a surrogate."""
-        told = np.sum(self.trusted(quotient, n) & (quotient.values[n] != 0))
-        return bool(told > np.sum(quotient.stairs[n]))
+        count = np.sum(self.trusted(quotient, n) & (quotient.values[n] != 0))
+        return bool(count > np.sum(quotient.stairs[n]))
 
     # --- rules of tangents ---
 

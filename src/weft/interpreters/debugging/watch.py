@@ -54,12 +54,12 @@ class WatchTrace(EvaluateTrace):
 
     def run_traced(self, traced: Any, flat: Any, values: Sequence[Any]) -> Any:
         if thread.replay_dir:
-            run = functools.partial(self.run_told, traced, flat, values)
+            run = functools.partial(self.run_reported, traced, flat, values)
             return _failed_calls.recorded(traced.whole_jaxpr, values, run)
-        return self.run_told(traced, flat, values)
+        return self.run_reported(traced, flat, values)
 
-    def run_told(self, traced: Any, flat: Any, values: Sequence[Any]) -> Any:
-        """The result of a traced function. Under `debug_lines`, the listener is told of the
+    def run_reported(self, traced: Any, flat: Any, values: Sequence[Any]) -> Any:
+        """The result of a traced function. Under `debug_lines`, the listener gets the
         call."""
         if not thread.debug_lines or flat is None:
             return traced.run(values)

@@ -6,7 +6,7 @@ from typing import Any
 from ... import layers as tl
 from ...layers.base import Layer
 from ...option_checks import checked_mode, checked_rate, divided
-from ..research.configurable_transformer import ApplyAttentionLayer, FeedForwardWithOptions
+from ..research.transformer_parts import ApplyAttentionLayer, FeedForwardWithOptions
 
 __all__ = ["DecoderBlock", "EncoderBlock", "EncoderDecoderBlock"]
 
@@ -40,12 +40,12 @@ def DecoderBlock(
       d_attention_value: depth of values, for each head.
       n_heads: number of heads.
       attention_type: makes a layer of causal attention; see `ReformerLM`.
-      dropout: rate at which outputs become zero in mode "train"; of attention its weights too.
+      dropout: rate at which outputs, and attention weights, become zero in mode "train".
       ff_activation, ff_dropout, ff_use_sru, ff_chunk_size, ff_sparsity: as for
         `FeedForwardWithOptions`.
       attention_chunk_size: as for `ApplyAttentionLayer`.
-      n_attention_layers: how many attentions there are, one after the other.
-      n_feedforward_layers: how many feed-forward halves follow.
+      n_attention_layers: the number of successive attention layers.
+      n_feedforward_layers: the number of feed-forward halves after them.
       center_layernorm: whether normalizations subtract the mean and add a bias.
       use_bfloat16: whether weights of the feed-forward half are bfloat16.
       mode: "train", "eval" or "predict".
@@ -112,7 +112,7 @@ def EncoderBlock(
       n_heads: number of heads; divides d_model.
       attention_type: makes a layer of attention with a mask: `SelfAttention`, `LSHSelfAttention`,
         `Attention`, or a `functools.partial` of one.
-      dropout: rate at which outputs become zero in mode "train"; of attention its weights too.
+      dropout: rate at which outputs, and attention weights, become zero in mode "train".
       ff_activation, ff_dropout, ff_use_sru, ff_chunk_size, ff_sparsity: as for
         `FeedForwardWithOptions`.
       attention_chunk_size: as for `ApplyAttentionLayer`.
@@ -176,14 +176,14 @@ def EncoderDecoderBlock(
       d_model: features of a vector; queries, keys and values of a head have d_model / n_heads.
       d_ff: units of the feed-forward half's hidden layer.
       n_heads: number of heads; divides d_model.
-      dropout: rate at which outputs become zero in mode "train"; of attention its weights too.
+      dropout: rate at which outputs, and attention weights, become zero in mode "train".
       ff_activation: makes the activation of the feed-forward half.
       ff_dropout: as for `FeedForwardWithOptions`.
       mode: "train", "eval" or "predict".
       ff_use_sru, ff_chunk_size, ff_sparsity: as for `FeedForwardWithOptions`.
-      max_len: how many positions mode "predict" remembers.
-    Returns: a list of layers from two streams, each floats [batch, length, d_model], what an
-      encoder made, floats [batch, other length, any], and its mask, a bool array
+      max_len: the number of positions that mode "predict" remembers.
+    Returns: a list of layers from two streams, each floats [batch, length, d_model], the encoder's
+      output, floats [batch, other length, any], and its mask, a bool array
       [batch, other length], False at padding, to the same.
     Raises: TypeError, ValueError: an option is invalid.
     Example:
@@ -215,7 +215,7 @@ def _attention_half(attention: Layer, center: bool = True) -> Layer:
 
 
 def _of_flat_mask(attention: Layer) -> Layer:
-    """Attention to a mask [batch, length], without the mask among its outputs."""
+    """Attention with a mask [batch, length], which is not among the outputs."""
     if attention.n_out == 1:
         return attention
     with_axes = tl.Fn("MaskOfQueries", lambda x, mask: (x, mask[:, None, None, :]), n_out=2)

@@ -15,9 +15,13 @@ from ...fastmath import numpy as jnp
 from ...layers.activation_fns import FastGelu
 from ...layers.base import Layer
 from ...layers.recipes import takes_mode
-from ...option_checks import checked_rate, divided
 from ...user_lines import noted
-from ..research.configurable_transformer import PositionalEncoder
+from ..research.transformer_parts import (
+    PositionalEncoder,
+    attention_in_turn,
+    checked_sizes,
+    remembering,
+)
 from .blocks import DecoderBlock
 
 __all__ = ["ReformerLM", "ReformerShortenLM"]
@@ -51,11 +55,11 @@ def ReformerLM(
     attention_chunk_size: int = 0,
     mode: str = "train",
 ) -> Layer:
-    """A language model of reversible blocks, whose memory in training doesn't grow with its depth.
+    """A language model of reversible blocks, whose training memory does not grow with depth.
 
     In modes "train" and "eval" the tokens are the targets, which the model shifts to the right. In
-    mode "predict" nothing is shifted: a call takes the last token and gives the logits of the next
-    one, beginning with token 0.
+    mode "predict" nothing is shifted: a call takes the last token and returns the logits of the
+    next one, beginning with token 0.
 
     Args:
       vocab_size: the number of tokens, padding included.
@@ -65,15 +69,15 @@ def ReformerLM(
       d_attention_value: depth of values, for each head.
       n_layers: the number of blocks.
       n_heads: the number of heads.
-      dropout: rate of all dropout, in mode "train".
+      dropout: the rate of all dropout layers, in mode "train".
       max_len: the longest sequence. `SelfAttention` without chunks remembers this number of
         positions in mode "predict"; for other attention, see its options.
       attention_type: makes the layers of attention: `SelfAttention`, `LSHSelfAttention`,
-        `CausalAttention`, or a `functools.partial` of one; or a list of them, which the blocks take
-        in turn, whose length divides n_layers.
+        `CausalAttention`, or a `functools.partial` of one; or a list of them, which the blocks use
+        in turn; its length divides n_layers.
       pos_type, pos_axial_shape, pos_d_axial_embs, pos_start_from_zero_prob, pos_max_offset_to_add:
         how positions are encoded; as for `PositionalEncoder`, or "time-bin": the last three
-        features say which bin a position is in and where, and a bin is a chunk of the first block's
+        features encode the bin and the position in the bin; a bin is a chunk of the first block's
         attention. In mode "predict" a call then takes one token.
       ff_activation, ff_use_sru, ff_chunk_size, ff_sparsity: as for `FeedForwardWithOptions`.
       loss_sparsity_type, loss_sparsity, loss_d_lowrank, loss_sparsity_prob: sparsity_type,
@@ -82,7 +86,7 @@ def ReformerLM(
       attention_chunk_size: as for `ApplyAttentionLayer`.
       mode: "train", "eval" or "predict".
     Returns: a layer from tokens [batch, length] to logits [batch, length, vocab_size].
-    Raises: TypeError, ValueError: an option is invalid, or they don't fit together.
+    Raises: TypeError, ValueError: an option is invalid, or options contradict each other.
     Example:
       >>> model = ReformerLM(9, d_model=4, d_ff=8, d_attention_key=2, d_attention_value=2,
       ...                    n_layers=1, n_heads=2, mode="eval")
@@ -95,10 +99,10 @@ def ReformerLM(
     """
     name = "ReformerLM"
     option_checks.choice(name, "mode", mode, ("train", "eval", "predict"))
-    _checked_sizes(name, dropout, vocab_size=vocab_size, d_model=d_model, d_ff=d_ff)
-    kinds = _in_turn(name, attention_type, n_layers)
+    checked_sizes(name, dropout, vocab_size=vocab_size, d_model=d_model, d_ff=d_ff)
+    kinds = attention_in_turn(name, "attention_type", attention_type, n_layers)
     if mode == "predict":
-        kinds = [_remembering(kind, max_len) for kind in kinds]
+        kinds = [remembering(name, "attention_type", kind, max_len) for kind in kinds]
     block = partial(
         DecoderBlock, d_model, d_ff, d_attention_key, d_attention_value, n_heads,
         dropout=dropout, ff_activation=ff_activation, ff_dropout=dropout, ff_use_sru=ff_use_sru,
@@ -152,18 +156,18 @@ def ReformerShortenLM(
     attention_chunk_size: int = 0,
     mode: str = "train",
 ) -> Layer:
-    """A language model whose reversible blocks see a shorter sequence: a vector per token group.
+    """A language model whose reversible blocks process one vector for each group of tokens.
 
     The features of `shorten_factor` tokens become one vector. The output of the blocks is split
-    into vectors for tokens again, which a convolution and an `SRU` join with the embeddings. The
-    model is causal. The tokens are the targets, which the model shifts to the right; there is no
-    mode "predict", because a vector holds several tokens. One of the two streams continues after
+    into one vector per token again; a convolution and an `SRU` combine these with the embeddings.
+    The model is causal. The tokens are the targets, which the model shifts to the right; there is
+    no mode "predict", because a vector holds several tokens. One of the two streams continues after
     the blocks. It is not the one to which the last feed-forward layer adds, so that layer is not
     trained.
 
     Args:
       vocab_size: the number of tokens, padding included.
-      shorten_factor: how many tokens become one vector; divides the length of sequences.
+      shorten_factor: the number of tokens per vector; it must divide the length of sequences.
       d_embedding: features of a token's vector.
       d_model: features of a vector of the blocks, in each of the two streams.
       d_ff, d_attention_key, d_attention_value, n_layers, n_heads, dropout, attention_type,
@@ -191,14 +195,14 @@ def ReformerShortenLM(
     if mode == "predict":
         raise noted(
             ValueError(
-                f"{name}: there is no mode 'predict': a vector of the blocks is of several tokens\n"
-                "  fix: mode='eval' on what there is of the sequence; ReformerLM decodes"
+                f"{name}: there is no mode 'predict', because a block vector has several tokens\n"
+                "  fix: mode='eval' on the sequence so far; ReformerLM decodes"
             )
         )
     option_checks.choice(name, "mode", mode, ("train", "eval"))
-    _checked_sizes(name, dropout, vocab_size=vocab_size, d_model=d_model, d_ff=d_ff)
-    _checked_sizes(name, dropout, shorten_factor=shorten_factor, d_embedding=d_embedding)
-    kinds = _in_turn(name, attention_type, n_layers)
+    checked_sizes(name, dropout, vocab_size=vocab_size, d_model=d_model, d_ff=d_ff)
+    checked_sizes(name, dropout, shorten_factor=shorten_factor, d_embedding=d_embedding)
+    kinds = attention_in_turn(name, "attention_type", attention_type, n_layers)
     block = partial(
         DecoderBlock, d_model, d_ff, d_attention_key, d_attention_value, n_heads,
         dropout=dropout, ff_activation=ff_activation, ff_dropout=dropout, ff_use_sru=ff_use_sru,
@@ -221,17 +225,10 @@ def ReformerShortenLM(
     )
 
 
-def _checked_sizes(name: str, dropout: float, **sizes: int) -> None:
-    """Raises TypeError or ValueError for a wrong size or dropout rate."""
-    checked_rate(name, dropout)
-    for option, size in sizes.items():
-        option_checks.whole_number(name, option, size)
-
-
 def _embedded(
     vocab_size: int, depth: int, dropout: float, mode: str, positions: Layer
 ) -> list[Layer]:
-    """Layers from tokens to vectors with positions, of the tokens before each."""
+    """Layers that map tokens to vectors with positions, shifted by one token."""
     return [
         tl.ShiftRight(mode=mode),
         tl.Embedding(vocab_size, depth),
@@ -240,25 +237,13 @@ def _embedded(
     ]
 
 
-def _in_turn(name: str, attention_type: Any, n_layers: int) -> list[Callable[..., Layer]]:
-    """The kind of attention of each block."""
-    option_checks.whole_number(name, "n_layers", n_layers)
-    if not isinstance(attention_type, tuple | list):
-        return [attention_type] * n_layers
-    if not attention_type:
-        raise noted(ValueError(f"{name}: attention_type must have a kind of attention; got none"))
-    return [*attention_type] * divided(
-        name, "n_layers", n_layers, "the length of attention_type", len(attention_type)
-    )
-
-
 def _positions(pos_type: str | None, first: Callable[..., Layer]) -> Callable[..., Layer]:
-    """The function that makes the layer of positions in front of a first kind of attention."""
+    """The function that makes the positional layer before the first kind of attention."""
     return partial(_bins_of_time, first) if pos_type == "time-bin" else PositionalEncoder
 
 
 def _bins_of_time(attention_type: Callable[..., Layer], mode: str, *rest: Any) -> Layer:
-    """A layer of positions in bins, which are the chunks of a kind of attention."""
+    """A layer that adds positions in bins, which are the chunks of a kind of attention."""
     option = inspect.signature(attention_type).parameters.get("chunk_len")
     if option is None or not isinstance(option.default, int):
         raise noted(
@@ -271,22 +256,10 @@ def _bins_of_time(attention_type: Callable[..., Layer], mode: str, *rest: Any) -
     return tl.TimeBinPositionalEncoding(option.default, mode=mode)
 
 
-def _remembering(attention_type: Callable[..., Layer], max_len: int) -> Callable[..., Layer]:
-    """Attention that remembers `max_len` positions in decoding, unless its options say how many."""
-    option_checks.function("ReformerLM", "attention_type", attention_type, "that makes a layer")
-    parameters = inspect.signature(attention_type).parameters
-    unsaid = ("predict_mem_len", "predict_drop_len", "chunk_len")
-    if any(option not in parameters or parameters[option].default is not None for option in unsaid):
-        if "max_inference_length" in parameters:
-            return partial(attention_type, max_inference_length=max_len)
-        return attention_type
-    return partial(attention_type, predict_mem_len=max_len, predict_drop_len=max_len)
-
-
 def _shortened(
     layer: Layer, factor: int, d_embedding: int, d_model: int, dropout: float, mode: str
 ) -> list[Layer]:
-    """Layers that join every `factor` vectors of tokens to one, run a reversible layer on these,
+    """Layers that combine every `factor` token vectors into one, run a reversible layer on these,
     and restore the length. The output at a token does not depend on later tokens."""
 
     def shorten(x: Any) -> Any:

@@ -8,7 +8,7 @@ from ...layers.activation_fns import Relu
 from ...layers.base import Layer
 from ...layers.recipes import takes_mode
 from ...option_checks import checked_rate
-from ..research.configurable_transformer import EmbeddingAndPositionalEncodings
+from ..research.transformer_parts import EmbeddingAndPositionalEncodings
 from .blocks import DecoderBlock, EncoderBlock, EncoderDecoderBlock
 from .language_models import ReformerLM, ReformerShortenLM
 
@@ -45,19 +45,19 @@ def Reformer(
 ) -> Layer:
     """An encoder and a decoder that attends to it, both of reversible blocks.
 
-    Mode "predict" takes the targets in pieces, and runs the encoder at the first call only; in
-    the others they are shifted to the right. Since layers that run once are wrapped in `Cache`,
-    weights are nested differently in "predict"; their flat lists are the same.
+    Mode "predict" takes the targets in pieces, and runs the encoder at the first call only; the
+    other modes shift the targets to the right. In "predict", layers that run once are wrapped in
+    `Cache`, so weights are nested differently; their flat lists are equal.
 
     Args:
       input_vocab_size: the number of source tokens, padding included.
-      output_vocab_size: the number of target tokens; None if both are the same; they then share
-        their vectors.
+      output_vocab_size: the number of target tokens; None if both vocabularies are the same; they
+        then share their vectors.
       d_model: features of a vector, in each of the two streams.
       d_ff: units of the hidden layer of each block.
       n_encoder_layers, n_decoder_layers: the numbers of blocks.
       n_heads: the number of heads; divides d_model.
-      dropout: rate of all dropout, in mode "train".
+      dropout: the rate of all dropout layers, in mode "train".
       max_len: the longest sequence, also in mode "predict".
       ff_activation, ff_dropout, ff_use_sru, ff_chunk_size, ff_sparsity: as for
         `FeedForwardWithOptions`.

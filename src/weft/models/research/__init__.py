@@ -10,9 +10,14 @@ __all__, __getattr__, __dir__ = exports(
             BERTRegressionHead PretrainedBERT load_bert_weights
         """,
         "configurable_transformer": """
+            ConfigurableTransformer ConfigurableTransformerEncoder ConfigurableTransformerLM
+        """,
+        "hourglass": "HourglassLM",
+        "terraformer": "ConfigurableTerraformer",
+        "transformer_parts": """
             ApplyAttentionLayer EmbeddingAndPositionalEncodings FeedForwardWithOptions
             PositionalEncoder
         """,
     },
-    modules="bert configurable_transformer",
+    modules="bert configurable_transformer hourglass terraformer",
 )

@@ -1,8 +1,7 @@
-"""BERT, an encoder of sequences that is trained on gaps, with the heads BERTClassifierHead,
-BERTRegressionHead, BERTMLMHead and BERTPretrainingHead, and BERTPretrainingLoss.
-
-PretrainedBERT begins with the weights of a file, load_bert_weights reads them, and AddBias adds a
-trained vector.
+"""BERT, an encoder of sequences that is trained to predict masked tokens, with the heads
+BERTClassifierHead, BERTRegressionHead, BERTMLMHead and BERTPretrainingHead, and
+BERTPretrainingLoss. PretrainedBERT loads its weights from a file, load_bert_weights reads such a
+file, and AddBias adds a trained vector.
 """
 
 import os
@@ -36,7 +35,7 @@ __all__ = [
 KERNEL_INITIALIZER = tl.RandomNormalInitializer(0.02)
 BIAS_INITIALIZER = tl.RandomNormalInitializer(1e-6)
 EPSILON = 1e-12
-"""That of the normalizations."""
+"""The epsilon of the normalizations."""
 
 
 @takes_mode
@@ -67,12 +66,12 @@ def BERT(
       n_layers: the number of blocks.
       head: function without arguments that makes a layer for both outputs, such as
         `lambda: BERTClassifierHead(2)`.
-      init_checkpoint: a file of weights to begin with, see `load_bert_weights`; for mode "train".
+      init_checkpoint: a file with initial weights, see `load_bert_weights`; for mode "train".
         Nothing is downloaded.
       mode: "train" or "eval"; "predict" is the same as "eval".
       dropout: rate at which features of embeddings and of each half block, and weights of
         attention, become zero in mode "train".
-    Returns: a layer from (tokens [batch, length], segments [batch, length], anything) to (floats
+    Returns: a layer from (tokens [batch, length], segments [batch, length], any input) to (floats
       [batch, d_model] of the first position, floats [batch, length, d_model]), or to the outputs of
       the head.
     Raises: TypeError, ValueError: an option is invalid, or d_model is not a multiple of n_heads.
@@ -96,7 +95,7 @@ def BERT(
     divided(name, "d_model", d_model, "n_heads", n_heads)
     whole_number(name, "n_layers", n_layers, least=0)
     rate, mode = checked_rate(name, dropout), checked_mode(name, mode)
-    mode = "eval" if mode == "predict" else mode  # it sees its sequence whole
+    mode = "eval" if mode == "predict" else mode  # the encoder sees the whole sequence
     drop = [tl.Dropout(rate=rate, mode=mode)] if rate else []
     embeddings = [
         tl.Select([0, 1, 0], n_in=3),
@@ -132,7 +131,7 @@ def BERT(
 
 
 def _block(d_model: int, n_heads: int, d_ff: int, rate: float, mode: str) -> list[Layer]:
-    """Layers from (vectors, mask) to the same."""
+    """Layers that map (vectors, mask) to (vectors, mask)."""
 
     def half(*layers: Any) -> list[Layer]:
         drop = [tl.Dropout(rate=rate, mode=mode)] if rate else []
@@ -155,7 +154,7 @@ def _block(d_model: int, n_heads: int, d_ff: int, rate: float, mode: str) -> lis
 
 
 class AddBias(Layer):
-    """Adds a trained vector to the last axis, which begins as zeros.
+    """Adds a trained vector to the last axis; it is initialized with zeros.
 
     Example:
       >>> layer = AddBias()
@@ -180,13 +179,13 @@ class AddBias(Layer):
 
 
 class PretrainedBERT(tl.Serial):
-    """Layers in series that begin with the weights of a file.
+    """Layers in series, with initial weights from a file.
 
     Args:
       *sublayers: the layers of a `BERT` without a head.
       init_checkpoint: the file, see `load_bert_weights`; None for random weights. `init` reads it.
 
-    Raises: ValueError (by `init`): the file has weights of other sizes.
+    Raises: ValueError (from `init`): the sizes of the file's weights differ.
     Example::
 
         from weft.models.research import bert
@@ -205,15 +204,15 @@ class PretrainedBERT(tl.Serial):
         self._init_checkpoint = init_checkpoint
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """Initializes the layers, and replaces the weights by those of the file."""
+        """Initializes the layers, and replaces their weights with those of the file."""
         super().init_weights_and_state(input_signature)
         if self._init_checkpoint is not None:
             self.weights = self._read(self._init_checkpoint)
 
     def _read(self, path: str | os.PathLike[str]) -> Any:
-        """The weights of a file, nested as the layer's, and of the same shapes."""
+        """The weights of a file, nested like the layer's and with the same shapes."""
         shapes = [tuple(w.shape) for w in fastmath.tree_flatten(self.weights)]
-        # The first weights of a block are the kernels of queries, [n_heads, d_model, d_head].
+        # the first weights of a block are the query kernels, [n_heads, d_model, d_head].
         n_heads = shapes[5][0] if len(shapes) > 7 else 1
         arrays = bert_arrays("PretrainedBERT", path, n_heads)
         file_shapes = [array.shape for array in arrays]
@@ -230,18 +229,18 @@ class PretrainedBERT(tl.Serial):
 
 
 def load_bert_weights(path: str | os.PathLike[str], n_heads: int = 12) -> Any:
-    """The weights of a `BERT` without a head, from a file.
+    """Reads the weights of a `BERT` without a head from a file.
 
     The options `d_model`, `vocab_size`, `max_len`, `type_vocab_size`, `d_ff` and `n_layers` of
-    `BERT` must have the sizes of the file.
+    `BERT` must match the file.
 
     Args:
       path: a `.safetensors` file with the names of Hugging Face's `BertModel`, or the prefix of a
         TensorFlow checkpoint (`bert_model.ckpt`) with the names of the original release. The first
         needs the package safetensors, the second tensorflow.
       n_heads: the number of heads, which the file does not contain; 12 for "base", 16 for "large".
-    Returns: nested arrays of float32, to be assigned to `weights` of the model; of a model with a
-      head, to those of its first sublayer.
+    Returns: nested arrays of float32, to assign to the model's `weights`; for a model with a head,
+      to the weights of its first sublayer.
     Raises: FileNotFoundError; ImportError: a package is missing; ValueError: an array is missing,
       or has another shape.
     Example::
@@ -273,7 +272,7 @@ def load_bert_weights(path: str | os.PathLike[str], n_heads: int = 12) -> Any:
 
 
 def BERTClassifierHead(n_classes: int) -> Layer:
-    """A head for classes of sequences, from the vectors of the first positions.
+    """A head that classifies sequences by the vectors of the first positions.
 
     Args:
       n_classes: the number of classes.
@@ -291,7 +290,7 @@ def BERTClassifierHead(n_classes: int) -> Layer:
 
 
 def BERTRegressionHead() -> Layer:
-    """A head for a number of each sequence, from the vectors of the first positions.
+    """A head that predicts a number for each sequence from the vector of the first position.
 
     Returns: a layer from (floats [batch, d], floats [batch, length, d]) to floats [batch].
     Example:
@@ -328,10 +327,11 @@ def BERTMLMHead(vocab_size: int = 30522) -> Layer:
 
 
 def BERTPretrainingHead(n_classes: int, vocab_size: int = 30522) -> Layer:
-    """A head for both tasks of pretraining: classes of sequences, and tokens.
+    """A head for both pretraining tasks: classes of sequences, and masked tokens.
 
     Args:
-      n_classes: the number of classes, 2 for whether the second segment follows the first.
+      n_classes: the number of classes; 2 for predicting whether the second segment follows the
+        first.
       vocab_size: the number of tokens.
     Returns: a layer from (floats [batch, d], floats [batch, length, d]) to (logits [batch,
       n_classes], logits [batch, length, vocab_size]).
@@ -348,7 +348,7 @@ def BERTPretrainingHead(n_classes: int, vocab_size: int = 30522) -> Layer:
 
 
 def BERTPretrainingLoss() -> Layer:
-    """The sum of the losses of both tasks of pretraining.
+    """The sum of the losses of both pretraining tasks.
 
     Returns: a layer from (logits of classes [batch, n_classes], logits of tokens [batch, length,
       vocab_size], classes [batch], their weights [batch], tokens [batch, length], their weights

@@ -1,7 +1,7 @@
-"""bert_arrays reads the weights of a BERT from a file of the public layouts.
+"""bert_arrays reads the weights of a BERT from a file in one of the public formats.
 
 A file is a TensorFlow checkpoint, with the names of the original release, or a safetensors file,
-with those of Hugging Face. Nothing is downloaded, and nothing of a file is executed.
+with the names of Hugging Face. Nothing is downloaded, and no code from a file is run.
 """
 
 import os
@@ -24,7 +24,7 @@ def bert_arrays(name: str, path: Path, n_heads: int) -> list[onp.ndarray]:
     """The arrays of a file as the flat weights of a `BERT` without a head.
 
     Args:
-      name: the function that asks for them, for its errors.
+      name: the calling function, for errors.
       path: as for `bert.load_bert_weights`.
       n_heads: the number of heads.
     Returns: arrays of float32, in the order of the model's weights.
@@ -83,7 +83,7 @@ def bert_arrays(name: str, path: Path, n_heads: int) -> list[onp.ndarray]:
 
 
 def _read(name: str, path: Path) -> dict[str, onp.ndarray]:
-    """The arrays of a file by the names of the original release, without the first part "bert/"."""
+    """The arrays of a file, by the names of the original release without the prefix "bert/"."""
     file = os.fspath(path)
     if file.endswith(".safetensors"):
         library = optional("safetensors.numpy", f"{name}: a safetensors file", "safetensors")
@@ -110,7 +110,7 @@ def _check_exists(name: str, path: str, file: str) -> None:
 
 
 def _original(key: str, array: onp.ndarray) -> tuple[str, onp.ndarray]:
-    """A name of Hugging Face's, and its array, as in the original release."""
+    """Converts a Hugging Face name and its array to the original release's form."""
     key = re.sub(r"\.layer\.(\d+)\.", r".layer_\1.", key.removeprefix("bert.")).replace(".", "/")
     part, _, last = key.rpartition("/")
     if part.endswith("LayerNorm"):
@@ -123,6 +123,6 @@ def _original(key: str, array: onp.ndarray) -> tuple[str, onp.ndarray]:
 
 
 def _n_layers(arrays: Mapping[str, Any]) -> int:
-    """The number of blocks of which a file has arrays."""
+    """The number of blocks in a file."""
     matches = [re.match(r"encoder/layer_(\d+)/", key) for key in arrays]
     return max([int(match[1]) + 1 for match in matches if match], default=0)

@@ -1,347 +1,338 @@
-"""Parts of Transformers with options: ApplyAttentionLayer, FeedForwardWithOptions,
-PositionalEncoder and EmbeddingAndPositionalEncodings.
+"""Transformers with options for attention, feed-forward parts, positions and the last layer:
+ConfigurableTransformer, ConfigurableTransformerEncoder and ConfigurableTransformerLM.
 """
 
-import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ... import layers as tl, option_checks
+from ...layers.activation_fns import Relu
 from ...layers.base import Layer
 from ...layers.recipes import takes_mode
-from ...user_lines import noted
+from .transformer_blocks import DecoderBlock, EncoderBlock, EncoderDecoderBlock
+from .transformer_parts import (
+    ApplyAttentionLayer,
+    EmbeddingAndPositionalEncodings,
+    FeedForwardWithOptions,
+    PositionalEncoder,
+    checked_sizes,
+    remembering,
+)
 
 __all__ = [
     "ApplyAttentionLayer",
+    "ConfigurableTransformer",
+    "ConfigurableTransformerEncoder",
+    "ConfigurableTransformerLM",
+    "DecoderBlock",
     "EmbeddingAndPositionalEncodings",
+    "EncoderBlock",
+    "EncoderDecoderBlock",
     "FeedForwardWithOptions",
     "PositionalEncoder",
 ]
 
-SRU_UNITS = 32
-HASHING = (tl.LSHSelfAttention, tl.PureLSHSelfAttentionWrapper)
-POSITIONS: dict[str, Callable[[str], Layer]] = {
-    "sin-cos": lambda mode: tl.SinCosPositionalEncoding(mode=mode),
-    "fixed-base": lambda mode: tl.FixedBasePositionalEncoding(mode=mode),
-    "infinite": lambda mode: tl.InfinitePositionalEncoding(affine=False, mode=mode),
-    "infinite-affine": lambda mode: tl.InfinitePositionalEncoding(mode=mode),
-    "no": lambda mode: tl.Serial(),
-}
-
-
-def FeedForwardWithOptions(
-    d_model: int,
-    d_ff: int,
-    dropout: float,
-    dropout_shared_axes: Sequence[int] | None,
-    ff_activation: Callable[[], Layer],
-    ff_dropout: float | None,
-    ff_chunk_size: int,
-    ff_use_sru: int | Sequence[int],
-    ff_sparsity: int | str | Sequence[float],
-    center_layernorm: bool,
-    mode: str,
-    use_bfloat16: bool = False,
-    ff_sparsity_type: str = "1inN",
-) -> list[Layer]:
-    """The layers of a feed-forward part of a block: LayerNorm, Dense, activation, Dense, dropouts.
-
-    Args:
-      d_model: features that go out.
-      d_ff: units of the hidden layer.
-      dropout: rate at which outputs become zero in mode "train".
-      dropout_shared_axes: axes along which outputs are dropped together.
-      ff_activation: makes the activation layer.
-      ff_dropout: rate for hidden units, before the activation; None for `dropout`.
-      ff_chunk_size: how many positions are computed at once; 0 for all.
-      ff_use_sru: the number of `SRU` layers that run beside it, or (number, units); their outputs
-        are added. 0 for none; 32 units by default.
-      ff_sparsity: 0 for a dense half. Of type "1inN", the number N of units in a block, of which
-        one is used (the rank of the controller is d_ff / N), or (N, rank), or (N, rank,
-        temperature, quant_prob) as for `SparseFF`, also as a string "64 32". Of the other types,
-        the number of experts. A sparse half has `Relu` as its activation.
-      center_layernorm: whether the normalization subtracts the mean and adds a bias.
-      mode: "train", "eval" or "predict".
-      use_bfloat16: whether weights of `Dense` layers are bfloat16.
-      ff_sparsity_type: how it is sparse: "1inN" for `SparseFF`, "Block" for `BlockSparseFF`,
-        "Switch" for `SwitchSparseFF`.
-    Returns: a list of layers, to be put in a residual.
-    Raises: TypeError, ValueError: an option is invalid, or they don't fit together.
-    Example:
-      >>> layers = FeedForwardWithOptions(8, 32, 0.1, None, tl.Relu, 0.1, 0, 0, 0, True, "eval")
-      >>> part = tl.Serial(layers)
-      >>> _ = part.init(np.ones((2, 5, 8)))
-      >>> part(np.ones((2, 5, 8))).shape
-      (2, 5, 8)
-    Source: Trax's module `models.research.configurable_transformer`.
-    """
-    name = "FeedForwardWithOptions"
-    kind = option_checks.choice(
-        name, "ff_sparsity_type", ff_sparsity_type, ("1inN", "Block", "Switch")
-    )
-    option_checks.function(name, "ff_activation", ff_activation, "that makes a layer")
-    chunk_size = option_checks.whole_number(name, "ff_chunk_size", ff_chunk_size, least=0)
-    layers: list[Layer] = [tl.LayerNorm(center=center_layernorm)]
-    if ff_sparsity and kind == "1inN":
-        hidden = tl.SparseFF(
-            d_ff,
-            **_options_of_units(name, ff_sparsity, d_ff),
-            use_bfloat16=use_bfloat16,
-            mode=mode,
-            dropout_rate=dropout,
-            dropout_shared_axes=dropout_shared_axes,
-            ff_chunk_size=chunk_size,
-        )
-        layers += [hidden]
-    else:
-        if ff_sparsity:
-            n_experts = option_checks.whole_number(name, "ff_sparsity", ff_sparsity)
-            experts = tl.BlockSparseFF if kind == "Block" else tl.SwitchSparseFF
-            hidden = experts(d_ff, n_experts, mode=mode)
-        else:
-            rate = dropout if ff_dropout is None else ff_dropout
-            hidden = tl.Serial(
-                tl.Dense(d_ff, use_bfloat16=use_bfloat16),
-                tl.Dropout(rate=rate, shared_axes=[-2], mode=mode),
-                ff_activation(),
-                tl.Dense(d_model, use_bfloat16=use_bfloat16),
-            )
-        if chunk_size:
-            hidden = tl.BatchLeadingAxes(tl.Chunk(hidden, chunk_size))
-        layers += [hidden, tl.Dropout(rate=dropout, shared_axes=dropout_shared_axes, mode=mode)]
-    if not ff_use_sru:
-        return layers
-    return [_beside_recurrence(name, layers, ff_use_sru, d_model, mode)]
-
-
-def _options_of_units(name: str, ff_sparsity: Any, d_ff: int) -> dict[str, Any]:
-    """The options of `SparseFF` for ff_sparsity."""
-    settings = ff_sparsity
-    try:
-        if isinstance(settings, str):
-            settings = [float(x) if "." in x else int(x) for x in settings.split()]
-    except ValueError:
-        settings = ()
-    if isinstance(settings, list | tuple):
-        if len(settings) not in (2, 4):
-            expected = "a number or 2 or 4 of them, as (64, 32) or '64 32 0.1 0.3'"
-            raise option_checks.wrong_value(name, "ff_sparsity", expected, ff_sparsity)
-        names = ("n_elements_in_block", "d_lowrank", "temperature", "quant_prob")
-        return dict(zip(names, settings, strict=False))
-    n_units = option_checks.whole_number(name, "ff_sparsity", settings)
-    return {"n_elements_in_block": n_units, "d_lowrank": max(d_ff // n_units, 1)}
-
-
-def _beside_recurrence(
-    name: str, layers: list[Layer], ff_use_sru: int | Sequence[int], d_model: int, mode: str
-) -> Layer:
-    """Layers, with the output of recurrent layers added to theirs."""
-    pair = ff_use_sru if isinstance(ff_use_sru, tuple | list) else (ff_use_sru, SRU_UNITS)
-    if len(pair) != 2:
-        raise option_checks.wrong_value(
-            name, "ff_use_sru", "a number or (number, units)", ff_use_sru
-        )
-    count, units = option_checks.lengths(name, "ff_use_sru", tuple(pair))
-    recurrent = [tl.SRU(units, mode=mode) for _ in range(count)]
-    main = [tl.LayerNorm(), tl.Dense(units), *recurrent, tl.Dense(d_model)]
-    return tl.Residual(*main, shortcut=tl.Serial(*layers))
+MODES = ("train", "eval", "predict")
 
 
 @takes_mode
-def ApplyAttentionLayer(
-    attention_type: Callable[..., Layer],
-    d_model: int,
-    n_heads: int,
-    d_qk: int,
-    d_v: int,
-    causal: bool,
-    masked: bool,
-    attention_dropout: float,
-    output_dropout: float,
-    attention_chunk_size: int,
-    mode: str,
-) -> Layer:
-    """A layer of attention, from a class of either kind.
-
-    One that takes `d_qk`, as `SelfAttention` does, gets all options; another one, as
-    `CausalAttention`, gets d_model, n_heads, attention_dropout and mode.
-
-    Args:
-      attention_type: makes the layer; a class, a function, or a `functools.partial` of one.
-      d_model: features of a vector.
-      n_heads: number of heads.
-      d_qk: depth of queries and keys, for each head.
-      d_v: depth of values, for each head.
-      causal: whether later positions are hidden.
-      masked: whether there is a mask among the inputs.
-      attention_dropout: rate at which weights of attention become zero in mode "train".
-      output_dropout: rate at which outputs of a head do.
-      attention_chunk_size: how many elements of the batch are computed at once; 0 for all. Without
-        effect in mode "predict".
-      mode: "train", "eval" or "predict".
-    Returns: the layer.
-    Raises: TypeError, ValueError: an option is invalid, the layer has another number of
-      inputs, or it keeps hash buckets of the whole batch, which cannot be split into chunks.
-    Example:
-      >>> attention = tl.CausalAttention
-      >>> layer = ApplyAttentionLayer(attention, 8, 2, 4, 4, True, False, 0.0, 0.0, 0, "eval")
-      >>> _ = layer.init(np.ones((2, 5, 8)))
-      >>> layer(np.ones((2, 5, 8))).shape
-      (2, 5, 8)
-    Source: Trax's module `models.research.configurable_transformer`.
-    """
-    name = "ApplyAttentionLayer"
-    option_checks.function(
-        name, "attention_type", attention_type, "that makes a layer of attention"
-    )
-    size = option_checks.whole_number(name, "attention_chunk_size", attention_chunk_size, least=0)
-    if "d_qk" in inspect.signature(attention_type).parameters:
-        layer = attention_type(
-            n_heads=n_heads,
-            d_qk=d_qk,
-            d_v=d_v,
-            causal=causal,
-            masked=masked,
-            attention_dropout=attention_dropout,
-            output_dropout=output_dropout,
-            mode=mode,
-        )
-    else:
-        layer = attention_type(d_model, n_heads=n_heads, dropout=attention_dropout, mode=mode)
-    if layer.n_in != 1 + masked:
-        raise noted(
-            ValueError(
-                f"{name}: attention_type must make a layer of {1 + masked} inputs "
-                f"(masked={masked}); {layer.name} has {layer.n_in}"
-            )
-        )
-    if not size or mode == "predict":
-        return layer
-    if isinstance(layer, HASHING):
-        raise noted(
-            ValueError(
-                f"{name}: {layer.name} keeps the buckets of the whole batch, which cannot be split "
-                f"into chunks of {size}\n  fix: attention_chunk_size=0"
-            )
-        )
-    return tl.Chunk(layer, size)
-
-
-def PositionalEncoder(
-    mode: str,
-    dropout: float | None = None,
-    max_len: int | None = None,
+def ConfigurableTransformerEncoder(
+    vocab_size: int,
+    n_classes: int = 10,
+    d_model: int = 512,
+    d_ff: int = 2048,
+    n_layers: int = 6,
+    n_heads: int = 8,
+    max_len: int = 2048,
+    dropout: float = 0.1,
+    dropout_shared_axes: Sequence[int] | None = None,
+    mode: str = "train",
+    ff_activation: Callable[[], Layer] = Relu,
+    ff_dropout: float | None = 0.1,
+    ff_chunk_size: int = 0,
+    ff_use_sru: int | Sequence[int] = 0,
+    ff_sparsity: int | str | Sequence[float] = 0,
+    ff_sparsity_type: str = "1inN",
+    attention_chunk_size: int = 0,
+    attention_type: Callable[..., Layer] = tl.Attention,
     pos_type: str | None = None,
     pos_axial_shape: Sequence[int] | None = None,
     pos_d_axial_embs: Sequence[int] | None = None,
-    pos_start_from_zero_prob: float = 1.0,
-    pos_max_offset_to_add: int = 0,
-    use_bfloat16: bool = False,
 ) -> Layer:
-    """A layer that adds positions to vectors, of the given type.
+    """A classifier of sequences: attention in all directions, then the mean over all positions.
+
+    No position attends to padding; the mean at the end is over all positions, padding included.
 
     Args:
-      mode: "train", "eval" or "predict".
-      dropout: rate at which encodings aren't added in mode "train" (None and "axial").
-      max_len: the longest sequence (None).
-      pos_type: None for a trained table; "axial", "sin-cos", "fixed-base", "infinite",
-        "infinite-affine"; "no" for none.
-      pos_axial_shape: lengths of the grid's axes ("axial").
-      pos_d_axial_embs: features of each axis' vectors ("axial").
-      pos_start_from_zero_prob: the probability that the first position is 0, in "train" (None).
-      pos_max_offset_to_add: the bound of random first positions, exclusive (None).
-      use_bfloat16: whether the table is bfloat16 (None).
-    Returns: a layer from floats [batch, length, d] to the same shape.
-    Raises: TypeError, ValueError: an option is invalid.
-    Example:
-      >>> layer = PositionalEncoder("eval", dropout=0.0, max_len=16)
-      >>> _ = layer.init(np.ones((2, 5, 8)))
-      >>> layer(np.ones((2, 5, 8))).shape
-      (2, 5, 8)
-    Source: Trax's module `models.research.configurable_transformer`.
-    """
-    name = "PositionalEncoder"
-    option_checks.choice(name, "pos_type", pos_type, (None, "axial", *POSITIONS))
-    rate = 0.0 if dropout is None else dropout
-    if pos_type is None:
-        return tl.PositionalEncoding(
-            max_len=2048 if max_len is None else max_len,
-            dropout=rate,
-            use_bfloat16=use_bfloat16,
-            start_from_zero_prob=pos_start_from_zero_prob,
-            max_offset_to_add=pos_max_offset_to_add,
-            mode=mode,
-        )
-    if pos_type != "axial":
-        return POSITIONS[pos_type](mode)
-    shape = option_checks.lengths(name, "pos_axial_shape", pos_axial_shape)
-    features = option_checks.lengths(name, "pos_d_axial_embs", pos_d_axial_embs)
-    return tl.AxialPositionalEncoding(shape, features, dropout=rate, mode=mode)
-
-
-def EmbeddingAndPositionalEncodings(
-    input_vocab_size: int | None,
-    d_model: int,
-    mode: str,
-    embedding_dropout: float,
-    dropout_shared_axes: Sequence[int] | None,
-    max_len: int,
-    output_vocab_size: int | None = None,
-    pos_type: str | None = None,
-    pos_axial_shape: Sequence[int] | None = None,
-    pos_d_axial_embs: Sequence[int] | None = None,
-    pos_start_from_zero_prob: float = 1.0,
-    pos_max_offset_to_add: int = 0,
-    use_bfloat16: bool = False,
-) -> tuple[list[Layer], list[Layer], int]:
-    """Layers from tokens to vectors with positions, for an encoder and for a decoder.
-
-    Args:
-      input_vocab_size: the number of source tokens; None for vectors, which a `Dense` layer takes.
+      vocab_size: the number of tokens, padding included.
+      n_classes: the number of classes.
       d_model: features of a vector.
-      mode: "train", "eval" or "predict"; "predict" is "eval" for the encoder, which sees its
-        sequence whole.
-      embedding_dropout: rate at which features, and encodings of positions, become zero in "train".
-      dropout_shared_axes: axes along which features are dropped together.
+      d_ff: units of the hidden layer of each block.
+      n_layers: the number of blocks.
+      n_heads: the number of attention heads; divides d_model.
       max_len: the longest sequence.
-      output_vocab_size: the number of target tokens; None if they are the source tokens, whose
-        vectors are then the same.
-      pos_type, pos_axial_shape, pos_d_axial_embs, pos_start_from_zero_prob, pos_max_offset_to_add:
-        as for `PositionalEncoder`.
-      use_bfloat16: whether the tables are bfloat16.
-    Returns: (layers of the encoder, layers of the decoder, number of target tokens).
-    Raises: TypeError, ValueError: an option is invalid, or there is no vocabulary.
+      dropout: rate at which features, and weights of attention, become zero in mode "train".
+      dropout_shared_axes: axes of vectors [batch, length, d_model] along which features are dropped
+        together.
+      mode: "train" or "eval"; "predict" is the same as "eval".
+      ff_activation, ff_dropout, ff_chunk_size, ff_use_sru, ff_sparsity, ff_sparsity_type: as for
+        `FeedForwardWithOptions`.
+      attention_chunk_size: as for `ApplyAttentionLayer`.
+      attention_type: makes a layer of attention with a mask: `Attention`, `SelfAttention`, or a
+        `functools.partial` of one.
+      pos_type, pos_axial_shape, pos_d_axial_embs: how positions are encoded; as for
+        `PositionalEncoder`.
+    Returns: a layer from tokens [batch, length] to logits [batch, n_classes].
+    Raises: TypeError, ValueError: an option is invalid, or d_model is not a multiple of n_heads.
     Example:
-      >>> source, target, size = EmbeddingAndPositionalEncodings(50, 8, "eval", 0.0, None, 16)
-      >>> encoder = tl.Serial(source)
-      >>> _ = encoder.init(np.ones((2, 5), np.int32))
-      >>> encoder(np.ones((2, 5), np.int32)).shape, size
-      ((2, 5, 8), 50)
-    Source: Trax's module `models.research.configurable_transformer`.
+      >>> model = ConfigurableTransformerEncoder(9, 3, d_model=4, d_ff=8, n_layers=1, n_heads=2,
+      ...                                        attention_type=tl.SelfAttention, mode="eval")
+      >>> tokens = np.array([[5, 2, 0], [1, 8, 8]])
+      >>> _ = model.init(tokens)
+      >>> model(tokens).shape
+      (2, 3)
+    Source: Vaswani et al. (2017), arXiv:1706.03762; Trax's module
+      `models.research.configurable_transformer`.
     """
-    name = "EmbeddingAndPositionalEncodings"
-    size = input_vocab_size if output_vocab_size is None else output_vocab_size
-    if size is None:
-        raise noted(
-            ValueError(
-                f"{name}: expected a vocabulary; input_vocab_size and output_vocab_size are None"
-            )
+    name = "ConfigurableTransformerEncoder"
+    checked_sizes(name, dropout, vocab_size=vocab_size, n_classes=n_classes, max_len=max_len)
+    option_checks.divided(name, "d_model", d_model, "n_heads", n_heads)
+    if option_checks.choice(name, "mode", mode, MODES) == "predict":
+        mode = "eval"
+    embedded, _, _ = EmbeddingAndPositionalEncodings(
+        vocab_size, d_model, mode, dropout, dropout_shared_axes, max_len, None,
+        pos_type, pos_axial_shape, pos_d_axial_embs,
+    )  # fmt: skip
+    block = partial(
+        EncoderBlock, d_model, d_ff, n_heads, dropout, dropout_shared_axes, mode, ff_activation,
+        ff_dropout, ff_chunk_size, ff_use_sru, ff_sparsity, ff_sparsity_type, attention_chunk_size,
+        attention_type,
+    )  # fmt: skip
+    return tl.Serial(
+        tl.Branch(tl.Serial(embedded), tl.PaddingMask()),
+        _repeated(name, "n_layers", n_layers, block),
+        tl.Select([0], n_in=2),
+        tl.LayerNorm(),
+        tl.Mean(axis=1),
+        tl.Dense(n_classes),
+    )
+
+
+@takes_mode
+def ConfigurableTransformerLM(
+    vocab_size: int,
+    d_model: int = 512,
+    d_ff: int = 2048,
+    n_layers: int = 6,
+    n_heads: int = 8,
+    max_len: int = 2048,
+    dropout: float = 0.1,
+    dropout_shared_axes: Sequence[int] | None = None,
+    mode: str = "train",
+    ff_activation: Callable[[], Layer] = Relu,
+    ff_dropout: float | None = 0.1,
+    ff_chunk_size: int = 0,
+    ff_use_sru: int | Sequence[int] = 0,
+    ff_sparsity: int | str | Sequence[float] = 0,
+    ff_sparsity_type: str = "1inN",
+    loss_sparsity_type: str = "mult",
+    loss_sparsity: int = 0,
+    loss_d_lowrank: int = 0,
+    loss_sparsity_prob: float | None = None,
+    attention_chunk_size: int = 0,
+    attention_type: Callable[..., Layer] = tl.CausalAttention,
+    pos_type: str | None = None,
+    pos_axial_shape: Sequence[int] | None = None,
+    pos_d_axial_embs: Sequence[int] | None = None,
+    pos_start_from_zero_prob: float = 1.0,
+    pos_max_offset_to_add: int = 0,
+) -> Layer:
+    """A language model: predicts the token at each position from all tokens before it.
+
+    In modes "train" and "eval" the tokens are the targets, which the model shifts to the right. In
+    mode "predict" nothing is shifted: a call takes the last token and returns the logits of the
+    next one, beginning with token 0.
+
+    Args:
+      vocab_size: the number of tokens, padding included.
+      d_model, d_ff, n_layers, n_heads, dropout, dropout_shared_axes, ff_activation, ff_dropout,
+        ff_chunk_size, ff_use_sru, ff_sparsity, ff_sparsity_type, attention_chunk_size: as for
+        `ConfigurableTransformerEncoder`.
+      max_len: the longest sequence, also in mode "predict".
+      mode: "train", "eval" or "predict".
+      loss_sparsity_type, loss_sparsity, loss_d_lowrank, loss_sparsity_prob: sparsity_type,
+        sparsity, d_lowrank and prob_sparse of the last layer, a `SparseDenseWithOptions`; `Dense`
+        by default.
+      attention_type: makes a layer of causal attention: `CausalAttention`, `SelfAttention`,
+        `LSHSelfAttention`, or a `functools.partial` of one.
+      pos_type, pos_axial_shape, pos_d_axial_embs, pos_start_from_zero_prob, pos_max_offset_to_add:
+        how positions are encoded; as for `PositionalEncoder`.
+    Returns: a layer from tokens [batch, length] to logits [batch, length, vocab_size].
+    Raises: TypeError, ValueError: as for `ConfigurableTransformerEncoder`.
+    Example:
+      >>> model = ConfigurableTransformerLM(9, d_model=4, d_ff=8, n_layers=1, n_heads=2,
+      ...                                   ff_sparsity=2, mode="eval")
+      >>> tokens = np.array([[5, 2, 7]])
+      >>> _ = model.init(tokens)
+      >>> model(tokens).shape
+      (1, 3, 9)
+    Source: Vaswani et al. (2017), arXiv:1706.03762; Trax's module
+      `models.research.configurable_transformer`.
+    """
+    name = "ConfigurableTransformerLM"
+    option_checks.choice(name, "mode", mode, MODES)
+    checked_sizes(name, dropout, vocab_size=vocab_size, max_len=max_len)
+    option_checks.divided(name, "d_model", d_model, "n_heads", n_heads)
+    if mode == "predict":
+        attention_type = remembering(name, "attention_type", attention_type, max_len)
+    block = partial(
+        DecoderBlock, d_model, d_ff, n_heads, dropout, dropout_shared_axes, mode, ff_activation,
+        ff_dropout, ff_chunk_size, ff_use_sru, ff_sparsity, ff_sparsity_type, attention_chunk_size,
+        attention_type,
+    )  # fmt: skip
+    return tl.Serial(
+        tl.ShiftRight(mode=mode),
+        tl.Embedding(vocab_size, d_model),
+        tl.Dropout(rate=dropout, shared_axes=dropout_shared_axes, mode=mode),
+        PositionalEncoder(
+            mode, dropout, max_len, pos_type, pos_axial_shape, pos_d_axial_embs,
+            pos_start_from_zero_prob, pos_max_offset_to_add,
+        ),
+        _repeated(name, "n_layers", n_layers, block),
+        tl.LayerNorm(),
+        tl.SparseDenseWithOptions(
+            vocab_size, d_model, loss_sparsity_type, loss_sparsity, loss_d_lowrank,
+            loss_sparsity_prob, mode,
+        ),
+    )  # fmt: skip
+
+
+@takes_mode
+def ConfigurableTransformer(
+    input_vocab_size: int,
+    output_vocab_size: int | None = None,
+    d_model: int = 512,
+    d_ff: int = 2048,
+    n_encoder_layers: int = 6,
+    n_decoder_layers: int = 6,
+    n_heads: int = 8,
+    max_len: int = 2048,
+    dropout: float = 0.1,
+    dropout_shared_axes: Sequence[int] | None = None,
+    mode: str = "train",
+    ff_activation: Callable[[], Layer] = Relu,
+    ff_dropout: float | None = 0.1,
+    ff_chunk_size: int = 0,
+    ff_use_sru: int | Sequence[int] = 0,
+    ff_sparsity: int | str | Sequence[float] = 0,
+    ff_sparsity_type: str = "1inN",
+    loss_sparsity_type: str = "mult",
+    loss_sparsity: int = 0,
+    loss_d_lowrank: int = 0,
+    loss_sparsity_prob: float | None = None,
+    attention_chunk_size: int = 0,
+    encoder_attention_type: Callable[..., Layer] = tl.Attention,
+    encoder_decoder_attention_type: Callable[..., Layer] = tl.CausalAttention,
+    pos_type: str | None = None,
+    pos_axial_shape: Sequence[int] | None = None,
+    pos_d_axial_embs: Sequence[int] | None = None,
+    enc_dec_attention_sparsity: int | Sequence[int | str | None] = 0,
+) -> Layer:
+    """A sequence-to-sequence model: an encoder, and a decoder that attends to it.
+
+    Mode "predict" takes the targets in pieces, and runs the encoder at the first call only; the
+    other modes shift the targets to the right. In "predict", layers that run once are wrapped in
+    `Cache`, so weights are nested differently; their flat lists are equal.
+
+    Args:
+      input_vocab_size: the number of source tokens, padding included.
+      output_vocab_size: the number of target tokens; None if both vocabularies are the same; they
+        then share their vectors.
+      d_model, d_ff, n_heads, dropout, dropout_shared_axes, ff_activation, ff_dropout,
+        ff_chunk_size, ff_use_sru, ff_sparsity, ff_sparsity_type, attention_chunk_size: as for
+        `ConfigurableTransformerEncoder`.
+      n_encoder_layers, n_decoder_layers: the numbers of blocks.
+      max_len: the longest sequence, also in mode "predict".
+      mode: "train", "eval" or "predict".
+      loss_sparsity_type, loss_sparsity, loss_d_lowrank, loss_sparsity_prob: as for
+        `ConfigurableTransformerLM`.
+      encoder_attention_type: the attention_type of `ConfigurableTransformerEncoder`.
+      encoder_decoder_attention_type: the attention_type of `ConfigurableTransformerLM`, for the
+        attention of targets to earlier targets.
+      pos_type, pos_axial_shape, pos_d_axial_embs: how positions are encoded; as for
+        `PositionalEncoder`.
+      enc_dec_attention_sparsity: the layers for queries and for results in the attention of targets
+        to the source, (q_sparsity, result_sparsity) of `AttentionQKV`; a number of modules n for
+        (n, "noop"); 0 for `Dense` layers.
+    Returns: a layer from (source tokens [batch, length], target tokens [batch, target length]) to
+      (logits [batch, target length, output_vocab_size], the same target tokens).
+    Raises: TypeError, ValueError: as for `ConfigurableTransformerEncoder`.
+    Example:
+      >>> model = ConfigurableTransformer(9, d_model=4, d_ff=8, n_encoder_layers=1,
+      ...                                 n_decoder_layers=1, n_heads=2, loss_sparsity=3,
+      ...                                 mode="eval")
+      >>> source, target = np.array([[5, 2, 0]]), np.array([[3, 1]])
+      >>> _ = model.init((source, target))
+      >>> [y.shape for y in model((source, target))]
+      [(1, 2, 9), (1, 2)]
+    Source: Vaswani et al. (2017), arXiv:1706.03762; sparsity: arXiv:2111.12763; Trax's module
+      `models.research.configurable_transformer`.
+    """
+    name = "ConfigurableTransformer"
+    option_checks.choice(name, "mode", mode, MODES)
+    checked_sizes(name, dropout, input_vocab_size=input_vocab_size, max_len=max_len)
+    option_checks.divided(name, "d_model", d_model, "n_heads", n_heads)
+    sources, targets, output_vocab_size = EmbeddingAndPositionalEncodings(
+        input_vocab_size, d_model, mode, dropout, dropout_shared_axes, max_len, output_vocab_size,
+        pos_type, pos_axial_shape, pos_d_axial_embs,
+    )  # fmt: skip
+    if mode == "predict":
+        encoder_decoder_attention_type = remembering(
+            name, "encoder_decoder_attention_type", encoder_decoder_attention_type, max_len
         )
-    encoder_mode = "eval" if mode == "predict" else mode
+    options = (
+        d_model, d_ff, n_heads, dropout, dropout_shared_axes, mode, ff_activation, ff_dropout,
+        ff_chunk_size, ff_use_sru, ff_sparsity, ff_sparsity_type, attention_chunk_size,
+    )  # fmt: skip
+    encoder_block = partial(EncoderBlock, *options, encoder_attention_type)
+    decoder_block = partial(
+        EncoderDecoderBlock, *options, encoder_decoder_attention_type, enc_dec_attention_sparsity
+    )
+    last = tl.SparseDenseWithOptions(
+        output_vocab_size, d_model, loss_sparsity_type, loss_sparsity, loss_d_lowrank,
+        loss_sparsity_prob, mode,
+    )  # fmt: skip
+    return _with_encoder(
+        [*sources, _repeated(name, "n_encoder_layers", n_encoder_layers, encoder_block)],
+        [*targets, tl.Branch([], tl.EncoderDecoderMask())],
+        _repeated(name, "n_decoder_layers", n_decoder_layers, decoder_block),
+        last,
+        mode,
+    )
 
-    def embedded(vocab_size: int | None, mode: str) -> list[Layer]:
-        if vocab_size is None:
-            first: Layer = tl.Dense(d_model, use_bfloat16=use_bfloat16)
-        else:
-            first = tl.Embedding(vocab_size, d_model, use_bfloat16=use_bfloat16)
-        return [first, tl.Dropout(embedding_dropout, shared_axes=dropout_shared_axes, mode=mode)]
 
-    def positions(mode: str) -> Layer:
-        return PositionalEncoder(
-            mode, embedding_dropout, max_len, pos_type, pos_axial_shape, pos_d_axial_embs,
-            pos_start_from_zero_prob, pos_max_offset_to_add, use_bfloat16,
-        )  # fmt: skip
+def _repeated(
+    name: str, option: str, number: int, block: Callable[[], list[Layer]]
+) -> list[list[Layer]]:
+    """A number of blocks, none or more."""
+    return [block() for _ in range(option_checks.whole_number(name, option, number, least=0))]
 
-    sources = embedded(input_vocab_size, encoder_mode)
-    targets = sources if output_vocab_size is None else embedded(output_vocab_size, mode)
-    return [*sources, positions(encoder_mode)], [*targets, positions(mode)], size
+
+def _with_encoder(
+    encoder: list[Any], targets: list[Layer], blocks: list[list[Layer]], last: Layer, mode: str
+) -> Layer:
+    """The layers of an encoder and a decoder; in mode "predict" the encoder runs once."""
+    encoded: Layer = tl.Serial(encoder, tl.LayerNorm())
+    return tl.Serial(
+        tl.Select([0, 1, 1]),
+        tl.Branch([], tl.PaddingMask()),
+        tl.Cache(encoded) if mode == "predict" else encoded,
+        tl.Select([2, 1, 0]),
+        tl.ShiftRight(mode=mode),
+        targets,
+        blocks,
+        tl.LayerNorm(),
+        tl.Select([0], n_in=3),
+        last,
+    )
