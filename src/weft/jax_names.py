@@ -80,9 +80,7 @@ INSTEAD = {
 
 TRAX_NOT_YET = {
     "weft.models": """
-        AtariCnn AtariCnnBody ConfigurableTerraformer ConfigurableTransformer
-        ConfigurableTransformerEncoder ConfigurableTransformerLM
-        EveryOtherLayerDropTransformerLM FrameStackMLP HourglassLM LayerDropTransformerLM
+        AtariCnn AtariCnnBody EveryOtherLayerDropTransformerLM FrameStackMLP LayerDropTransformerLM
         NeuralGPU Policy PolicyAndValue Quality ReZeroTransformer ReZeroTransformerDecoder
         ReZeroTransformerEncoder ReZeroTransformerLM ResidualShuffleExchange
         SkippingTransformerLM Transformer2 Value

@@ -8,7 +8,7 @@ import pytest
 
 from weft import fastmath, layers as tl, models, shapes
 from weft.models.reformer import reformer
-from weft.models.research import configurable_transformer
+from weft.models.research import configurable_transformer, transformer_parts
 from weft.models.resnet import ConvBlock, IdentityBlock, WideResnetBlock, WideResnetGroup
 
 V, D, F, H, ROOM, KEY, VALUE = 9, 4, 8, 2, 8, 3, 2  # sizes of all Transformers here
@@ -439,7 +439,7 @@ def test_bins_of_time_are_the_chunks_of_the_first_attention():
 
 
 def test_positions_of_each_type_and_a_block_of_several_halves():
-    for pos_type in configurable_transformer.POSITIONS:
+    for pos_type in transformer_parts.POSITIONS:
         layer = configurable_transformer.PositionalEncoder("eval", pos_type=pos_type)
         x = np.zeros((1, 3, 16), np.float32)
         layer.init(x)

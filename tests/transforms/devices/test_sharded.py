@@ -46,7 +46,7 @@ def test_equal_shardings():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Mesh([1, 1], "x"), ["twice"]),
+        (lambda: Mesh([1, 1], "x"), ["repeated"]),
         (lambda: Mesh([1, 2], ("x", "y")), ["2 names", "1 axes"]),
         (lambda: Mesh([[1], [2]], ("x", "x")), ["repeated"]),
         (lambda: NamedSharding(MESH, P("c")), ["'c'", "a=2, b=3"]),
