@@ -40,6 +40,19 @@ def test_jax_is_weft_after_install_and_not_after_uninstall():
     assert out.stderr == "weft.compat: `import jax` gives weft, as jax 0.10.2\n"
 
 
+def test_config_is_read_as_an_attribute_and_imported_as_a_module():
+    out = run("""
+        import weft.compat
+        weft.compat.install(quiet=True)
+        import jax
+        print(jax.config.jax_enable_x64)
+        from jax.config import config
+        config.update("jax_enable_x64", True)
+        print(jax.config.jax_enable_x64, config.jax_enable_x64, hasattr(jax.config, "jax_x65"))
+        """).stdout
+    assert out.split() == ["False", "True", "True", "False"]
+
+
 def test_the_real_jax_is_refused_when_it_is_loaded_already():
     out = run("""
         import sys, types

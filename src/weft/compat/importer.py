@@ -30,13 +30,17 @@ _ABSENT = object()
 
 
 class ModuleView(ModuleType):
-    """A module `jax.X`: the names of the table, and the names of `weft.X`."""
+    """A module `jax.X`: the names of the table, and the names of `weft.X`.
+
+    A table's entry `__shown__` is an object whose attributes the module has instead of those of
+    `weft.X`.
+    """
 
     def __init__(self, name: str, shown: ModuleType | None, names: Names) -> None:
         super().__init__(name, getattr(shown, "__doc__", None))
         self.__path__: list[str] = []
-        self._shown, self._tables = shown, names
         contents = dict(names.get(name, {}))
+        self._shown, self._tables = contents.pop("__shown__", shown), names
         self._others = contents.pop("__getattr__", None)
         vars(self).update(contents)
 

@@ -359,11 +359,8 @@ REFS_OF_2025 = {
 }
 """The names of refs in 2025, before `Ref` and `new_ref`."""
 
-CONFIG = {
-    name: getattr(config, name)
-    for name in ("update", "read", "parse_flags_with_absl", "config_with_absl")
-}
-"""After `from jax.config import config`, `jax.config` is the module of that name."""
+CONFIG = {"config": config, "__shown__": config}
+"""`jax.config` is the object and, for `from jax.config import config`, a module."""
 
 TOP = {
     "partial": functools.partial,

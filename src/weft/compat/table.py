@@ -38,6 +38,8 @@ def rows(version: str) -> list[Row]:
 
 def _of(module: str, names: Mapping[str, Any]) -> Iterator[Row]:
     for name, value in names.items():
+        if name == "__shown__":
+            continue
         if name != "__getattr__":
             yield Row(module, name, *_kind(value))
         elif not isinstance(other := _any_other(value), Refused):
