@@ -106,3 +106,12 @@ def test_runs_are_found_wherever_they_lie(period, count, margin):
 
 def test_a_sequence_without_repetition_has_no_runs():
     assert find_runs(list(range(500))) == []
+
+
+def test_runs_between_longer_runs_are_found():
+    # of updates of weights there are more, in more periods, than of the backward pass
+    runs = [(60, 40), (61, 40), (62, 40), (90, 12), (37, 5), (63, 40), (64, 40), (65, 40)]
+    sequence = [7] + [1000 * p + i for p, times in runs for _ in range(times) for i in range(p)]
+    found = find_runs(sequence)
+    assert [(r.period, r.length) for r in found] == [(p, p * times) for p, times in runs]
+    assert found[0].start == 1

@@ -1,15 +1,13 @@
 """CompileReport: the blocks, kernels and compile time of one program."""
 
-import functools
 import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..core.jaxpr import Jaxpr
-from ..runtime.executable import Target
 from . import disk_cache
-from .compiled import GroupTarget, ProgramTarget, compile_program
+from .compiled import GroupTarget, ProgramTarget
 from .lowered import LoweredProgram
 from .optimized import OptimizedProgram
 from .outline import block_functions
@@ -34,6 +32,8 @@ class CompileReport:
       blocks: the functions that replace repeated blocks.
       numbers: the number of literals and start indices that became arguments, because blocks
         differed only in these.
+      segments: the number of executables that a run starts one after another (`segments.py`); 1 if
+        the program is compiled whole.
       kernels: the number of kernels that a run starts, without kernels on only a few numbers.
       seconds: the time of each stage: "lower" (passes and text), and "compile" or "load".
       is_loaded: True if the executable came from the disk cache.
@@ -43,6 +43,7 @@ class CompileReport:
     equations: int
     blocks: tuple[RepeatedBlock, ...]
     numbers: int
+    segments: int
     kernels: int
     seconds: dict[str, float]
     is_loaded: bool
@@ -54,6 +55,8 @@ class CompileReport:
             (f"{calls:,}", f"calls of {len(self.blocks)} repeated blocks"),
             *[(f"{b.calls:,} ×", f"  {b.name}: {b.equations:,} equations") for b in self.blocks],
             (f"{self.numbers:,}", "numbers that differ between blocks, as arguments"),
+            *[(f"{self.segments:,}", "executables in a run, one after another")]
+            * (self.segments > 1),
             (f"{self.kernels:,}", "kernels in a run"),
             *[(f"{s:.3f}", f"seconds to {stage}") for stage, s in self.seconds.items()],
         ]
@@ -67,24 +70,27 @@ def compile_report(program: LoweredProgram, target: ProgramTarget) -> CompileRep
     """Lowers a program again, compiles it again, and reports what happened."""
     begun = time.perf_counter()
     if isinstance(target, GroupTarget):
-        where: Target = target.group
         target.text(program)  # written at each request
     else:
-        where = target.device
         options = {**program.options, "weft_outline": program.outlines}
         target.text(LoweredProgram(program.body, options=options))
     seconds = {"lower": time.perf_counter() - begun}
     hits = disk_cache.info()["hits"]
     begun = time.perf_counter()
-    executable = compile_program(program, where, functools.partial(target.text, program))
+    executable = target.compile_anew(program)
     is_loaded = disk_cache.info()["hits"] > hits
     seconds["load" if is_loaded else "compile"] = time.perf_counter() - begun
+    executables = getattr(executable, "executables", [executable])
+    kernels = {
+        e: len([*OptimizedProgram(e.as_text()).kernels()]) for e in dict.fromkeys(executables)
+    }
     return CompileReport(
         program.name,
         len(program.body.equations),
         repeated_blocks(program.outlined),
         len(program.pool),
-        len([*OptimizedProgram(executable.as_text()).kernels()]),
+        len(executables),
+        sum(kernels[e] for e in executables),
         seconds,
         is_loaded,
     )

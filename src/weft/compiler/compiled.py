@@ -44,6 +44,7 @@ from . import disk_cache
 from .layout import layout_of, meshes_named, placement_inside, replicated, sharding_of
 from .lowered import OPTIONS, LoweredProgram, PassedInput, Result, program_of
 from .placing import argument_buffer, buffer_on, host_buffer, live_buffer, move, reorder, shard
+from .segments import SegmentedExecutable, segments_of
 
 Shardings = Sequence[Sharding | None]
 """A sharding for each argument or output; `None` where none is stated."""
@@ -98,7 +99,7 @@ class CompiledProgram(ABC):
 
     @abstractmethod
     def run(self, args: Sequence[Array]) -> list[Array]:
-        """The outputs for arrays anywhere."""
+        """The outputs for arrays on the host or on any devices."""
 
     @abstractmethod
     def fill(self, types: Sequence[ArrayType]) -> tuple[Fill, bool] | None:
@@ -291,18 +292,19 @@ class DeviceTarget(NamedTuple):
 
     def compile(self, program: LoweredProgram) -> SingleDeviceProgram:
         """The program compiled for this device."""
-        executable = self.executable(program) if program.result_types else None
-        return SingleDeviceProgram(program, executable, self)
+        executables = program.executables  # they do not depend on the placement of the results
+        if program.result_types and self.device not in executables:
+            executables[self.device] = self.compile_anew(program)
+        return SingleDeviceProgram(program, executables.get(self.device), self)
 
-    def executable(self, program: LoweredProgram) -> Executable:
-        """XLA's executable, which does not depend on the placement of the results."""
-        executable: Executable | None = program.executables.get(self.device)
-        if executable is None:
-            executable = compile_program(
-                program, self.device, functools.partial(self.text, program)
-            )
-            program.executables[self.device] = executable
-        return executable
+    def compile_anew(self, program: LoweredProgram) -> Executable:
+        """XLA's executable, or those of the program's segments as one."""
+        segments = segments_of(program, self.device)
+        if segments is None:
+            return compile_program(program, self.device, functools.partial(self.text, program))
+        programs = [segment.program for segment in segments.parts]
+        compiled = {p: self.compile_anew(p) for p in dict.fromkeys(programs)}
+        return SegmentedExecutable(program, segments, [compiled[p] for p in programs])
 
 
 class GroupTarget(NamedTuple):
@@ -368,7 +370,7 @@ class GroupTarget(NamedTuple):
         if key in program.executables:
             executable, results = program.executables[key]
         else:
-            executable, results = self.executable(program, shardings), shardings
+            executable, results = self.compile_anew(program, shardings), shardings
             uneven = [
                 any(n % parts for n, parts in zip(a.shape, tiling.parts, strict=True))
                 for a, tiling in zip(avals, executable.tilings, strict=False)
@@ -376,7 +378,7 @@ class GroupTarget(NamedTuple):
             if any(uneven):
                 everywhere = replicated(group)
                 results = [everywhere if u else s for u, s in zip(uneven, shardings, strict=True)]
-                executable = self.executable(program, results)
+                executable = self.compile_anew(program, results)
             program.executables[key] = executable, results
         meshes = meshes_named((*inputs, *results), program.body)
         types = [
@@ -385,7 +387,7 @@ class GroupTarget(NamedTuple):
         ]
         return MultiDeviceProgram(program, executable, types, self)
 
-    def executable(self, program: LoweredProgram, results: Shardings | None = None) -> Executable:
+    def compile_anew(self, program: LoweredProgram, results: Shardings | None = None) -> Executable:
         """XLA's executable; for `results`, see `text`."""
         return compile_program(program, self.group, functools.partial(self.text, program, results))
 
@@ -394,7 +396,8 @@ ProgramTarget: TypeAlias = DeviceTarget | GroupTarget
 
 
 def constant_shardings(program: LoweredProgram, group: Group) -> list[Sharding]:
-    """The shardings of the constants: their own if it is on this group, otherwise replicated."""
+    """The shardings of the constants: a constant's own if it is on this group; otherwise it is
+    replicated."""
     return [
         c.sharding if c.type.placement.group is group else replicated(group) for c in program.consts
     ]
@@ -473,7 +476,7 @@ def compile_program(
 ) -> Executable:
     """XLA's executable, compiled or loaded from the disk cache.
 
-    `write` returns the text and its module. A switch logs the time.
+    `write` returns the text and its module. The switch `log_compiles` logs the time.
     """
     if "jaxpr" in thread.debug:
         log_warning(f"{program.name}:\n{program.outlined}")

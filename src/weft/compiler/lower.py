@@ -338,7 +338,7 @@ def no_inlining(block: Block) -> str:
     """The attribute that prevents inlining of a call.
 
     Empty where the program is written for one device along some axes of a mesh. There the function
-    may map over the other axes, and XLA would not know which part of the program it is in.
+    may map over the other axes, and XLA could not determine the part that contains it.
     """
     region = block.module.region
     return "" if region is not None and region.rest else NOT_INLINED

@@ -200,7 +200,7 @@ class _Lives:
             alive = {b for b in alive if self.last[b] > n}
 
     def position(self, maker: Instruction) -> int:
-        """The place of an instruction; arguments are there from the beginning."""
+        """The position of an instruction in the order; arguments are there from the beginning."""
         if maker.opcode == "parameter":
             return 0
         return self.positions[maker.name]

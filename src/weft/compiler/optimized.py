@@ -76,7 +76,7 @@ class OptimizedProgram:
     Args:
       text: HLO text of a scheduled module.
     Attributes:
-      computations: by name; `entry` is the one that runs.
+      computations: the computations by name; `entry` is the first to run.
     """
 
     def __init__(self, text: str) -> None:

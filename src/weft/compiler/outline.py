@@ -148,9 +148,27 @@ class Flow:
         )
 
 
-def find_runs(sequence: Sequence[int]) -> list[Run]:
-    """Tandem repetitions, in order, disjoint, longest chosen first."""
+def find_runs(sequence: Sequence[int] | np.ndarray[Any, Any]) -> list[Run]:
+    """Disjoint tandem repetitions, in order; longer ones are chosen first.
+
+    The equations between them are searched again, where other periods are likely: the updates of an
+    optimizer are so many that they hide the period of the backward pass.
+    """
     numbers = np.array(sequence)
+    runs: list[Run] = []
+    begin = 0
+    longest = longest_runs(numbers)
+    for run in [*longest, Run(len(numbers), 0, 0, 0)]:
+        if longest and run.start - begin >= MIN_EQUATIONS:
+            between = find_runs(numbers[begin : run.start])
+            runs += [r._replace(start=begin + r.start) for r in between]
+        runs.append(run)
+        begin = run.start + run.length
+    return runs[:-1]
+
+
+def longest_runs(numbers: Any) -> list[Run]:
+    """The repetitions of likely periods, as `find_runs` returns them, without a second search."""
     runs = []
     for period, unit in likely_periods(numbers):
         (differ,) = np.nonzero(numbers[:-period] != numbers[period:])

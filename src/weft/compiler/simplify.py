@@ -76,7 +76,7 @@ def live_call(e: Equation, used_outs: Mask) -> Equation:
 
 
 def has_effects(equation: Equation) -> bool:
-    """True if an equation has effects, or a program inside it has."""
+    """True if an equation, or a program inside it, has effects."""
     effects = equation.primitive.effects
     if effects is None:
         return False

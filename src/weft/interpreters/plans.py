@@ -94,10 +94,13 @@ class ProgramPlan:
         k-th result.
       out: the aval of the output if it is the only one and new; otherwise `arrays` makes the
         outputs.
+      operands: the inputs of the only operation, if XLA runs it; `None` for other programs. Its
+        executable is the one of eager calls, so a gradient does not compile it again.
     """
 
     __slots__ = (
-        "jaxpr", "kernel", "one", "out", "outputs", "program", "single", "state", "template",
+        "jaxpr", "kernel", "one", "operands", "out", "outputs", "program", "single", "state",
+        "template",
     )  # fmt: skip
 
     def __init__(self, jaxpr: Jaxpr, template: InlineTemplate, single: bool = False) -> None:
@@ -113,8 +116,14 @@ class ProgramPlan:
             for place, v in zip(template.outputs, jaxpr.outvars, strict=True)
         ]
         self.out: Aval | None = jaxpr.outvars[0].aval if single and self.one else None
+        self.operands: list[int] | None = None
         steps = host_steps(jaxpr, template, new)
-        if steps is None:
+        if steps is None and is_one_operation(jaxpr):
+            (e,) = jaxpr.equations
+            self.operands = [jaxpr.invars.index(v) for v in e.inputs]
+            avals = [v.aval for v in e.inputs]
+            self.program = one_operation(e.primitive, e.params, avals, e.outvars[0].aval)
+        elif steps is None:
             self.program = program_to_compile(jaxpr)
         else:
             self.kernel = straight_line(*steps, [c.host() for c in template.fixed], count)
@@ -133,6 +142,9 @@ class ProgramPlan:
         """The outputs by a compiled program, or operation by operation under `disable_jit`."""
         if self.program is None or thread.disable_jit or None in map(type_of, args):
             outs = run(self.jaxpr, args, current.base)  # raises for a tracer: it lacks a type
+        elif self.operands is not None:
+            (result,) = run_program(self.program, [args[i] for i in self.operands])
+            outs = [args[place] if place >= 0 else result for place, _ in self.outputs]
         else:
             outs = run_program(self.program, args)
         return outs[0] if self.single else outs
@@ -211,6 +223,16 @@ def straight_line(
         return [env[i] for i in places] if place is None else env[place]
 
     return run
+
+
+def is_one_operation(jaxpr: Jaxpr) -> bool:
+    """True if a program applies one operation with one result to some of its inputs."""
+    if len(jaxpr.equations) != 1:
+        return False
+    (e,) = jaxpr.equations
+    primitive, inputs = e.primitive, set(jaxpr.invars)
+    plain = primitive.inside is None and primitive.host.execute_rule is None
+    return plain and not primitive.multiple and inputs.issuperset(e.inputs)
 
 
 def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:

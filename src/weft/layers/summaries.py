@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TextIO
 import numpy as onp
 
 from .. import fastmath, option_checks
+from ..compiler.flops import flops
 from ..fastmath import Backend, tree_leaves, use_backend
 from ..transforms.tracing import make_jaxpr
 from .base import Layer
-from .flops import flops
 from .layer_calls import kept
 from .weight_trees import signature_tree
 

@@ -7,6 +7,7 @@ WIRING = "tests/compiler/test_outlined_wiring.py"
 KEYS = "tests/transforms/jit/test_keys_and_donation.py"
 REPEATED = "tests/transforms/devices/test_repeated_calls.py"
 SHARDING = "tests/test_sharding.py"
+SEGMENTS = "tests/compiler/test_segments.py"
 
 MUTANTS = (
     # --- interpreters ---
@@ -120,6 +121,30 @@ MUTANTS = (
         "needed[kind] = needed[kind] | used if kind in needed else used",
         "needed[kind] = used",
         WIRING,
+    ),
+    Mutant(
+        "C80", "segments: a result that the last segments read is dropped", "compiler/segments.py",
+        "outs = [v for v in made if last_use.get(v, -1) > i]",
+        "outs = [v for v in made if last_use.get(v, -1) == i + 1]",
+        SEGMENTS,
+    ),
+    Mutant(
+        "C81", "segments: the results of a block in another order", "compiler/segments.py",
+        "results[output.index] = number.setdefault(v, len(number))",
+        "results[-1 - output.index] = number.setdefault(v, len(number))",
+        SEGMENTS,
+    ),
+    Mutant(
+        "C82", "segments: an argument is overwritten by the first segment", "compiler/segments.py",
+        "if i == len(parts) - 1:",
+        "if True:",
+        SEGMENTS,
+    ),
+    Mutant(
+        "C83", "outlining: the equations between runs are not searched", "compiler/outline.py",
+        "if longest and run.start - begin >= MIN_EQUATIONS:",
+        "if False:",
+        "tests/compiler/test_outline.py",
     ),
     Mutant(
         "C08", "donated index where inputs are dropped", "compiler/lowered.py",

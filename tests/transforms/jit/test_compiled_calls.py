@@ -63,7 +63,7 @@ def test_donation_on_every_call(place):
         np.testing.assert_array_equal(x, X + n + 1)
     with pytest.raises(weft.errors.DeletedArrayError, match="argument x of"):
         f(before, one)
-    with pytest.raises(ValueError, match="gets twice"):
+    with pytest.raises(ValueError, match="is passed twice"):
         f(x, x)
 
 

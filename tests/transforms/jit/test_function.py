@@ -110,7 +110,7 @@ def test_static_default_and_static_keyword_only():
 def test_static_out_of_range_and_unknown_names():
     with pytest.raises(ValueError, match=r"static_argnums=3 is out of range.*power.*3 positional"):
         weft.jit(power, static_argnums=3)
-    with pytest.raises(ValueError, match=r"static_argnames='m' is no parameter.*n, scale, x"):
+    with pytest.raises(ValueError, match=r"static_argnames='m' is not a parameter.*n, scale, x"):
         weft.jit(power, static_argnames="m")
     with pytest.raises(TypeError, match="static_argnums"):
         weft.jit(power, static_argnums="n")

@@ -100,7 +100,7 @@ def test_static_arguments(logged):
     f(1.0, option=Option())
     logged()
     f(1.0, option=Option())
-    alike = "they look alike and are not equal: the class needs __eq__ and __hash__"
+    alike = "they look alike but are not equal: the class needs __eq__ and __hash__"
     assert alike in reasons(logged())
     for _ in range(2):
         f(1.0, option=lambda x: x)
@@ -123,7 +123,7 @@ def test_what_a_new_function_closes_over_is_compared(logged):
     make(0.2)(1.0)
     said = reasons(logged())
     assert "it closes over rate, which was 0.1, is 0.2" in said
-    assert "fix: pass what changes as an argument" in said
+    assert "fix: pass the changing value as an argument" in said
 
 
 def test_partials_and_methods_made_again(logged):

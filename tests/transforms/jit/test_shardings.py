@@ -153,7 +153,7 @@ def test_donation():
         with pytest.raises(weft.errors.DeletedArrayError, match="x"):
             f(x)
     x = weft.device_put(W, ROWS)
-    with pytest.raises(ValueError, match="gets twice"):
+    with pytest.raises(ValueError, match="is passed twice"):
         jit(lambda x, y: x + y, donate_argnums=0)(x, x)
 
 

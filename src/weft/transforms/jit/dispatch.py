@@ -3,7 +3,8 @@
 Programs are looked up by the types of the arguments: avals and placements. So calls on the default
 device, on a named device and on several devices take the same path.
 
-Every call pays for each line of `dispatcher` (benchmarks/dispatch.py, parallel_dispatch.py).
+Each line of `dispatcher` adds to the cost of every call (benchmarks/dispatch.py,
+parallel_dispatch.py).
 """
 
 import os
@@ -166,12 +167,12 @@ _lock = threading.RLock()  # reentrant, because comparing static arguments may r
 
 
 def programs_of(function: Any, options: Hashable) -> Programs:
-    """The programs of a function; they die with it."""
+    """The programs of a function; they are freed with it."""
     if type(function) is not FunctionType:
         return Programs()
     with _lock:
-        # On the function itself: in a WeakKeyDictionary the programs, which refer to the function,
-        # would keep it alive.
+        # Stored on the function: in a WeakKeyDictionary, the programs would keep the function
+        # alive, because they refer to it.
         table = function.__dict__.get("__weft_jit__")
         if table is None or table.owner() is not function:
             table = function.__dict__["__weft_jit__"] = ProgramsByOptions(function)

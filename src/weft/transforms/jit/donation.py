@@ -26,7 +26,7 @@ def owned(program: CompiledProgram, values: Sequence[Array]) -> list[Array]:
         first = first_uses.setdefault(id(v), i)
         if first != i and not donated.isdisjoint((first, i)):
             raise errors.ShapeError(
-                f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as "
+                f"jit: {program.name} donates an array that is passed twice, {v.aval} as "
                 f"argument leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
             )
     return values

@@ -112,7 +112,7 @@ def checked_options(
     ins = None if in_shardings is None else ShardingOption("in_shardings", in_shardings)
     outs = None if out_shardings is None else ShardingOption("out_shardings", out_shardings)
     if (ins or outs) and (others["device"] is not None or others["backend"] is not None):
-        raise ValueError("jit: shardings say where it runs; got a device or a backend as well")
+        raise ValueError("jit: shardings determine the devices; got a device or a backend too")
     return JitOptions(
         static_nums,
         static_names,
@@ -133,7 +133,7 @@ def checked_compiler_options(options: Any) -> tuple[tuple[str, Any], ...]:
         for name, value in (options or {}).items()
     ):
         raise TypeError(
-            "jit: compiler_options must be a dict of names and of texts, numbers or booleans; got "
+            "jit: compiler_options must map names to strings, numbers or booleans; got "
             f"{options!r:.80}"
         )
     return tuple(sorted((options or {}).items()))
@@ -182,7 +182,7 @@ class TracedCall(Traced):
         self.placement = one_placement(jaxpr.name, target, inside) if inside else target
 
     def of_types(self, types: Sequence[ArrayType]) -> "TracedCall":
-        """The same, for arguments of these types."""
+        """The same traced program, for arguments of these types."""
         traced = copy.copy(self)
         traced.types, traced._fast = types, {}
         return traced
@@ -477,8 +477,9 @@ def jit(
         sharding; an array on a single device is replicated. Other arrays are moved. In a block
         `with mesh:`, a `PartitionSpec` may be a sharding.
       out_shardings: the same for the results; `None` lets XLA choose.
-      compiler_options: XLA's options by name, and `weft_outline`: if False, repeated blocks are
-        not compiled as functions. They apply only to calls outside of other transformations.
+      compiler_options: XLA's options by name; `weft_outline`: if False, repeated blocks are not
+        compiled as functions; `weft_segments`: if False, the program is one executable. They apply
+        only to calls outside of other transformations.
     Returns: a function with the same arguments and results, and the methods `lower`, `trace`,
       `eval_shape`, `memory` and `clear_cache`.
     Raises: TypeError: an argument or result is not an array. ValueError: a static argument is not

@@ -137,7 +137,7 @@ def shown_name(function: Any, position: int | str) -> str:
 
 def _static_differences(function: Any, old: Any, new: Any) -> Iterator[str]:
     if old[0] != new[0]:
-        yield f"there were {old[0][-1]} positional arguments, there are {new[0][-1]}"
+        yield f"there were {old[0][-1]} positional arguments, now there are {new[0][-1]}"
     before = {position: (key, value) for position, key, value in old[1:]}
     for position, key, value in new[1:]:
         name = shown_name(function, position)
@@ -151,7 +151,7 @@ def _static_differences(function: Any, old: Any, new: Any) -> Iterator[str]:
             if code is not None and function_code(old_value) is code:
                 yield f"  a new function object: {remade(value)}"
             elif repr(old_value) == repr(value):
-                yield "  they look alike and are not equal: the class needs __eq__ and __hash__"
+                yield "  they look alike but are not equal: the class needs __eq__ and __hash__"
     for position in before.keys() - {s[0] for s in new[1:]}:
         yield f"static argument {shown_name(function, position)} is gone"
 
@@ -179,7 +179,7 @@ def made_again(function: Any) -> Iterator[str]:
         if name in before and before[name] != value:
             yield f"  it closes over {name}, which was {before[name]}, is {value}"
     if any(before.get(name) != value for name, value in variables.items()):
-        yield "  fix: pass what changes as an argument"
+        yield "  fix: pass the changing value as an argument"
 
 
 def remade(function: Any) -> str:

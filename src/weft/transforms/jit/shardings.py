@@ -99,7 +99,7 @@ def named(operation: str, entry: Any) -> Sharding | None:
     mesh = in_scope(MESH)
     if mesh is None:
         raise ValueError(
-            f"{operation}: {entry} says how a mesh divides an array; got no mesh\n"
+            f"{operation}: {entry} divides an array over a mesh; got no mesh\n"
             "  fix: NamedSharding(mesh, spec), or call it in a block `with mesh:`"
         )
     return NamedSharding(mesh, entry)

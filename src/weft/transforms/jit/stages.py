@@ -15,6 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...compiler.compiled import CompiledProgram, ProgramTarget, compiled_for
 from ...compiler.lowered import LoweredProgram
+from ...compiler.segments import SegmentedExecutable
 from ...core.array import Array, Tracer
 from ...core.aval import Aval, aval
 from ...core.caching import remember
@@ -129,7 +130,8 @@ class Traced(ABC):
     Attributes:
       in_tree, out_tree: the structures of (positional arguments, keywords) and of the result.
       types: the types of the argument leaves: their avals and placements.
-      donated: the numbers of the donated argument leaves; `donate_argnums`: of the arguments.
+      donated: the numbers of the donated argument leaves; `donate_argnums`: the positions of the
+        donated arguments.
       holds_tracers: True if it closes over tracers.
       refs: the refs that it uses, or `None`. Refs from outside are additional arguments, and the
         results are a pair: the function's result, and the new values of the refs that it writes.
@@ -176,7 +178,7 @@ class Traced(ABC):
 
     @property
     def whole_jaxpr(self) -> Jaxpr:
-        """The program of whole arguments. The program of a map, `jaxpr`, is of one device."""
+        """The program of whole arguments. For a map, `jaxpr` is the program of one device."""
         return self.jaxpr
 
     @property
@@ -186,7 +188,7 @@ class Traced(ABC):
 
     @property
     def args_info(self) -> Any:
-        """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
+        """A pair (positional arguments, keyword arguments), with an `ArgInfo` for each leaf."""
         return self.in_tree.unflatten(
             [ArgInfo(a.shape, a.dtype, i in self.donated) for i, a in enumerate(self.avals[0])]
         )
@@ -291,7 +293,7 @@ class LaterStage:
 
     @property
     def args_info(self) -> Any:
-        """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
+        """A pair (positional arguments, keyword arguments), with an `ArgInfo` for each leaf."""
         return self.traced.args_info
 
 
@@ -360,11 +362,11 @@ class Lowered(LaterStage):
         if device_assignment is not None:
             raise ValueError(
                 f"compile: device_assignment must be None; got {device_assignment!r:.60}\n"
-                "  fix: jit(…, in_shardings=…) says which devices take part"
+                "  fix: jit(…, in_shardings=…) chooses the devices"
             )
         program = self.traced.program(compiler_options) if compiler_options else self.program
         compiled = compiled_for(program, self.target)
-        executable = compiled.executable or self.target.executable(program)
+        executable = compiled.executable or self.target.compile_anew(program)
         return Compiled(self.traced, program, compiled, executable)
 
 
@@ -404,7 +406,10 @@ class Compiled(LaterStage):
 
     def memory(self) -> "MemoryPlan":
         """The memory of a run: its peak, and the largest buffers. `jit(f).memory(x)` also has their
-        lines."""
+        lines. A program that runs as several executables is compiled again, as one."""
+        if isinstance(self.executable, SegmentedExecutable):
+            options = {**self.program.options, "weft_segments": False}
+            return self.traced.lower().compile(options).memory()
         labels = self.traced.jaxpr.labels
         names = [labels.argument(i) or f"argument #{i}" for i in self.program.live]
         optimized = _optimized.OptimizedProgram(self.as_text())

@@ -11,8 +11,9 @@ solve counts as its solver.
 import math
 from typing import Any
 
+from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr
-from ..primitives import products
+from ..primitives.products import multiplications
 
 # fmt: off
 _DATA_MOVEMENTS = frozenset(
@@ -28,6 +29,7 @@ _DATA_MOVEMENTS = frozenset(
 _REDUCTIONS = ("reduce_", "arg", "cum", "sort", "top_k", "scatter_")
 
 
+@derived
 def flops(jaxpr: Jaxpr) -> int:
     """The number of floating-point operations of a program.
 
@@ -57,7 +59,7 @@ def _of_equation(equation: Equation) -> int:
     if name in _DATA_MOVEMENTS or not any(a.dtype.kind in "fcV" for a in (*avals, out)):
         return 0
     if name == "dot_general":
-        return 2 * products.multiplications(avals[0], avals[1], params["dims"])
+        return 2 * multiplications(avals[0], avals[1], params["dims"])
     if name == "conv_general_dilated":
         kernel, out_features = avals[1], params["numbers"].rhs_spec[0]
         return int(2 * out.size * (kernel.size // kernel.shape[out_features]))
