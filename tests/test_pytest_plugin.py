@@ -185,7 +185,7 @@ FAILURES = {
         "- is the file's, + the function's",
         "- %4:f32[5,3] = square(%3)",
         "~ %4:f32[] = reduce_sum(%3) axes=(0, 1)    # test_it.py:",
-        "fix: run pytest --update-programs if the change is wanted",
+        "fix: run pytest --update-programs if the change is intended",
     ],
     "test_no_program": ["missing.txt is missing", "fix: run pytest --update-programs, and commit"],
     "test_no_text_of_a_program": ["test_it.py: expected an equation in line 1; got ''"],

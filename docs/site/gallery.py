@@ -405,7 +405,7 @@ def main() -> None:
     entries = [entry(function, draw(function)) for function in PICTURES]
     head = (
         "# Gallery\n\nEach picture is computed by weft and drawn by matplotlib's `ax`. "
-        "`python docs/site/gallery.py` makes the pictures and this page again.\n\n"
+        "`python docs/site/gallery.py` regenerates the pictures and this page.\n\n"
         "```python no-run\nimport weft\nimport weft.numpy as np\n"
         "from weft import lax, nn, random\nfrom weft.experimental.ode import odeint\n"
         "from weft.scipy import special, stats\n```\n"

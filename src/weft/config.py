@@ -392,8 +392,8 @@ debug_lines = Switch("debug_lines", flag, False,
     "arrays by line; weft.explain turns it on (slow)",
     traced=True, block=True, shown="")
 replay_dir = Switch("replay_dir", text_or_none, None,
-    "folder in which a call of a jitted function that fails leaves a file with its program and its "
-    "arguments, for weft replay; '' and None leave none (slow: each call writes its file first)",
+    "folder in which a failed call of a jitted function is saved, with its program and arguments, "
+    "for weft replay; '' and None save none (slow: each call writes its file first)",
     traced=True, shown="")
 log_compiles = Switch("log_compiles", flag, False,
     "each compilation, and why a function was traced again, is logged as a warning",

@@ -68,11 +68,12 @@ def callback(
 
     Args:
       callback: called with arrays in the structure of `args` and `kwargs`; its result is
-        ignored. An exception in it ends the program, and is raised to the caller. Without it,
-        `callback(ordered=True)` is a function of the others: none of its arguments is an option.
+        ignored. An exception in it ends the program, and is raised to the caller. If omitted,
+        `callback(ordered=True)` returns a function of (callback, *args, **kwargs), which has no
+        options.
       args, kwargs: arrays and containers of them; other leaves are unchanged.
       ordered: has no effect: all calls are made in program order.
-      partitioned: False. True, for the parts that each device has, is refused: values are whole.
+      partitioned: must be False: the callback gets whole arrays, not the part of each device.
     Returns: None, or that function.
     Example:
       >>> import weft, weft.numpy as np
@@ -123,13 +124,13 @@ def print(
     """Prints values of the program when it reaches them.
 
     Args:
-      fmt: a format as of `str.format`: `"x: {}, y: {y:.3f}"`. Not an f-string, which would show
-        what values are while the program is traced. Without it, `print(ordered=True)` is a
-        function of the others: none of its arguments is an option.
+      fmt: a format as for `str.format`: `"x: {}, y: {y:.3f}"`. Not an f-string, which would show
+        the tracers. If omitted, `print(ordered=True)` returns a function of (fmt, *args,
+        **kwargs), which has no options.
       args, kwargs: the values of the format.
       ordered: has no effect: all calls are made in program order.
       partitioned: as in `callback`.
-      skip_format_check: if True, a format that doesn't fit is found when the program runs.
+      skip_format_check: if True, a wrong format is found only when the program runs.
     Returns: None, or that function.
     Raises: ValueError: the format names a missing argument, or does not use one.
     Example:
@@ -306,7 +307,7 @@ def visualize_sharding(shape: Sequence[int], sharding: Sharding) -> None:
     """Prints a picture of how an array would be divided: the devices that have each part.
 
     Args:
-      shape: of one axis, drawn from left to right, or of two, drawn as a matrix.
+      shape: one axis, drawn from left to right, or two, drawn as a matrix.
       sharding: the division.
     Raises: ValueError: there are more axes, or the sharding doesn't divide the shape evenly.
     Example:
@@ -347,7 +348,7 @@ def visualize_array_sharding(arr: Array) -> None:
 
     Args:
       arr: an array of one or two axes, whose elements are known.
-    Raises: TypeError: it is being traced: where it will be isn't known. ValueError: it has more
+    Raises: TypeError: the array is traced, so its devices are unknown. ValueError: it has more
       axes.
     Example:
       >>> import weft, weft.numpy as np

@@ -18,7 +18,7 @@ WeftError                                    any of these
 ├── UnboundAxisError             NameError       a collective's axis name isn't in scope
 ├── MissingRuleError             NotImplementedError   an operation lacks the rule that it needs
 ├── CheckpointError              ValueError      a checkpoint is damaged, cut off or foreign
-│   └── CheckpointMismatchError  IndexError      it is of another model or optimizer
+│   └── CheckpointMismatchError  IndexError      it belongs to another model or optimizer
 ├── InvalidJaxprError            RuntimeError    a program is malformed (see `enable_checks`)
 ├── DeletedArrayError            RuntimeError    the array's memory was donated or freed
 ├── CompilationError             RuntimeError    a program could not be compiled
@@ -30,8 +30,8 @@ error can be pickled and copied: it keeps its message, its notes and the user's 
 The errors about tracers, from ConcretizationTypeError on, have one background. `jit`, `vmap`,
 `scan`, `cond`, `make_jaxpr` and others run a function on *tracers*: values with a shape and a dtype
 but no elements, which record the operations on them. The Python code may depend on shapes, dtypes
-and static arguments only, since the program is made once and then runs on all elements. `help` on a
-class here says what to do.
+and static arguments only, since the program is made once and then runs on all elements. `help` of a
+class here explains what to do.
 """
 
 import numpy as onp
@@ -60,7 +60,7 @@ class ShapeError(WeftError, TypeError, ValueError):
 
     Usual causes:
       Operands that don't broadcast; dtypes that an operation doesn't take or mix; a body that
-      returns another carry than it took; a tangent or a tree unlike its counterpart.
+      returns a carry of another type than it takes; a tangent or a tree unlike its counterpart.
 
     Cures:
       * The message names the argument with its shape and dtype, as `float32[2,3]`.
@@ -148,7 +148,7 @@ class DerivativeError(WeftError, TypeError, ValueError):
 
 
 class DerivativeRuleError(WeftError, ValueError):
-    """A derivative rule of the user's does not give the derivative; see `check_derivatives`.
+    """A user's derivative rule does not give the derivative; see `check_derivatives`.
 
     Usual causes:
       A sign, a factor or a term that is wrong or missing; a cotangent that is returned for another
@@ -253,7 +253,7 @@ class TracerArrayConversionError(WeftError, TypeError):
     Cures:
       * Use the function of the same name in `weft.numpy`, `weft.scipy`, `weft.lax`.
       * If there is none, call back to the host by `weft.pure_callback`.
-      * Make a NumPy array that is indexed one of weft's first: `np.asarray(table)[i]`.
+      * Convert a NumPy array to a weft array before indexing it: `np.asarray(table)[i]`.
 
     Example::
 
@@ -380,7 +380,7 @@ class MissingRuleError(WeftError, NotImplementedError):
 
 
 class CheckpointError(WeftError, ValueError):
-    """A checkpoint can't be read: it is damaged, cut off, or no checkpoint.
+    """A checkpoint can't be read: it is damaged, cut off, or not a checkpoint.
 
     Usual causes:
       A copy that was interrupted; a file that was edited; a disk that changed bits; a directory of
@@ -397,7 +397,7 @@ class CheckpointError(WeftError, ValueError):
 
 
 class CheckpointMismatchError(CheckpointError, IndexError):
-    """A training loop's checkpoint is of another model or optimizer.
+    """A training loop's checkpoint belongs to another model or optimizer.
 
     Usual causes:
       A model of other sizes; another optimizer; an `output_dir` that another run has used.
@@ -470,7 +470,7 @@ class CompilationError(WeftError, RuntimeError):
       platform lacks. A message about the program's text is a bug in weft.
 
     Cures:
-      * Try `WEFT_PLATFORM=cpu`: if that works, it is the platform.
+      * Try `WEFT_PLATFORM=cpu`: if that works, the platform is the cause.
       * `jit(f).lower(x).as_text()` is the program; send it with a report.
 
     Example::

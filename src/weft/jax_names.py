@@ -56,8 +56,8 @@ NOT_YET = {
 """Names of JAX's, of this year and of earlier ones, by namespace: `weft.…` for `jax.…`."""
 
 INSTEAD = {
-    "weft.clear_backends": "weft.jit(f).clear_cache() forgets what one function was compiled to",
-    "weft.clear_caches": "weft.jit(f).clear_cache() forgets what one function was compiled to",
+    "weft.clear_backends": "weft.jit(f).clear_cache() drops the programs of one function",
+    "weft.clear_caches": "weft.jit(f).clear_cache() drops the programs of one function",
     "weft.experimental.callback": "weft.experimental.io_callback, weft.pure_callback",
     "weft.experimental.loops": "weft.lax.fori_loop, weft.lax.scan",
     "weft.experimental.maps": "weft.shard_map, or weft.jit with in_shardings",
@@ -99,10 +99,10 @@ OPTIMIZERS = {
 PRIMITIVE = "weft's primitives have other parameters than JAX's: see weft.extend, docs/extending.md"
 """The replacement for `weft.lax.…_p`."""
 
-NO_SHARDED_TYPES = "shardings are no part of weft's types; jit and shard_map take them as arguments"
+NO_SHARDED_TYPES = "weft's types have no shardings; jit and shard_map take them as arguments"
 
 NO_SYMBOLS = "lengths are numbers in weft's programs: export a function once for each shape"
-NO_EFFECTS = "effects are no part of weft's types"
+NO_EFFECTS = "weft's types have no effects"
 
 LEFT_OUT = {
     "weft.ds": "a Ref is indexed as an array is: weft.lax.dynamic_slice reads at a traced place",
@@ -115,7 +115,7 @@ LEFT_OUT = {
     "weft.custom_derivatives.custom_jvp_call_p": "weft.custom_jvp makes its own operation",
     "weft.custom_derivatives.custom_vjp_call_p": "weft.custom_vjp makes its own operation",
     "weft.custom_derivatives.custom_vjp_primal_tree_values": "it is a part of JAX's symbolic zeros",
-    "weft.custom_derivatives.remat_opt_p": "it is an optimisation of JAX's own",
+    "weft.custom_derivatives.remat_opt_p": "it is an internal optimisation of JAX",
     "weft.custom_derivatives.zero_from_primal": "rules return None or zeros for no tangent",
     "weft.debug.DebugEffect": NO_EFFECTS,
     "weft.debug.OrderedDebugEffect": NO_EFFECTS,
@@ -131,10 +131,10 @@ LEFT_OUT = {
     "weft.export.symbolic_args_specs": NO_SYMBOLS,
     "weft.export.symbolic_shape": NO_SYMBOLS,
     "weft.lax.pbroadcast": "weft detects which values vary: leave it out",
-    "weft.numpy.float6_e2m3fn": "XLA's CPU has no memory for it",
-    "weft.numpy.float6_e3m2fn": "XLA's CPU has no memory for it",
-    "weft.numpy.int1": "XLA's CPU computes nothing with it",
-    "weft.numpy.uint1": "XLA's CPU computes nothing with it",
+    "weft.numpy.float6_e2m3fn": "XLA's CPU backend cannot store it",
+    "weft.numpy.float6_e3m2fn": "XLA's CPU backend cannot store it",
+    "weft.numpy.int1": "XLA's CPU backend cannot compute with it",
+    "weft.numpy.uint1": "XLA's CPU backend cannot compute with it",
     "weft.random.random_gamma_p": "random.gamma consists of other operations",
     "weft.version": "weft.__version__",
     **{
@@ -148,14 +148,14 @@ LEFT_OUT = {
     "weft.stages.CompilerOptions": "it is the type of a dict",
     "weft.tree_util.KeyEntry": "entries of paths have classes: weft.tree_util.DictKey",
     "weft.tree_util.default_registry": "weft has one registry: weft.tree_util.register_pytree_node",
-    "weft.experimental.custom_partitioning": "weft.shard_map says what each device does",
+    "weft.experimental.custom_partitioning": "weft.shard_map runs a function on each device",
     "weft.experimental.djax": "it was an experiment",
     "weft.experimental.hijax": "it is an experiment of JAX's with its own types",
     "weft.experimental.jax2tf": "weft.jit(f).lower(x).as_text() is StableHLO, which others read",
     "weft.experimental.mosaic": "native kernels are called through weft.extend.ffi",
     "weft.experimental.pallas": "native kernels are called through weft.extend.ffi",
     "weft.experimental.xmap": "use weft.shard_map, or weft.vmap with names of axes",
-    "weft.lib": "it is JAX's own way to jaxlib",
+    "weft.lib": "it is JAX's internal access to jaxlib",
     "weft.lax.after_all": "effects keep their order by themselves: leave tokens out",
     "weft.lax.create_token": "effects keep their order by themselves: leave tokens out",
     "weft.lax.infeed": "use an argument of the function, or weft.experimental.io_callback",

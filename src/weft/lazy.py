@@ -27,7 +27,7 @@ def exports(
     Args:
       package: its name.
       names: the names that each module adds to the package, with spaces between them; `add:add_p`
-        is the module's `add` under the name `add_p`. A module is written as behind `from .`: `"at"`
+        is the module's `add` under the name `add_p`. A module is written as after `from .`: `"at"`
         is in the package, `".core.aval"` is beside it.
       modules: modules of the package that are names of it themselves.
       together: modules that are loaded with the first name, since nearly every program uses them.

@@ -163,8 +163,8 @@ def segment_sum(
       num_segments: the number of segments; by default the largest of `segment_ids` plus one, which
         is not known inside `jit`.
       indices_are_sorted, unique_indices: promises about `segment_ids`.
-      bucket_size: first add this number of slices, which is more exact for long sums.
-      mode: "drop" (or `None`), or "clip", by which slices that belong to none go to the nearest.
+      bucket_size: the number of slices to add first, which makes long sums more accurate.
+      mode: "drop" (or `None`), or "clip", which moves slices outside all segments to the nearest.
     Returns: array [num_segments, …] with the dtype of `data`; a segment without slices is 0.
     Raises: TypeError: `segment_ids` aren't integers. ValueError: their number isn't n.
     Example:

@@ -5,8 +5,8 @@
 
 It turns on the switch `check_derivatives`, unless the ini file has
 `weft_check_derivatives = false`.
-Its fixtures are `max_traces`, `max_equations`, `max_bytes` and `same_program_as`. It is not active
-unless it is named, so other tests pay nothing for it.
+Its fixtures are `max_traces`, `max_equations`, `max_bytes` and `same_program_as`. It is inactive
+unless it is loaded by name, so it costs other tests nothing.
 """
 
 import contextlib
@@ -58,8 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def max_traces() -> Callable[..., contextlib.AbstractContextManager[None]]:
     """`with max_traces(1, step):` fails if `step` is traced more than once in the block.
 
-    Without a function, no jitted function may be traced more often. A function that is defined
-    again counts as the same function. The failure lists the reason for each trace.
+    Without a function, the limit applies to every jitted function. A function that is defined again
+    counts as the same function. The failure lists the reason for each trace.
     """
     return trace_limit
 
@@ -97,7 +97,7 @@ def trace_limit(limit: int, f: Callable[..., Any] | None = None) -> Iterator[Non
 
 
 def identity(f: Any) -> Any:
-    """The code of a function, which is the same if it is defined again."""
+    """A function's code object, which stays the same if its `def` or `lambda` runs again."""
     inner = unwrapped(f)
     code = getattr(inner, "__code__", None)
     return code if isinstance(code, CodeType) else inner
@@ -135,9 +135,10 @@ def check_equations(limit: int, f: Callable[..., Any], *args: Any, **kwargs: Any
 
 @pytest.fixture
 def max_bytes() -> Callable[..., None]:
-    """`max_bytes(4_000_000, f, x)` fails if a call `f(x)` needs more memory than that at its peak.
+    """`max_bytes(4_000_000, f, x)` fails if the peak memory of a call `f(x)` exceeds 4,000,000
+    bytes.
 
-    The function is compiled, and not run. Arguments may be shapes. The failure lists the largest
+    The function is compiled, but not run. Arguments may be shapes. The failure lists the largest
     arrays at the peak.
     """
     return check_bytes
@@ -157,11 +158,11 @@ def check_bytes(limit: int, f: Callable[..., Any], *args: Any, **kwargs: Any) ->
 
 @pytest.fixture
 def same_program_as(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """`same_program_as("step.txt", f, x)` fails if the program of `f(x)` is not the one in a file.
+    """`same_program_as("step.txt", f, x)` fails if the program of `f(x)` differs from the file.
 
-    The path of the file is relative to the file of the test. `pytest --update-programs` writes it;
-    a missing file is written too, unless the variable CI is set. The failure shows which equations
-    differ.
+    The path of the file is relative to the test's file. `pytest --update-programs` writes it; a
+    missing file is written too, unless the environment variable CI is set. The failure shows the
+    equations that differ.
     """
     folder, update = request.path.parent, request.config.getoption(UPDATE)
 
@@ -197,13 +198,13 @@ def check_program(path: Path, update: bool, f: Callable[..., Any], args: Any, kw
         pytest.fail(
             f"same_program_as: the program of {function_line(f)} is not the one in {path}; - is "
             f"the file's, + the function's\n{difference}\n"
-            f"  fix: run pytest {UPDATE} if the change is wanted",
+            f"  fix: run pytest {UPDATE} if the change is intended",
             pytrace=False,
         )
 
 
 def stored_rows(path: Path) -> tuple[list[Row], str]:
-    """The rows in a file, and what is wrong with it."""
+    """The rows in a file, and the problem with it; empty if there is none."""
     try:
         return rows_of_text(path.read_text(encoding="utf-8").splitlines()), ""
     except ValueError as error:

@@ -208,7 +208,7 @@ class Sharding:
         return dict(zip(self.devices, self.indices(global_shape), strict=True))
 
     def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
-        """The same for the devices of this process."""
+        """The index of the part of each device of this process."""
         indices = self.devices_indices_map(global_shape)
         return {device: i for device, i in indices.items() if device in self.addressable_devices}
 

@@ -75,7 +75,7 @@ def seconds(value: Any) -> float:
     except (TypeError, ValueError):
         number = 0.0
     if not number > 0:
-        raise ValueError("seconds above 0; inf is for ever")
+        raise ValueError("seconds above 0; inf means no limit")
     return number
 
 

@@ -182,7 +182,8 @@ def _aligned(treedef: PyTreeDef, tree: object, position: int, caller: str) -> li
             f"{caller}: argument {position + 1} differs from argument 2 "
             f"{mismatch(treedef, other)}\n  argument 2: {_short(treedef)}\n"
             f"  argument {position + 1}: {_short(other)}\n"
-            "  fix: trees of one structure; the first may end in leaves where the others go on"
+            "  fix: trees of one structure; the first may have leaves where the others have "
+            "subtrees"
         )
     )
 

@@ -51,7 +51,7 @@ class Span(NamedTuple):
 
 
 def user_span() -> Span | None:
-    """The expression of the user's line that is being evaluated; `None` if Python does not say."""
+    """The expression of the user's line that is being evaluated; `None` if it is unknown."""
     frame = user_frame()
     if frame is None:
         return None

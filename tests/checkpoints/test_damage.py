@@ -175,7 +175,7 @@ def test_the_error_names_the_file_and_the_array(original, tmp_path):
     with pytest.raises(CheckpointError) as raised:
         restore(path)
     assert str(raised.value) == (
-        f"restore: {path / 'arrays.safetensors'} is damaged, or no checkpoint: the bytes of its "
+        f"restore: {path / 'arrays.safetensors'} is damaged, or not a checkpoint: the bytes of its "
         "array 'flags/0' were changed\n"
         "  fix: restore another checkpoint, or take another copy of this one"
     )
@@ -402,7 +402,7 @@ def test_shapes_that_no_array_has_on_which_both_files_agree(shape, tmp_path):
     header = json.dumps(entry).encode()
     file = tmp_path / "c" / "arrays.safetensors"
     file.write_bytes(len(header).to_bytes(8, "little") + header)
-    with pytest.raises(CheckpointError, match="the array 'x' has no possible shape"):
+    with pytest.raises(CheckpointError, match="the array 'x' has an impossible shape"):
         restore(tmp_path / "c")
 
 
@@ -427,7 +427,7 @@ def test_bytes_that_stand_for_no_element(original, tmp_path):
         files = {"tree.json": (path / "tree.json").read_bytes()}
         changed = edited(files, lambda d: node("x")(d, sha256=digest))  # noqa: B023
         (path / "tree.json").write_bytes(changed["tree.json"])
-        with pytest.raises(CheckpointError, match=f"'x' has a byte that is no {dtype}"):
+        with pytest.raises(CheckpointError, match=f"'x' has a byte that is not a {dtype}"):
             restore(path)
 
 
@@ -440,7 +440,9 @@ def test_a_pipe_does_not_hang(original, tmp_path):
         path = put(tmp_path / name, original)
         (path / name).unlink()
         os.mkfifo(path / name)
-        with pytest.raises(CheckpointError, match=f"{name} is damaged, .* it is no regular file"):
+        with pytest.raises(
+            CheckpointError, match=f"{name} is damaged, .* it is not a regular file"
+        ):
             restore(path)
 
 
@@ -466,7 +468,7 @@ def test_links_and_directories_in_the_place_of_a_file(original, tmp_path):
         (tmp_path / kind).mkdir()
         path = put(tmp_path / kind, {"tree.json": original["tree.json"]})
         make(path / "arrays.safetensors")
-        with pytest.raises(CheckpointError, match="it is no regular file"):
+        with pytest.raises(CheckpointError, match="it is not a regular file"):
             restore(path)
 
 

@@ -52,7 +52,7 @@ def test_parts_that_are_not_the_whole(parts):
     [part([0], [4, 6]), part([0, 0], [24]), part([0, 0], [4, 6], -1), part([0, 0], [4, 6], True)],
 )
 def test_parts_that_are_nowhere(wrong):
-    with pytest.raises(Malformed, match="a part of the array 'w' is nowhere"):
+    with pytest.raises(Malformed, match="a part of the array 'w' has no valid position"):
         array_of(WHOLE | {"parts": [wrong]})
 
 

@@ -83,14 +83,16 @@ def test_a_checkpoint_of_another_model_is_refused(files):
     loop.run(1)
     model = model_of(read("classifier.toml", ["model.layer_widths=[5, 2]"]))
     model.init(np.ones((1, 2), np.float32))
-    with pytest.raises(CheckpointError, match="is of another model: its weights have other shapes"):
+    with pytest.raises(
+        CheckpointError, match="belongs to another model: its weights have other shapes"
+    ):
         restored(model, run)
     fresh = model_of(read("classifier.toml"))
     assert restored(fresh, run) == 1
     for a, b in zip(tree_leaves(fresh.weights), tree_leaves(loop.model.weights), strict=True):
         assert np.array_equal(a, b)
     save(f"{run}/foreign", {"w": np.ones(2)})
-    with pytest.raises(CheckpointError, match="is no checkpoint of a training loop"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint of a training loop"):
         restored(fresh, run, "foreign")
     with pytest.raises(FileNotFoundError, match=r"'best'\n  fix: one of foreign, model"):
         restored(fresh, run, "best")

@@ -13,7 +13,7 @@ WRONG = [
     ("lm", "[model]", "[modle]", "lm.toml:8: [modle]: there is no table 'modle'",
      "did you mean model?"),
     ("lm", "[loss]\nname", "[sample]\nname",
-     "lm.toml:39: no TOML: Cannot declare ('sample',) twice",
+     "lm.toml:39: not TOML: Cannot declare ('sample',) twice",
      "TOML, as in steps = 100"),
     ("classifier", '[loss]\nname = "CategoryCrossEntropy"', "",
      "classifier.toml: the table [loss] is missing", '[loss] with name = "CategoryCrossEntropy"'),
@@ -27,7 +27,7 @@ WRONG = [
     ("lm", "vocab_size = 128", "", "lm.toml:8: [model]: TransformerLM needs vocab_size: the number "
      "of tokens, padding included", "vocab_size = …  # a whole number"),
     ("lm", "vocab_size = 128", 'vocab_size = 128\nmode = "eval"', "lm.toml:11: [model] mode: "
-     "TransformerLM is in each mode by itself", "leave it out"),
+     "the mode of TransformerLM is set automatically", "leave it out"),
     ("lm", 'name = "Adam"', 'name = "Adam"\nnesterov = true', "lm.toml:23: [optimizer] nesterov: "
      "Adam has no parameter 'nesterov'",
      "one of learning_rate, weight_decay_rate, b1, b2, eps, clip_grad_norm"),
@@ -97,8 +97,9 @@ WRONG = [
     ("lm", "steps = 6", 'steps = 6\nprecision = "float61"', "lm.toml:3: [run] precision: there is "
      "no precision 'float61'", "did you mean float16?"),
     # text
-    ("lm", "steps = 6", "steps = ", "lm.toml:2: no TOML: Invalid value", "TOML, as in steps = 100"),
-    ("lm", "steps = 6", "steps = 6\nsteps = 7", "lm.toml:3: no TOML: Cannot overwrite a value",
+    ("lm", "steps = 6", "steps = ", "lm.toml:2: not TOML: Invalid value",
+     "TOML, as in steps = 100"),
+    ("lm", "steps = 6", "steps = 6\nsteps = 7", "lm.toml:3: not TOML: Cannot overwrite a value",
      "TOML, as in steps = 100"),
 ]  # fmt: skip
 
@@ -178,7 +179,8 @@ def test_an_override_of_a_name_alone_gives_it_parameters(files):
          "element 'Batc' in the list\n  fix: did you mean Batch?"),
         ("data.stages.7.batch_size=2", "--set data.stages.7.batch_size=2: there is no "
          "element '7' in the list\n  fix: Batch"),
-        ("run.steps.x=2", "--set run.steps.x=2: run.steps is no table\n  fix: --set run.steps=…"),
+        ("run.steps.x=2", "--set run.steps.x=2: run.steps is not a table\n  "
+         "fix: --set run.steps=…"),
         ("loss=3", "--set loss=3: [loss]: expected a table\n  fix: [loss] in a line of its own"),
     ],
 )  # fmt: skip

@@ -82,7 +82,7 @@ def test_train_eval_sample_and_report(files, weft):
         ("out", ["--temperature", -1], "--temperature -1.0: [sample] temperature: "),
         ("out", ["--top-p", 2], "--top-p 2.0: [sample] top_p: "),
         ("out", ["--checkpoint", "modle"], "out has no checkpoint 'modle'\n  fix: did you mean"),
-        ("points.csv", [], "points.csv:1: no TOML: "),
+        ("points.csv", [], "points.csv:1: not TOML: "),
         (".", [], ".: has no config.toml\n  fix: the folder of a run that weft train has begun"),
     ]:
         status, _, err = weft("sample", place, *options)
@@ -105,7 +105,7 @@ def test_the_same_command_resumes_and_gives_the_same_bits(files, weft, monkeypat
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     status, out, _ = weft(*command)
     assert status == 130
-    assert "Saves after this step and ends; Ctrl-C again ends at once\n" in out
+    assert "Saving after this step, then ending; Ctrl-C again ends at once\n" in out
     assert out.endswith("Step 4 is saved in again/model\n")
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
     monkeypatch.undo()
@@ -118,7 +118,7 @@ def test_the_same_command_resumes_and_gives_the_same_bits(files, weft, monkeypat
     assert rows[0] == rows[1]
 
     status, out, _ = weft(*command)
-    assert (status, out) == (0, "again has all 6 steps already; --steps 12 adds some\n")
+    assert (status, out) == (0, "again has all 6 steps already; --steps 12 adds more\n")
     assert weft(*command, "--steps", 7)[1].startswith("again: steps 7 to 7\n")
     status, _, err = weft(*command, "--set", "model.d_ff=16")
     assert status == 2
@@ -209,7 +209,7 @@ def test_a_model_that_is_no_language_model_is_not_sampled(files, weft):
     assert weft("train", "classifier.toml")[0] == 0
     status, _, err = weft("sample", "runs/classifier")
     assert status == 2
-    assert "[model]: the model does not go from tokens to logits: Dense_" in err
+    assert "[model]: the model does not map tokens to logits: Dense_" in err
 
 
 def test_report_of_a_folder_without_a_run(files, weft):

@@ -61,7 +61,7 @@ def test_types():
         Jaxpr([], [], [x], [Equation(sin, [x], (), [v])], [v]), r"type float32\[\] .*float32\[3\]"
     )
     wrong = Equation(add, [x, i], (), [var()])
-    refused(Jaxpr([], [], [x, i], [wrong], []), "equation 0, add: its type rule refuses")
+    refused(Jaxpr([], [], [x, i], [wrong], []), "equation 0, add: its type rule rejects")
     two = Equation(mul, [x, x], (), [var(), var()])
     with pytest.raises(InvalidJaxprError):
         check_jaxpr(Jaxpr([], [], [x], [two], []))

@@ -115,7 +115,9 @@ def test_wrong_boundaries():
         data.pad_to_max_dims([np.ones((2, 2))], [1])
     with pytest.raises(TypeError, match="pad_to_max_dims: boundary must be an int"):
         data.pad_to_max_dims([np.ones(2)], "a")
-    with pytest.raises(ShapeError, match=r"as many axes each; got \(float64\[2\], float64\[\]\)"):
+    with pytest.raises(
+        ShapeError, match=r"equal numbers of axes; got \(float64\[2\], float64\[\]\)"
+    ):
         data.pad_to_max_dims([np.ones(2), 1.0])
     with pytest.raises(ShapeError, match="expected arrays"):
         data.pad_to_max_dims([])

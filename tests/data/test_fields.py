@@ -88,7 +88,7 @@ def test_examples_of_other_sizes_have_no_weights():
             ShapeError, match=r"AddLossWeights: example 0: expected a tuple \(inputs"
         ):
             run(data.AddLossWeights(0), example)
-    with pytest.raises(ShapeError, match="expected weights that fit to the targets"):
+    with pytest.raises(ShapeError, match="expected weights that match the targets"):
         run(data.AddLossWeights(0), (1, np.ones(3), np.ones(2)))
     with pytest.raises(TypeError, match="AddLossWeights: id_to_mask must be a number"):
         data.AddLossWeights("0")

@@ -57,7 +57,7 @@ def test_endless_arrays():
     [
         (
             lambda: data.Arrays(),
-            r"Arrays: expected arrays with as many rows each; got the shapes \[\]",
+            r"Arrays: expected arrays with equal numbers of rows; got the shapes \[\]",
         ),
         (lambda: data.Arrays(X, Y[1:]), r"got the shapes \[\(10, 2\), \(9,\)\]"),
         (lambda: data.Arrays(5), r"got the shapes \[\(\)\]"),

@@ -323,7 +323,7 @@ def test_a_source_function_that_gives_one_iterator_again_is_found():
     stream = data.Serial(lambda: shared, data.Shuffle(2, seed=0))()
     state = stream.get_state()
     next(stream)
-    with pytest.raises(ValueError, match="can't begin again\n  fix: make the stream anew"):
+    with pytest.raises(ValueError, match="can't begin again\n  fix: make a new stream"):
         stream.set_state(state)
 
 

@@ -97,7 +97,7 @@ def test_the_plan(place, environment, given, expected):
         (
             OPEN_MPI | {"OMPI_MCA_orte_hnp_uri": ""},
             {},
-            ["no coordinator_address", "WEFT_COORDINATOR", "OMPI_MCA_orte_hnp_uri doesn't say it"],
+            ["no coordinator_address", "WEFT_COORDINATOR", "OMPI_MCA_orte_hnp_uri does not set it"],
         ),
         ({}, {"method": "pbs"}, ["cluster_detection_method is one of", "'pbs'"]),
     ],

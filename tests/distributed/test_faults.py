@@ -175,7 +175,7 @@ def test_processes_that_were_told_different_counts(start):
 
 def test_a_process_id_that_two_have(start):
     for each in ranks_told(start, (0, 3), (1, 3), (1, 3)):
-        refused(each, "two processes have process_id 1: process 1 (host ", "each its own")
+        refused(each, "two processes have process_id 1: process 1 (host ", "its own number")
 
 
 def test_process_id_0_that_two_have(start):

@@ -95,7 +95,10 @@ def test_a_stopped_process(start):
     os.kill(ids[1], signal.SIGSTOP)
     ended = launcher.end(30)
     assert ended.status == 75
-    assert f"it lost another one, as it says; still there: process 1 (pid {ids[1]})" in ended.err
+    assert (
+        f"it reported that another process was lost; still there: process 1 (pid {ids[1]})"
+        in ended.err
+    )
     assert "[0] weft: process 1 (host " in ended.err
     none_is_left(ids.values())
 
@@ -116,7 +119,7 @@ def test_a_signal_to_the_launcher_stops_all(start, number):
     os.kill(launcher.pid, number)
     ended = launcher.end(20)
     assert ended.status == 128 + number
-    assert f"{number.name} came: the processes are stopped" in ended.err
+    assert f"{number.name} arrived: the processes are stopped" in ended.err
     none_is_left(ids.values())
 
 

@@ -214,7 +214,7 @@ def with_weft(requirement: str, era: str, folder: Path, known: dict[str, Any] | 
     command = [sys.executable, "-m", "weft.compat", "--quiet", "--year", era, "-m", "pytest"]
     passed = run(command, library, source, files, folder / era, log, SECONDS)
     if not known or not known["passed"]:
-        note = "jax was not asked" if known is None else "jax cannot import it: of all"
+        note = "jax was not asked" if known is None else "jax cannot import it; of all its tests"
         return Outcome(requirement, sum(passed.values()), len(passed), note)
     fail_with_jax = set(known["failed"])
     n = sum(ok for name, ok in passed.items() if name not in fail_with_jax)
@@ -264,7 +264,7 @@ environment, and a test that fails with jax is not counted.
 
 Most of the tests of blackjax that fail compare two orders of operations to the last digit.
 
-The archives of some libraries have no tests. Programs that follow their documentations stand in for
+The archives of some libraries have no tests. Programs that follow their documentation stand in for
 them (`tests/ecosystem/programs`): their values are those of jax, to four digits. Of diffrax and
 treescope, older releases have tests; each runs with its own release.
 """

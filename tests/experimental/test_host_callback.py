@@ -174,7 +174,7 @@ def test_an_exception_comes_out_as_it_is(wrap, tap):
         (lambda: hcb.id_tap(1, 1.0), "id_tap: expected a function"),
         (lambda: hcb.id_tap(print, "a"), "id_tap: argument .* must be an array or a number"),
         (lambda: hcb.id_print("a"), "id_tap: argument .* must be an array or a number"),
-        (lambda: hcb.call(abs, 1.0), "call: abs .*announces, None; it returned"),
+        (lambda: hcb.call(abs, 1.0), "call: abs .*the given structure, None; it returned"),
     ],
 )
 def test_errors(call, message):

@@ -385,13 +385,13 @@ def unchanged(call):
 NEWER = "has version '2' of the format; this weft reads version 1\n  fix: a newer weft"
 WRONG = {
     "newer": (unchanged, {"version": "2"}, NEWER),
-    "foreign": (unchanged, {"format": "x"}, "it is of another format"),
+    "foreign": (unchanged, {"format": "x"}, "it has another format"),
     "no program": (unchanged, {"program": "["}, "its JSON is broken"),
     "deep": (unchanged, {"program": "[" * 100_000}, "is damaged"),
     "wrong switch": (with_part("switches", enable_x64=3), {}, "enable_x64: expected"),
     "other switch": (with_part("switches", debug="hlo"), {}, "it has the switches"),
     "arguments": (with_part(constants=1), {}, "its arguments are not those of its program"),
-    "arrays": (with_part(arrays={}), {}, "it has other arrays than it describes"),
+    "arrays": (with_part(arrays={}), {}, "its arrays differ from their description"),
     "place": (with_part(place=["a"]), {}, "the place must have 3 items"),
     "lines": (with_part(lines={"a": {"x": "y"}}), {}, "the number of a line is 'x'"),
     "outcome": (with_part(outcome="bad"), {}, "the outcome must be a list"),
@@ -466,10 +466,10 @@ def test_every_changed_byte_is_seen(file):
 def test_a_file_that_was_cut_off_is_refused(length, file):
     data = Path(file).read_bytes()
     Path(file).write_bytes(data[:length])
-    with pytest.raises(ValueError, match="is damaged, or no file of a failed call"):
+    with pytest.raises(ValueError, match="is damaged, or not a file of a failed call"):
         explanation.replay(file)
     Path(file).write_bytes(data + b"x")
-    with pytest.raises(ValueError, match="its length does not fit its arrays"):
+    with pytest.raises(ValueError, match="its length does not match its arrays"):
         explanation.replay(file)
 
 
@@ -477,7 +477,7 @@ def test_what_is_no_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         explanation.replay(tmp_path / "missing")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="it is no regular file"):
+    with pytest.raises(ValueError, match="it is not a regular file"):
         explanation.replay(tmp_path / "pipe")
 
 
@@ -540,7 +540,9 @@ def test_the_command_survives_a_signal(tmp_path, folder):
 def test_the_command_refuses_other_files(tmp_path):
     out, err, status = python("-m", "weft.cli", "replay", SCRIPT)
     assert (out, status) == ("", 1)
-    assert err.startswith(f"weft replay: replay: {SCRIPT} is damaged, or no file of a failed call")
+    assert err.startswith(
+        f"weft replay: replay: {SCRIPT} is damaged, or not a file of a failed call"
+    )
     out, err, status = python("-m", "weft.cli", "replay", tmp_path / "missing")
     assert (out, status) == ("", 2)
     assert err == f"weft replay: there is no file {tmp_path / 'missing'}\n  fix: weft replay FILE\n"

@@ -285,7 +285,7 @@ WRONG = {
                                            b' "x": {')), ValueError, "class 'no' isn't known"),
     "no tree": (
         lambda: export.deserialize(changed(b'"out_tree": "*"', b'"out_tree": "!"')), ValueError,
-        "no structure of a tree"),
+        "not a structure of a tree"),
     "no module": (
         lambda: export.deserialize(changed(b"ML\xefR", b"XXXX")), ValueError, "can't read"),
     "name taken": (
@@ -294,11 +294,11 @@ WRONG = {
         ValueError, "is taken by Point"),
     "no namedtuple": (
         lambda: export.register_namedtuple_serialization(int, serialized_name="i"), ValueError,
-        "no namedtuple class"),
+        "not a namedtuple class"),
     "no node": (
         lambda: export.register_pytree_node_serialization(
             int, serialized_name="i", serialize_auxdata=repr, deserialize_auxdata=eval),
-        ValueError, "int is no pytree node"),
+        ValueError, "int is not a pytree node"),
 }  # fmt: skip
 
 

@@ -260,7 +260,7 @@ def test_programs_that_pickle_never_writes_are_refused(data):
 
 def test_bytes_that_are_no_pickle():
     for data in (b"", b".", b"\x80\x04", b"nonsense", pickle.dumps([1, 2])[:-3]):
-        with pytest.raises(ValueError, match="no whole pickle"):
+        with pytest.raises(ValueError, match="not a complete pickle"):
             read(data)
     assert issubclass(RefusedPickle, ValueError)
 
@@ -309,7 +309,7 @@ def test_arrays_of_another_layer_are_reported(tmp_path):
         layer.init_from_file(path)
     for value in ([1], {"weights": []}, {"flat_weights": "x"}):
         written(path, value)
-        with pytest.raises(ValueError, match="no checkpoint of a layer"):
+        with pytest.raises(ValueError, match="not a checkpoint of a layer"):
             tl.Dense(4).init_from_file(path)
     with pytest.raises(FileNotFoundError):
         tl.Dense(4).init_from_file(tmp_path / "nowhere")

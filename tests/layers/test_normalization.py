@@ -88,10 +88,10 @@ def test_evaluation_after_few_batches_warns():
         compiled(layer.state)  # what the state holds is not known
         return layer(x)
 
-    with pytest.warns(UserWarning, match="of 100 batches only: .* 90% of the mean 0") as found:
+    with pytest.warns(UserWarning, match="from only 100 batches: .* weight of 90%") as found:
         evaluated(0.999, 100)
     assert found[0].filename == __file__
-    with pytest.warns(UserWarning, match="of 21 batches only: .* 11% of the mean 0"):
+    with pytest.warns(UserWarning, match="from only 21 batches: .* weight of 11%"):
         evaluated(0.9, 21)
     close(onp.asarray(evaluated(0.9, 44)).mean(0), 0, 0.1)
 

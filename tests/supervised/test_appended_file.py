@@ -73,7 +73,7 @@ def test_a_record_that_does_not_fit_leaves_the_file_as_it_was(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True
     )
-    assert "can't be written: File too large; what was in it before is whole\n  fix:" in done.stdout
+    assert "can't be written: File too large; its earlier content is intact\n  fix:" in done.stdout
     assert path.read_bytes() == b"x" * 900 + b"z" * 100
 
 

@@ -258,9 +258,9 @@ def test_a_model_that_predicts_takes_weights_alone(tmp_path):
 
 
 NO_MODEL = {
-    ".": r"is no checkpoint\n  fix: .*model\n",
-    "train": r"is no checkpoint\n  fix: another path",
-    "other": r"no checkpoint of a training loop\n  fix: checkpoints\.restore",
+    ".": r"is not a checkpoint\n  fix: .*model\n",
+    "train": r"is not a checkpoint\n  fix: another path",
+    "other": r"not a checkpoint of a training loop\n  fix: checkpoints\.restore",
     "model": r"array 0 of weights in .*model has shape \(3, 1\), and the layer's has \(3, 2\)",
 }
 
@@ -287,7 +287,7 @@ def test_a_larger_model_takes_the_first_weights(tmp_path, capsys):
     large = linear(1, tmp_path, extra=[tl.Dense(1)])
     assert large.step == 2
     assert (leaves(large)[0] == leaves(small)[0]).all()
-    assert "has 2 arrays of weights, of 4: the others stay" in capsys.readouterr().out
+    assert "has 2 arrays of weights, of 4: the others do not change" in capsys.readouterr().out
     large.run(1)
 
 
@@ -364,7 +364,7 @@ def test_a_damaged_checkpoint_is_one_clear_error(tmp_path):
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     checkpoints.save(tmp_path / "model", {"w": np.ones(3)})
-    with pytest.raises(CheckpointMismatchError, match="no checkpoint of a training loop"):
+    with pytest.raises(CheckpointMismatchError, match="not a checkpoint of a training loop"):
         linear(1, tmp_path)
 
 

@@ -94,7 +94,7 @@ def test_a_run_that_goes_on_or_was_killed(tmp_path):
     with open(tmp_path / JSONL, "a") as file:
         file.write('{"step": 13, "scal')
     text = page_of(tmp_path)
-    assert "not ended: it runs, or was killed; its last line is of" in text
+    assert "not ended: running, or killed; its last line is from" in text
     assert "could not be read" not in text
 
 

@@ -177,7 +177,7 @@ WRONG = {
     ),
     "ragged": (
         lambda: train_task([([[1, 2], [3]], [1, 2])]), TypeError,
-        r"element 0 of a batch is no array: .*\n  fix: .*data.Batch\(…\) pads rows",
+        r"element 0 of a batch is not an array: .*\n  fix: .*data.Batch\(…\) pads rows",
     ),
     "nested": (
         lambda: train_task([(BATCH[:2], BATCH[2])]), TypeError,
@@ -189,7 +189,7 @@ WRONG = {
     ),
     "text": (lambda: train_task("abc"), TypeError, "labeled_data must be an iterator of batches"),
     "number": (lambda: eval_task(3), TypeError, "EvalTask: labeled_data .* got int"),
-    "pipeline": (lambda: train_task(batches), TypeError, "fix: call a function of batches"),
+    "pipeline": (lambda: train_task(batches), TypeError, "fix: call a function that makes batches"),
     "empty": (lambda: train_task([]), ValueError, "TrainTask: labeled_data has no batches"),
     "loss": (
         lambda: training.TrainTask(batches(), tl.L2Loss, optimizers.SGD()),

@@ -462,7 +462,7 @@ def of_categories(targets, *weights, inputs=1):
 @pytest.mark.parametrize("targets", [[0, 1, 3, 0], [0, -1, 0, 0]])
 def test_targets_that_are_no_category_are_warned_of(targets, inputs):
     wrong = next(t for t in targets if not 0 <= t < 3)
-    with pytest.warns(UserWarning, match=f"have the category {wrong}, and the model's outputs h"):
+    with pytest.warns(UserWarning, match=f"have the category {wrong}, but the model's outputs h"):
         of_categories(targets, inputs=inputs)
     counts = np.array([0 <= t < 3 for t in targets], "float32")
     of_categories(targets, counts, inputs=inputs)  # they have the weight 0

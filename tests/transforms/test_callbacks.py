@@ -255,8 +255,8 @@ def test_an_exception_comes_out_at_the_call():
         (lambda x: numpy.zeros(2, "f4"), r"expected float32\[\] as result 0 .* got float32\[2\]"),
         (lambda x: numpy.int32(1), r"expected float32\[\] .* got int32\[\]"),
         (lambda x: 1j, r"got complex64\[\]"),
-        (lambda x: (x, x), r"announces, \*; it returned \(\*, \*\)"),
-        (lambda x: None, "announces, .*; it returned None"),
+        (lambda x: (x, x), r"the given structure, \*; it returned \(\*, \*\)"),
+        (lambda x: None, "the given structure, .*; it returned None"),
         (lambda x: "text", r"expected float32\[\] as result 0 of the callback; got a str, 'text'"),
     ],
 )

@@ -139,7 +139,7 @@ def test_static_arguments_by_name(names):
     if "mode" in names:
         for mode in ("text", ["text"]):  # one without a hash
             same(weft.grad(lambda x, mode=mode: g(x, 3, mode=mode))(1.0), 1.0)
-    with pytest.raises(ValueError, match="checkpoint: static_argnames='q' is no parameter"):
+    with pytest.raises(ValueError, match="checkpoint: static_argnames='q' is not a parameter"):
         weft.checkpoint(lambda x: x, static_argnames="q")
 
 

@@ -160,7 +160,7 @@ WRONG = {
         r"must return float32\[3\] as leaf 0"),
     "not batched": (
         mapped(with_rule(lambda n, b, x, y: ({"z": x}, False)), X, Y), TypeError,
-        "says that it is not batched; got float32"),
+        "marks as not batched; got float32"),
     "dtype": (
         mapped(with_rule(lambda n, b, x, y: ({"z": x.astype(int)}, True)), X, Y), TypeError,
         "got int32"),

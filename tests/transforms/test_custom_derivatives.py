@@ -319,7 +319,7 @@ def test_nondiff_argnames(options):
 
 def test_nondiff_argnames_that_are_no_positions():
     for make in (weft.custom_jvp, weft.custom_vjp):
-        with pytest.raises(ValueError, match="nondiff_argnames='n' is no parameter"):
+        with pytest.raises(ValueError, match="nondiff_argnames='n' is not a parameter"):
             make(lambda x: x, nondiff_argnames=("n",))
         with pytest.raises(ValueError, match="may be passed by position"):
             make(lambda x, *, n: x, nondiff_argnames="n")

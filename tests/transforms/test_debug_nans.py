@@ -212,8 +212,8 @@ def test_a_constant_that_is_nan():
     c = np.array([1.0, onp.nan])
     assert "a constant that it closes over" in message(weft.jit(lambda x: x + c), 2.0)
     text = message(weft.jit(lambda x: x * onp.nan), 2.0)
-    assert "it came in: input 1 has it already" in text
-    assert "it came in: input 0 has it already" in message(lambda x: x + 1, np.array([onp.nan]))
+    assert "it came in: input 1 already has it" in text
+    assert "it came in: input 0 already has it" in message(lambda x: x + 1, np.array([onp.nan]))
 
 
 def test_a_nan_that_is_thrown_away_does_no_harm_under_jit():

@@ -173,7 +173,7 @@ def test_trees_and_nothing(capsys):
     ("call", "error", "message"),
     [
         (lambda: io_callback(None, None), TypeError, "io_callback: expected a function"),
-        (lambda: io_callback(abs, None, 1.0), TypeError, "announces, None; it returned"),
+        (lambda: io_callback(abs, None, 1.0), TypeError, "the given structure, None; it returned"),
         (lambda: io_callback(abs, F32, 1.0, sharding=3), ValueError, "sharding must be None"),
         (lambda: io_callback(abs, F32, "a"), TypeError, "must be an array or a number; got str"),
         (

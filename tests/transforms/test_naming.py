@@ -209,10 +209,10 @@ def test_functions_with_names_beyond_ascii():
 
 
 def test_what_is_no_name_is_refused():
-    with pytest.raises(TypeError, match=r"named_call: name must be a string.*got int 3"):
+    with pytest.raises(TypeError, match=r"named_call: name must be a non-empty string; got int 3"):
         weft.named_call(jnp.sin, name=3)
     with (
-        pytest.raises(TypeError, match=r"named_scope: name must be a string.*got str ''"),
+        pytest.raises(TypeError, match=r"named_scope: name must be a non-empty string; got str ''"),
         weft.named_scope(""),
     ):
         pass

@@ -76,7 +76,7 @@ def test_partitions():
     ("options", "error", "message"),
     [
         ({"in_parts": ((2, 1), (3, 1))}, ValueError, r"one number of parts; got \[2, 3\]"),
-        ({"in_parts": (1, 1, 2)}, ValueError, r"in_parts cuts 3 axes of float32\[4,4\]"),
+        ({"in_parts": (1, 1, 2)}, ValueError, r"in_parts divides 3 axes of float32\[4,4\]"),
         ({"in_parts": "x"}, TypeError, "in_parts must be a tuple of positive ints.*got 'x'"),
         ({"out_parts": (None, None)}, ValueError, "xla_computation: out_parts: not a prefix"),
     ],

@@ -95,7 +95,7 @@ def damaged(operation: str, path: str, wrong: str) -> CheckpointError:
     """The error for a file that cannot be read."""
     return noted(
         CheckpointError(
-            f"{operation}: {path} is damaged, or no checkpoint: {wrong}\n"
+            f"{operation}: {path} is damaged, or not a checkpoint: {wrong}\n"
             "  fix: restore another checkpoint, or take another copy of this one"
         )
     )
@@ -203,7 +203,7 @@ def regular_file(operation: str, path: str) -> Iterator[tuple[IO[bytes], int]]:
     forever."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise damaged(operation, path, "it is no regular file")
+            raise damaged(operation, path, "it is not a regular file")
         with open(path, "rb") as file:
             yield file, os.fstat(file.fileno()).st_size
     except (FileNotFoundError, NotADirectoryError):
@@ -250,7 +250,7 @@ def array_of(node: Node) -> SavedArray | None:
         return None
     name, dtype, of = node.get("name"), node["array"], node.get("of")
     if not isinstance(name, str) or not isinstance(dtype, str) or not isinstance(of, str):
-        raise Malformed(f"the array {name!r:.60} is described by other things than strings")
+        raise Malformed(f"the array {name!r:.60} is described by values that are not strings")
     if dtype not in DTYPES or of not in ("weft", "numpy", "scalar"):
         raise Malformed(f"the array {name!r:.60} is {dtype!r:.60} of {of!r:.60}, which is unknown")
     shape = _lengths(node.get("shape"), name)
@@ -260,7 +260,7 @@ def array_of(node: Node) -> SavedArray | None:
         parts = [_part(part, name, shape) for part in node["parts"]]
         _check_tiling(parts, name, shape)
     else:
-        raise Malformed(f"the parts of the array {name!r:.60} are no list")
+        raise Malformed(f"the parts of the array {name!r:.60} are not a list")
     if of == "scalar" and shape:
         raise Malformed(f"the scalar {name!r:.60} has the shape {shape}")
     return SavedArray(name, dtype, shape, of, node.get("weak") is True, tuple(parts))
@@ -271,7 +271,7 @@ def _lengths(shape: Any, name: str) -> tuple[int, ...]:
     is_shape = isinstance(shape, list) and all(type(n) is int and 0 <= n < MAX_SIZE for n in shape)
     if is_shape and len(shape) < MAX_AXES and math.prod(max(n, 1) for n in shape) < MAX_SIZE:
         return tuple(shape)
-    raise Malformed(f"the array {name!r:.60} has no possible shape")
+    raise Malformed(f"the array {name!r:.60} has an impossible shape")
 
 
 def _digest(entry: dict[str, Any], name: str) -> str:
@@ -283,7 +283,7 @@ def _digest(entry: dict[str, Any], name: str) -> str:
 
 def _part(entry: Any, name: str, whole: tuple[int, ...]) -> Part:
     if not isinstance(entry, dict):
-        raise Malformed(f"a part of the array {name!r:.60} is no object")
+        raise Malformed(f"a part of the array {name!r:.60} is not an object")
     start, shape = _lengths(entry.get("start"), name), _lengths(entry.get("shape"), name)
     file = entry.get("file")
     if (
@@ -291,7 +291,7 @@ def _part(entry: Any, name: str, whole: tuple[int, ...]) -> Part:
         or not 0 <= file < 100_000
         or not len(start) == len(shape) == len(whole)
     ):
-        raise Malformed(f"a part of the array {name!r:.60} is nowhere")
+        raise Malformed(f"a part of the array {name!r:.60} has no valid position")
     return Part(file, part_name(name, start, shape), start, shape, _digest(entry, name))
 
 

@@ -26,7 +26,7 @@ def save(path: Any, tree: Any, *, metadata: Any = None, overwrite: bool = False)
     Args:
       path: the directory; missing parents are made.
       tree: dicts, lists, tuples, None and registered nodes; with weft's arrays of any dtype and
-      placement, random keys, NumPy arrays and scalars, and Python numbers, bools and strings.
+        placement, random keys, NumPy arrays and scalars, and Python numbers, bools and strings.
       metadata: a dict of JSON values: strings, numbers, bools, None, lists and dicts.
       overwrite: whether to replace an existing checkpoint.
     Raises: FileExistsError: the checkpoint exists, and `overwrite` is False. TypeError: an object
@@ -131,8 +131,6 @@ def write(
 def _all_written(copy: Snapshot, partial: str, token: str) -> dict[int, dict[str, str]]:
     """The checksums of all processes' arrays, after all of them have written. The directory is kept
     until all have answered, even if one cannot write.
-
-    The directory stays until all have answered, even if one can't write.
     """
     sums = {}
     failure: OSError | None = None

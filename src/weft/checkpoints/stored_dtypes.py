@@ -115,7 +115,7 @@ def from_stored(raw: np.ndarray[Any, Any], name: str, shape: tuple[int, ...]) ->
         least, most = _RANGES[name]
         numbers = raw.view(np.int8 if least < 0 else np.uint8)
         if numbers.min() < least or numbers.max() > most:
-            raise ValueError(f"a byte that is no {name}")
+            raise ValueError(f"a byte that is not a {name}")
     if name in _AS and not name.startswith("complex"):
         return _viewed(raw, stored.dtype, stored.shape).astype(dtype)
     return _viewed(raw, np.dtype(dtype.host if dtype in KEYS else dtype), shape)

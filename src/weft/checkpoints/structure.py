@@ -192,7 +192,7 @@ def _children(node: Any, most: int) -> Sequence[Any] | None:
       most: the number of nodes that could be children.
     """
     if not isinstance(node, dict):
-        raise Malformed("a node is no object")
+        raise Malformed("a node is not an object")
     kinds = [kind for kind in ("none", "list", "tuple", "dict") if kind in node]
     if len(kinds) > 1:
         raise Malformed("a node is of two kinds")
@@ -203,14 +203,14 @@ def _children(node: Any, most: int) -> Sequence[Any] | None:
         keys: Sequence[Any] = ()
     elif kinds[0] == "dict":
         if not isinstance(value, list) or len(value) > most:
-            raise Malformed("the keys of a dict are no list, or more than there are nodes")
+            raise Malformed("the keys of a dict are not a list, or more than there are nodes")
         keys = [_read(key) for key in value]
         if len(set(keys)) < len(keys):
             raise Malformed("a dict has a key twice")
     elif type(value) is int and 0 <= value <= most:
         keys = range(value)
     else:
-        raise Malformed("a length is no number, or more than there are nodes")
+        raise Malformed("a length is not a number, or more than there are nodes")
     return keys
 
 

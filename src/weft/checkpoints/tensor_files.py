@@ -89,7 +89,7 @@ def read_tensors(
         except library.SafetensorError as error:
             raise damaged(operation, path, str(error)) from None
         if types != {name: (t.type.code, t.type.shape) for name, t in tensors.items()}:
-            raise damaged(operation, path, "it has other arrays than tree.json describes")
+            raise damaged(operation, path, "its arrays differ from the description in tree.json")
         entries = json.loads(file.read(header))
         arrays = {}
         for name in names:

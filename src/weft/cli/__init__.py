@@ -1,8 +1,8 @@
-"""The command `weft`: trains, evaluates and samples models that a file of TOML describes, and
-explains where the time and memory of a program go.
+"""The command `weft`: trains, evaluates and samples models that a TOML file describes, explains
+where the time and memory of a program go, and replays failed calls.
 
-The functions under it are for programs and notebooks too: `config.read` reads and checks a file,
-`building.loop_of` makes its training loop.
+Programs and notebooks can use its functions too: `config.read` reads and checks a configuration
+file, and `building.loop_of` makes the training loop.
 """
 
 from ..lazy import exports

@@ -160,8 +160,8 @@ def restored(model: Layer, run: str, checkpoint: str = "model") -> int:
       run: the folder of the run.
       checkpoint: the name of the checkpoint.
     Returns: the step of the checkpoint.
-    Raises: FileNotFoundError: there is no such checkpoint. CheckpointError: it is damaged, or of
-      another model.
+    Raises: FileNotFoundError: there is no such checkpoint. CheckpointError: it is damaged, or
+      belongs to another model.
     """
     path = os.path.join(run, checkpoint)
     if not os.path.isdir(path):
@@ -176,7 +176,7 @@ def restored(model: Layer, run: str, checkpoint: str = "model") -> int:
     tree = restore(path)
     if step is None or not isinstance(tree, Mapping) or not {"weights", "state"} <= set(tree):
         raise noted(
-            CheckpointError(f"{path} is no checkpoint of a training loop\n  fix: another name")
+            CheckpointError(f"{path} is not a checkpoint of a training loop\n  fix: another name")
         )
     for part in ("weights", "state"):
         leaves, treedef = tree_flatten(getattr(model, part))
@@ -184,7 +184,7 @@ def restored(model: Layer, run: str, checkpoint: str = "model") -> int:
         if leaves and [x.shape for x in leaves] != [x.shape for x in saved]:
             raise noted(
                 CheckpointError(
-                    f"{path} is of another model: its {part} have other shapes\n"
+                    f"{path} belongs to another model: its {part} have other shapes\n"
                     "  fix: the configuration that the run was trained with"
                 )
             )

@@ -37,11 +37,11 @@ STOPPED = 128
 
 
 class Stopped(Exception):
-    """A signal has ended the training, and the loop has saved."""
+    """A signal has ended the training, and the loop has saved a checkpoint."""
 
 
 def train(arguments: Namespace) -> int:
-    """Trains by a file of a run, from its checkpoint if there is one."""
+    """Trains the model of a configuration file, or resumes its run from a checkpoint."""
     config = read(arguments.config, arguments.set, {"run": _options_of(arguments, _RUN_OPTIONS)})
     _check_same_model(config)
     folder = os.path.expanduser(config.output_dir)
@@ -55,7 +55,7 @@ def train(arguments: Namespace) -> int:
         _write_config(folder, config)
     steps, first = config.run["steps"], loop.step
     if first >= steps:
-        log.message(f"{folder} has all {steps} steps already; --steps {2 * steps} adds some")
+        log.message(f"{folder} has all {steps} steps already; --steps {2 * steps} adds more")
         return 0
     log.message(f"{folder}: steps {first + 1} to {steps}")
     try:
@@ -75,7 +75,7 @@ _SAMPLE_OPTIONS = ("prompt", "length", "temperature", "top_k", "top_p", "n", "se
 
 
 def _options_of(arguments: Namespace, options: Sequence[str]) -> dict[str, Any]:
-    """The values of options that the command line has."""
+    """The values of the options on the command line."""
     values = {option: getattr(arguments, option) for option in options}
     return {option: value for option, value in values.items() if value is not None}
 
@@ -90,10 +90,10 @@ def _saved(folder: str) -> str:
 
 @contextmanager
 def _signals(log: RunLog) -> Iterator[list[int]]:
-    """Ctrl-C and SIGTERM end the loop after its step, when it has saved, with `Stopped`.
+    """A block in which Ctrl-C and SIGTERM raise `Stopped`, once the step is finished and saved.
 
-    The loop saves at SIGTERM, so Ctrl-C becomes SIGTERM; a second Ctrl-C ends at once. The list has
-    the number of the signal.
+    The loop saves at SIGTERM, so Ctrl-C becomes SIGTERM; a second Ctrl-C ends at once. The list
+    holds the number of the signal.
     """
     stops: list[int] = []
 
@@ -101,7 +101,7 @@ def _signals(log: RunLog) -> Iterator[list[int]]:
         if stops:
             raise KeyboardInterrupt
         stops.append(number)
-        log.message("Saves after this step and ends; Ctrl-C again ends at once")
+        log.message("Saving after this step, then ending; Ctrl-C again ends at once")
         signal.raise_signal(signal.SIGTERM)
 
     def ended(number: int, frame: FrameType | None) -> None:
@@ -160,7 +160,7 @@ def _flat(value: Any, path: Path) -> dict[Path, Any]:
 def _run_of(
     place: str, overrides: Sequence[str], options: Mapping[str, Mapping[str, Any]] = {}
 ) -> tuple[Config, str]:
-    """The configuration and the folder of a run, of the folder or of a file of a run."""
+    """The configuration and the folder of a run, from its folder or its configuration file."""
     if os.path.isdir(place):
         file = os.path.join(place, FILE_NAME)
         if not os.path.isfile(file):
@@ -194,7 +194,7 @@ def evaluate(arguments: Namespace) -> int:
 
 
 def sample(arguments: Namespace) -> int:
-    """Prints text that a run's language model writes, as it is drawn."""
+    """Prints samples of a run's language model while they are drawn."""
     overrides = _options_of(arguments, _SAMPLE_OPTIONS)
     config, folder = _run_of(arguments.run, (), {"sample": overrides})
     options = config.tables.get("sample", {})
@@ -214,7 +214,7 @@ def sample(arguments: Namespace) -> int:
             name = str(error).split(": ")[1]
             raise config.places.error(
                 ("model",),
-                f"the model does not go from tokens to logits: {name} refuses them",
+                f"the model does not map tokens to logits: {name} rejects them",
                 "weft sample with the run of a language model",
             ) from None
         except FAILURES as error:
@@ -230,7 +230,7 @@ def report(arguments: Namespace) -> int:
 
 
 def explain(arguments: Namespace) -> int:
-    """Runs a program, prints where its time and memory go, and writes the HTML page of it."""
+    """Runs a program, prints where its time and memory go, and writes an HTML page about it."""
     if not os.path.isfile(arguments.program):
         raise FileNotFoundError(
             f"there is no file {arguments.program}\n  fix: weft explain PROGRAM.py"

@@ -1,5 +1,5 @@
-"""The file of a run: read reads a Config from TOML, applies the values of the command line, and
-checks every table, key, name and value.
+"""The configuration file of a run: read reads a Config from TOML, applies the values of the command
+line, and checks every table, key, name and value.
 """
 
 import os
@@ -74,12 +74,12 @@ def _run(
       seed: the seed of the weights, of dropout, and of data without their own seed.
       devices: the number of devices among which each batch is divided.
       precision: "float32", "bfloat16" or "float16".
-      accumulation_steps: the parts into which each batch is divided.
-      save_every: steps between two checkpoints; the last step is saved too.
-      report_every: steps between two reports of metrics; the last step is reported too.
+      accumulation_steps: the number of parts into which each batch is divided.
+      save_every: steps between two checkpoints; the first and last steps are saved too.
+      report_every: steps between two reports of metrics; the first and last steps are reported too.
       keep_every: steps between two checkpoints that are never removed.
-      lowest: a metric; the checkpoint in which it is lowest is kept.
-      highest: a metric; the checkpoint in which it is highest is kept.
+      lowest: a metric; the checkpoint with its lowest value is kept.
+      highest: a metric; the checkpoint with its highest value is kept.
     """
 
 
@@ -144,10 +144,10 @@ def read(
     overrides: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] = {},
 ) -> Config:
-    """Reads and checks the file of a run.
+    """Reads and checks the configuration file of a run.
 
     Args:
-      path: the file, of TOML.
+      path: the TOML file.
       overrides: strings such as "model.d_model=64" or "data.stages.Batch.batch_size=8", which
         override values of the file.
       options: values by table and key from options of the command line, such as `--steps`; they
@@ -207,7 +207,7 @@ def _parsed(file: str) -> tuple[dict[str, Any], dict[Path, int]]:
     except OSError as error:
         raise places.error((), f"can't be read: {error.strerror}", "the path of a file") from None
     except UnicodeDecodeError as error:
-        raise places.error((), f"is not UTF-8: {error.reason}", "a file of TOML") from None
+        raise places.error((), f"is not UTF-8: {error.reason}", "a TOML file") from None
     try:
         return tomllib.loads(text), lines_of(text)
     except tomllib.TOMLDecodeError as error:
@@ -215,7 +215,7 @@ def _parsed(file: str) -> tuple[dict[str, Any], dict[Path, int]]:
         message, line = match.groups() if match else (str(error), None)
         place = f"{file}:{line or text.count(chr(10)) + 1}"
         raise Places(place, {}).error(
-            (), f"no TOML: {message}", "TOML, as in steps = 100"
+            (), f"not TOML: {message}", "TOML, as in steps = 100"
         ) from None
 
 
@@ -262,7 +262,7 @@ def _set_value(places: Places, tables: Any, path: Path, value: Any) -> None:
         inner = inner[key]
         if not isinstance(inner, dict | list):
             keys = ".".join(map(str, path[: i + 1]))
-            raise places.error((), f"{keys} is no table", f"--set {keys}=…")
+            raise places.error((), f"{keys} is not a table", f"--set {keys}=…")
     inner[path[-1]] = value
 
 

@@ -1,5 +1,5 @@
-"""Data that need no download: Digits, scikit-learn's scans, and StandardLibrary, Python's source
-code."""
+"""Data sets that need no download: Digits, scikit-learn's images of digits; StandardLibrary,
+Python's source code."""
 
 import pathlib
 import sysconfig
@@ -23,7 +23,7 @@ FOLDERS = ("", "collections", "email", "http", "importlib", "json", "logging", "
 """The folders of the standard library for training."""
 
 N_EVAL_DIGITS = 360
-"""The number of training scans. There are 1797 scans, in a fixed order."""
+"""The number of images for evaluation. There are 1797 images, shuffled in a fixed order."""
 
 
 def Digits(
@@ -32,7 +32,7 @@ def Digits(
     """A source of scikit-learn's handwritten digits.
 
     Args:
-      part: "train" for 1437 of the 1797 scans, "eval" for the others.
+      part: "train" for 1437 of the 1797 images, "eval" for the others.
       shuffle: whether each pass has its own random order.
       epochs: the number of passes until the stream ends; None for an endless stream.
       seed: the seed of the order; None draws one from NumPy's global generator for each stream.

@@ -14,7 +14,7 @@ from .places import ConfigError, near
 __all__ = ["main"]
 
 ABOUT = (
-    "weft trains, evaluates and samples models that a file of TOML describes, explains where the "
+    "weft trains, evaluates and samples models that a TOML file describes, explains where the "
     "time and memory of a program go, and replays calls that failed."
 )
 
@@ -56,8 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Args:
       arguments: the command line without the name of the program; by default, the process's.
-    Returns: the exit status: 0; 1 if a run failed; 2 for a wrong command line or file; 128 and the
-      number of the signal if one ended it.
+    Returns: the exit status: 0 for success; 1 if a run failed; 2 for a wrong command line or file;
+      128 plus the signal's number if a signal ended the run.
     Example:
       >>> main(["report", "missing"])
       2
@@ -138,8 +138,8 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
         one.add_argument("--traceback", action="store_true", help="show where an error was raised")
         return one
 
-    one = command("train", "train a model, or go on with a run", commands.train)
-    one.add_argument("config", metavar="CONFIG.toml", help="the file of the run")
+    one = command("train", "train a model, or resume a run", commands.train)
+    one.add_argument("config", metavar="CONFIG.toml", help="the configuration file")
     one.add_argument("--output-dir", metavar="D", help="the folder of the run")
     one.add_argument("--steps", type=int, metavar="N", help="the number of steps of the whole run")
     _add_set(one)
@@ -173,22 +173,22 @@ def _add_set(parser: _Parser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a value in place of the file's: model.d_model=64",
+        help="override a value of the file: model.d_model=64",
     )
 
 
 def _add_sampling(parser: _Parser) -> None:
-    parser.add_argument("--prompt", metavar="TEXT", help="the text to go on from")
+    parser.add_argument("--prompt", metavar="TEXT", help="the text to continue")
     parser.add_argument("--length", type=int, metavar="N", help="the number of tokens to draw")
     parser.add_argument("--temperature", type=float, metavar="T", help="0: the most likely token")
     parser.add_argument("--top-k", type=int, metavar="K", help="draw from the K most likely tokens")
-    parser.add_argument("--top-p", type=float, metavar="P", help="draw from the likely share P")
+    parser.add_argument("--top-p", type=float, metavar="P", help="draw from a total probability P")
     parser.add_argument("--n", type=int, metavar="N", help="the number of samples")
     parser.add_argument("--seed", type=int, metavar="S", help="the same seed draws the same text")
 
 
 def _add_replay(parser: _Parser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a file that the switch replay_dir has left")
+    parser.add_argument("file", metavar="FILE", help="a file saved under the switch replay_dir")
     parser.add_argument(
         "--compiled", action="store_true", help="if nothing fails, run it compiled too, and compare"
     )

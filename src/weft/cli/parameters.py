@@ -175,7 +175,7 @@ def arguments(
             continue
         at = (*path, key)
         if key == "mode" and "mode" in signature.parameters:
-            raise places.error(at, f"{owner} is in each mode by itself", "leave it out")
+            raise places.error(at, f"the mode of {owner} is set automatically", "leave it out")
         if key not in parameters:
             message = "there is no such key" if is_table else f"{owner} has no parameter {key!r}"
             raise places.error(at, message, near(key, [*parameters]))
@@ -356,7 +356,7 @@ def _partial(
 
 
 def expected(annotation: Any) -> str:
-    """A type in words; an empty string for a type that TOML does not have."""
+    """The name of a type in words; an empty string for a type that TOML does not have."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         kinds = [expected(a) for a in inner if a is not type(None)]
@@ -419,7 +419,7 @@ def _better(key: str, annotation: Any, value: Any, default: Any) -> str:
 
 
 def _meaning(function: Callable[..., Any], parameter: str) -> str:
-    """The description of a parameter in a docstring."""
+    """The first sentence about a parameter in a docstring."""
     text = inspect.getdoc(function) or ""
     args = re.search(r"^Args:\n((?:[ ].*\n|\n)*)", text + "\n", re.MULTILINE)
     entries = re.split(r"\n(?=  \S)", args.group(1).rstrip()) if args else []

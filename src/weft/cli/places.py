@@ -1,5 +1,5 @@
-"""ConfigError, the error of a file of a run; Places finds the line of a value for such errors. near
-makes the fix for an unknown name.
+"""ConfigError, the error of a configuration file; Places finds the line of a value for such errors.
+near makes the fix for an unknown name.
 """
 
 import difflib
@@ -13,7 +13,7 @@ __all__ = ["ConfigError", "Places", "near"]
 
 
 class ConfigError(ValueError):
-    """A file of a run has an unexpected key or value.
+    """A configuration file has an unexpected key or value.
 
     The message names the file, the line, the table, the key and a fix.
     """
@@ -21,7 +21,7 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class Places:
-    """The places where the values of a file of a run were written.
+    """The places where the values of a configuration were written.
 
     Args:
       file: the file.
@@ -49,7 +49,7 @@ class Places:
 
         Args:
           path: the path of the value.
-          message: the expected value and the value that the file has.
+          message: the expected value, and the value in the file.
           fix: how to correct it.
         """
         return noted(ConfigError(f"{self.of(path)}: {_named(path)}{message}\n  fix: {fix}"))

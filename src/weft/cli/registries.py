@@ -1,6 +1,6 @@
-"""The names that a file of a run may use: a Registry for each kind, MODELS, LAYERS, INITIALIZERS,
-METRICS (including losses), OPTIMIZERS, SCHEDULES, SOURCES and STAGES. Names are looked up among
-weft's public names only; nothing else is imported or evaluated.
+"""The names that a configuration file may use: a Registry for each kind, MODELS, LAYERS,
+INITIALIZERS, METRICS (including losses), OPTIMIZERS, SCHEDULES, SOURCES and STAGES. Names are
+looked up among weft's public names only; nothing else is imported or evaluated.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Registry:
-    """Names, and the modules that have them.
+    """Names, and the modules that define them.
 
     Args:
       kind: the kind of named object, such as `model`.

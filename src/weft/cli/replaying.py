@@ -1,8 +1,8 @@
 """The command replay, which runs a call that failed again. It takes the parsed arguments of the
 command line, and returns the exit status.
 
-The call runs in a process of its own: if a signal ends that process, as one ended the process that
-saved the call, its last operation is known from a file.
+The call runs in a separate process, which writes each operation to a file before it runs. If a
+signal ends that process, the file names its last operation.
 """
 
 import os
@@ -18,7 +18,7 @@ __all__ = ["replay"]
 
 
 def replay(arguments: Namespace) -> int:
-    """Prints where a call that failed fails again."""
+    """Runs a saved call again, and prints where it fails."""
     if arguments.progress:  # this is the process that runs it
         print(replay_here(arguments))
         return 0

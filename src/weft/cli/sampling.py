@@ -1,5 +1,5 @@
-"""Samples of a language model: Codec converts text to tokens and back, written_text yields text
-while it is drawn, and Samples logs samples during training.
+"""Samples of a language model: Codec converts text to tokens and back, written_text yields a sample
+piece by piece, and Samples logs samples during training.
 """
 
 import codecs
@@ -82,7 +82,7 @@ def _texts_of_bytes(tokens: Iterable[int]) -> Iterator[str]:
 def written_text(
     model: Layer, codec: Codec, options: Mapping[str, Any], number: int = 0
 ) -> Iterator[str]:
-    """A sample of a language model, as pieces of text while they are drawn.
+    """Yields the text of a sample of a language model, piece by piece, as tokens are drawn.
 
     Args:
       model: the model, with weights.

@@ -37,7 +37,7 @@ def lines_of(text: str) -> dict[Path, int]:
 
 
 class _Reader:
-    """Reads a TOML text and records the lines."""
+    """Reads a TOML text and records the line of each key."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -169,8 +169,8 @@ async def async_deserialize(
     arrays = dict(zip(parts, await asyncio.gather(*parts.values()), strict=True))
 
     def part_at(index: Any) -> Any:
-        read = arrays[bounds(index, shape)]
-        return read if dtype is None else np.asarray(asarray(read, dtype))
+        stored_part = arrays[bounds(index, shape)]
+        return stored_part if dtype is None else np.asarray(asarray(stored_part, dtype))
 
     return make_array_from_callback(shape, sharding, part_at)
 
@@ -229,12 +229,12 @@ def run_deserialization(
     concurrent_gb: int = 32,
 ) -> list[Array]:
     """Reads arrays with their shardings; limits the gigabytes that are read at the same time."""
-    nothing = [None] * len(shardings)
+    defaults = [None] * len(shardings)
 
     async def run() -> list[Array]:
         limiter = LimitInFlightBytes(concurrent_gb * 10**9)
         calls = zip(
-            shardings, tensorstore_specs, global_shapes or nothing, dtypes or nothing, strict=True
+            shardings, tensorstore_specs, global_shapes or defaults, dtypes or defaults, strict=True
         )
         return await asyncio.gather(*[async_deserialize(*call, limiter) for call in calls])
 

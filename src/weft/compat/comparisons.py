@@ -43,13 +43,13 @@ def check_close(
     tree_map(compare, xs, ys)
 
 
-def tolerance(dtype: Any, stated: Tolerance) -> float:
+def tolerance(dtype: Any, option: Tolerance) -> float:
     """The tolerance for a dtype."""
-    if isinstance(stated, Mapping):
-        by_dtype = {np.dtype(key): value for key, value in stated.items()}
+    if isinstance(option, Mapping):
+        by_dtype = {np.dtype(key): value for key, value in option.items()}
         return by_dtype[dtype] if dtype in by_dtype else tolerance(dtype, None)
-    if stated is not None:
-        return stated
+    if option is not None:
+        return option
     if not dtypes.is_inexact(dtype):
         return 0.0
     return DEFAULT.get(dtypes.real_of(dtype).itemsize, 0.1)
@@ -57,5 +57,5 @@ def tolerance(dtype: Any, stated: Tolerance) -> float:
 
 def widened(x: Any) -> Any:
     """An array that NumPy can compare: small floats become float32."""
-    small = dtypes.is_inexact(x.dtype) and x.dtype.kind not in "fc"
-    return x.astype(np.float32) if small else x
+    is_narrow = dtypes.is_inexact(x.dtype) and x.dtype.kind not in "fc"
+    return x.astype(np.float32) if is_narrow else x

@@ -36,19 +36,19 @@ class ModuleView(ModuleType):
     `weft.X`.
     """
 
-    def __init__(self, name: str, shown: ModuleType | None, names: Names) -> None:
-        super().__init__(name, getattr(shown, "__doc__", None))
+    def __init__(self, name: str, weft_module: ModuleType | None, names: Names) -> None:
+        super().__init__(name, getattr(weft_module, "__doc__", None))
         self.__path__: list[str] = []
         contents = dict(names.get(name, {}))
-        self._shown, self._tables = contents.pop("__shown__", shown), names
+        self._shown, self._tables = contents.pop("__shown__", weft_module), names
         self._others = contents.pop("__getattr__", None)
         vars(self).update(contents)
 
     def __getattr__(self, name: str) -> Any:
         value = _ABSENT if name.startswith("__") else getattr(self._shown, name, _ABSENT)
-        below = f"{self.__name__}.{name}"
-        if isinstance(value, ModuleType) or below in self._tables or below in ELSEWHERE:
-            return importlib.import_module(below)
+        full_name = f"{self.__name__}.{name}"
+        if isinstance(value, ModuleType) or full_name in self._tables or full_name in ELSEWHERE:
+            return importlib.import_module(full_name)
         if value is _ABSENT and self._others is not None:
             return self._others(name)
         if value is _ABSENT:
@@ -106,13 +106,13 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def shown(self, name: str) -> ModuleType | None:
         """The module `weft.X` for `jax.X`; `None` if weft has none."""
-        package, _, below = name.partition(".")
+        package, _, submodule = name.partition(".")
         if package not in self.versions:
             return None
-        weft_name = f"weft.{below}" if below else "weft"
-        for prefix, place in ELSEWHERE.items():
+        weft_name = f"weft.{submodule}" if submodule else "weft"
+        for prefix, prefix_in_weft in ELSEWHERE.items():
             if name == prefix or name.startswith(f"{prefix}."):
-                weft_name = place + name.removeprefix(prefix)
+                weft_name = prefix_in_weft + name.removeprefix(prefix)
                 break
         if weft_name.startswith("weft.compat"):
             return None

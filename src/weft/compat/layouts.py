@@ -62,11 +62,11 @@ class Format:
 def device_put(x: Any, device: Any = None, *args: Any, **options: Any) -> Any:
     """`weft.device_put` that also accepts formats; it uses their shardings."""
 
-    def sharding_of(place: Any) -> Any:
-        return place.sharding if isinstance(place, Format) else place
+    def sharding_of(target: Any) -> Any:
+        return target.sharding if isinstance(target, Format) else target
 
-    places = tree_map(sharding_of, device, is_leaf=lambda place: place is None)
-    return weft_device_put(x, places, *args, **options)
+    shardings = tree_map(sharding_of, device, is_leaf=lambda target: target is None)
+    return weft_device_put(x, shardings, *args, **options)
 
 
 def with_layout_constraint(x: Any, layouts: Any) -> Any:

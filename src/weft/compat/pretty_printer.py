@@ -28,18 +28,18 @@ class Doc:
         column = 0
         todo = [(0, False, self)]
         while todo:
-            indent, flat, doc = todo.pop()
-            if doc.kind == "text" or (doc.kind == "break" and flat):
+            indent, is_flat, doc = todo.pop()
+            if doc.kind == "text" or (doc.kind == "break" and is_flat):
                 pieces.append(doc.content)
                 column += len(doc.content)
             elif doc.kind == "break":
                 pieces.append("\n" + " " * indent)
                 column = indent
             elif doc.kind == "group":
-                inside = doc.content[0]
-                todo.append((indent, flat or _fits(inside, width - column), inside))
+                contents = doc.content[0]
+                todo.append((indent, is_flat or _fits(contents, width - column), contents))
             else:
-                todo += [(indent + doc.indent, flat, d) for d in reversed(doc.content)]
+                todo += [(indent + doc.indent, is_flat, d) for d in reversed(doc.content)]
         return "".join(pieces)
 
     __str__ = format
@@ -66,9 +66,9 @@ def text(s: str, *annotations: Any, **options: Any) -> Doc:
     return Doc("text", s)
 
 
-def brk(flat: str = " ") -> Doc:
+def brk(text: str = " ") -> Doc:
     """A new line, or this text if the group is written on one line."""
-    return Doc("break", flat)
+    return Doc("break", text)
 
 
 def concat(docs: Sequence[Doc]) -> Doc:

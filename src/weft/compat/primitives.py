@@ -131,13 +131,13 @@ def plain(rule: Function) -> Function:
     """The rule, called with parameters as the library passed them."""
 
     @functools.wraps(rule)
-    def called(*args: Any, **params: Any) -> Any:
+    def call(*args: Any, **params: Any) -> Any:
         for name, value in params.items():
             if type(value) is Unhashable:
                 params[name] = value.value
         return rule(*args, **params)
 
-    return called
+    return call
 
 
 class Primitive(core_primitive.Primitive):
@@ -223,11 +223,11 @@ def lower_function(function: Function, multiple_results: bool = True) -> Functio
     """A lowering rule from a function of arrays: `mlir.lower_fun`."""
 
     def rule(block: Block, *operands: Operand, out: Any, **params: Any) -> Any:
-        def flat(*args: Any) -> list[Any]:
+        def flat_function(*args: Any) -> list[Any]:
             outs = function(*args, **params)
             return [as_value(x) for x in (outs if multiple_results else (outs,))]
 
-        jaxpr = stage(flat, [x.aval for x in operands])
+        jaxpr = stage(flat_function, [x.aval for x in operands])
         outs = lower_jaxpr(block, jaxpr, operands)
         return outs if multiple_results else outs[0]
 
@@ -242,17 +242,17 @@ def jvp_rule(primitive: core_primitive.Primitive, rule: Function) -> Function:
     """Converts JAX's rule (primals, tangents, **params) -> (outputs, tangents) to a weft jvp
     rule."""
 
-    def pushed(primals: Sequence[Any], tangents: Sequence[Any], out: Any, **params: Any) -> Any:
-        full = [
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], out: Any, **params: Any) -> Any:
+        all_tangents = [
             Zero(p.aval.tangent()) if t is None else t
             for p, t in zip(primals, tangents, strict=True)
         ]
-        _, t_out = rule(tuple(primals), tuple(full), **params)
+        _, t_out = rule(tuple(primals), tuple(all_tangents), **params)
         if primitive.multiple:
             return [without_zero(t, o) for t, o in zip(t_out, out, strict=True)]
         return without_zero(t_out, out)
 
-    return pushed
+    return jvp
 
 
 def without_zero(tangent: Any, out: Any) -> Any:
@@ -265,7 +265,7 @@ def without_zero(tangent: Any, out: Any) -> Any:
 def transpose_rule(primitive: core_primitive.Primitive, rule: Function) -> Function:
     """Converts JAX's rule (cotangents, *args, **params) -> cotangents to a weft transpose rule."""
 
-    def pulled(ct: Any, *args: Any, **params: Any) -> Any:
+    def transpose(ct: Any, *args: Any, **params: Any) -> Any:
         if primitive.multiple:
             items = tuple((name, hashable(value)) for name, value in params.items())
             avals = primitive.out([*map(_with_aval, args)], items)
@@ -277,7 +277,7 @@ def transpose_rule(primitive: core_primitive.Primitive, rule: Function) -> Funct
             for c, a in zip(cts, args, strict=True)
         ]
 
-    return pulled
+    return transpose
 
 
 class _Typed(NamedTuple):
@@ -398,8 +398,8 @@ def deflinear2(primitive: Any, transpose: Function) -> None:
     """`ad.deflinear2`: the operation is linear in all arguments."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
-        full = [instantiate_zeros(t) for t in tangents]
-        return primitive.bind(*primals, **params), primitive.bind(*full, **params)
+        all_tangents = [instantiate_zeros(t) for t in tangents]
+        return primitive.bind(*primals, **params), primitive.bind(*all_tangents, **params)
 
     set_jvp(primitive, jvp)
     set_transpose(primitive, lambda ct, *args, **params: transpose(ct, *args, **params))
@@ -444,8 +444,10 @@ JAX_NAMES = {
 def primitive_named(module: str, name: str) -> Any:
     """weft's primitive for JAX's `name_p`; a `Refused` if weft uses another primitive instead."""
     _load_primitives()
-    short = name.removesuffix("_p")
-    primitive: Any = registry.get(JAX_NAMES.get(short, short)) or registry.get(f"{short}_call")
+    base_name = name.removesuffix("_p")
+    primitive: Any = registry.get(JAX_NAMES.get(base_name, base_name)) or registry.get(
+        f"{base_name}_call"
+    )
     if primitive is None:
         primitive = Refused(f"{module}.{name}", "weft has no primitive of this name")
     return primitive

@@ -28,8 +28,8 @@ class DefaultRegistry:
         kind = kind_of_type(type(tree))
         if kind is None:
             return None
-        flat, data = kind.flatten(tree)
-        children = list(flat)
+        flat_children, data = kind.flatten(tree)
+        children = list(flat_children)
         return list(zip(kind.keys(tree, data, len(children)), children, strict=True)), data
 
     def is_node(self, tree: Any) -> bool:

@@ -55,12 +55,12 @@ def taking_out_sharding(function: Callable[..., Any]) -> Callable[..., Any]:
     return constrained
 
 
-def out_sharding_names(module: str, of_weft: ModuleType) -> dict[str, Any]:
+def out_sharding_names(module: str, weft_module: ModuleType) -> dict[str, Any]:
     """The functions of a module that take `out_sharding=`."""
     return {
-        name: taking_out_sharding(getattr(of_weft, name))
+        name: taking_out_sharding(getattr(weft_module, name))
         for name in OUT_SHARDING[module].split()
-        if hasattr(of_weft, name)
+        if hasattr(weft_module, name)
     }
 
 
@@ -112,7 +112,7 @@ class TypedMesh(WeftMesh):
     def axes_of(self, kind: AxisType) -> tuple[Any, ...]:
         """The names of the axes with a type."""
         pairs = zip(self.axis_names, self.axis_types, strict=True)
-        return tuple(name for name, its in pairs if its is kind)
+        return tuple(name for name, axis_type in pairs if axis_type is kind)
 
     @property
     def auto_axes(self) -> tuple[Any, ...]:
@@ -169,8 +169,8 @@ class AbstractMesh(TypedMesh):
             axis_names = [name for name, _ in axis_sizes]
             axis_sizes = [size for _, size in axis_sizes]
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
-        places = np.arange(math.prod(axis_sizes)).reshape(axis_sizes) if names else ()
-        super().__init__(places, names, axis_types)
+        device_numbers = np.arange(math.prod(axis_sizes)).reshape(axis_sizes) if names else ()
+        super().__init__(device_numbers, names, axis_types)
 
     def update(
         self, axis_sizes: Any = None, axis_names: Any = None, axis_types: Any = None

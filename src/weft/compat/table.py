@@ -42,13 +42,13 @@ def _of(module: str, names: Mapping[str, Any]) -> Iterator[Row]:
             continue
         if name != "__getattr__":
             yield Row(module, name, *_kind(value))
-        elif not isinstance(other := _any_other(value), Refused):
+        elif not isinstance(other := _default_definition(value), Refused):
             yield Row(module, "*_p", SAME, "")
         else:
             yield Row(module, "*", REFUSED, other._reason)
 
 
-def _any_other(function: Any) -> Any:
+def _default_definition(function: Any) -> Any:
     """The default definition of names without their own entry."""
     try:
         return function("no_such_name")
@@ -62,8 +62,10 @@ def _kind(value: Any) -> tuple[str, str]:
     if isinstance(value, ModuleType):
         return SAME, ""
     scope = getattr(value, "__globals__", {})  # the wrapper's, not the inner function's
-    home = scope.get("__name__") or getattr(value, "__module__", None) or type(value).__module__
-    is_weft_name = home.startswith("weft.") and not home.startswith("weft.compat")
+    module_name = (
+        scope.get("__name__") or getattr(value, "__module__", None) or type(value).__module__
+    )
+    is_weft_name = module_name.startswith("weft.") and not module_name.startswith("weft.compat")
     return (SAME if is_weft_name else ADAPTED), ""
 
 
@@ -74,8 +76,8 @@ def as_markdown(version: str) -> str:
     for row in rows(version):
         groups.setdefault((row.module, row.kind, row.reason), []).append(row.name)
     for (module, kind, reason), names in sorted(groups.items()):
-        listed = " ".join(f"`{name}`" for name in sorted(names))
-        lines.append(f"| `{module}` | {kind} | {listed} | {reason} |")
+        name_list = " ".join(f"`{name}`" for name in sorted(names))
+        lines.append(f"| `{module}` | {kind} | {name_list} | {reason} |")
     return "\n".join(lines) + "\n"
 
 

@@ -299,7 +299,7 @@ class DeviceTarget(NamedTuple):
 
     def compile_anew(self, program: LoweredProgram) -> Executable:
         """XLA's executable, or those of the program's segments as one."""
-        segments = segments_of(program, self.device)
+        segments = segments_of(program, self.device) if program.segmentable else None
         if segments is None:
             return compile_program(program, self.device, functools.partial(self.text, program))
         programs = [segment.program for segment in segments.parts]

@@ -100,7 +100,7 @@ class LoweredProgram:
       body: the jaxpr without dead code.
       outlined: the same for one device, with repeated blocks as calls, and with the values in
         `pool` as additional inputs.
-      divides: True if it may run as segments (`segments.py`).
+      segmentable: True if it may run as segments (`segments.py`).
       compiled: the compiled programs by target; `by_types`: by the types of the arguments that
         decide where it runs (`compiled.py: run_program`).
       executables: XLA's, by device, or by group and shardings.
@@ -113,7 +113,6 @@ class LoweredProgram:
         "calls_host",
         "compiled",
         "consts",
-        "divides",
         "donated",
         "executables",
         "group_constants",
@@ -129,6 +128,7 @@ class LoweredProgram:
         "pool",
         "result_bytes",
         "result_types",
+        "segmentable",
         "warned",
     )
 
@@ -151,7 +151,7 @@ class LoweredProgram:
         self.options = dict(options)
         self.warned = False  # donated arguments whose memory cannot hold a result
         outlines = self.options.pop("weft_outline", True)
-        divides = self.options.pop("weft_segments", True)
+        in_segments = self.options.pop("weft_segments", True)
         lean, used = without_dead_code(jaxpr)
         if outlines:
             flat = without_single_calls(lean, MIN_EQUATIONS)
@@ -180,7 +180,7 @@ class LoweredProgram:
             self.result_types.append((v.aval.shape, v.aval.stored))
             self.result_bytes += v.aval.size * v.aval.stored.itemsize
         self.only_computes = only_computes(lean)
-        self.divides = bool(divides and self.outlines and self.only_computes)
+        self.segmentable = bool(in_segments and self.outlines and self.only_computes)
         self.calls_host = not self.only_computes and jaxpr_calls_host(lean)
         if self.calls_host:
             self.result_types.append((TOKEN.shape, TOKEN.dtype))

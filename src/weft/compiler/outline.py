@@ -284,7 +284,12 @@ def _(block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr) -> li
     return lower_call(block, jaxpr, operands, no_inlining(block))
 
 
+def block_function(e: Equation) -> Jaxpr | None:
+    """The function that a block call applies; `None` for other equations."""
+    return dict(e.params)["jaxpr"] if e.primitive.name == block_call.name else None
+
+
 def block_functions(jaxpr: Jaxpr) -> list[Jaxpr]:
     """The functions that a program's block calls apply, in the order of the calls."""
-    of_blocks = [e for e in jaxpr.equations if e.primitive.name == block_call.name]
-    return [dict(e.params)["jaxpr"] for e in of_blocks]
+    functions = map(block_function, jaxpr.equations)
+    return [function for function in functions if function is not None]

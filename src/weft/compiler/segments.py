@@ -22,7 +22,7 @@ from ..runtime.executable import Executable, MemoryAnalysis, RawBuffer
 from ..runtime.failures import XlaRuntimeError
 from .flops import flops
 from .lowered import LoweredProgram, Result
-from .outline import block_call
+from .outline import block_function
 
 MIN_CALLS = 32  # with fewer, one executable compiles as fast
 MIN_FLOPS = 40_000_000  # of a block; with less, the host's work would take part of the time
@@ -62,18 +62,19 @@ def segments_of(program: LoweredProgram, device: Device) -> Segments | None:
     A program is divided if it calls large blocks at least `MIN_CALLS` times. The calls of other
     blocks stay within a segment.
     """
-    if not program.divides or device.platform != "cpu" or thread.debug_lines:
+    if device.platform != "cpu" or thread.debug_lines:
         return None
     calls = sum(map(is_large_block, program.outlined.equations))
-    return divided(program) if calls >= MIN_CALLS else None
+    return segmented(program) if calls >= MIN_CALLS else None
 
 
 def is_large_block(e: Equation) -> bool:
     """True for a call of a block with at least `MIN_FLOPS` operations."""
-    return e.primitive is block_call and flops(dict(e.params)["jaxpr"]) >= MIN_FLOPS
+    function = block_function(e)
+    return function is not None and flops(function) >= MIN_FLOPS
 
 
-def divided(program: LoweredProgram) -> Segments:
+def segmented(program: LoweredProgram) -> Segments:
     """The program, cut before and after every large block."""
     jaxpr = program.outlined
     parts: list[list[Equation]] = [[]]
@@ -93,9 +94,9 @@ def divided(program: LoweredProgram) -> Segments:
     segments = []
     for i, part in enumerate(parts):
         overwritten: list[int] = []
-        if is_large_block(part[0]):
-            (call,) = part
-            function, inputs, outs = dict(call.params)["jaxpr"], call.inputs, call.outvars
+        function = block_function(part[0]) if is_large_block(part[0]) else None
+        if function is not None:
+            inputs, outs = part[0].inputs, part[0].outvars
         else:
             function = between_blocks(part, last_use, i, jaxpr.name)
             inputs, outs = function.invars, function.outvars

@@ -46,8 +46,8 @@ class Array(Value):
     def __init__(self, host: object, type: ArrayType, buffer: object = None) -> None:
         """Args:
         host: the elements as a NumPy array, if they are on the host.
-        type: an aval for an array that may be anywhere.
-        buffer: XLA's buffer, on the devices of the type, or else on the default device.
+        type: the aval and the placement; just an aval for an array that may be anywhere.
+        buffer: XLA's buffer, on the devices of the type, or on the default device.
         """
         self._host = host
         self._buffer = buffer
@@ -181,7 +181,7 @@ class Array(Value):
         return shards
 
     def addressable_data(self, index: int) -> "Array":
-        """The part on the device with this number among the devices of this process."""
+        """The part on the device at this position among the devices of this process."""
         return self.addressable_shards[index].data
 
     @property
@@ -202,16 +202,16 @@ class Array(Value):
         return self.aval.shape
 
     def platform(self) -> str:
-        """The kind of the devices that hold the array: 'cpu', 'cuda'."""
+        """The platform of the devices that hold the array: 'cpu', 'cuda'."""
         return str(min(self.devices(), key=lambda d: d.id).platform)
 
     def on_device_size_in_bytes(self) -> int:
-        """The bytes that the array takes on all its devices together."""
+        """The total number of bytes that the array takes on its devices."""
         return current.base.on_device_size(self)
 
     @property
     def committed(self) -> bool:
-        """True if the array stays where it was put."""
+        """True if the array was put on named devices; operations on it run there."""
         return self.type.placement.committed
 
     def block_until_ready(self) -> "Array":
@@ -271,7 +271,7 @@ class Tracer(Value):
         raise noted(self.conversion_error("numpy.asarray", errors.TracerArrayConversionError))
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
-        """The error for a use that needs the elements now."""
+        """The error for an operation that needs concrete elements."""
         return error(f"{operation}: {self.aval} is traced: its elements are not known")
 
     def __repr__(self) -> str:
@@ -320,7 +320,7 @@ def unshared(x: Any) -> Any:
 def as_value(x: Any, function: str | None = None, parameter: str | None = None) -> Any:
     """`x` itself if it is a value; an `Array` for a scalar or a NumPy array (which is copied).
 
-    An object of another library gives its own array by `x.__jax_array__()`, a tracer for example.
+    An object of another library may return an array or tracer of weft by `x.__jax_array__()`.
 
     Args:
       function, parameter: the names for the error, if the public function that the user called with

@@ -1,6 +1,6 @@
 """The lines at which arrays were made, under the switch `debug_lines`, for out-of-memory errors.
 
-The watching trace (`interpreters/debugging/watch.py`) notes each array that it makes. An entry is
+The watching trace (`interpreters/debugging/watch.py`) records each array that it makes. An entry is
 removed with its array.
 """
 
@@ -13,7 +13,7 @@ from ..config import thread
 from ..user_lines import Place
 
 SHOWN = 8
-"""The lines of arrays that an error lists."""
+"""The number of lines that an error lists."""
 
 _births: dict[int, tuple[Any, Place]] = {}
 

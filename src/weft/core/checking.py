@@ -77,7 +77,7 @@ def _check(jaxpr: Jaxpr) -> None:
 def _define(defined: set[Var], variables: Iterable[Var], where: str) -> None:
     for v in variables:
         if type(v) is not Var:
-            raise _Wrong(f"{where}: {v!r} is defined, which is no variable")
+            raise _Wrong(f"{where}: {v!r} is defined, but is not a variable")
         if v in defined:
             raise _Wrong(f"{where}: {v} is defined twice")
         defined.add(v)
@@ -98,7 +98,7 @@ def _check_types(e: Equation, where: str) -> None:
     try:
         out = e.primitive.out(e.inputs, e.params)
     except (TypeError, ValueError) as error:
-        raise _Wrong(f"{where}: its type rule refuses the inputs: {error}") from None
+        raise _Wrong(f"{where}: its type rule rejects the inputs: {error}") from None
     outs = out if e.primitive.multiple else (out,)
     if len(outs) != len(e.outvars):
         raise _Wrong(f"{where}: {len(outs)} outputs have {len(e.outvars)} variables")

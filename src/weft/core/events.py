@@ -50,7 +50,7 @@ class CallBegins(NamedTuple):
 
 
 class FunctionCall(NamedTuple):
-    """A jitted function was called, and its results were waited for."""
+    """A jitted function was called, and its results are ready."""
 
     function: Any
     traced: Any

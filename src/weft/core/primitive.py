@@ -13,12 +13,12 @@ What they agree on:
 - A primitive with `multiple=True` has several outputs: `type`, `evaluate`, `lower`, `jvp` and
   `batch` return a sequence of them, and `out` and `ct` are sequences.
 - A zero tangent or cotangent is `None`, coming in and going out.
-- `jvp` is linear in the tangents; a tangent has the dtype of its primal, and the tangent that it
-  returns has the aval of `out`. A result of `None` says: the derivative is zero everywhere.
+- `jvp` is linear in the tangents. A tangent has the dtype of its primal, and the tangent that it
+  returns has the aval of `out`. A result of `None` means that the derivative is zero everywhere.
 - In `transpose` a linear argument comes as its aval (`is_linear(arg)` is true); its cotangent has
   that aval. For the other arguments the rule returns `None`.
 - In `batch`, a batched argument carries the batch along its axis 0 (`batched` says which do); the
-  output carries it along axis 0 too. One that is `Shared(value)` is the same for all of the batch.
+  output carries it along axis 0 too. A `Shared(value)` is the same for the whole batch.
 - `evaluate` gets NumPy arrays or NumPy scalars and must return exactly the dtype and shape that
   `type` says. It must agree with `lower`: bit for bit on integers and booleans.
   `evaluate_in[dtype]` is used in its place if the first operand has that dtype.
@@ -26,8 +26,8 @@ What they agree on:
 - Operators on values, and calls of primitives, are allowed in jvp, transpose and batch rules.
 - No parameter may be named: primals tangents out ct args batched batch_size block.
 
-Every primitive has a `host`, a `HostPolicy` (`core/host_policy.py`): up to which size NumPy carries
-it out at once. What only some operations have to say is in objects that a primitive has or lacks:
+Every primitive has a `host`, a `HostPolicy` (`core/host_policy.py`), which sets the size up to
+which NumPy computes it at once. Properties of only some operations are in separate objects:
 
 - `collective`, a `Collective`: an operation between the elements of a mapped axis, or between
   devices;

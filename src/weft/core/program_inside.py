@@ -43,8 +43,8 @@ class ProgramInside:
         stage_custom  (primitive, function, rules, args)       the outputs of a function with the
                                                                user's rules, staged
 
-    `mask` says which arguments have a tangent. `batch` gets an `Axis`, whose name the programs may
-    refer to; if they do, it is called even if no argument is batched. The first parameter is a
+    `mask` marks the arguments that have a tangent. `batch` gets an `Axis`, whose name the programs
+    may refer to; if they do, it is called even if no argument is batched. The first parameter is a
     jaxpr or a tuple of jaxprs (the second may be one too), and derived results are kept on the
     latest of them, so that they die with it.
 

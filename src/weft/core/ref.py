@@ -58,7 +58,7 @@ class AbstractRef:
 
     @property
     def weak_type(self) -> bool:
-        """False: the dtype of a ref stays."""
+        """False: the dtype of a ref is fixed."""
         return False
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Ref:
 
     Indexing reads and writes: `ref[...]` is the whole value, `ref[...] = x` replaces it, and
     `ref[1:3] += x` updates a part. Nothing else can be done with a ref: functions of arrays take
-    its value. The shape and the dtype stay.
+    its value. The shape and the dtype are fixed.
 
     Attributes:
       aval: the type of the value.
@@ -127,7 +127,7 @@ class Ref:
 
     @property
     def weak_type(self) -> bool:
-        """False: the dtype of a ref stays."""
+        """False: the dtype of a ref is fixed."""
         return False
 
     @property
@@ -321,7 +321,7 @@ class StandIn(Ref):
         raise self._not_its_maker()
 
     def end(self) -> Any:
-        """The last value, which the stand-in gives up: its trace ends."""
+        """The last value. The stand-in no longer holds it, because its trace ends."""
         value, self._value = self._value, None
         return value
 
@@ -389,7 +389,7 @@ class RefView:
 
     @property
     def at(self) -> RefViews:
-        """Parts of the part."""
+        """Parts of this part; see `RefView`."""
         return RefViews(self)
 
     def __repr__(self) -> str:

@@ -83,8 +83,8 @@ class Trace:
         """The result of a traced function for arrays, under a switch that watches operations.
 
         Args:
-          flat: the function and the arguments as the user passed them; `None` for a map, of whose
-            calls the listener is not told.
+          flat: the function and the arguments as the user passed them; `None` for a map, whose
+            calls are not reported to the listener.
         """
         raise NotImplementedError(f"{type(self).__name__}.run_traced")
 
@@ -245,11 +245,11 @@ _WATCHED = (
 
 @config.on_change
 def watch() -> None:
-    """Puts the watching trace in place of the base trace, or removes it, as the switches say.
+    """Replaces the base trace by the watching trace, or the reverse, as the switches require.
 
-    So no operation has to test the switches: where results are checked, `current.trace` is another
-    trace. Inside a transformation the innermost `outside` is replaced, and `under` returns to the
-    new one.
+    So no operation has to test the switches: where results are checked, `current.trace` is the
+    watching trace. Inside a transformation, the innermost `outside` is replaced, and `under`
+    returns to the new one.
     """
     everybody = _watching.watching if everywhere(*_WATCHED) else current.base
     if everybody is not _Current.bottom:

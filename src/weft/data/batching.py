@@ -142,7 +142,9 @@ def pad_to_max_dims(
         return np.stack(arrays)
     if len({x.ndim for x in arrays}) != 1:
         raise noted(
-            ShapeError(f"{name}: expected arrays with as many axes each; got {described(arrays)}")
+            ShapeError(
+                f"{name}: expected arrays with equal numbers of axes; got {described(arrays)}"
+            )
         )
     longest = [max(lengths) for lengths in zip(*(x.shape for x in arrays), strict=True)]
     if isinstance(boundary, list | tuple) and len(boundary) != len(longest):

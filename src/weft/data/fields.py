@@ -115,7 +115,7 @@ def UnBatch() -> Stage:
             return iter(batch)
         lengths = {np.shape(x)[:1] for x in batch}
         if len(lengths) != 1 or lengths == {()}:
-            raise Unsuitable("arrays whose first axes are as long")
+            raise Unsuitable("arrays whose first axes have equal lengths")
         return zip(*batch, strict=True)
 
     return spread("UnBatch", rows)
@@ -155,7 +155,7 @@ def AddLossWeights(id_to_mask: int | None = None) -> Stage:
             try:
                 weight = weight * mask.astype(np.float32)
             except ValueError:
-                raise Unsuitable("weights that fit to the targets") from None
+                raise Unsuitable("weights that match the targets") from None
         return inputs, targets, weight
 
     return each("AddLossWeights", weigh)

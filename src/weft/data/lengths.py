@@ -107,9 +107,7 @@ def field(example: Any, key: Any, stage: str) -> Any:
     try:
         return example[key]
     except (LookupError, TypeError):
-        raise Unsuitable(
-            f"an array at {key!r}", f"name the keys that there are: {stage}(…)"
-        ) from None
+        raise Unsuitable(f"an array at {key!r}", f"name existing keys: {stage}(…)") from None
 
 
 def FilterEmptyExamples(axes: Sequence[int] | None = None, debug: bool = False) -> Stage:
@@ -148,7 +146,7 @@ def TruncateToLength(len_map: Mapping[int, Any] | None = None) -> Stage:
     Returns: a stage, whose examples are tuples.
     Raises:
       TypeError, ValueError: `len_map` is invalid.
-      ShapeError (while it runs): an example does not have the array, or that the axes.
+      ShapeError (while it runs): an example does not have the array, or the array lacks an axis.
     Example:
       >>> import numpy
       >>> list(TruncateToLength({0: 3})([(numpy.arange(5), 7)]))

@@ -137,7 +137,7 @@ def Arrays(
     if len({x.shape[:1] for x in rows}) != 1 or not rows[0].ndim:
         raise noted(
             ShapeError(
-                "Arrays: expected arrays with as many rows each; got the shapes "
+                "Arrays: expected arrays with equal numbers of rows; got the shapes "
                 f"{[x.shape for x in rows]}"
             )
         )
@@ -206,7 +206,7 @@ def Examples(
         raise noted(
             ValueError(
                 f"{name}: shuffle=True needs a data set with numbered examples; got "
-                f"{type(dataset).__name__}\n  fix: Shuffle behind it"
+                f"{type(dataset).__name__}\n  fix: Shuffle after it"
             )
         )
     read = _numbered(dataset) if is_numbered else _iterated(dataset)

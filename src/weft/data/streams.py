@@ -231,7 +231,7 @@ class Stream(Iterator[Any]):
         return at is not None
 
     def _opened_place(self, stages: tuple[Stage, ...], begun: list[Any]) -> Any:
-        """The output of the last stage that does not pass, with its position."""
+        """The output of the last stage that keeps a part of its input, with its position."""
         examples: Any = None if self._input is None else self._input.opened()
         for i, (stage, b) in enumerate(zip(stages, begun, strict=True)):
             examples = stage.open(examples, b, self._epoch)
@@ -352,7 +352,7 @@ def _cannot_go_back(source: str) -> ValueError:
     return noted(
         ValueError(
             f"set_state: the position is earlier, and {source} can't begin again\n"
-            "  fix: make the stream anew; a source is a function that gives a new iterator"
+            "  fix: make a new stream; a source is a function that returns a new iterator"
         )
     )
 

@@ -39,7 +39,7 @@ class SubwordTextEncoder(TextEncoder):
 
     Raises:
       FileNotFoundError: there is no such file.
-      ValueError: the file has no parts.
+      ValueError: the file has no subwords.
 
     Example:
       >>> encoder = SubwordTextEncoder.build_from_generator(["to be or not to be"], 20)

@@ -42,7 +42,7 @@ class SentencePiece:
             self._model = package.SentencePieceProcessor(model_file=str(path))
         except (OSError, RuntimeError) as error:
             raise noted(
-                ValueError(f"Tokenize: {path} is no model of sentencepiece ({error})")
+                ValueError(f"Tokenize: {path} is not a model of sentencepiece ({error})")
             ) from None
         self.vocab_size = int(self._model.get_piece_size()) + extra_ids
 
@@ -63,9 +63,7 @@ class Tokenizers:
         try:
             self._tokenizer = package.Tokenizer.from_file(str(path))
         except Exception as error:  # the package raises this class itself
-            raise noted(
-                ValueError(f"Tokenize: {path} is no file of a tokenizer ({error})")
-            ) from None
+            raise noted(ValueError(f"Tokenize: {path} is not a tokenizer file ({error})")) from None
         self.vocab_size = int(self._tokenizer.get_vocab_size())
 
     def encode(self, text: str) -> list[int]:

@@ -128,5 +128,5 @@ def vocab_token_counts(text_filepattern: str, max_lines: int) -> dict[str, int]:
         if comma and count.strip().isdecimal():
             counts[token] = int(count)
         else:
-            logging.getLogger(__name__).warning("%s: passed over the line %r", name, line)
+            logging.getLogger(__name__).warning("%s: skipped the line %r", name, line)
     return counts

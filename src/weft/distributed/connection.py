@@ -58,8 +58,9 @@ class MessageSocket:
             self.socket.send(json.dumps(message).encode() + b"\n", socket.MSG_DONTWAIT)
 
     def receive(self) -> dict[str, Any] | None:
-        """Waits for a message. Returns `None` if the connection has ended, or this is not a
-        message."""
+        """Waits for a message. Returns `None` if the connection has ended, or if what arrived is
+        not a message.
+        """
         while b"\n" not in self._unread:
             try:
                 data = self.socket.recv(MAX_MESSAGE_BYTES)

@@ -145,7 +145,7 @@ class Coordinator:
         if holder := self._seats.get(member.rank):
             return (
                 f"two processes have process_id {member.rank}: {holder.member} and {member}\n"
-                "  fix: number the processes from 0, each its own"
+                "  fix: give each process its own number, from 0"
             )
         if member.jaxlib != self._jaxlib:
             return (

@@ -1,9 +1,9 @@
 """Joining and leaving: the steps of `initialize` and `shutdown`, and `is_initialized`.
 
 The processes connect to process 0 (`coordinator.py`), which checks that all are present and agree.
-Then they join XLA's coordination service, which gives them each other's devices. The connection to
-process 0 stays open, to notice lost processes (`watch.py`). At exit a process leaves as by
-`shutdown`.
+Then they join XLA's coordination service, which tells each of them the devices of the others. The
+connection to process 0 stays open, to notice lost processes (`watch.py`). At exit a process leaves
+as by `shutdown`.
 """
 
 import atexit
@@ -75,9 +75,8 @@ def initialize(
     Call it in each process, before the first computation. It returns when all processes have
     connected. Missing arguments are taken from the switches `coordinator`, `num_processes` and
     `process_id` (WEFT_COORDINATOR, WEFT_NUM_PROCESSES, WEFT_PROCESS_ID), and then from Open MPI or
-    Slurm.
-    From then on, if a process dies, hangs or stops sending heartbeats, the others end within a time
-    limit, with status 75 and a message on stderr that names the process.
+    Slurm. From then on, if a process dies, hangs or stops sending heartbeats, the others end within
+    a time limit, with status 75 and a message on stderr that names the process.
 
     Args:
       coordinator_address: `host:port` of process 0, with a free port.
@@ -207,7 +206,9 @@ def _chosen(
         return switched, f"WEFT_{switch.upper()}"
     if cluster_value is not None:
         return cluster_value, variable
-    cluster = f", and {variable} doesn't say it" if variable else ", nor a job of Slurm or Open MPI"
+    cluster = (
+        f", and {variable} does not set it" if variable else ", nor a job of Slurm or Open MPI"
+    )
     raise ValueError(
         f"initialize: no {argument}: neither the argument nor WEFT_{switch.upper()}{cluster}\n"
         "  fix: give it, or start with `python -m weft.distributed.run -n 4 script.py`"

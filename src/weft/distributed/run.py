@@ -16,7 +16,7 @@ def main(arguments: list[str]) -> int:
     Args:
       arguments: the arguments after the name of this module in a shell.
     Returns: 0 if all ended with 0; otherwise the status of the process that failed, or 128 + the
-    signal.
+      signal that ended it.
     """
     options = parsed(arguments)
     command = ["-m", *options.module] if options.module else options.script

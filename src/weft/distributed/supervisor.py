@@ -91,8 +91,7 @@ def run_children(children: Sequence[Child]) -> int:
     """Starts the children and waits until they end. Their output gets the prefix `[rank]`.
 
     Returns: 0 if all ended with 0; otherwise the status of the first that failed, or 128 + the
-    signal
-      that killed it, or that ended this process.
+      signal that killed it, or that ended this process.
     """
     signals: list[int] = []
     before = {n: signal.signal(n, lambda number, _: signals.append(number)) for n in SIGNALS}
@@ -122,7 +121,7 @@ def _supervise(running: list[Running], signals: list[int]) -> int:
         if not any(each.is_alive for each in running):
             return 0
         time.sleep(POLL)
-    _say(f"{signal.Signals(signals[0]).name} came: the processes are stopped")
+    _say(f"{signal.Signals(signals[0]).name} arrived: the processes are stopped")
     return 128 + signals[0]
 
 
@@ -144,7 +143,7 @@ def _report_failure(running: list[Running], failed: list[Running], signals: list
     if culprit is None:
         culprit = failed[0]
         survivors = f"; still there: {', '.join(map(str, alive))}" if alive else ""
-        _say(f"{culprit.fate()}: it lost another one, as it says{survivors}")
+        _say(f"{culprit.fate()}: it reported that another process was lost{survivors}")
     return culprit.status
 
 

@@ -321,7 +321,9 @@ def checked_times(t: Any, state: Layout) -> Any:
     if not isinstance(times, Tracer) and times.shape[0] > 1:
         steps = np.diff(np.asarray(times))
         if not ((steps >= 0).all() or (steps <= 0).all()):
-            raise ValueError("odeint: t must rise or fall all the way; got times that do both")
+            raise ValueError(
+                "odeint: t must be increasing or decreasing; got times that are neither"
+            )
     return times
 
 

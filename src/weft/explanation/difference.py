@@ -21,22 +21,23 @@ from .work import bytes_moved
 __all__ = ["ProgramDifference", "diff"]
 
 MAX_EXACT = 2_000
-"""Up to this number of rows, frequent equations are aligned as exactly as rare ones."""
+"""Up to this number of rows, the alignment also uses frequent equations (difflib's autojunk is
+off)."""
 
 CONTEXT = 2
-"""Equal equations that are shown around a difference."""
+"""The number of equal equations shown before and after a difference."""
 
 
 class ProgramSide(NamedTuple):
-    """The program of a function, and the work that it does in a call.
+    """The program of a function, and its costs per call.
 
     Attributes:
       name: the function and its line.
-      rows: the program, an equation each.
-      flops: floating-point operations.
-      bytes: that kernels read and write.
-      kernels: the number of functions that XLA runs.
-      peak_bytes: the memory at the peak.
+      rows: the program, one equation per row.
+      flops: the number of floating-point operations.
+      bytes: the number of bytes that kernels read and write.
+      kernels: the number of kernels that XLA runs.
+      peak_bytes: the peak memory.
     """
 
     name: str
@@ -48,7 +49,7 @@ class ProgramSide(NamedTuple):
 
     @property
     def equations(self) -> int:
-        """The number of equations, those of loop bodies once."""
+        """The number of equations; loop bodies count once."""
         return sum(row.is_equation for row in self.rows)
 
 
@@ -56,7 +57,7 @@ class Change(NamedTuple):
     """A pair of rows, of which one may be missing.
 
     Attributes:
-      sign: " " for equal rows, "-" for one of the first program only, "+" for one of the second
+      sign: " " for equal rows, "-" for a row of the first program only, "+" for a row of the second
         program only, "~" for equal operations that read different values.
     """
 
@@ -78,7 +79,7 @@ class ProgramDifference:
     Attributes:
       first, second: the programs, with their equations, flops, bytes, kernels and peak memory.
       changes: both programs, row by row.
-      removed, added: the equations that only one of them has.
+      removed, added: the equations of the first program only, and of the second only.
       rewired: pairs of equal operations that read different values.
     """
 
@@ -94,7 +95,7 @@ class ProgramDifference:
 
     @property
     def by_operation(self) -> list[tuple[str, int, int, float, float]]:
-        """The operations whose work differs: name, equations and flops of each side."""
+        """The operations whose number or flops differ: name, equations and flops of each side."""
         sides = self.first.rows, self.second.rows
         counts = [Counter(row.operation for row in rows if row.is_equation) for rows in sides]
         flops: list[defaultdict[str, float]] = [defaultdict(float), defaultdict(float)]
@@ -151,17 +152,17 @@ class ProgramDifference:
 def diff(
     f: Callable[..., Any], g: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> ProgramDifference:
-    """Compares the programs that two functions are traced to, and the work that they do.
+    """Compares the traced programs of two functions, and their costs.
 
     Equations are matched by operation, parameters and types; names do not matter, and neither do
-    the elements of arrays that the functions close over. Both are compiled, but not run.
+    the elements of arrays that the functions close over. Both functions are compiled, but not run.
 
     Args:
       f, g: the functions, jitted or not.
       args, kwargs: the arguments of both: arrays, or objects with a shape and a dtype.
     Returns: a `ProgramDifference`, which is true if the programs differ. `print` shows both side by
       side: equations, flops, kernels, bytes and memory; and the equations that only one has.
-    Raises: TypeError: f or g is no function.
+    Raises: TypeError: f or g is not a function.
     Example:
       >>> import weft, weft.numpy as np
       >>> def mean_square(x):
@@ -205,7 +206,7 @@ def traced_with_lines(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def aligned(first: Sequence[Row], second: Sequence[Row]) -> list[Change]:
-    """Both programs row by row. Rows are matched by all but the names of variables."""
+    """Both programs row by row. The names of variables do not affect the matching of rows."""
     few = max(len(first), len(second)) <= MAX_EXACT
     kinds = [row.kind for row in first], [row.kind for row in second]
     matcher = difflib.SequenceMatcher(None, kinds[0], kinds[1], autojunk=not few)

@@ -1,7 +1,8 @@
-"""flat_scopes lists the equations of a program with calls inlined, and who makes and uses values.
+"""flat_scopes lists the equations of a program with calls inlined, and the makers and users of
+values.
 
-A scope is a list of equations that run together: the program, and the body of each loop or branch
-inside it. Calls are part of the scope that they are in.
+A scope is a list of equations that run together: the program, or the body of a loop or branch
+inside it. Calls belong to the scope that contains them.
 """
 
 from collections import defaultdict
@@ -23,7 +24,7 @@ class Step:
     Attributes:
       inputs: variables and literals; `outs`: variables.
       line: the user's line.
-      operation: the primitive that the user's line applied; a rule may have written another one.
+      operation: the primitive that the user's line applied; `name` differs if a rule replaced it.
     """
 
     name: str
@@ -40,7 +41,8 @@ class Scope:
     """The equations of a program, or of the body of a loop, in order.
 
     Attributes:
-      inputs: its variables from outside, `constants` those of constants; `results`: its results.
+      inputs: the variables of its arguments and constants; `constants`: of its constants.
+      results: its results.
       owner: the loop or branch whose body it is.
       maker: the step that makes a variable; `users`: the steps that use it.
     """
@@ -54,7 +56,7 @@ class Scope:
     users: defaultdict[Var, list[Step]] = field(default_factory=lambda: defaultdict(list))
 
     def origin(self, x: Any, through: tuple[str, ...]) -> Step | None:
-        """The step that made a value, before the operations `through`."""
+        """The step that made a value; looks through the operations named in `through`."""
         step = self.maker.get(x) if isinstance(x, Var) else None
         while step is not None and step.name in through and step.inputs:
             x = step.inputs[0]
@@ -95,7 +97,7 @@ def _add(
     inner: list[tuple[Jaxpr, Step]],
     line: Line,
 ) -> None:
-    """Adds the equations of a program to a scope, those of calls in their place."""
+    """Adds the equations of a program to a scope, with calls inlined."""
     for e in jaxpr.equations:
         inputs = [names.get(v, v) if isinstance(v, Var) else v for v in e.inputs]
         own = line_of(e.source)

@@ -1,4 +1,5 @@
-"""explain runs a function and says where its time and memory go; explain_program runs a program."""
+"""explain runs a function and reports where its time and memory go; explain_program does so for a
+Python file."""
 
 import contextlib
 import copy
@@ -30,17 +31,17 @@ __all__ = ["explain", "explain_program"]
 SWITCHES = {"debug_lines": True, "log_compiles": True}
 
 REPEATED = 3
-"""Calls of a jitted function after the first, for its seconds; all but one are profiled."""
+"""The number of calls of a jitted function after the first; all but one of them are profiled."""
 
 
 @located
 def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
-    """Runs a function, and returns where its time and memory go, and what to change.
+    """Runs a function, and reports where its time and memory go, with suggested changes.
 
-    Jitted functions that it calls are traced anew, with the user's lines, and all their calls are
-    watched: retraces, copies, moves between host and devices, memory, kernels. A jitted function is
-    called four times, for its seconds; another function once. If it calls no jitted function, it
-    is called again, jitted.
+    Jitted functions that it calls are traced again, with the user's lines, and all their calls are
+    recorded: retraces, copies, transfers between host and devices, memory, kernels. If `f` is
+    jitted, it is called four times, to measure its time; otherwise once. If it calls no jitted
+    function, it is then jitted and called four times.
 
     Args:
       f: the function: one step of training, or a whole loop.
@@ -70,7 +71,7 @@ def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
 
 
 def call_repeatedly(record: Recorder, jitted: Any, args: Any, kwargs: Any) -> None:
-    """Calls a jitted function, and then again for its seconds."""
+    """Calls a jitted function, and then again to measure its time."""
     jitted(*copied(args), **copied(kwargs))
     record.only_times = True
     for _ in range(REPEATED):
@@ -79,7 +80,7 @@ def call_repeatedly(record: Recorder, jitted: Any, args: Any, kwargs: Any) -> No
 
 @contextlib.contextmanager
 def watched(all_threads: bool = False) -> Iterator[Recorder]:
-    """A block in which jitted calls, operations and moves are recorded.
+    """A block in which jitted calls, operations and transfers are recorded.
 
     Args:
       all_threads: True to set the switches for the whole process.
@@ -117,7 +118,7 @@ def copied(tree: Any) -> Any:
 
 
 def programs_of(record: Recorder) -> list[Program]:
-    """The programs that were called, the one with the most seconds first."""
+    """The programs that were called, by their total time, longest first."""
     programs = [_program(record, called) for called in record.calls.values()]
     return sorted(programs, key=lambda p: -p.called.typical_seconds * p.called.count)
 

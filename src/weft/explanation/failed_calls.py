@@ -1,8 +1,8 @@
-"""recorded runs a call under the switch `replay_dir`, and leaves a file of it if it fails.
+"""recorded runs a call under the switch `replay_dir`, and keeps a file of it if it fails.
 
-The file is written before the call, so that it is there if a signal ends the process, and removed
-when the call has ended well. A call fails if it raises an error, if its results have a NaN or an
-infinity and its arguments have none, or if a check of `checkify` in it failed. Ctrl-C is no
+The file is written before the call, so that it exists if a signal ends the process, and removed
+after a successful call. A call fails if it raises an error, if its results have a NaN or an
+infinity and its arguments have none, or if a check of `checkify` in it failed. Ctrl-C is not a
 failure. The watching trace (`interpreters/debugging/watch.py`) loads this module by name.
 """
 
@@ -42,19 +42,19 @@ from .source_lines import Sources
 T = TypeVar("T")
 
 KEPT = 5
-"""The files of failed calls that a process keeps, the newest ones."""
+"""The number of files of failed calls that a process keeps: the newest ones."""
 
 _numbers = itertools.count(1)
 _kept: deque[str] = deque()
 _lock = threading.Lock()
 
-# For each program, what its results have had; so a program that returns infinities by design
-# leaves one file, and not one at each call.
+# The kinds already reported for each program, so a program that returns infinities by design
+# leaves one file, not one for each call.
 _told: weakref.WeakKeyDictionary[Jaxpr, set[str]] = weakref.WeakKeyDictionary()
 
 
 def recorded(jaxpr: Jaxpr, args: Sequence[Any], run: Callable[[], T]) -> T:
-    """The result of a call, `run()`, of a program with these arguments."""
+    """Runs a program's call, `run()`, and keeps a file of it if it fails; returns its result."""
     path = written(jaxpr, args)
     if path is None:
         return run()
@@ -103,7 +103,7 @@ def fault(jaxpr: Jaxpr, path: str, result: Any, arrays: Sequence[Array]) -> tupl
 
 
 def nonfinite_kinds(arrays: Iterable[Array]) -> set[str]:
-    """ "NaN" and "infinity", as far as they are among the elements of arrays."""
+    """The kinds of non-finite elements in arrays: "NaN", "infinity"."""
     kinds = set()
     for x in arrays:
         if x.aval.inexact and x.size:
@@ -121,7 +121,8 @@ def nonfinite_kinds(arrays: Iterable[Array]) -> set[str]:
 def written(jaxpr: Jaxpr, args: Sequence[Any]) -> str | None:
     """Writes the file of a call that is about to run; returns its path.
 
-    Without disk space, or for arrays that are partly in other processes, there is no file.
+    Returns None, with a warning, if the file cannot be written, or if arrays are partly in other
+    processes.
     """
     place = user_place()
     folder = os.path.abspath(os.path.expanduser(thread.replay_dir))
@@ -129,7 +130,7 @@ def written(jaxpr: Jaxpr, args: Sequence[Any]) -> str | None:
     started = time.strftime("%Y%m%d-%H%M%S")
     path = os.path.join(folder, f"{name}-{started}-{os.getpid()}-{next(_numbers)}{SUFFIX}")
     if not all(x.is_fully_addressable for x in (*args, *jaxpr.consts)):
-        log_warning(f"{jaxpr.name}: replay_dir saves no arrays of several processes")
+        log_warning(f"{jaxpr.name}: replay_dir cannot save arrays of several processes")
         return None
     program, constants, lines = program_parts(jaxpr, place.file)
     about = {
@@ -185,7 +186,7 @@ def program_parts(jaxpr: Jaxpr, file: str) -> tuple[str, list[Array], dict[str, 
 
 
 def keep(path: str, kind: str, text: str, failed: FailedCall | None = None) -> None:
-    """Leaves a file with the outcome of its call, and removes the oldest file of many."""
+    """Writes the outcome of a call into its file; removes the oldest file if there are too many."""
     try:
         note_outcome(path, kind, text, failed)
     except OSError as error:  # the file stays as it was
@@ -207,7 +208,7 @@ def remove(path: str) -> None:
 
 
 def program_of(primitive: Primitive, args: Sequence[Any], params: Params) -> Jaxpr:
-    """The program of an operation with programs inside: of a call, the called one."""
+    """The program of an operation that has programs inside; for a call, the called program."""
     first: Any = params[0][1]
     if primitive.inside is not None and primitive.inside.inlinable and isinstance(first, Jaxpr):
         return first

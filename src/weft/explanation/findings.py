@@ -1,6 +1,6 @@
 """Finding, and the findings about calls: retraces, reads in loops, arrays moved or not donated.
 
-`program_findings.py` has those about programs.
+`program_findings.py` has the findings about programs.
 """
 
 import re
@@ -27,9 +27,9 @@ class Finding(NamedTuple):
       line: the user's line.
       message: the cost and its cause.
       advice: the remedy.
-      before, after: the user's line and the changed line; `after` is empty where the change is not
-        one of a line.
-      weight: the order on the page: seconds, or bytes in units of 1 GB/s.
+      before, after: the user's line and the changed line; `after` is empty if the change concerns
+        more than one line.
+      weight: determines the order in the report: an estimate of the seconds lost.
     """
 
     kind: str
@@ -73,7 +73,7 @@ KINDS = ("new function", "static", "structure", "shape", "dtype", "weak type", "
 """The reasons for tracing again. If there are several, the first of these is reported."""
 
 FEW_CALLS = 3
-"""Calls of each function that is defined again: so few of them make a compilation expensive."""
+"""A function that is defined again is reported only if it has fewer calls than this on average."""
 
 LEAST = {"new function": 2, "static": 2, "shape": 2}
 """Two shapes, two values of a flag or two equal functions are common in sound programs."""
@@ -109,7 +109,7 @@ def retraces(record: Recorder) -> Iterator[Finding]:
 
 
 def at_one_line(record: Recorder, kind: str, again: list[Tracing]) -> list[Tracing]:
-    """The traces that one line causes: different lines may use a function differently."""
+    """The traces that the line with most of them causes: lines may use a function differently."""
     if kind in ("weak type", "switch"):
         return again
     if kind == "static":
@@ -118,7 +118,7 @@ def at_one_line(record: Recorder, kind: str, again: list[Tracing]) -> list[Traci
     for tracing in again:
         groups[record.sources.at(tracing.place)].append(tracing)
     line, most = max(groups.items(), key=lambda item: len(item[1]))
-    if kind == "new function":  # those that a factory makes are called often
+    if kind == "new function":  # functions that a factory makes are called often
         code = getattr(unwrapped(most[0].function), "__code__", None)
         counts = [
             called.count
@@ -139,7 +139,8 @@ def at_one_line(record: Recorder, kind: str, again: list[Tracing]) -> list[Traci
 
 
 _CHANGES = re.compile(r"was [-(\[]*[\d.]|a new function object|look alike")
-"""A static number, or an object that is new in each call. Names of modes may be static."""
+"""Matches a changed static number, or an object that is new in each call. A static argument may
+well be the name of a mode."""
 
 
 def _retrace(record: Recorder, kind: str, again: list[Tracing]) -> Finding:
@@ -180,7 +181,7 @@ def _several(reasons: Sequence[str]) -> str:
 
 
 def _changed(kind: str, text: str, reasons: Sequence[str]) -> str:
-    """The line of a retrace, changed; empty where no single line is at fault."""
+    """The changed line for a retrace; empty if no single line is at fault."""
     if kind == "weak type" and "float32(" not in text:
         number = re.search(r"(?<=[(, =])-?\d+\.\d*(?:e-?\d+)?(?=[,)])", text)
         if number:
@@ -199,7 +200,7 @@ def _changed(kind: str, text: str, reasons: Sequence[str]) -> str:
 
 MANY_ROUNDS = 4
 SHARE = 0.34
-"""A read in a third of the rounds of a loop holds it up; one in ten does not."""
+"""The least fraction of a loop's rounds with a read for a finding."""
 
 
 def reads_in_loops(record: Recorder) -> Iterator[Finding]:
@@ -288,7 +289,7 @@ OFTEN = 3
 
 
 def undonated(record: Recorder, called: Called) -> Iterator[Finding]:
-    """State that a function replaces at each call, and that is not donated."""
+    """State that a function replaces at each call, but does not donate."""
     donated = set(called.traced.donated)
     avals_in, avals_out = called.traced.avals
     leaves = [
@@ -310,7 +311,7 @@ def undonated(record: Recorder, called: Called) -> Iterator[Finding]:
         "undonated state",
         line,
         f"{called.name} gets {shown} ({size_of(size)}) from its own earlier call and nothing else "
-        f"uses it, {times(called.count)}: old and new state are in memory together",
+        f"uses it, {times(called.count)}: old and new state are in memory at the same time",
         f"donate_argnames={names[0] if len(names) == 1 else tuple(names)!r}: the results then use "
         "the memory of the arguments",
         text,
@@ -320,7 +321,7 @@ def undonated(record: Recorder, called: Called) -> Iterator[Finding]:
 
 
 def donating(text: str, names: Sequence[str]) -> str:
-    """A line that calls `jit`, with arguments that are donated."""
+    """A line that calls `jit`, with the option that donates the arguments."""
     option = f"donate_argnames={names[0] if len(names) == 1 else tuple(names)!r}"
     if len(names) == 1:
         option = f'donate_argnames="{names[0]}"'
@@ -335,7 +336,7 @@ def donating(text: str, names: Sequence[str]) -> str:
 
 
 def same_from_host(record: Recorder, called: Called) -> Iterator[Finding]:
-    """Arrays of NumPy that are passed at each call with the same values."""
+    """NumPy arrays that are passed with the same values at each call."""
     for number, count in called.same_host.items():
         if count < OFTEN - 1:
             continue
@@ -365,7 +366,7 @@ def position_of(called: Called, number: int) -> int:
 
 
 def unused_outputs(record: Recorder, called: Called) -> Iterator[Finding]:
-    """Large results that no call uses, of a function with others that are used."""
+    """Large results that are never used, of functions whose other results are used."""
     avals = called.traced.avals[1]
     names = called.traced.jaxpr.labels.results
     for number, count in called.unused.items():
@@ -387,7 +388,7 @@ def unused_outputs(record: Recorder, called: Called) -> Iterator[Finding]:
 
 
 def result_line(sources: Sources, called: Called, number: int) -> Line:
-    """The line that makes a result; that of the function if it is unknown."""
+    """The line that makes a result; the function's line if that is unknown."""
     jaxpr = called.traced.jaxpr
     out = jaxpr.outvars[number]
     for e in jaxpr.equations:

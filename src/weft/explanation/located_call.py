@@ -1,4 +1,4 @@
-"""LocatedCall is a function's program at the arguments of a call, with the user's lines and files.
+"""LocatedCall traces a function with the arguments of a call, and finds the user's lines and files.
 
 `nan_trace` and `precision_trace` run it operation by operation.
 """
@@ -31,11 +31,11 @@ class LocatedCall:
     """A call of a function as a program.
 
     Args:
-      name: the function that traces, for messages.
+      name: the name of the debugging function, for messages.
       f: the user's function.
     Attributes:
-      values: the arguments of the program: the arrays and floating-point numbers of the call. Other
-        arguments, such as integers and texts, are constants.
+      values: the arguments of the program: the arrays, and the float and complex numbers of the
+        call. Other arguments, such as integers and strings, are constants.
       names: the names of the arguments: `x`, `params['w']`.
     """
 
@@ -96,7 +96,7 @@ class LocatedCall:
         return UNKNOWN if is_sum or place.place is None else Line(*place.place)
 
     def code(self, line: Line) -> UserCode:
-        """The user's file with a line. It has no statements if the file is unknown."""
+        """The code of the file with a line; without statements if the file is unknown."""
         if line.file not in self._codes:
             place = next(
                 (f for f in self._files() if os.path.basename(f[0]) == line.file), ("", {})
@@ -107,7 +107,7 @@ class LocatedCall:
     def fault(
         self, primitive: Primitive, place: SourceLocation, inputs: Sequence[Any], output: Array
     ) -> Fault:
-        """An operation with the user's statement."""
+        """The record of an operation with its values and the user's statement."""
         line = self.line(place)
         code = self.code(line)
         statement = code.statement(line.number)
@@ -142,7 +142,7 @@ class LocatedCall:
 
 
 def is_number(leaf: Any) -> bool:
-    """True for an argument that the program gets as a value, not as a constant."""
+    """True for an argument that becomes an argument of the program, not a constant."""
     return isinstance(leaf, float | complex) or hasattr(leaf, "dtype")
 
 

@@ -1,6 +1,6 @@
 """The known patterns that make a NaN or an infinity, each with a rewriting of the user's line.
 
-`PATTERNS` says for which operations each one is tried, the first that matches counts.
+`PATTERNS` lists them with the operations for which they are tried; the first match is used.
 """
 
 import ast
@@ -48,10 +48,10 @@ class Pattern(NamedTuple):
     """A known pattern.
 
     Attributes:
-      operations: the operations of a line that fail because of it, or whose derivatives do.
+      operations: the operations that fail, or whose derivatives fail, because of the pattern.
       holds: a further condition on the fault.
-      reach: the statements that may have the pattern, besides the one at the line: "uses" or
-        "sources".
+      reach: the statements to search besides the one at the line: "uses" or "sources"; see
+        `Fault.statements`.
     """
 
     kind: str
@@ -172,7 +172,7 @@ PATTERNS: tuple[Pattern, ...] = (
         ROOTS,
         root_at_zero,
         "the root of a negative number is NaN",
-        "keep what is under the root positive",
+        "keep the argument of the root positive",
         lambda fault: not fault.is_derivative and bool((fault.input(0) < 0).any()),
     ),
     Pattern(
@@ -181,7 +181,7 @@ PATTERNS: tuple[Pattern, ...] = (
         root_at_zero,
         "the derivative of a root at 0 is infinite: of a norm of zeros, of the deviation of equal "
         "numbers",
-        "keep what is under the root away from 0",
+        "keep the argument of the root away from 0",
         lambda fault: fault.is_derivative or bool((fault.input(0) == 0).any()),
     ),
     Pattern(
@@ -266,14 +266,15 @@ PATTERNS: tuple[Pattern, ...] = (
         frozenset({"mul"}),
         zero_times_infinity,
         "a factor of 0 does not remove an infinity: 0 · inf is NaN",
-        "select with np.where in place of the product",
+        "select with np.where instead of multiplying",
         has_zero_times_infinity,
     ),
 )
 
 
 def finding_of(faults: Sequence[Fault], table: Sequence[Pattern] = PATTERNS) -> Finding | None:
-    """The first pattern that a statement of one of the faults has, with the rewritten statement."""
+    """The finding for the first pattern that matches a statement of one of the faults, with the
+    rewritten statement."""
     for pattern, fault in itertools.product(table, faults):
         if fault.operation not in pattern.operations or not pattern.holds(fault):
             continue

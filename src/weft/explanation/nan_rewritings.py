@@ -20,8 +20,8 @@ class Fault:
     """An operation with a bad result, and the user's statement that applied it.
 
     Attributes:
-      operation: the operation of the user's line; `primitive`: that operation, or the one of its
-        derivative that had the bad result.
+      operation: the operation of the user's line; `primitive`: that operation, or the operation of
+        its derivative that had the bad result.
       node: the expression of the statement that applied it.
       inputs, output: NumPy arrays; `dtype`: the name of the result's dtype, which may be bfloat16.
     """
@@ -38,7 +38,7 @@ class Fault:
     node: ast.expr | None
 
     def statements(self, reach: str) -> list[ast.stmt]:
-        """The statement of the line; with "uses" also those that use its result, with "sources"
+        """The statement of the line; "uses" adds the statements that use its result, "sources"
         those that made its inputs."""
         if self.statement is None:
             return []
@@ -58,12 +58,12 @@ class Fault:
 
     @property
     def is_half(self) -> bool:
-        """True if the result is in float16, whose numbers end at 65504."""
+        """True if the result is in float16, whose largest number is 65504."""
         return self.dtype == "float16"
 
     @property
     def is_derivative(self) -> bool:
-        """True if it is not the operation itself that has the bad result, but its derivative."""
+        """True if the bad result belongs to the operation's derivative, not to the operation."""
         return self.backward or self.primitive != self.operation
 
     @property
@@ -233,7 +233,7 @@ SINGULAR: dict[str, tuple[tuple[str, ...], str]] = {
     "acosh": (("arccosh", "acosh"), "2.0"),
     "tan": (("tan",), "0.0"),
 }
-"""For each operation the functions of users that apply it, and an argument where it is finite."""
+"""For each operation, the public functions that apply it, and an argument where it is finite."""
 
 
 def singular_argument(fault: Fault, node: ast.expr) -> tuple[ast.expr, str] | None:
@@ -250,13 +250,13 @@ def singular_argument(fault: Fault, node: ast.expr) -> tuple[ast.expr, str] | No
 
 
 def replaced(fault: Fault, node: ast.expr, part: ast.expr, new: str) -> str:
-    """The text of an expression with another text for a part of it."""
+    """The text of an expression, with new text for a part of it."""
     return fault.code.with_parts(node, [(part, new)])
 
 
 def where_around(fault: Fault, node: ast.expr) -> str:
-    """The operation inside a branch of `np.where`: it gets a safe argument where the other branch
-    is selected."""
+    """An operation in a branch of `np.where`; it gets a safe argument where the other branch is
+    selected."""
     code = fault.code
     if (parts := singular_argument(fault, node)) is None:
         return ""
@@ -435,7 +435,7 @@ def finite_in_place(fault: Fault, node: ast.expr) -> str:
 
 
 def float_text(node: ast.expr) -> str:
-    """The text in `float("inf")`."""
+    """The argument of `float("inf")`: "inf"; empty for other expressions."""
     if isinstance(node, ast.Call) and function_name(node) == "float" and node.args:
         value = getattr(node.args[0], "value", "")
         return value if isinstance(value, str) else ""
@@ -459,7 +459,8 @@ SQUARES = ("square", "integer_pow", "pow", "mul")
 
 
 def in_single_precision(fault: Fault, node: ast.expr) -> str:
-    """An operation on float16 numbers whose result is too large: its operands become float32."""
+    """An operation on 16-bit numbers with too large or inexact a result; its operands become
+    float32."""
     code, operands = fault.code, list[ast.expr]()
     name = function_name(node) if isinstance(node, ast.Call) else ""
     if isinstance(node, ast.BinOp):

@@ -42,17 +42,16 @@ class NanTrace:
 
     Attributes:
       title: the name of the function; `text`: the lines of the description.
-      operation: the name of the operation; empty if the number came in with an argument or a
-        constant.
+      operation: the name of the operation; empty if an argument or a constant had the number.
       line: the user's line that applied it.
       backward: True in the backward pass.
-      inputs: the arrays that went in, as NumPy arrays; `output`: the array that came out.
-      inside: the steps of the loops that it is in, and branches: `("step 3 of scan",)`.
-      layer: the layers that it is in: `Serial > Dense`; empty outside of layers.
-      argument: the name of the argument with which the number came in: `params['w']`; empty if an
+      inputs: the operation's inputs, as NumPy arrays; `output`: its output.
+      inside: the loop steps and branches that contain it: `("step 3 of scan",)`.
+      layer: the layers that contain it: `Serial > Dense`; empty outside of layers.
+      argument: the name of the argument that already had the number: `params['w']`; empty if an
         operation made it.
       finding: the cause and the remedy, with the rewritten line if the pattern is known, as a
-        `Finding`; None if nothing is bad.
+        `Finding`; None if all numbers are finite.
       searched_backward: False if the results cannot be differentiated, or are bad themselves.
     Example:
       >>> import weft.numpy as np
@@ -152,7 +151,7 @@ def gradient_program(call: LocatedCall) -> Jaxpr | None:
 
 
 def trace_of_input(call: LocatedCall, cause: Input) -> NanTrace:
-    """The trace of a number that came in."""
+    """The trace of a number that was in an argument or a constant."""
     output = float_of(cause.array)
     word = "a NaN" if onp.isnan(output).any() else "an infinity"
     argument = "" if cause.number is None else call.names[cause.number]
@@ -176,7 +175,7 @@ def trace_of_operation(call: LocatedCall, origin: Origin, is_backward: bool) -> 
 
     Args:
       is_backward: True if the results themselves are finite. Factors of derivatives, which are
-        computed in the forward pass, belong to the backward pass then.
+        computed in the forward pass, then belong to the backward pass.
     """
     assert isinstance(origin.cause, Operation)
     operations = [origin.cause, *([origin.nan] if origin.nan is not None else [])]

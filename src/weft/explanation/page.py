@@ -93,7 +93,7 @@ def _finding(f: Any) -> str:
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]], code: Sequence[int] = ()) -> str:
-    """A table; the columns `code` have the user's text, which is flush left."""
+    """A table; the columns in `code` have the user's text, which is flush left."""
     body = []
     for row in rows:
         cells = [

@@ -17,7 +17,7 @@ BINARY = ast.BinOp
 
 
 def difference(fault: Fault, node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    """a and b in `a - b`, but not in a name for it."""
+    """a and b in `a - b`; None for other expressions, such as a variable assigned `a - b`."""
     return fault.code.operands(node, ast.Sub) if isinstance(node, BINARY) else None
 
 

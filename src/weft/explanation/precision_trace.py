@@ -1,4 +1,4 @@
-"""precision_trace compares a run with one in float64: a PrecisionTrace of Loss objects."""
+"""precision_trace compares a run with a run in float64; PrecisionTrace and Loss are its result."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -21,7 +21,8 @@ from .user_code import MAX_TEXT
 __all__ = ["Loss", "PrecisionTrace", "precision_trace"]
 
 JUMP = {"float16": 50.0, "bfloat16": 20.0}
-"""The growth of the error that counts as a loss, by dtype; 1000 for others: three digits."""
+"""The growth of the error that counts as a loss, by dtype; for others 1000, which is three
+digits."""
 
 
 class Loss(NamedTuple):
@@ -31,7 +32,7 @@ class Loss(NamedTuple):
       kind: "loss of digits", "overflow" or "underflow".
       operation: the operation of the user's line; `line`: that line.
       backward: True in the backward pass.
-      inside: the steps of loops, and branches.
+      inside: the loop steps and branches that contain it.
       digits: the number of decimal digits that are lost; infinite for an overflow.
       value: the number with the largest error; `exact`: the same number in float64.
       finding: the line with a remedy, and the rewritten line if the pattern is known.
@@ -58,8 +59,8 @@ class PrecisionTrace:
     Attributes:
       losses: the operations, as `Loss`, in the order of the program.
       findings: their findings: line, remedy, and the rewritten line.
-      digits: for each result, the decimal digits that agree with float64; beside another
-        result if its error is too small to matter there.
+      digits: for each result, the number of decimal digits that agree with float64; relative to
+        a larger result if the error is negligible beside it.
     Example:
       >>> trace = precision_trace(lambda x: 1 - np.cos(x), 1e-3)
       >>> [round(digits, 1) for digits in trace.digits], trace.losses[0].operation
@@ -85,10 +86,10 @@ class PrecisionTrace:
 def precision_trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> PrecisionTrace:
     """Runs a function twice, as it is and in float64, and names the operations that differ.
 
-    Both runs go operation by operation, with the same integers and branches. An operation is
-    reported if its relative error is 1000 times that of its inputs (50 times in float16, 20 times
-    in bfloat16), if it is infinite where float64 is finite, or if it becomes 0; and if a result of
-    the function has the error in the end.
+    Both runs apply one operation at a time, with the same integers and branches. An operation is
+    reported if its relative error is 1000 times the error of its inputs (50 times in float16, 20
+    times in bfloat16), if it is infinite where float64 is finite, or if it becomes 0; and only if
+    its error reaches a result of the function.
 
     Args:
       f: the function; it may be jitted, or a derivative such as `grad(loss)`.
@@ -116,9 +117,9 @@ def precision_trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Precisi
 
 
 def beside_others(results: Sequence[Pair]) -> list[Pair]:
-    """The results with their errors; an error that is small beside another result is none.
+    """The results with their errors; an error that is negligible next to another result is ignored.
 
-    So a derivative that is 0 but for rounding is not reported beside others that are not.
+    So a derivative that is 0 except for rounding is not reported if others are larger.
     """
     sizes = [abs(float_of(p.high)).max(initial=0.0) for p in results]
     pairs = []
@@ -136,11 +137,11 @@ def beside_others(results: Sequence[Pair]) -> list[Pair]:
 
 
 class Watch:
-    """Notes losses while both runs go on, and which values have their errors.
+    """Records losses during both runs, and the values that they affect.
 
     Attributes:
       growth: for each operation of a line, the sum of the errors that it adds, and the call that
-        adds most: for errors that grow slowly.
+        adds most, to find errors that grow slowly.
     """
 
     def __init__(self, call: LocatedCall) -> None:
@@ -150,7 +151,7 @@ class Watch:
         self.growth: dict[Any, tuple[float, float, Applied]] = {}
 
     def __call__(self, applied: Applied) -> Pair:
-        """The output of an operation with its error and the losses that it comes from."""
+        """The output of an operation with its error, and the losses that cause it."""
         out, before = applied.out, applied.before
         dtype = out.low.dtype
         eps = float(dtypes.finfo(dtype).eps)
@@ -176,7 +177,7 @@ class Watch:
         return out._replace(error=error, causes=causes, vanished=vanished)
 
     def note(self, kind: str, applied: Applied, error: float) -> frozenset[int]:
-        """Remembers a loss, once for each operation of a line; returns its number."""
+        """Records a loss, once for each operation of a line; returns its number."""
         key = kind, key_of(applied)
         if key not in self.numbers:
             self.numbers[key] = len(self.losses)
@@ -206,7 +207,7 @@ class Watch:
         return loss._replace(finding=finding(fault, loss))
 
     def reaching(self, results: Sequence[Pair]) -> list[Loss]:
-        """The losses whose errors the results have."""
+        """The losses whose errors reach the results."""
         numbers = frozenset[int]()
         for p in results:
             vanished = p.vanished if not float_of(p.low).any() else frozenset[int]()
@@ -225,12 +226,12 @@ def jump_of(dtype: Any) -> float:
 
 
 def key_of(applied: Applied) -> Any:
-    """The operation of a line."""
+    """A key for the line and the operation."""
     return applied.place[:3], applied.primitive.name
 
 
 def becomes_zero(pair: Pair) -> bool:
-    """True if elements are 0 that are too small for the dtype, but not 0 in float64."""
+    """True if some elements are 0 because they are too small for the dtype, but not for float64."""
     low, high = float_of(pair.low), abs(float_of(pair.high))
     tiny = float(dtypes.finfo(pair.low.dtype).tiny)
     return bool(((low == 0) & (high > 0) & (high < tiny)).any())
@@ -244,7 +245,7 @@ CAUSES = {
 ADVICE = {
     "overflow": "a dtype with a larger range, smaller numbers, or logarithms",
     "underflow": "larger numbers, such as a scaled loss, or logarithms",
-    "loss of digits": "a formula that subtracts no nearly equal numbers; sums in a longer dtype",
+    "loss of digits": "a formula that subtracts no nearly equal numbers; sums in a wider dtype",
 }
 
 

@@ -1,7 +1,8 @@
-"""Profiler times the kernels of single calls with XLA's profiler; estimated_seconds guesses them.
+"""Profiler times the kernels of single calls with XLA's profiler; kernel_seconds returns the times,
+or estimates them.
 
-A call that is not profiled (the first one, or one of a long loop) has its seconds divided among its
-kernels by their bytes and operations.
+If no call was profiled (the first one is not, nor is a long loop), the seconds of a call are
+divided among its kernels by their bytes and operations.
 """
 
 import re
@@ -17,7 +18,7 @@ _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
 class Profiler:
-    """Records the kernels of a call. Nothing is recorded while the user's own trace is."""
+    """Records the kernels of a call, unless the user is recording a profile."""
 
     active = False
 
@@ -56,8 +57,8 @@ def kernel_seconds(
     """The seconds of each kernel in a call, by the name of its instruction.
 
     Args:
-      profiles: of some calls; if there are none, the seconds are estimated.
-      seconds: those of a call that was not profiled, which kernels do not exceed together.
+      profiles: the seconds of the kernels in some calls; if empty, they are estimated.
+      seconds: the time of a call without profiling, an upper bound for the sum over the kernels.
     """
     names = [k.name for k in program.kernels()]
     if profiles:
@@ -78,7 +79,8 @@ def kernel_seconds(
 
 
 def rounds(program: OptimizedProgram) -> dict[str, int]:
-    """The number of times that each computation runs in a call, as far as XLA knows."""
+    """The number of times that each computation runs in a call; a loop of unknown length counts
+    once."""
     counts = {program.entry.name: 1}
     waiting = [program.entry]
     while waiting:
@@ -95,7 +97,7 @@ def rounds(program: OptimizedProgram) -> dict[str, int]:
 
 
 def cost(program: OptimizedProgram, around: Sequence[Instruction], i: Instruction) -> float:
-    """An estimate of the seconds of a kernel."""
+    """An estimate of a kernel's time in seconds."""
     sizes = {x.name: x.bytes for x in around}
     operands = [sizes.get(name, 0) for name in i.operands]
     total = (i.bytes + sum(operands)) / BYTES_PER_SECOND

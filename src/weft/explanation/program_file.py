@@ -1,10 +1,10 @@
 """Programs as JSON and back: written_program writes a jaxpr, read_program reads it.
 
-JSON has the equations with the names of their primitives, and the user's lines. Arrays are beside
-it, in a list. Programs inside others are entries of one table, each before the programs that
-contain it. A parameter that is a Python function or an object of the user's is written as its name:
-a program that is read has a `Missing` in its place, or a `MissingPrimitive` for a primitive that a
-module of the user's defines. Reading runs no code, and all that is read is checked.
+The JSON has the equations with the names of their primitives, and the user's lines. Arrays are in a
+separate list. All programs, including programs inside others, are entries of one table, each before
+the programs that contain it. A Python function or a user's object in a parameter is written as its
+name; reading puts a `Missing` in its place, or a `MissingPrimitive` for a primitive that a user's
+module defines. Reading runs no code, and checks everything.
 """
 
 import enum
@@ -64,7 +64,7 @@ RECORDS: dict[str, Any] = {
         Side,
     )
 }
-"""The named tuples that parameters have."""
+"""The named tuples that occur in parameters."""
 
 ENUMS: dict[str, type[enum.Enum]] = {
     c.__name__: c
@@ -76,14 +76,14 @@ ELSEWHERE = (checks, call_exported, device_put)
 
 
 class Malformed(Exception):
-    """JSON that is not a program; the message says why."""
+    """The JSON is not a program; the message gives the reason."""
 
 
 class Missing(NamedTuple):
-    """A parameter that a file names and does not contain.
+    """A parameter that a file names but does not contain.
 
     Attributes:
-      kind: the name of its class; `text`: what it prints as.
+      kind: the name of its class; `text`: its name, or its printed form.
     """
 
     kind: str
@@ -107,14 +107,14 @@ class MissingFunction(Exception):
 
 
 class FailedFunction(Exception):
-    """A program makes the call of a Python function that raised an error when it was saved."""
+    """A program reaches the call of a Python function that raised the saved error."""
 
 
 class FailedCall(NamedTuple):
-    """A call of a Python function by a program, which raised an error.
+    """The call of a Python function that raised an error in a program.
 
     Attributes:
-      function: its name and line; `arguments`: their digest.
+      function: the function's name and line; `arguments`: the digest of its arguments.
     """
 
     function: str
@@ -122,7 +122,7 @@ class FailedCall(NamedTuple):
 
 
 class MissingPrimitive(Primitive):
-    """An operation that a module of the user's defines, which is not loaded here."""
+    """An operation of a user's module that is not loaded in this process."""
 
     def __init__(self, name: str, module: str, multiple: bool) -> None:
         # not in the registry: the module may be loaded later
@@ -136,12 +136,12 @@ def dtype_name(dtype: Any) -> str:
 
 
 def written_aval(a: Aval) -> Json:
-    """An aval as values of JSON."""
+    """An aval as JSON values."""
     return [list(a.shape), dtype_name(a.dtype), a.weak_type]
 
 
 def hex_of(x: Array) -> str:
-    """The bytes of an array's elements."""
+    """The bytes of an array's elements, as hexadecimal digits."""
     if x.aval.dtype == float0:  # there are none
         return ""
     return to_stored(np.asarray(x.host()), dtype_name(x.aval.dtype)).tobytes().hex()
@@ -155,7 +155,7 @@ _OWN = ("", "weft", "numpy", "scipy", "operator", "functools")
 
 
 class WrittenProgram(NamedTuple):
-    """A program as JSON, with the arrays that it refers to by their numbers."""
+    """A program as JSON, with the arrays that it refers to by number."""
 
     content: dict[str, Json]
     arrays: list[Array]
@@ -185,7 +185,7 @@ class _Writer:
         self.layers: dict[int, int] = {}
 
     def number(self, key: Any, table: list[Any], make: Callable[[], Any]) -> int:
-        """The number of an entry in a table, which is added at its first use."""
+        """The number of an entry in a table; a new entry is added."""
         if key not in self.numbers:
             entry = make()  # may add entries of its own
             self.numbers[key] = len(table)
@@ -247,7 +247,7 @@ class _Writer:
         return [self.aval(x.aval), hex_of(x)]
 
     def value(self, x: Any) -> Json:
-        """A parameter: a value of JSON, or an object with the one key that says its kind."""
+        """A parameter: a JSON value, or an object whose only key is the kind of parameter."""
         if x is None or type(x) in (bool, int, str):
             return x
         if type(x) is tuple:
@@ -279,9 +279,9 @@ class _Writer:
 
 
 def module_of_user(primitive: Primitive) -> str:
-    """The module outside weft that defines a primitive; empty for a primitive of weft's.
+    """The module outside weft that defines a primitive; empty for weft's own primitives.
 
-    Native functions count as the user's: a file must not choose which one to call.
+    Native functions count as the user's: a file must not choose a native function to call.
     """
     if primitive.name == "ffi_call":
         return "native code"
@@ -291,7 +291,8 @@ def module_of_user(primitive: Primitive) -> str:
 
 
 def line_of_function(function: HostFunction) -> str:
-    """The name and the line of the user's function that a callback calls, as far as it is known."""
+    """The name and line of the user's function that a callback calls; just a name if the function
+    is unknown."""
     while type(function.key) is tuple and isinstance(function.key[0], tuple):
         named = function.key[0][1]
         if not isinstance(named, HostFunction):
@@ -307,10 +308,11 @@ def read_program(content: Any, arrays: Sequence[Array], failed: FailedCall | Non
     """The program that `written_program` wrote.
 
     Args:
-      content: values of JSON.
-      arrays: those that it refers to.
-      failed: the call that raised an error, and does so again.
-    Raises: Malformed: the content is no program, or names a primitive that this weft does not have.
+      content: JSON values.
+      arrays: the arrays that it refers to.
+      failed: the call that raised an error; running the program raises an error there again.
+    Raises: Malformed: the content is not a program, or names a primitive that this version of weft
+      does not have.
     Example:
       >>> program = make_jaxpr(lambda x: 2 * x)(1.0)
       >>> content, arrays = written_program(program)
@@ -329,14 +331,14 @@ def load_primitives() -> None:
 
 
 def checked(kind: Any, value: Any, what: str) -> Any:
-    """A value of JSON, if it is of this class."""
+    """The value, if it is of this class; otherwise raises Malformed."""
     if type(value) is not kind:
         raise Malformed(f"{what} must be a {kind.__name__}; it is {value!r:.60}")
     return value
 
 
 def lists(value: Any, what: str, *kinds: Any) -> list[Any]:
-    """A list of JSON with one value of each of these classes; `None` accepts any value."""
+    """A JSON list with one value of each of these classes; `None` accepts any value."""
     items = checked(list, value, what)
     if len(items) != len(kinds):
         raise Malformed(f"{what} must have {len(kinds)} items; it has {len(items)}")
@@ -344,14 +346,14 @@ def lists(value: Any, what: str, *kinds: Any) -> list[Any]:
 
 
 def entry(table: Sequence[Any], number: Any, what: str) -> Any:
-    """The entry of a table with a number."""
+    """The entry of a table with this number."""
     if not 0 <= checked(int, number, f"the number of {what}") < len(table):
         raise Malformed(f"there is no {what} {number}")
     return table[number]
 
 
 RULE_ERRORS = (WeftError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
-"""The errors of type rules for parameters that no program has."""
+"""The errors of type rules for invalid parameters."""
 
 
 class _Reader:
@@ -367,7 +369,7 @@ class _Reader:
             raise Malformed("there is no program")
 
     def table(self, object_: dict[str, Any], name: str) -> list[Any]:
-        """The list in an object of JSON."""
+        """The list under a name in a JSON object."""
         items: list[Any] = checked(list, object_.get(name), name)
         return items
 
@@ -510,11 +512,11 @@ _KINDS: dict[str, Callable[[_Reader, Any], Any]] = {
     "place": _Reader.place,
     "missing": _Reader.missing,
 }
-"""The readers of parameters that are objects of JSON, by the key of the object."""
+"""The readers of parameters that are JSON objects, by the key of the object."""
 
 
 def dtype_of(name: str) -> Any:
-    """The dtype with a name."""
+    """The dtype with this name."""
     if name != "float0" and name not in DTYPES:
         raise Malformed(f"there is no dtype {name!r:.60}")
     return float0 if name == "float0" else DTYPES[name]
@@ -529,7 +531,7 @@ def read_aval(written: Any) -> Aval:
 
 
 def elements_of(name: str, digits: str) -> Any:
-    """The one element that `hex_of` wrote, as an array without axes."""
+    """The single element that `hex_of` wrote, as an array without axes."""
     if name == "float0" and not digits:
         return np.zeros((), float0)
     try:
@@ -544,8 +546,8 @@ def elements_of(name: str, digits: str) -> Any:
 def missing_function(
     name: str, line: str, outs: Sequence[Aval], failed: FailedCall | None
 ) -> HostFunction:
-    """A function with the types of another one. It returns if it has no results, and raises an
-    error if it has some, or in the call that failed."""
+    """A stand-in for a Python function, with its types. It raises an error if it has results, or if
+    this call failed before; otherwise it returns."""
 
     def function(args: list[Any], device: object) -> Sequence[Any]:
         if failed is not None and failed == (line, digest_of(args)):
@@ -567,7 +569,7 @@ def digest_of(args: Sequence[Array]) -> str:
 
 
 def failed_call(error: BaseException) -> FailedCall | None:
-    """The call of a Python function by a program in which an error was raised; `None` if it was
+    """The call of a Python function in a program that raised an error; `None` if the error was
     raised elsewhere."""
     trace = error.__traceback__
     while trace is not None:
@@ -586,9 +588,9 @@ def check_types(
         out = primitive.out(inputs, params)
     except RULE_ERRORS as error:
         raise Malformed(
-            f"{primitive} refuses its inputs or its parameters: {error!s:.200}"
+            f"{primitive} rejects its inputs or its parameters: {error!s:.200}"
         ) from None
     outs = out if primitive.multiple else (out,)
     types = [(a.shape, a.dtype) for a in outs]
     if types != [(v.aval.shape, v.aval.dtype) for v in outvars]:
-        raise Malformed(f"{primitive} has other results than its type rule says")
+        raise Malformed(f"the results of {primitive} contradict its type rule")

@@ -1,6 +1,6 @@
 """The findings about programs: copies, donations, constants, loops, dtypes, gathers.
 
-They come from the equations of a program (`equations.py`) and from the program as XLA optimised it
+They come from the equations of a program (`equations.py`) and from XLA's optimized program
 (`compiler/optimized.py`).
 """
 
@@ -30,7 +30,7 @@ class ProgramFindings:
     """The findings about a jitted function at one signature.
 
     Args:
-      optimized: its program as XLA runs it; `None` if XLA runs nothing.
+      optimized: XLA's optimized program; `None` if XLA runs nothing.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ProgramFindings:
     def finding(
         self, kind: str, line: Line, message: str, advice: str, after: str = "", weight: float = 0.0
     ) -> Finding:
-        """A finding with the text of its line."""
+        """A finding, with the text of its line."""
         return Finding(kind, line, message, advice, self.sources.text(line), after, weight)
 
     # --- memory ---
@@ -81,7 +81,7 @@ class ProgramFindings:
                 "failed donation",
                 line,
                 f"{name}, {a} ({size_of(a.size * a.dtype.itemsize)}), is donated to "
-                f"{self.called.name}, and no result has its shape and dtype: it is lost, and saves "
+                f"{self.called.name}, but no result has its shape and dtype: it is lost, and saves "
                 "no memory",
                 "donate only arguments that a result replaces, or return the result in their dtype",
                 re.sub(r",? *donate_arg(nums|names) *= *(\([^)]*\)|\[[^\]]*\]|[^,()]+)", "", text)
@@ -112,7 +112,7 @@ class ProgramFindings:
             )
 
     def copies(self) -> Iterator[Finding]:
-        """Updates by `x.at[i]` for which XLA copies `x`, since it is needed unchanged."""
+        """Updates by `x.at[i]` for which XLA copies `x`, because the old `x` is still needed."""
         if self.optimized is None:
             return
         copied: defaultdict[Line, int] = defaultdict(int)
@@ -127,7 +127,7 @@ class ProgramFindings:
                 yield self.copy_of(scope, n, step, size)
 
     def copy_of(self, scope: Scope, n: int, step: Step, size: int) -> Finding:
-        """The finding about one copy: the use that makes it necessary."""
+        """The finding about one copy, with the use that makes it necessary."""
         x = step.inputs[0]
         name = re.match(r"[^=]*= *(\w+)\.at\b|return (\w+)\.at\b", self.sources.text(step.line))
         shown = (name[1] or name[2]) if name else "the array"
@@ -138,19 +138,19 @@ class ProgramFindings:
         line, after = step.line, ""
         if lines:
             why = f"since {shown} is used again at line {lines[0].number}"
-            cure = f"use {shown} at line {lines[0].number} before this line's result replaces it, "
+            cure = f"use {shown} at line {lines[0].number} before this line updates it, "
             cure += "or read only the elements that are needed"
         elif scope.owner is not None and len(scope.users[x]) > 1:
             other = next(s for s in scope.users[x] if s is not step)
             why = f"in each round of {scope.owner.name}, since {shown} is read at line "
-            why += f"{other.line.number} too, and XLA does not read it before it updates it"
+            why += f"{other.line.number} too, and XLA does not move that read before the update"
             cure = f"read from the new value instead, or read {shown} outside of the loop"
         elif any(v is x for v in scope.results):
             why, cure = f"since {shown} is a result too", f"do not return {shown}"
         elif any(v is x for v in jaxpr.invars):
             argument = argument_name(self.called, jaxpr.invars.index(x))
             where = self.sources.where_jitted(self.called.function)
-            why = f"since the argument {argument} is not donated, and so must stay as it is"
+            why = f"since the argument {argument} is not donated, and so must not change"
             cure = f'donate it at line {where.number}: donate_argnames="{argument}"'
             after = donating(self.sources.text(where), [argument])
             return Finding(
@@ -163,7 +163,7 @@ class ProgramFindings:
     # --- work ---
 
     def unrolled(self, scope: Scope) -> Iterator[Finding]:
-        """Python loops that were unrolled: a chain of equal operations at one line."""
+        """Python loops that were unrolled: chains of equal operations at one line."""
         depth: dict[Any, dict[Any, int]] = {}
         counts: defaultdict[Any, int] = defaultdict(int)
         longest: defaultdict[Any, int] = defaultdict(int)
@@ -285,7 +285,7 @@ class ProgramFindings:
     # --- dtypes ---
 
     def double_precision(self, step: Step) -> Iterator[Finding]:
-        """float32 values that meet float64 ones, and become float64."""
+        """float32 values that are combined with float64 values, and become float64."""
         before, after = step.inputs[0].aval, step.outs[0].aval
         if after.dtype != np.float64 or before.dtype != np.float32 or step.backward:
             return
@@ -318,13 +318,14 @@ class ProgramFindings:
                 f"the carry of {step.name} begins as {before}, and the body returns "
                 f"{after.dtype.name}: the body is traced twice, and runs in {after.dtype.name}",
                 f"begin with the dtype that the body returns: np.zeros(…, {after.dtype.name!r}), "
-                "or convert the body's result to that of the carry",
+                "or convert the body's result to the dtype of the carry",
                 weight=0.05,
             )
 
 
 LARGE_INSIDE = 16 << 20
-"""Bytes, of a constant that the function makes itself, such as `np.arange(n)`."""
+"""The least size in bytes, for a finding, of a constant that the function makes itself, such as
+`np.arange(n)`."""
 
 MANY_STEPS = 32
 MANY_ELEMENTS = 1000
@@ -335,11 +336,11 @@ CHEAP = {
     *("select_n", "concatenate", "rev", "where", "exp", "sin", "cos", "sqrt", "pow", "log", "tanh"),
     *("stop_gradient", "max", "min", "abs", "sign", "floor", "integer_pow", "xor", "rem"),
 }
-"""Operations that XLA repeats at no cost, inside the kernel that needs the result."""
+"""Operations that XLA fuses into the kernel that needs their result, at no extra cost."""
 
 
 def variable_name(function: Any, x: Any) -> str | None:
-    """The name of the variable through which a function sees an array."""
+    """The name of the variable through which a function accesses an array; `None` if unknown."""
     inner = unwrapped(function)
     code = getattr(inner, "__code__", None)
     if code is None:
@@ -360,7 +361,7 @@ def variable_name(function: Any, x: Any) -> str | None:
         for path, leaf in leaves_of(value):
             if leaf is x:
                 return f"{name}{path}"
-    # a jitted function inside may be the one that sees it
+    # a jitted function that it calls may access the array
     return next((str(n) for n, value in inner.__globals__.items() if value is x), None)
 
 
@@ -372,7 +373,7 @@ def leaves_of(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def fori_loop(sources: Sources, line: Line, rounds: int) -> str:
-    """An unrolled line as a loop: `x = f(x)` becomes a `fori_loop`."""
+    """The line of an unrolled loop, `x = f(x)`, as a `fori_loop`; empty for other lines."""
     match = re.fullmatch(r"(\w+) = (.*\b\1\b.*)", sources.text(line))
     if not match:
         return ""
@@ -380,7 +381,8 @@ def fori_loop(sources: Sources, line: Line, rounds: int) -> str:
 
 
 def one_hot_changed(text: str) -> str:
-    """A line with a product of `one_hot`, as a look-up."""
+    """A line that multiplies by `one_hot(…)`, rewritten as a look-up; empty if it has another
+    form."""
     call = r"(?:[\w.]*\.)?one_hot\(([^,]+),[^()]*(?:\([^()]*\))?[^()]*\)"
     match = re.search(rf"{call} @ ([\w.\[\]\"']+)", text)
     match = match or re.search(rf"\w+\.(?:dot|matmul)\({call}, ([\w.]+)\)", text)
@@ -396,6 +398,6 @@ def program_findings(
     """All findings about the program of a jitted function."""
     is_own = is_part_of_weft(called.function)
     for finding in ProgramFindings(record, called, optimized).all():
-        # a program of weft's own, such as a training step, is not the user's to change
+        # users cannot change weft's own programs, such as a training step
         if not is_own or not (finding.line in called.lines or finding.line is UNKNOWN):
             yield finding

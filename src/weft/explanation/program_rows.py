@@ -1,7 +1,7 @@
-"""program_rows writes a program as rows, an equation each, with calls inlined; rows_of_text reads
-them from a file.
+"""program_rows writes a program as rows, one per equation, with calls inlined; rows_of_text reads
+rows from text.
 
-A row's names are numbers in order, so that equal programs have equal rows. The body of a loop is
+Variables are numbered in order, so that equal programs have equal rows. The body of a loop is
 indented below its equation, between a row with its inputs and a row with its results.
 """
 
@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _ROW = re.compile(r"( *)(?:(\S.*?) = )?([\w-]+)\((.*?)\)(?: (.*))?$")
 
 INPUTS, RESULTS = "inputs", "results"
-"""The operations of the rows around a body."""
+"""The operations of the rows before and after a body."""
 
 
 class Row(NamedTuple):
@@ -33,7 +33,7 @@ class Row(NamedTuple):
       inputs: names, and literals as text.
       params: the other parameters, as text.
       line: the user's line; unknown in rows that were read from a file.
-      flops: its floating-point operations, in all rounds of the loops around it.
+      flops: its floating-point operations, in all iterations of the loops around it.
     """
 
     depth: int
@@ -53,13 +53,13 @@ class Row(NamedTuple):
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """All but the names of variables."""
+        """Everything except the names of variables."""
         literals = tuple("" if x.startswith("%") else x for x in self.inputs)
         return self.depth, self.operation, self.params, self.types, literals
 
     @property
     def is_equation(self) -> bool:
-        """False for the rows around a body."""
+        """False for the rows before and after a body."""
         return self.operation not in (INPUTS, RESULTS)
 
 
@@ -115,7 +115,7 @@ class _Writer:
 
 
 def params_text(step: Step) -> str:
-    """The parameters of an equation, without the programs in it and those that are `None`."""
+    """The parameters of an equation, except programs and those that are `None`."""
     return " ".join(
         f"{name}={value_text(value)}"
         for name, value in step.params.items()
@@ -131,10 +131,9 @@ def value_text(value: Any) -> str:
 
 
 def rows_of_text(lines: Iterable[str]) -> list[Row]:
-    """The rows of a text that `str(row)` has written, a line each. A line that begins with # is a
-    comment.
+    """The rows in lines of text, as `str(row)` writes them. Lines that begin with # are comments.
 
-    Raises: ValueError: a line is no row.
+    Raises: ValueError: a line is not a row.
     """
     rows = []
     for number, line in enumerate(lines, 1):

@@ -1,6 +1,6 @@
-"""Recorder collects what a program does while it is watched: traces, compilations, calls, moves.
+"""Recorder records the events of a program: traces, compilations, calls, transfers.
 
-It is the listener of `core/events.py`, and keeps no array alive except small samples of arguments
+It is the listener of `core/events.py`. It keeps no arrays alive, only small samples of arguments
 that come from the host.
 """
 
@@ -30,15 +30,16 @@ from .profiler import Profiler
 from .source_lines import Sources
 
 LARGE = 1 << 20
-"""Bytes: copies and arrays of a megabyte or more are worth a finding."""
+"""Bytes: only copies and arrays of a mebibyte or more are reported."""
 
 SAMPLE = 4096
 
 PROFILED = 2
-"""Calls of a program whose kernels are timed, from the second one on."""
+"""The number of calls of a program that are profiled, beginning with the second."""
 
 SHORT = 0.2
-"""Seconds. A loop of small kernels takes some 25 times as long while the profiler records it."""
+"""Seconds. Longer calls with loops are not profiled: a loop of small kernels takes about 25 times
+as long under the profiler."""
 
 
 @dataclass
@@ -46,16 +47,17 @@ class Called:
     """A jitted function at one signature, and its calls.
 
     Attributes:
-      traced: the traced program; `name`: of the function.
-      lines: the lines of the calls, with their numbers.
-      seconds: of each call, until its results were ready; not of those that were profiled.
-      profiles: the seconds of each kernel, by the name of its instruction, in a call.
+      traced: the traced program; `name`: the name of the function.
+      lines: the lines of the calls, with the number of calls.
+      seconds: the time of each call that was not profiled, until its results were ready.
+      profiles: for each profiled call, the seconds of each kernel, by the name of its instruction.
       fed_back: for (argument leaf, output leaf), how often the output of an earlier call was the
-        argument, and how often the argument's array was not used again afterwards.
-      unused: for each output leaf, how many arrays died without any use.
+        argument.
+      freed: for each argument leaf, how often the array of the call before had been freed.
+      unused: for each output leaf, how many arrays were freed without being used.
       used: the output leaves of which an array was used.
-      from_host: for each argument leaf, how often it came from the host; `same_host`: with the
-        same values as before.
+      from_host: for each argument leaf, how often it came from the host; `same_host`: how often
+        with the same values as before.
     """
 
     traced: Any
@@ -80,8 +82,8 @@ class Called:
 
     @property
     def typical_seconds(self) -> float:
-        """The seconds of a call: the median, without the calls that were profiled, and without the
-        first one, which compiles, if there are others."""
+        """The median time of the calls, without profiled calls and without the first call, which
+        compiles, unless it is the only one."""
         return statistics.median(self.seconds[1:] or self.seconds)
 
 
@@ -95,11 +97,11 @@ class _Origin(NamedTuple):
 
 @dataclass
 class Moves:
-    """The moves between host and devices at a line, of arrays of one type, in one direction.
+    """The transfers between host and devices at a line, of arrays of one type, in one direction.
 
     Attributes:
-      rounds: how often a jitted function was called between two of them.
-      in_operations: how many were for an operation outside `jit`.
+      rounds: how often a jitted function was called between two transfers.
+      in_operations: the number of transfers for an operation outside `jit`.
     """
 
     direction: str
@@ -113,7 +115,7 @@ class Moves:
 
 
 class Recorder:
-    """The record of a program that is watched."""
+    """The record of a program's events."""
 
     def __init__(self) -> None:
         self.sources = Sources()
@@ -251,13 +253,14 @@ class Recorder:
     # --- questions ---
 
     def compile_seconds(self, called: Called) -> float:
-        """The seconds that the program of a function took to compile; 0 if it was before."""
+        """The compilation time of a function's program; 0 if it was compiled before."""
         program = called.traced.program()
         return sum(c.seconds for c in self.compilations if c.program is program)
 
 
 def is_short(called: Called) -> bool:
-    """True if a call may be profiled: the profiler makes loops slow."""
+    """True if a call may be profiled: it is short, or has no loop, which the profiler would slow
+    down."""
     return called.typical_seconds < SHORT or len(flat_scopes(called.traced.jaxpr)) == 1
 
 

@@ -1,8 +1,9 @@
-"""replay runs a call that failed again, equation by equation, and stops where it fails: a Replay.
+"""replay runs a failed call again, equation by equation, and stops where it fails; it returns a
+Replay.
 
-The switch `replay_dir` leaves the files of such calls (`failed_calls.py`). Each operation runs as
-outside of `jit`, and a loop compiled. If one raises an error, the programs inside it run equation
-by equation too, down to one operation. A NaN is found as under `debug_nans`
+The switch `replay_dir` saves such calls in files (`failed_calls.py`). Each operation runs as it
+does outside of `jit`; loops run compiled. If an operation raises an error, the programs inside it
+run equation by equation too, down to a single operation. NaNs are found as under `debug_nans`
 (`interpreters/debugging/nonfinite.py`).
 """
 
@@ -41,10 +42,10 @@ from .replay_file import AROUND, SavedCall, installed, read_call
 __all__ = ["Replay", "replay"]
 
 LARGE = 1 << 30
-"""Elements of an array whose smallest and largest elements are not looked for."""
+"""Arrays with this many elements or more are described without their smallest and largest ones."""
 
 Announce = Callable[[str], None]
-"""Gets the text of each operation before it runs."""
+"""A function that is called with the text of each operation before it runs."""
 
 
 class Failure(Exception):
@@ -62,20 +63,20 @@ class Failure(Exception):
 
 @dataclass(frozen=True)
 class Replay:
-    """The end of a call that was run again.
+    """The result of running a failed call again.
 
     Attributes:
       kind: "error", "NaN" or "infinity": an operation made it; "check": a check of `checkify`
-        failed; "argument": a NaN or infinity came in with an argument; "missing": the operation
-        calls a Python function, or is one of a module, that the file does not contain; "none":
-        nothing failed.
+        failed; "argument": an argument or a constant has a NaN or an infinity; "missing": the file
+        does not contain a Python function that the operation calls, or the module that defines
+        it; "none": nothing failed.
       equation: the name of the operation, and `line` the user's line, such as "model.py:12, in
         loss"; empty if there is none.
       backward: True if the operation belongs to the backward pass of the line.
-      inside: the steps of loops and the branches that it is in, the outermost first.
+      inside: the loop steps and branches that contain it, outermost first.
       inputs, outputs: its arrays; no outputs if it raised an error.
       reason: the text of the error, or the name of the argument or of the missing part.
-      call: the file's content: the program, its arguments, its place, versions.
+      call: the saved call: the program, its arguments, its place, versions.
     """
 
     kind: str
@@ -96,14 +97,14 @@ class Replay:
 
 
 def replay(path: str | os.PathLike[str], *, compiled: bool = False) -> Replay:
-    """Runs a call that failed again, operation by operation, and stops at the one that fails.
+    """Runs a failed call again, operation by operation, and stops at the operation that fails.
 
     Args:
-      path: a file that the switch `replay_dir` left.
+      path: a file saved under the switch `replay_dir`.
       compiled: whether to run the compiled program too, if no operation fails, and to compare.
     Returns: a `Replay`; `print` shows it.
-    Raises: ValueError: the file is damaged, of another kind, or of a newer weft.
-      FileNotFoundError: there is none.
+    Raises: ValueError: the file is damaged, of another kind, or of a newer version of weft.
+      FileNotFoundError: there is no such file.
     Example:
       >>> import os, tempfile, weft
       >>> from weft import explanation
@@ -127,9 +128,9 @@ def replayed(
     """See `replay`.
 
     Args:
-      announce: is told each operation before it runs.
+      announce: called with the text of each operation before it runs.
       deep: whether the programs inside operations run equation by equation before they run
-        compiled, to find the one that ends the process.
+        compiled, to find the operation that ends the process.
     """
     saved = read_call(path)
     switches = saved.switches | {"replay_dir": None, "disable_jit": False}
@@ -191,7 +192,7 @@ class Run:
             return current.base.bind(e.primitive, inputs, e.params)
         except Failure:
             raise
-        except Exception as error:  # whatever it raises is the answer
+        except Exception as error:  # any error is the failure
             if has_programs:
                 self.inner_programs(e, inputs, steps)
             if isinstance(error, MissingFunction):
@@ -218,7 +219,7 @@ class Run:
 
 
 def has(kind: type, value: Any) -> bool:
-    """True for a parameter in which there is an object of a class, also in programs in it."""
+    """True for a parameter that contains an object of a class, also inside programs."""
     if isinstance(value, Jaxpr):
         return has_inside(value, kind)
     return isinstance(value, kind) or (
@@ -228,7 +229,7 @@ def has(kind: type, value: Any) -> bool:
 
 @derived
 def has_inside(jaxpr: Jaxpr, kind: type) -> bool:
-    """True if a parameter of an equation of a program has an object of a class."""
+    """True if a parameter of an equation of a program contains an object of a class."""
     return any(has(kind, x) for e in jaxpr.equations for _, x in e.params)
 
 
@@ -237,9 +238,9 @@ def has_inside(jaxpr: Jaxpr, kind: type) -> bool:
 
 @derived
 def without_places(jaxpr: Jaxpr) -> Jaxpr:
-    """The program without the devices of the process that saved it: on one device.
+    """The program for one device, without the devices of the process that saved it.
 
-    A map over devices becomes a `vmap`, which computes the same.
+    A map over devices becomes a `vmap`, which computes the same results.
     """
     if not has_inside(jaxpr, ForeignPlace):
         return jaxpr
@@ -270,7 +271,7 @@ def without_places(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def placeless(value: Any) -> Any:
-    """A parameter without devices in the programs in it."""
+    """A parameter with devices removed from its programs."""
     if isinstance(value, Jaxpr):
         return without_places(value)
     if not isinstance(value, tuple) or isinstance(value, ForeignPlace | Missing):
@@ -301,21 +302,21 @@ def failed(saved: SavedCall, failure: Failure) -> Replay:
 
 
 def operation_text(operation: Operation, saved: SavedCall) -> str:
-    """An operation that is about to run."""
+    """The text of an operation that is about to run."""
     inputs = [f"  input {i}: {x.aval}" for i, x in enumerate(operation.inputs)]
     lines = [*place_lines(operation), *source_lines(saved, operation.place), *inputs]
     return "\n".join(lines)
 
 
 def place_lines(operation: Operation) -> list[str]:
-    """The user's line of an operation, and the loops that it is in."""
+    """The user's line of an operation, and the loop steps that contain it."""
     place = operation.place
     line = f"  operation: {operation.primitive} in the {pass_over(place)} pass of {place.line}"
     return [line, *[f"  inside: {step}" for step in operation.inside]]
 
 
 def nonfinite(saved: SavedCall, culprit: Operation | Input, kind: str) -> Replay:
-    """The replay that stops where a NaN or an infinity is made, or comes in."""
+    """The replay that stops where an operation makes a NaN or an infinity, or an input has one."""
     article = "an" if kind == "infinity" else "a"
     if isinstance(culprit, Input):
         labels = saved.program.labels
@@ -334,7 +335,7 @@ def nonfinite(saved: SavedCall, culprit: Operation | Input, kind: str) -> Replay
 
 
 def failed_check(saved: SavedCall) -> Replay:
-    """The replay of a call in which a check of `checkify` failed: its results say where."""
+    """The replay of a call in which a check of `checkify` failed; its results contain the place."""
     assert saved.outcome is not None
     _, text = saved.outcome
     match = re.search(r"\bat ([^:()]+:\d+, in [^()]+)\)", text)
@@ -355,11 +356,9 @@ def passed(saved: SavedCall, program: Jaxpr, compiled: bool) -> Iterator[str]:
         return
     kind, _ = saved.outcome or ("", "")
     if kind in ("NaN", "infinity"):
-        yield (
-            "  the compiled program made it, in which XLA fuses operations and changes their order"
-        )
+        yield "  the compiled program made it: XLA fuses operations and changes their order"
     elif kind == "error":
-        yield "  the error was the whole program's: of its compilation, its memory, or a switch"
+        yield "  the error came from the whole program: its compilation, its memory, or a switch"
     yield "  weft replay --compiled runs the compiled program, and compares"
 
 
@@ -382,7 +381,7 @@ def compared(program: Jaxpr, arguments: Sequence[Any], results: Sequence[Any]) -
     names = program.labels.results
     try:
         compiled = run_jaxpr(program, arguments)
-    except Exception as error:  # whatever it raises is the answer
+    except Exception as error:  # any error is the result
         return [f"  the compiled program fails: {type(error).__name__}: {error}"]
     for i, (x, y) in enumerate(zip(compiled, results, strict=True)):
         a, b = np.asarray(x.host()), np.asarray(y.host())
@@ -397,12 +396,12 @@ def compared(program: Jaxpr, arguments: Sequence[Any], results: Sequence[Any]) -
 
 
 def bits(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The bytes of each element, in a row of its own."""
+    """The bytes of each element, as an array of `void` items."""
     return np.ascontiguousarray(host).reshape(-1).view((np.void, host.itemsize))
 
 
 def source_lines(saved: SavedCall, place: SourceLocation) -> list[str]:
-    """The text of the user's line and of those around it, as it was in the process that failed."""
+    """The user's line and the lines around it, as they were in the process that failed."""
     if place.place is None:
         return []
     file, number = place.place
@@ -422,7 +421,7 @@ def source_lines(saved: SavedCall, place: SourceLocation) -> list[str]:
 def result(
     saved: SavedCall, kind: str, operation: Operation | None, reason: str, lines: Sequence[str]
 ) -> Replay:
-    """A replay with its text."""
+    """The `Replay` of a saved call, with its text."""
     outcome = "the process ended during the call"
     if saved.outcome is not None:
         outcome = saved.outcome[1].partition("\n")[0]

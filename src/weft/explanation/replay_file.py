@@ -1,9 +1,9 @@
-"""The file of a call that failed: write_call, note_outcome, read_call.
+"""The file of a failed call: write_call, note_outcome, read_call.
 
-It is one file in the format of safetensors, which other programs read too: the arguments and the
-constants of the program as arrays, under the names of the arguments. The metadata in its header are
-two texts of JSON, `program` (`program_file.py`) and `call`. The last array is the SHA-256 of
-everything before it. Reading runs no code, and checks all that it reads.
+The file has the safetensors format, which other programs read too. Its arrays are the program's
+constants and the arguments, under the arguments' names. The metadata in its header include two JSON
+texts, `program` (`program_file.py`) and `call`. The last array is the SHA-256 of everything before
+it. Reading runs no code, and checks everything.
 """
 
 import functools
@@ -44,10 +44,10 @@ FORMAT, VERSION = "weft replay", "1"
 SUFFIX = ".safetensors"
 
 AROUND = 2
-"""The lines before and after the line of an equation whose text a file has."""
+"""The number of source lines saved before and after the line of an equation."""
 
 MAX_HEADER = 1 << 30
-"""The longest header that is read."""
+"""The length of the longest header that is read, in bytes."""
 
 SWITCHES = (
     "enable_x64",
@@ -57,7 +57,7 @@ SWITCHES = (
     "debug_nans",
     "debug_infs",
 )
-"""The switches on which the elements of results depend, and those that make a call fail."""
+"""The switches that change the elements of results, or that make a call fail."""
 
 _PACKAGE = __name__.partition(".")[0]
 _DIGEST = "sha256"
@@ -67,21 +67,21 @@ _LENGTH_BYTES = 8
 _CHUNK = 1 << 20
 
 Header = dict[str, tuple[str, list[int], int]]
-"""For each array, by its name: its code, its shape, and its bytes."""
+"""For each array, by its name: the code of its dtype, its shape, and its number of bytes."""
 
 
 @dataclass(frozen=True)
 class SavedCall:
-    """A call of a program, as its file has it.
+    """A call of a program, read from its file.
 
     Attributes:
-      path: of the file.
-      program, arguments: what to run.
+      path: the path of the file.
+      program, arguments: the program and its arguments.
       function: the name of the function; `place`: the user's line that called it.
-      time, process: when, and in which process.
-      versions: of the libraries, and the machine.
-      switches: those of `SWITCHES`.
-      lines: the text of the user's lines around equations: by file, by number.
+      time, process: the time of the call, and the id of the process.
+      versions: the versions of the libraries, and the machine.
+      switches: the values of `SWITCHES`.
+      lines: the text of the user's lines around equations, by file and number.
       outcome: the kind of the failure ("error", "NaN", "infinity" or "check"), and its text; `None`
         if the process ended during the call.
     """
@@ -136,7 +136,7 @@ def type_in_file(a: Aval) -> StoredType:
 
 
 def bytes_of(x: Array) -> Any:
-    """The elements of an array as the file has them. The array keeps no copy of them."""
+    """The elements of an array as bytes for the file. The array keeps no copy of them."""
     if not x.size or x.aval.dtype == float0:
         return b""
     host = np.asarray(gather(x) if x._host is None else x._host)
@@ -150,13 +150,13 @@ def write_call(
     arguments: Mapping[str, Array],
     about: Mapping[str, Any],
 ) -> None:
-    """Writes a file, whole or not at all, which only its owner can read.
+    """Writes a file atomically; only its owner can read it.
 
     Args:
       program: the JSON of the program; `constants` are its arrays.
-      arguments: by the names that the arrays are to have.
-      about: the other attributes of `SavedCall` in values of JSON.
-    Raises: OSError: the disk is full, for example.
+      arguments: the arguments, by the names of the arrays in the file.
+      about: the other attributes of `SavedCall` as JSON values.
+    Raises: OSError: the file cannot be written, for example because the disk is full.
     """
     named = {f"constant {i}": x for i, x in enumerate(constants)} | dict(arguments)
     types = {name: type_in_file(x.aval) for name, x in named.items()}
@@ -170,7 +170,7 @@ def note_outcome(path: str, kind: str, text: str, failed: FailedCall | None) -> 
     """Writes a file again, with the outcome of its call.
 
     Args:
-      failed: the call of a Python function that raised the error.
+      failed: the call of a Python function that raised the error; `None` if there is none.
     """
     with open(path, "rb") as file:
         header, program, call = _header(file)
@@ -180,7 +180,7 @@ def note_outcome(path: str, kind: str, text: str, failed: FailedCall | None) -> 
 
 
 def _chunks(file: IO[bytes], length: int) -> Iterator[bytes]:
-    """The next bytes of a file."""
+    """The next `length` bytes of a file, in chunks."""
     while length > 0:
         yield (data := file.read(min(length, _CHUNK)))
         length -= len(data) or length
@@ -215,10 +215,10 @@ def _write(path: str, program: str, call: Any, header: Header, data: Iterable[An
 
 
 def read_call(path: str | os.PathLike[str]) -> SavedCall:
-    """The call that a file has.
+    """The call in a file.
 
-    Raises: ValueError: the file is damaged, of another kind, or of a newer weft.
-      FileNotFoundError: there is none.
+    Raises: ValueError: the file is damaged, of another kind, or of a newer version of weft.
+      FileNotFoundError: there is no such file.
     """
     path = os.fspath(path)
     if not os.path.exists(path):
@@ -227,8 +227,8 @@ def read_call(path: str | os.PathLike[str]) -> SavedCall:
         return _call(path)
     except (Malformed, RecursionError) as error:
         raise ValueError(
-            f"replay: {path} is damaged, or no file of a failed call: {error}\n"
-            "  fix: another copy of a file that the switch replay_dir has left"
+            f"replay: {path} is damaged, or not a file of a failed call: {error}\n"
+            "  fix: another copy of a file saved under the switch replay_dir"
         ) from None
 
 
@@ -288,14 +288,14 @@ def _number(text: str) -> int:
 def _content(path: str) -> tuple[dict[str, Any], str, list[Array]]:
     """The JSON of a call, the JSON of its program, and the arrays."""
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise Malformed("it is no regular file")
+        raise Malformed("it is not a regular file")
     with open(path, "rb") as file:
         header, program, call = _header(file)
         written = checked(dict, call.get("arrays"), "the arrays")
         avals = {name: read_aval(a) for name, a in written.items()}
         types = {name: type_in_file(a) for name, a in avals.items()}
         if {name: (t.code, list(t.shape), t.nbytes) for name, t in types.items()} != header:
-            raise Malformed("it has other arrays than it describes")
+            raise Malformed("its arrays differ from their description")
         begin = file.tell()
         file.seek(0)
         digest = hashlib.sha256(file.read(begin))
@@ -327,7 +327,7 @@ def _header(file: IO[bytes]) -> tuple[Header, str, dict[str, Any]]:
     entries = _json(file.read(length))
     metadata = checked(dict, entries.pop("__metadata__", None), "the metadata")
     if metadata.get("format") != FORMAT:
-        raise Malformed("it is of another format")
+        raise Malformed("it has another format")
     if metadata.get("version") != VERSION:
         raise ValueError(
             f"replay: {file.name} has version {metadata.get('version')!r:.20} of the format; this "
@@ -339,14 +339,14 @@ def _header(file: IO[bytes]) -> tuple[Header, str, dict[str, Any]]:
         e = checked(dict, written, "an array")
         first, end = lists(e.get("data_offsets"), "the place of an array", int, int)
         if first != start or end < start:
-            raise Malformed(f"the array {name!r:.60} is not behind the one before it")
+            raise Malformed(f"the array {name!r:.60} does not follow the one before it")
         code = checked(str, e.get("dtype"), "the type of an array")
         header[name] = code, checked(list, e.get("shape"), "a shape"), end - start
         start = end
     if header.pop(_DIGEST, None) != _DIGEST_TYPE:
         raise Malformed("it has no checksum")
     if start != size - _LENGTH_BYTES - length:
-        raise Malformed("its length does not fit its arrays")
+        raise Malformed("its length does not match its arrays")
     program = checked(str, metadata.get("program"), "the program")
     return header, program, _json(checked(str, metadata.get("call"), "the call"))
 

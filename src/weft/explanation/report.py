@@ -1,4 +1,4 @@
-"""Explanation is what `weft.explain` returns: findings and tables, as text, page and object."""
+"""Explanation is the result of `weft.explain`: findings and tables, as text, page and object."""
 
 import os
 import time
@@ -26,14 +26,14 @@ LINES_SHOWN, KERNELS_SHOWN, BUFFERS_SHOWN = 12, 6, 5
 
 
 class Explanation:
-    """The time and memory of a program by line, and what to change.
+    """The time and memory of a program by line, and suggested changes.
 
     Attributes:
-      findings: what costs time or memory without need, the costliest first.
-      lines: for each of the user's lines its equations, kernels, bytes and seconds.
-      kernels: what XLA runs, with the operations that it fused.
+      findings: unnecessary costs in time or memory, the costliest first.
+      lines: for each of the user's lines, its equations, kernels, bytes and seconds.
+      kernels: the kernels that XLA runs, with the operations fused into them.
       programs: the jitted functions, by signature, with calls, memory and compile time.
-      moves: what moved between host and devices: direction, line, type, count, bytes.
+      moves: the transfers between host and devices: direction, line, type, count, bytes.
       constants: the arrays that functions close over.
       retraces: why functions were traced, as text.
     """
@@ -130,7 +130,7 @@ class Explanation:
 
 
 def without_repetition(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, the costliest first; those of one kind at one line once."""
+    """The findings, the costliest first; only one of each kind at a line."""
     first: dict[object, Finding] = {}
     for finding in sorted(findings, key=lambda f: -f.weight):
         first.setdefault((finding.kind, finding.line), finding)
@@ -145,7 +145,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def table_text(titles: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """A table in columns; the first `left` ones and the last of text are flush left."""
+    """A table in columns; the first `left` columns and the column "text" are flush left."""
     if not rows:
         return ""
     widths = [max(len(row[i]) for row in [titles, *rows]) for i in range(len(titles))]

@@ -1,7 +1,7 @@
-"""Sources has the text of the user's lines, for advice; line_of the line of an equation.
+"""Sources finds the text of the user's lines, for advice; line_of returns the line of an equation.
 
-Equations know the name of a file and a number (`compiler/optimized.py: Line`); this module finds
-the file, and the places that a finding proposes to change.
+Equations have the name of a file and a line number (`compiler/optimized.py: Line`); this module
+finds the file, and the places that a finding proposes to change.
 """
 
 import ast
@@ -43,7 +43,7 @@ class Sources:
         self.paths: dict[str, str] = {}
 
     def add(self, path: str) -> None:
-        """Remembers a file."""
+        """Stores the path of a file."""
         if path:
             self.paths.setdefault(os.path.basename(path), path)
 
@@ -69,7 +69,7 @@ class Sources:
         return without_comment(linecache.getline(self.path(line.file), line.number)).strip()
 
     def statement(self, line: Line) -> str:
-        """The text of a line and of the lines that go on with it, up to eight."""
+        """The text of a line and its continuation lines, eight lines at most."""
         lines, depth = [], 0
         for number in range(line.number, line.number + 8):
             text = self.text(line._replace(number=number))
@@ -94,7 +94,8 @@ class Sources:
         return line
 
     def where_jitted(self, function: Any) -> Line:
-        """The line that calls `jit` for a function: a decorator, or `jit(name)`; else its own."""
+        """The line that calls `jit` for a function: a decorator, or `jit(name)`; otherwise the line
+        of its definition."""
         code = getattr(unwrapped(function), "__code__", None)
         start = self.definition(function)
         if not isinstance(code, CodeType) or start is UNKNOWN:
@@ -121,8 +122,8 @@ class Sources:
         return "step"
 
     def in_loop(self, line: Line) -> bool:
-        """True if a line is in the body of a loop of its function, or if another function of the
-        file calls its function in a loop."""
+        """True if a line is in a loop of its function, or if another function of the file calls its
+        function in a loop."""
         above, name = self.around(line)
         if "loop" in above:
             return True
@@ -137,7 +138,7 @@ class Sources:
         return False
 
     def around(self, line: Line) -> tuple[list[str], str]:
-        """The blocks around a line in its function ("loop"), and the name of the function."""
+        """The loops around a line in its function, as "loop", and the name of the function."""
         indent, blocks = self.indent(line), list[str]()
         for number in range(line.number - 1, 0, -1):
             above = line._replace(number=number)
@@ -158,7 +159,7 @@ class Sources:
         return len(text) - len(text.lstrip())
 
     def assignment(self, name: str, line: Line) -> Line:
-        """The nearest line above that assigns a variable; `line` itself if there is none near."""
+        """The nearest line above that assigns a variable; `line` itself if none is close."""
         for number in range(line.number - 1, max(0, line.number - 20), -1):
             if re.match(rf"{re.escape(name)} *=[^=]", self.text(line._replace(number=number))):
                 return line._replace(number=number)
@@ -176,7 +177,7 @@ class Sources:
         return ""
 
     def reads(self, line: Line) -> bool:
-        """True if a line's text reads values: `float(`, `print(`, `if`, …; or is unknown."""
+        """True if a line's text reads values (`float(`, `print(`, `if`, …), or is unknown."""
         text = self.statement(line)
         return not text or bool(_READ.search(text))
 

@@ -1,6 +1,7 @@
-"""line_rows, kernel_rows, program_rows and others: a record as tables, for the text and the page.
+"""line_rows, kernel_rows, move_rows and constant_rows: a record as tables, for the text and the
+page.
 
-A kernel is one function that XLA runs: a fusion of operations, or one that stands alone.
+A kernel is one function that XLA runs: a fusion of operations, or a single operation.
 """
 
 from collections import Counter, defaultdict
@@ -42,21 +43,22 @@ class Program(NamedTuple):
 
     @property
     def equations(self) -> int:
-        """The number of equations, those of loop bodies once."""
+        """The number of equations; loop bodies count once."""
         return sum(1 for _ in all_steps(self.called.traced.jaxpr))
 
     @property
     def kernels(self) -> list[Instruction]:
-        """The kernels that a call runs, those of loop bodies once."""
+        """The kernels that a call runs; the kernels of loop bodies appear once."""
         return [] if self.optimized is None else [*self.optimized.kernels()]
 
 
 class LineRow(NamedTuple):
-    """A line of the user's, and what it became.
+    """A line of the user's code, with its equations and kernels.
 
     Attributes:
-      equations: in all programs; `kernels`: that begin or end here; `bytes`: of their results.
-      seconds: of the kernels in all calls; estimated unless `measured`.
+      equations: their number in all programs; `kernels`: the number of kernels attributed to the
+        line; `bytes`: the size of their results.
+      seconds: the time of the kernels in all calls; estimated unless `measured`.
       operations: the operations outside of jitted functions that ran here.
     """
 
@@ -71,7 +73,7 @@ class LineRow(NamedTuple):
 
 
 class KernelRow(NamedTuple):
-    """A kernel: what was fused into it, the lines, the bytes of its result, its seconds."""
+    """A kernel: the operations fused into it, the lines, the bytes of its result, its seconds."""
 
     program: str
     name: str
@@ -84,7 +86,7 @@ class KernelRow(NamedTuple):
 
 
 def line_rows(record: Recorder, programs: Iterable[Program]) -> list[LineRow]:
-    """The lines of the user's, the most expensive first."""
+    """The user's lines, the most expensive first."""
     equations: Counter[Line] = Counter()
     kernels: Counter[Line] = Counter()
     sizes: Counter[Line] = Counter()
@@ -147,7 +149,7 @@ def kernel_rows(programs: Iterable[Program]) -> list[KernelRow]:
 
 
 def move_rows(record: Recorder) -> list[tuple[str, str, str, int, int]]:
-    """The moves between host and devices: direction, line, type, count, bytes."""
+    """The transfers between host and devices: direction, line, type, count, bytes."""
     rows = [
         (
             m.direction.replace("_", " "),

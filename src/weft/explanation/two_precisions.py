@@ -1,8 +1,8 @@
 """Runs a program twice, equation by equation: as it is, and with float64 numbers.
 
-Integers, booleans and the control flow of the second run are those of the first one, so that both
-stay in step. After an operation that rounds on purpose, or that has no float64 form, the second run
-goes on with the value of the first one.
+The second run uses the integers, the booleans and the control flow of the first, so that both apply
+the same operations. After an operation that rounds on purpose, or that has no float64 form, the
+second run continues with the value of the first.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,16 +23,18 @@ DISCRETE = {
     *("floor", "ceil", "round", "sign", "rem", "nextafter"),
     *("bitcast_convert_type", "reduce_precision"),
 }
-"""Operations whose result may jump, or that round on purpose. Both runs go on with one number."""
+"""Operations that are discontinuous, or that round on purpose. Both runs continue with one
+number."""
 
 
 class Pair(NamedTuple):
-    """A value of both runs.
+    """A value in both runs.
 
     Attributes:
-      error: the relative error of the first run: 0 to 1, or infinite where it is not finite.
-      causes: the numbers of the losses that the error comes from.
-      vanished: the numbers of the underflows that the value, which is still too small, comes from.
+      error: the relative error of the first run, from 0 to 1; infinite if only the value in the
+        second run is finite.
+      causes: the numbers of the losses that cause the error.
+      vanished: the numbers of the underflows that make the value too small.
     """
 
     low: Array
@@ -62,7 +64,7 @@ Watcher = Callable[[Applied], Pair]
 
 
 def high_value(x: Any) -> Array:
-    """A value with float64 numbers in place of shorter ones; other values unchanged."""
+    """A floating-point or complex value in float64 or complex128; other values unchanged."""
     if not isinstance(x, Array) or not x.aval.inexact:
         return x  # type: ignore[no-any-return]
     host = np.asarray(x.host())
@@ -79,7 +81,7 @@ def high_dtype(dtype: Any) -> Any:
 
 
 class Widening:
-    """Makes the float64 form of programs, each once."""
+    """Makes the float64 forms of programs, and caches them."""
 
     def __init__(self) -> None:
         self.programs: dict[Jaxpr, Jaxpr] = {}
@@ -130,7 +132,7 @@ class TwoRuns:
     """Both runs of a program.
 
     Args:
-      watcher: sees all equations.
+      watcher: called with each equation's outputs; returns them with their errors.
     """
 
     def __init__(self, watcher: Watcher) -> None:
@@ -178,8 +180,8 @@ class TwoRuns:
     def inner(
         self, e: Equation, w: Equation, pairs: Sequence[Pair], inside: tuple[str, ...]
     ) -> list[Pair]:
-        """The results of an operation with programs inside: those of its last run, and those of all
-        runs stacked."""
+        """The results of an operation with programs inside: the results of its last run, or the
+        stacked results of all runs."""
         inner_runs = inner_runs_of(e.primitive)
         assert inner_runs is not None
         low_runs = inner_runs([p.low for p in pairs], **dict(e.params))
@@ -205,7 +207,7 @@ class TwoRuns:
     def gathered(
         self, e: Equation, pairs: Sequence[Pair], steps: Sequence[Sequence[Pair]]
     ) -> list[Pair]:
-        """The results of an operation from those of its runs."""
+        """The results of an operation, from the results of its runs."""
         avals = [v.aval for v in e.outvars]
         if not steps or len(steps[-1]) != len(avals):
             return self.apply(e, e, pairs)
@@ -237,15 +239,16 @@ def bound(e: Equation, inputs: Sequence[Array]) -> list[Any]:
 
 
 def fits(low: Any, high: Any) -> bool:
-    """True for a float64 form of a value; others go on from the first run."""
+    """True if `high` is a float64 form of `low`."""
     same = isinstance(high, Array) and isinstance(low, Array) and high.aval.shape == low.aval.shape
     return same and low.aval.inexact and high.aval.dtype == high_dtype(low.aval.dtype)
 
 
 def relative_error(low: Any, high: Any, dtype: Any) -> float:
-    """The relative error of an array: of the whole, or of a tenth of its elements if that is more.
+    """The relative error of an array: the largest difference relative to the largest element, or
+    the 90th percentile of the elements' relative errors if that is more.
 
-    Numbers below the smallest normal one of the dtype count as that one.
+    Numbers below the dtype's smallest normal number count as that number.
     """
     a, b = float_of(low), float_of(high)
     if not a.size:

@@ -1,7 +1,7 @@
-"""UserCode has the syntax tree of a user's file, sees through its names, and rewrites statements.
+"""UserCode holds the syntax tree of a user's file, resolves variables, and rewrites statements.
 
 `e = np.exp(x)` makes `e` another name for `np.exp(x)` in the statements below, as long as nothing
-binds `e` or `x` again. A rewriting matches the tree, and replaces text only where it changes it.
+binds `e` or `x` again. Rewritings match the tree, and keep the text of unchanged parts.
 """
 
 import ast
@@ -14,7 +14,7 @@ from ..user_lines import Span
 from .source_lines import without_comment
 
 MAX_TEXT = 400
-"""Characters of a rewritten line. A longer one helps nobody."""
+"""The number of characters of the longest rewritten line that is shown."""
 
 
 class Reduction(NamedTuple):
@@ -29,7 +29,7 @@ class UserCode:
     """A user's file.
 
     Args:
-      path: the path of the file, as `linecache` knows it.
+      path: the path of the file, or its key in `linecache`.
       names: the global names of the module.
     """
 
@@ -38,7 +38,7 @@ class UserCode:
         self.target: ast.stmt | None = None  # the statement that is rewritten
         self.lines = linecache.getlines(path)
         self.owner: dict[ast.AST, ast.stmt] = {}  # the innermost statement of an expression
-        self.above: dict[ast.stmt, tuple[ast.AST, list[ast.stmt]]] = {}  # what it is in; its block
+        self.above: dict[ast.stmt, tuple[ast.AST, list[ast.stmt]]] = {}  # its parent; its block
         try:
             self.tree = ast.parse("".join(self.lines))
         except (SyntaxError, ValueError):
@@ -46,7 +46,7 @@ class UserCode:
         self._note(self.tree, self.tree)
 
     def _note(self, node: ast.AST, parent: ast.AST) -> None:
-        """Notes the blocks of a statement, or of a part of it, and the owners of expressions."""
+        """Records the blocks of a statement, or of a part of it, and the owners of expressions."""
         for _, value in ast.iter_fields(node):
             for part in value if isinstance(value, list) else ():
                 if isinstance(part, ast.stmt):
@@ -59,12 +59,13 @@ class UserCode:
     # --- statements ---
 
     def statement(self, number: int) -> ast.stmt | None:
-        """The innermost statement around a line."""
+        """The innermost statement that contains a line."""
         around = [s for s in self.above if s.lineno <= number <= last_line(s)]
         return min(around, key=lambda s: (last_line(s) - s.lineno, -s.col_offset), default=None)
 
     def uses(self, statement: ast.stmt) -> list[ast.stmt]:
-        """The statements below that use the variable which a statement assigns, through others."""
+        """The later statements that use the variable that a statement assigns, directly or through
+        other variables."""
         results: list[ast.stmt] = []
         waiting = [statement]
         while waiting:
@@ -82,7 +83,8 @@ class UserCode:
         return results
 
     def sources(self, statement: ast.stmt) -> list[ast.stmt]:
-        """A statement, and those above that assign the variables which it uses, through others."""
+        """A statement, and the earlier statements that assign the variables that it uses, directly
+        or through other variables."""
         results = [statement]
         for here in results:
             for node in expressions(here):
@@ -92,13 +94,13 @@ class UserCode:
         return results
 
     def text(self, statement: ast.stmt) -> str:
-        """The text of a statement on one line, without comments; of a block its head only."""
+        """The text of a statement on one line, without comments; for a block, only its head."""
         return self._joined(statement)[0]
 
     def _joined(self, statement: ast.stmt) -> tuple[str, dict[int, int]]:
-        """The text of a statement on one line, and where each of its lines begins in it.
+        """The text of a statement on one line, and the start of each of its lines in that text.
 
-        The second is for columns: `starts[lineno] + column` is a position in the text.
+        `starts[lineno] + column` is a position in the text.
         """
         text, starts = "", {}
         for number in range(statement.lineno, last_line(statement) + 1):
@@ -135,8 +137,8 @@ class UserCode:
 
         Args:
           rewriting: returns the new text for an expression; empty if it does not match.
-          first: an expression that must match; others count if they do not overlap with it.
-          inside: an expression that one of those that match must have inside, or through names.
+          first: an expression that must match; others are rewritten if they do not overlap it.
+          inside: an expression that one of the matches must contain, directly or through variables.
         """
         text, starts = self._joined(statement)
         self.target = statement
@@ -158,7 +160,7 @@ class UserCode:
         return text if changes and has_inside and len(text) <= MAX_TEXT else ""
 
     def with_parts(self, node: ast.expr, changes: list[tuple[ast.expr, str]]) -> str:
-        """The text of an expression, with new texts for parts of it."""
+        """The text of an expression, with new text for some of its parts."""
         text, starts = self._joined(self.owner[node])
         begin, end = self.place(node, starts)
         places = sorted(((*self.place(part, starts), new) for part, new in changes), reverse=True)
@@ -170,8 +172,8 @@ class UserCode:
     # --- names ---
 
     def binder(self, name: str, statement: ast.stmt) -> ast.stmt | None:
-        """The statement that binds a name which another one uses; `None` for a parameter, or a
-        name from outside of the function."""
+        """The statement that binds a name used in `statement`; `None` for a parameter, or a name
+        from outside of the function."""
         at: ast.AST = statement
         while isinstance(at, ast.stmt) and at in self.above:
             parent, block = self.above[at]
@@ -241,19 +243,21 @@ class UserCode:
         return text if isinstance(node, simple) else f"({text})"
 
     def compared(self, node: ast.expr) -> str:
-        """The text of an expression as an operand of `==`, which binds less than arithmetic."""
+        """The text of an expression as an operand of `==`; arithmetic has no parentheses there."""
         is_arithmetic = isinstance(node, ast.BinOp | ast.UnaryOp)
         return self.source(node) if is_arithmetic else self.atom(node)
 
     def call(self, node: ast.expr, *functions: str) -> list[ast.expr] | None:
-        """The arguments of a call of a function with one of these names; `None` if it is not."""
+        """The arguments of a call of a function with one of these names; `None` for other
+        expressions."""
         node = self.see(node)
         if isinstance(node, ast.Call) and node.args and function_name(node) in functions:
             return node.args
         return None
 
     def reduction(self, node: ast.expr, *functions: str) -> Reduction | None:
-        """The parts of a call such as `np.sum(x, axis=0)` or `x.sum(0)`; `None` if it is not."""
+        """The parts of a call such as `np.sum(x, axis=0)` or `x.sum(0)`; `None` for other
+        expressions."""
         node = self.see(node)
         if not isinstance(node, ast.Call) or function_name(node) not in functions:
             return None
@@ -274,14 +278,15 @@ class UserCode:
         return isinstance(node, ast.Name) and isinstance(self.names.get(node.id), ModuleType)
 
     def operands(self, node: ast.expr, kind: type[ast.operator]) -> tuple[Any, Any] | None:
-        """The operands of `a + b`, for the operator of a kind; `None` if it is not."""
+        """The operands of a binary operator of this kind, such as `a + b`; `None` for other
+        expressions."""
         node = self.see(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, kind):
             return node.left, node.right
         return None
 
     def number(self, node: ast.expr) -> float | None:
-        """The value of a number that is written down, such as `-1.0`."""
+        """The value of a literal number, such as `-1.0`; `None` for other expressions."""
         match node:
             case ast.Constant(value=int() | float() as value):
                 return value
@@ -290,13 +295,13 @@ class UserCode:
         return None
 
     def negated(self, node: ast.expr) -> str:
-        """The text of an expression with the other sign."""
+        """The text of the negated expression."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self.source(node.operand)
         return f"-{self.atom(node)}"
 
     def contains(self, outer: ast.expr, inner: ast.expr | None, depth: int = 4) -> bool:
-        """True if an expression has another one inside, also through names."""
+        """True if an expression contains another one, directly or through variables."""
         outer = self.see(outer)
         if any(node is inner for node in ast.walk(outer)):
             return True
@@ -311,7 +316,7 @@ class UserCode:
 def expressions(statement: ast.stmt) -> Iterator[ast.expr]:
     """The expressions of a statement, but not of statements inside it; outer ones first.
 
-    Texts with `{}` are left out: Python does not say where their parts are.
+    F-strings are left out, because Python does not record the positions of their parts.
     """
     skipped = ast.stmt | ast.excepthandler | ast.match_case | ast.JoinedStr
     waiting: list[ast.AST] = [statement]
@@ -323,13 +328,13 @@ def expressions(statement: ast.stmt) -> Iterator[ast.expr]:
 
 
 def span_of(node: ast.expr) -> Span:
-    """The place of an expression, as Python says it for instructions."""
+    """The position of an expression, as Python records it for instructions."""
     end_line, end_column = node.end_lineno or 0, node.end_col_offset or 0
     return Span(node.lineno, end_line, node.col_offset, end_column)
 
 
 def last_line(statement: ast.stmt) -> int:
-    """The last line of a statement; of a block, the last one of its head."""
+    """The last line of a statement; for a block, the last line of its head."""
     body = getattr(statement, "body", None) or getattr(statement, "cases", None)
     if isinstance(body, list) and isinstance(body[0], ast.stmt):
         return max(statement.lineno, body[0].lineno - 1)
@@ -337,7 +342,8 @@ def last_line(statement: ast.stmt) -> int:
 
 
 def bound(node: ast.AST) -> set[str]:
-    """The names that a statement binds, or a statement inside it; of a function only its own."""
+    """The names that a statement binds, including statements inside it; for a function or class,
+    only its own name."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {node.name}
     if isinstance(node, ast.alias):
@@ -349,7 +355,7 @@ def bound(node: ast.AST) -> set[str]:
 
 
 def own_names(node: ast.AST) -> set[str]:
-    """The names of lambdas and comprehensions in a statement, which mean something else outside."""
+    """The parameters of lambdas and the variables of comprehensions, which are local to them."""
     names = set()
     for inner in ast.walk(node):
         if isinstance(inner, ast.Lambda):
@@ -370,7 +376,7 @@ def assigned(statement: ast.stmt) -> str:
 
 
 def function_name(node: ast.Call) -> str:
-    """The last part of the name of the function that is called: `log` for `np.log(x)`."""
+    """The last part of the name of the called function: `log` for `np.log(x)`."""
     match node.func:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name

@@ -1,9 +1,9 @@
 """flops_of counts the floating-point operations of an equation; bytes_moved counts the bytes that
 the kernels of a compiled program read and write.
 
-An elementwise operation counts 1 for each element, exponentials too. A product of matrices counts
-2 for each pair that is multiplied. Moving elements counts 0. Factorizations count the leading term
-of the textbook's algorithm.
+An elementwise operation counts 1 per element, even an exponential. A matrix product counts 2 for
+each pair of numbers that is multiplied. Moving elements counts 0. Factorizations count the leading
+term of the textbook algorithm.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ PASSES = {
     *("cumsum", "cumprod", "cummax", "cummin", "linear_recurrence"),
     *("scatter_add", "scatter_mul", "scatter_min", "scatter_max", "psum", "pmax", "pmin"),
 }
-"""Operations that apply one number of each element of their largest operand."""
+"""Operations that count 1 for each element of their largest operand."""
 
 Count = Callable[[list[Any], list[Any], dict[str, Any]], float]
 """(avals of the operands, avals of the results, parameters) -> floating-point operations."""
@@ -42,7 +42,7 @@ def _convolution(ins: list[Any], outs: list[Any], params: dict[str, Any]) -> flo
 
 
 def _matrices(factor: float) -> Count:
-    """`factor` k² n for matrices of n by k numbers, k <= n."""
+    """`factor` k² n for n × k matrices, k <= n."""
 
     def count(ins: list[Any], outs: list[Any], params: dict[str, Any]) -> float:
         *batch, n, k = ins[0].shape
@@ -98,9 +98,9 @@ COUNTS: dict[str, Count] = {
 
 
 def flops_of(step: Step) -> float:
-    """The operations on floating-point numbers of an equation, once; 0 for a loop itself.
+    """The floating-point operations of an equation, for one run; 0 for a loop itself.
 
-    Operations on integers count too where elementwise.
+    Elementwise operations on integers count too.
     """
     ins, outs = [x.aval for x in step.inputs], [x.aval for x in step.outs]
     if step.name in COUNTS:
@@ -116,7 +116,7 @@ def flops_of(step: Step) -> float:
 def bytes_moved(program: OptimizedProgram) -> int:
     """The bytes of the operands and the results of all kernels, in a call.
 
-    The body of a loop counts as often as it runs, where XLA knows that.
+    The body of a loop counts once per iteration if XLA knows their number, otherwise once.
     """
     runs = rounds(program)
     kernels = {id(i) for i in program.kernels()}

@@ -189,9 +189,9 @@ class Exported:
     def vjp(self) -> "Exported":
         """The vjp of the function, exported.
 
-        Its arguments are the leaves of the function's arguments, and then a cotangent for each leaf
-        of the result with a derivative; its results are the cotangents of the argument leaves that
-        have one, a tuple.
+        Its arguments are the leaves of the function's arguments, followed by a cotangent for each
+        differentiable leaf of the result. It returns a tuple of cotangents, one for each
+        differentiable leaf of the arguments.
 
         Raises: ValueError: it was serialized without a vjp.
         """

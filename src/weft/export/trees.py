@@ -70,7 +70,7 @@ def register_pytree_node_serialization(
     kind = kind_of_type(nodetype)
     if kind is None:
         raise ValueError(
-            f"register_pytree_node_serialization: {nodetype.__name__} is no pytree node\n"
+            f"register_pytree_node_serialization: {nodetype.__name__} is not a pytree node\n"
             "  fix: tree_util.register_pytree_node first"
         )
     registered = _formats.get(serialized_name)
@@ -101,7 +101,9 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
     """
     fields = getattr(nodetype, "_fields", None)
     if not (isinstance(nodetype, type) and issubclass(nodetype, tuple) and fields is not None):
-        raise ValueError(f"register_namedtuple_serialization: {nodetype!r} is no namedtuple class")
+        raise ValueError(
+            f"register_namedtuple_serialization: {nodetype!r} is not a namedtuple class"
+        )
     return register_pytree_node_serialization(
         nodetype,
         serialized_name=serialized_name,
@@ -128,8 +130,8 @@ def _written_form(x: Any) -> Any:
         for key in x:
             if type(key) not in (str, int):
                 raise ValueError(
-                    f"serialize: the key {key!r} of a dict among the arguments or results is no "
-                    "string and no int"
+                    f"serialize: the key {key!r} of a dict among the arguments or results is "
+                    "neither a string nor an int"
                 )
         return {"dict": [[key, _written_form(y)] for key, y in x.items()]}
     name = _names.get(type(x))
@@ -171,4 +173,4 @@ def _read(written: object) -> Any:
             return class_format.from_children(
                 class_format.read(bytes.fromhex(data)), [_read(y) for y in children]
             )
-    raise ValueError(f"deserialize: {written!r:.60} is no structure of a tree")
+    raise ValueError(f"deserialize: {written!r:.60} is not a structure of a tree")

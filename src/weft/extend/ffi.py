@@ -96,13 +96,14 @@ def ffi_call(
     Args:
       target_name: the registered name.
       result_shape_dtypes: the results' tree, of objects with a shape and a dtype.
-      vmap_method: the way of `vmap`. 'sequential': a call for each element; 'expand_dims': one
-        call, with an axis in front, of length 1 in arguments that aren't mapped; 'broadcast_all':
-        the same, of full length in all arguments; 'legacy_vectorized': one call, in which arguments
-        that aren't mapped are unchanged. Without it, `vmap` is an error.
+      vmap_method: how `vmap` calls it. 'sequential': once for each element; 'expand_dims': once,
+        with a new first axis, which has length 1 in arguments that aren't mapped; 'broadcast_all':
+        once, with a first axis of full length in all arguments; 'legacy_vectorized': once, with
+        arguments that aren't mapped unchanged. Without it, `vmap` raises an error.
       input_layouts, output_layouts: for each argument and result the order of its axes in memory,
         major to minor; None is row by row. (1, 0) is the order of LAPACK's matrices.
-      input_output_aliases: results by number that may take the memory of arguments by number.
+      input_output_aliases: a dict from the number of an argument to the number of the result that
+        may use its memory.
     Returns: a function of arrays, and of attributes by keyword: NumPy's and Python's numbers
       (Python's are int64 and float64), strings, arrays of one axis, and dicts of them.
     Raises: ValueError: no such target is registered; a layout is not an order of an array's axes.
@@ -238,8 +239,8 @@ def _(
     full_params = {"target": target, "vmap_method": vmap_method, **params}
     if vmap_method is None:
         raise errors.MissingRuleError(
-            f"ffi_call: {target!r} is under vmap, which has to know how to call it for {size} "
-            "elements\n  fix: vmap_method='sequential' (one call an element), 'expand_dims' or "
+            f"ffi_call: {target!r} is under vmap for {size} elements, and has no vmap_method\n"
+            "  fix: vmap_method='sequential' (one call per element), 'expand_dims' or "
             "'broadcast_all' (one call with one more axis in front)"
         )
     if vmap_method == "sequential":

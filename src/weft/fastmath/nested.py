@@ -76,7 +76,7 @@ def nested_map(f: Callable[[Any], Any], obj: Any, level: int = 0, ignore_nones: 
         raise noted(
             ValueError(
                 f"nested_map: Non-exhaustive levels: {type(obj).__name__} {obj!r} is a leaf, and "
-                f"level={level} asks for containers"
+                f"level={level} requires containers"
             )
         )
     return _like(obj, [nested_map(f, child, level, ignore_nones) for child in _children(obj)])

@@ -148,7 +148,7 @@ def check_mapped_results(
             raise noted(
                 TypeError(
                     f"custom_vmap: the rule of {name} must return {expected} as leaf {i} of its "
-                    f"output, of which it says that it is {'' if b else 'not '}batched; got "
-                    f"{o.aval}\n  fix: a batched output has the mapped axis as its axis 0"
+                    f"output, which it marks as {'' if b else 'not '}batched; got {o.aval}\n"
+                    "  fix: a batched output has the mapped axis as its axis 0"
                 )
             )

@@ -480,8 +480,8 @@ def must_be_sequential(name: str, jaxprs: Sequence[Jaxpr], axis: Axis) -> bool:
     if axis.name is not None and any(axis.name in named_axes(j) for j in jaxprs):
         raise TypeError(
             f"{name}: under vmap, its functions may have effects or use collectives over "
-            f"{axis.name!r}, not both: each element goes its own way, and meets no other\n"
-            "  fix: do one of the two outside of it"
+            f"{axis.name!r}, not both: with effects, elements are computed one after the other\n"
+            f"  fix: do one of the two outside of {name}"
         )
     return True
 

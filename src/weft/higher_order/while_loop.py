@@ -255,8 +255,8 @@ class WhileRules(ProgramInside):
     ) -> NoReturn:
         raise DerivativeError(
             "while_loop: reverse-mode differentiation (grad, vjp, jacrev) needs the values of "
-            "every step, and how many steps a while_loop takes is known only when it has run; got "
-            "a while_loop, or a fori_loop whose bounds are traced values\n"
+            "every step, but the number of steps of a while_loop is known only after it has run; "
+            "got a while_loop, or a fori_loop whose bounds are traced values\n"
             "  fix: lax.scan, or lax.fori_loop with bounds that are Python integers; or forward "
             "mode (jvp, jacfwd), which works; or state the derivative with custom_vjp"
         )

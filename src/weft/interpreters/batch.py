@@ -334,8 +334,7 @@ def batch_with_aux(
     """Maps a function that returns its outputs and another result.
 
     Returns: a pair (output, whether it is batched) for each output, and the other result. Outputs
-    that
-      do not depend on the batch are unchanged.
+      that do not depend on the batch are unchanged.
     """
     kind = CheckingBatchTrace if thread.check_tracer_leaks or thread.enable_checks else BatchTrace
     trace = kind(current.trace, axis, about)

@@ -81,7 +81,7 @@ class ConcreteStageTrace(StageTrace):
         for e in todo:
             if has_effects(e):
                 raise TypeError(
-                    f"{self.transform}: Python code looks at a value that follows from "
+                    f"{self.transform}: Python code reads a value that depends on "
                     f"{e.primitive}, which has effects: it would be done twice\n"
                     "  fix: do it outside of the function"
                 )

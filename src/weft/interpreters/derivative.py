@@ -33,7 +33,7 @@ _rules = Deferred("weft.interpreters.debugging.derivative_rules")
 
 
 class DifferentiatedTracer(Tracer):
-    """A tracer for a primal, or `None` for a lone tangent. Subclasses add the derivative."""
+    """A tracer for a primal, which is `None` for a lone tangent. Subclasses add the derivative."""
 
     __slots__ = ("primal",)
     primal: Any

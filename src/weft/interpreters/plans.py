@@ -230,9 +230,11 @@ def is_one_operation(jaxpr: Jaxpr) -> bool:
     if len(jaxpr.equations) != 1:
         return False
     (e,) = jaxpr.equations
-    primitive, inputs = e.primitive, set(jaxpr.invars)
+    primitive = e.primitive
     plain = primitive.inside is None and primitive.host.execute_rule is None
-    return plain and not primitive.multiple and inputs.issuperset(e.inputs)
+    if not plain or primitive.multiple or jaxpr.constvars:
+        return False
+    return all(type(v) is Var for v in e.inputs)
 
 
 def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:

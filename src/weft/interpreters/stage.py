@@ -342,8 +342,8 @@ def closes_over(name: str, kind: str = "custom derivative") -> TypeError:
     """The error for a derivative with respect to a value that a function with its own rule closes
     over."""
     return TypeError(
-        f"{kind}: {name} closes over a value that is being differentiated; its rule says nothing "
-        "of that value\n  fix: pass the value as an argument (closure_convert helps)"
+        f"{kind}: {name} closes over a value that is being differentiated; its rule does not cover "
+        "that value\n  fix: pass the value as an argument (closure_convert helps)"
     )
 
 

@@ -10,7 +10,7 @@ from ..primitives import arithmetic as p, structural
 from ..primitives.arithmetic import RoundingMethod
 from ..typing import ArrayLike, DTypeLike
 from .accuracy import AccuracyMode, check_accuracy
-from .operands import same_type, whole
+from .operands import constant_int, same_type
 
 __all__ = [
     "RoundingMethod",
@@ -380,7 +380,7 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
       (81, 0.25)
     Source: weft.
     """
-    return p.integer_pow(x, y=whole("integer_pow", "y", y))
+    return p.integer_pow(x, y=constant_int("integer_pow", "y", y))
 
 
 def reciprocal(x: ArrayLike) -> Array:

@@ -9,7 +9,7 @@ from ..primitives.slicing import rev
 from ..primitives.structural import reshape
 from ..tree_util import tree_flatten
 from .axes import along_new_axis, concatenated, number_of_axis, slice_along
-from .body_functions import check_function, paths_of, shown, values_of
+from .body_functions import check_function, paths_of, tree_text, values_of
 
 __all__ = ["associative_scan"]
 
@@ -75,19 +75,19 @@ def associative_scan(
         if out_tree != tree:
             raise ShapeError(
                 f"associative_scan: {function_line(fn)} must return the structure of elems, "
-                f"{shown(tree)}; got {shown(out_tree)}"
+                f"{tree_text(tree)}; got {tree_text(out_tree)}"
             )
         return leaves
 
     if reverse:
         values = [rev(x, dimensions=(a,)) for x, a in zip(values, axes, strict=True)]
-    results = accumulated(combine, values, axes)
+    results = prefix_combinations(combine, values, axes)
     if reverse:
         results = [rev(x, dimensions=(a,)) for x, a in zip(results, axes, strict=True)]
     return tree.unflatten(results)
 
 
-def accumulated(combine: Any, values: Sequence[Any], axes: Sequence[int]) -> list[Any]:
+def prefix_combinations(combine: Any, values: Sequence[Any], axes: Sequence[int]) -> list[Any]:
     """The prefix combinations: combines pairs and scans the results, then fills in the other
     elements."""
     n = values[0].shape[axes[0]]
@@ -98,25 +98,29 @@ def accumulated(combine: Any, values: Sequence[Any], axes: Sequence[int]) -> lis
         return [slice_along(x, a, begin, end, step) for x, a in zip(xs, axes, strict=True)]
 
     pairs = combine(parts(values, 0, n - 1, 2), parts(values, 1, n, 2))
-    odd = accumulated(combine, pairs, axes)
-    first = parts(values, 0, 1)
+    odd_elements = prefix_combinations(combine, pairs, axes)
+    first_element = parts(values, 0, 1)
     if n == 2:
-        even = first
+        even_elements = first_element
     else:
         count = n // 2 if n % 2 else n // 2 - 1
-        rest = combine(parts(odd, 0, count), parts(values, 2, n, 2))
-        even = [concatenated([x, y], a) for x, y, a in zip(first, rest, axes, strict=True)]
-    return [interleaved(x, y, a) for x, y, a in zip(even, odd, axes, strict=True)]
+        later_elements = combine(parts(odd_elements, 0, count), parts(values, 2, n, 2))
+        even_elements = [
+            concatenated([x, y], a)
+            for x, y, a in zip(first_element, later_elements, axes, strict=True)
+        ]
+    return [interleaved(x, y, a) for x, y, a in zip(even_elements, odd_elements, axes, strict=True)]
 
 
-def interleaved(even: Any, odd: Any, axis: int) -> Any:
+def interleaved(even_elements: Any, odd_elements: Any, axis: int) -> Any:
     """Interleaves the elements of two arrays along an axis; the first may have one more."""
-    n = odd.shape[axis]
-    shape = list(odd.shape)
+    n = odd_elements.shape[axis]
+    shape = list(odd_elements.shape)
     shape[axis] = 2 * n
     pairs = reshape(
-        along_new_axis([slice_along(even, axis, 0, n), odd], axis + 1), shape=tuple(shape)
+        along_new_axis([slice_along(even_elements, axis, 0, n), odd_elements], axis + 1),
+        shape=tuple(shape),
     )
-    if even.shape[axis] == n:
+    if even_elements.shape[axis] == n:
         return pairs
-    return concatenated([pairs, slice_along(even, axis, n, n + 1)], axis)
+    return concatenated([pairs, slice_along(even_elements, axis, n, n + 1)], axis)

@@ -60,13 +60,13 @@ def shape_of(name: str, shape: Any) -> tuple[int, ...]:
     return lengths
 
 
-def ints_of(name: str, what: str, values: Any) -> tuple[int, ...]:
+def ints_of(name: str, argument: str, values: Any) -> tuple[int, ...]:
     """A sequence of ints as a tuple."""
     try:
         return tuple([operator.index(v) for v in values])
     except TypeError:
         raise TypeError(
-            f"{name}: {what} must be a sequence of ints known when traced; got {values!r}"
+            f"{name}: {argument} must be a sequence of ints known when traced; got {values!r}"
         ) from None
 
 

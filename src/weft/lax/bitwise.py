@@ -203,38 +203,40 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
         raise ShapeError(f"mulhi: expected integers of 8 bits or more; got {a.aval}")
     width = dtypes.bit_width(dtype)
     if width < 32:
-        unsigned = dtypes.is_unsigned(dtype)
-        wide_dtype = dtypes.uint32 if unsigned else dtypes.int32
+        is_unsigned = dtypes.is_unsigned(dtype)
+        wide_dtype = dtypes.uint32 if is_unsigned else dtypes.int32
         product = convert_element_type(a, dtype=wide_dtype) * convert_element_type(
             b, dtype=wide_dtype
         )
-        shift = p.shift_right_logical if unsigned else p.shift_right_arithmetic
+        shift = p.shift_right_logical if is_unsigned else p.shift_right_arithmetic
         high = shift(product, literal(width, wide_dtype))
         return convert_element_type(high, dtype=dtype)
     if dtypes.is_unsigned(dtype):
         return _upper_half(a, b, width)
-    whole = dtypes.uint32 if width == 32 else dtypes.uint64
+    unsigned_dtype = dtypes.uint32 if width == 32 else dtypes.uint64
     high = _upper_half(
-        bitcast_convert_type(a, dtype=whole), bitcast_convert_type(b, dtype=whole), width
+        bitcast_convert_type(a, dtype=unsigned_dtype),
+        bitcast_convert_type(b, dtype=unsigned_dtype),
+        width,
     )
-    none = literal(0, dtype)
+    zero = literal(0, dtype)
     # a negative number is 2 ** n less than its bits, so the product counts the other operand once
     # too often
-    extra = where(lt(a, none), b, none) + where(lt(b, none), a, none)
-    return bitcast_convert_type(high, dtype=dtype) - extra
+    correction = where(lt(a, zero), b, zero) + where(lt(b, zero), a, zero)
+    return bitcast_convert_type(high, dtype=dtype) - correction
 
 
 def _upper_half(x: Any, y: Any, width: int) -> Any:
     """The upper half of a product of unsigned numbers, from products of halves of their bits."""
-    half = literal(width // 2, x.dtype)
-    low = literal((1 << width // 2) - 1, x.dtype)
+    half_width = literal(width // 2, x.dtype)
+    low_mask = literal((1 << width // 2) - 1, x.dtype)
 
     def parts(v: Any) -> tuple[Any, Any]:
-        return p.shift_right_logical(v, half), p.bitwise_and(v, low)
+        return p.shift_right_logical(v, half_width), p.bitwise_and(v, low_mask)
 
     (a, b), (c, d) = parts(x), parts(y)
-    carried, _ = parts(b * d)
-    middle = a * d + carried
-    above, rest = parts(middle)
-    more, _ = parts(b * c + rest)
-    return a * c + above + more
+    carry_low, _ = parts(b * d)
+    cross = a * d + carry_low
+    cross_high, cross_low = parts(cross)
+    carry_high, _ = parts(b * c + cross_low)
+    return a * c + cross_high + carry_high

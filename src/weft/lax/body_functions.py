@@ -22,15 +22,15 @@ from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..typing import PyTree
 
 
-def values_of(operation: str, what: str, tree: PyTree) -> tuple[list[Value], PyTreeDef]:
+def values_of(operation: str, argument: str, tree: PyTree) -> tuple[list[Value], PyTreeDef]:
     """The leaves of an argument as values, and its structure."""
     leaves, treedef = tree_flatten(tree)
     values = []
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, Value):
             if isinstance(leaf, Tracer) and leaf._trace.has_ended():
-                at = paths_of(what, tree)[i]
-                raise leaked(leaf._trace, f"{operation}: {at}", leaf)
+                path = paths_of(argument, tree)[i]
+                raise leaked(leaf._trace, f"{operation}: {path}", leaf)
             values.append(leaf)
             continue
         try:
@@ -38,32 +38,33 @@ def values_of(operation: str, what: str, tree: PyTree) -> tuple[list[Value], PyT
         except (TypeError, ValueError):
             raise ShapeError(
                 f"{operation}: expected arrays or scalars; got a {type(leaf).__name__}, "
-                f"{leaf!r:.60}, at {paths_of(what, tree)[i]}\n"
+                f"{leaf!r:.60}, at {paths_of(argument, tree)[i]}\n"
                 "  fix: close over it instead of passing it"
             ) from None
     return values, treedef
 
 
-def paths_of(what: str, tree: PyTree) -> list[str]:
+def paths_of(argument: str, tree: PyTree) -> list[str]:
     """The name of each leaf: `carry['a'][0]`."""
-    return [what + keystr(path) for path, _ in tree_flatten_with_path(tree)[0]]
+    return [argument + keystr(path) for path, _ in tree_flatten_with_path(tree)[0]]
 
 
-def leaf_names(what: str, treedef: PyTreeDef) -> list[str]:
+def leaf_names(argument: str, treedef: PyTreeDef) -> list[str]:
     """The name of each leaf of a structure."""
-    return paths_of(what, treedef.unflatten(range(treedef.num_leaves)))
+    return paths_of(argument, treedef.unflatten(range(treedef.num_leaves)))
 
 
-def integer_scalar(operation: str, what: str, x: Any) -> Value:
+def integer_scalar(operation: str, argument: str, x: Any) -> Value:
     """An integer scalar as a value; anything else raises an error."""
     try:
         value = as_value(x)
     except (TypeError, ValueError):
         raise ShapeError(
-            f"{operation}: {what} must be an integer scalar; got a {type(x).__name__}, {x!r:.60}"
+            f"{operation}: {argument} must be an integer scalar; got a {type(x).__name__}, "
+            f"{x!r:.60}"
         ) from None
     if value.shape or not dtypes.is_integer(value.dtype):
-        raise ShapeError(f"{operation}: {what} must be an integer scalar; got {value.aval}")
+        raise ShapeError(f"{operation}: {argument} must be an integer scalar; got {value.aval}")
     return value
 
 
@@ -88,23 +89,30 @@ class Body:
         """The avals of the result's leaves."""
         return self.jaxpr.out_avals[: self.result_tree.num_leaves]
 
-    def with_refs(self, refs: Sequence[Ref], written: Sequence[bool]) -> "Body":
+    def with_refs(self, refs: Sequence[Ref], is_written: Sequence[bool]) -> "Body":
         """The same as a body that uses these refs, and changes those that are written."""
-        own = self.refs
-        if own.outside == tuple(refs) and own.written == tuple(written):
+        body_refs = self.refs
+        if body_refs.outside == tuple(refs) and body_refs.written == tuple(is_written):
             return self
-        n, m = self.result_tree.num_leaves, len(own.outside)
+        n, m = self.result_tree.num_leaves, len(body_refs.outside)
         inputs = self.jaxpr.invars[: len(self.jaxpr.invars) - m]
-        first = dict(zip(own.outside, self.jaxpr.invars[len(inputs) :], strict=True))
-        last: dict[Ref, Any] = {ref: first.get(ref) or Var(ref.aval) for ref in refs}
-        values = [last[ref] for ref in refs]
-        last.update(zip(active(own.outside, own.written), self.jaxpr.outvars[n:], strict=True))
+        inputs_of_refs = dict(zip(body_refs.outside, self.jaxpr.invars[len(inputs) :], strict=True))
+        outputs_of_refs: dict[Ref, Any] = {
+            ref: inputs_of_refs.get(ref) or Var(ref.aval) for ref in refs
+        }
+        values = [outputs_of_refs[ref] for ref in refs]
+        outputs_of_refs.update(
+            zip(active(body_refs.outside, body_refs.written), self.jaxpr.outvars[n:], strict=True)
+        )
         jaxpr = self.jaxpr.replace(
             invars=[*inputs, *values],
-            outvars=[*self.jaxpr.outvars[:n], *[last[ref] for ref in active(refs, written)]],
+            outvars=[
+                *self.jaxpr.outvars[:n],
+                *[outputs_of_refs[ref] for ref in active(refs, is_written)],
+            ],
         )
-        use = RefUse(tuple(refs), tuple(written))
-        return Body(hash_consed(jaxpr), self.consts, self.result_tree, use)
+        ref_use = RefUse(tuple(refs), tuple(is_written))
+        return Body(hash_consed(jaxpr), self.consts, self.result_tree, ref_use)
 
     def carrying_refs(self) -> "Body":
         """The same as a body that carries the values of all its refs and returns them."""
@@ -132,7 +140,7 @@ class Body:
 
 
 def with_common_refs(bodies: Sequence[Body]) -> tuple[list[Body], RefUse]:
-    """The bodies as bodies that use, and change, the refs of all of them; and these refs."""
+    """Bodies that all take the refs that any of the given ones use or change; and these refs."""
     written: dict[Ref, bool] = {}
     for b in bodies:
         for ref, is_written in zip(b.refs.outside, b.refs.written, strict=True):
@@ -183,7 +191,9 @@ class BodyFunction(FlatFunction):
         return values
 
     def paths(self) -> list[str]:
-        return [name for what, tree in self.trees.items() for name in leaf_names(what, tree)]
+        return [
+            name for argument, tree in self.trees.items() for name in leaf_names(argument, tree)
+        ]
 
     @property
     def names(self) -> Callable[[], list[str]]:
@@ -204,13 +214,13 @@ def traced(
       lift_numbers: if True, floating-point numbers become inputs outside `jit`.
     """
 
-    flat = BodyFunction(operation, role, function, trees, avals)
-    jaxpr, refs = flat.stage_with_refs()
+    body_function = BodyFunction(operation, role, function, trees, avals)
+    jaxpr, refs = body_function.stage_with_refs()
     program = jaxpr.without_consts()
     numbers: list[Array] = []
     if lift_numbers and is_eager(current.trace):
         program, numbers = numbers_as_inputs(program)
-    return Body(hash_consed(program), [*numbers, *jaxpr.consts], flat.out_tree, refs)
+    return Body(hash_consed(program), [*numbers, *jaxpr.consts], body_function.out_tree, refs)
 
 
 class Adapted:
@@ -243,17 +253,17 @@ def widened_carry(carry: Sequence[Value], outs: Sequence[Aval]) -> list[Value] |
 
     A loop that begins with the number 0 and adds float32 has a float32 carry.
     """
-    changed = False
+    has_changed = False
     result = []
     for x, out in zip(carry, outs, strict=True):
         a = x.aval
         if a.weak_type and a.dtype != out.dtype:
-            dtype, weak = dtypes.promote(a.dtype, True, out.dtype, out.weak_type)
+            dtype, weak_type = dtypes.promote(a.dtype, True, out.dtype, out.weak_type)
             if dtype != a.dtype:
-                x = convert_element_type(x, dtype=dtype, weak_type=weak)
-                changed = True
+                x = convert_element_type(x, dtype=dtype, weak_type=weak_type)
+                has_changed = True
         result.append(x)
-    return result if changed else None
+    return result if has_changed else None
 
 
 def check_carry(
@@ -263,39 +273,41 @@ def check_carry(
     avals: Sequence[Aval],
     out_tree: PyTreeDef,
     outs: Sequence[Aval],
-    what: str = "carry",
+    argument: str = "carry",
 ) -> None:
     """Refuses a body that returns a carry of another structure or type."""
-    line = function_line(function)
+    location = function_line(function)
     if out_tree != tree:
         raise ShapeError(
-            f"{operation}: the body {line} must return the {what} in the structure in which it "
-            f"takes it, {shown(tree)}; got {shown(out_tree)}\n"
+            f"{operation}: the body {location} must return the {argument} in the structure in "
+            f"which it takes it, {tree_text(tree)}; got {tree_text(out_tree)}\n"
             f"  fix: return the same containers, with the same keys and lengths, as in the initial "
-            f"{what}"
+            f"{argument}"
         )
     rows = []
-    shapes = weak = False
-    for name, a, o in zip(leaf_names(what, tree), avals, outs, strict=True):
+    shapes_differ = dtypes_differ = False
+    for name, a, o in zip(leaf_names(argument, tree), avals, outs, strict=True):
         if a.shape != o.shape or a.dtype != o.dtype:
             rows.append(f"  {name}: takes {a}, returns {o}")
-            shapes = shapes or a.shape != o.shape
-            weak = weak or a.dtype != o.dtype
+            shapes_differ = shapes_differ or a.shape != o.shape
+            dtypes_differ = dtypes_differ or a.dtype != o.dtype
     if rows:
-        cures = []
-        if weak:
-            cures.append(f"convert with .astype in the body, or begin with a {what} of that dtype")
-        if shapes:
-            cures.append(
-                f"begin with a {what} of that shape (numpy.broadcast_to), or reduce it in the "
+        fixes = []
+        if dtypes_differ:
+            fixes.append(
+                f"convert with .astype in the body, or begin with a {argument} of that dtype"
+            )
+        if shapes_differ:
+            fixes.append(
+                f"begin with a {argument} of that shape (numpy.broadcast_to), or reduce it in the "
                 "body: all steps have the same shapes"
             )
         raise ShapeError(
-            f"{operation}: the body {line} must return the {what} in the types in which it takes "
-            "it; got\n" + "\n".join(rows) + f"\n  fix: {'; '.join(cures)}"
+            f"{operation}: the body {location} must return the {argument} in the types in which it "
+            f"takes it; got\n" + "\n".join(rows) + f"\n  fix: {'; '.join(fixes)}"
         )
 
 
-def shown(tree: PyTreeDef) -> str:
+def tree_text(tree: PyTreeDef) -> str:
     """A structure as Python code, with `*` for a leaf."""
     return repr(tree)[len("PyTreeDef(") : -1]

@@ -28,8 +28,8 @@ from .body_functions import (
     check_function,
     integer_scalar,
     leaf_names,
-    shown,
     traced,
+    tree_text,
     values_of,
     with_common_refs,
 )
@@ -111,8 +111,8 @@ def cond(
     Source: JAX documentation, `jax.lax.cond`; StableHLO `case`.
     """
     # the current form: functions in the second and third position
-    oldest = len(operands) == 2 and callable(operands[1]) and callable(false_fun)
-    if oldest and not callable(true_fun):
+    has_two_operands = len(operands) == 2 and callable(operands[1]) and callable(false_fun)
+    if has_two_operands and not callable(true_fun):
         true_operand, true_fun, false_operand, false_fun = true_fun, false_fun, *operands
         operands = ()
     for name, function in (("true_fun", true_fun), ("false_fun", false_fun)):
@@ -120,7 +120,7 @@ def cond(
             raise TypeError(f"cond: expected true_fun and false_fun; got no {name}")
         check_function("cond", name, function)
     names = ["true_fun", "false_fun"]
-    which = predicate("cond", pred)
+    predicate_value = predicate("cond", pred)
     functions: list[Any] = [false_fun, true_fun]
     operand_names: list[str] = []
     if true_operand is not _MISSING or false_operand is not _MISSING:
@@ -135,10 +135,10 @@ def cond(
     operand_names = operand_names or [f"operand {i}" for i in range(len(operands))]
     for name, function in (("true_fun", true_fun), ("false_fun", false_fun)):
         check_arity(f"cond: the {name}", function, operand_names)
-    concrete = which.concrete()
+    concrete = predicate_value.concrete()
     if thread.disable_jit and concrete is not None:
         return functions[int(bool(concrete.host()))](*operands)
-    index = convert_element_type(which, dtype=dtypes.int32)
+    index = convert_element_type(predicate_value, dtype=dtypes.int32)
     return choose("cond", index, functions, [false_fun, true_fun], names[::-1], operands)
 
 
@@ -193,12 +193,12 @@ def switch(
         operand_names = [f"operand {n}" for n in range(len(operands))]
         check_function("switch", f"branch {i}", branch, operand_names)
     value = integer_scalar("switch", "the index", index)
-    last = min(len(branches) - 1, int(dtypes.iinfo(value.dtype).max))
+    last_number = min(len(branches) - 1, int(dtypes.iinfo(value.dtype).max))
     concrete = value.concrete()
     if len(branches) == 1 or (thread.disable_jit and concrete is not None):
-        at = 0 if len(branches) == 1 else min(max(int(concrete.host()), 0), last)
-        return branches[at](*operands)
-    low, high = literal(0, value.dtype), literal(last, value.dtype)
+        number = 0 if len(branches) == 1 else min(max(int(concrete.host()), 0), last_number)
+        return branches[number](*operands)
+    low, high = literal(0, value.dtype), literal(last_number, value.dtype)
     position = convert_element_type(clamp(low, value, high), dtype=dtypes.int32)
     names = [f"branches[{i}]" for i in range(len(branches))]
     return choose("switch", position, branches, branches, names, operands)
@@ -301,18 +301,18 @@ def choose(
             by_function[id(function)] = traced(operation, name, function, trees, avals)
     bodies = [copy.copy(by_function[id(function)]) for function in functions]
     order = range(len(bodies))[::-1] if operation == "cond" else range(len(bodies))
-    first, *others = order
-    for other in others:
+    first_index, *others = order
+    for other_index in others:
         check_branches(
             operation,
-            (names[first], operands_and_branches[first], bodies[first]),
-            (names[other], operands_and_branches[other], bodies[other]),
+            (names[first_index], operands_and_branches[first_index], bodies[first_index]),
+            (names[other_index], operands_and_branches[other_index], bodies[other_index]),
         )
     bodies, refs = with_common_refs(bodies)
     columns = zip(*[b.jaxpr.out_avals for b in bodies], strict=True)
-    weak = tuple(all(a.weak_type for a in column) for column in columns)
+    weak_types = tuple(all(a.weak_type for a in column) for column in columns)
     for b in bodies:
-        b.jaxpr = with_weak_types(b.jaxpr, weak)
+        b.jaxpr = with_weak_types(b.jaxpr, weak_types)
     consts = [c for b in bodies for c in b.consts]
     branches = [b.jaxpr for b in bodies]
     if consts:
@@ -324,23 +324,26 @@ def choose(
     return results.unflatten(outs[:n])
 
 
-def with_weak_types(jaxpr: Jaxpr, weak: tuple[bool, ...]) -> Jaxpr:
+def with_weak_types(jaxpr: Jaxpr, weak_types: tuple[bool, ...]) -> Jaxpr:
     """The program with outputs weakly typed only where they are in all branches."""
-    if all(w or not v.aval.weak_type for v, w in zip(jaxpr.outvars, weak, strict=True)):
+    if all(
+        is_weak or not v.aval.weak_type
+        for v, is_weak in zip(jaxpr.outvars, weak_types, strict=True)
+    ):
         return jaxpr
-    return with_strong_types(jaxpr, weak)
+    return with_strong_types(jaxpr, weak_types)
 
 
 @derived
-def with_strong_types(jaxpr: Jaxpr, weak: tuple[bool, ...]) -> Jaxpr:
+def with_strong_types(jaxpr: Jaxpr, weak_types: tuple[bool, ...]) -> Jaxpr:
     """See `with_weak_types`."""
     equations, outvars = list(jaxpr.equations), []
-    for v, stays in zip(jaxpr.outvars, weak, strict=True):
-        if v.aval.weak_type and not stays:
-            strong = Var(v.aval.strong())
+    for v, is_weak in zip(jaxpr.outvars, weak_types, strict=True):
+        if v.aval.weak_type and not is_weak:
+            strong_var = Var(v.aval.strong())
             params = (("dtype", v.aval.dtype), ("weak_type", False))
-            equations.append(Equation(convert_element_type, [v], params, (strong,)))
-            outvars.append(strong)
+            equations.append(Equation(convert_element_type, [v], params, (strong_var,)))
+            outvars.append(strong_var)
         else:
             outvars.append(v)
     return jaxpr.replace(equations=equations, outvars=outvars)
@@ -348,12 +351,14 @@ def with_strong_types(jaxpr: Jaxpr, weak: tuple[bool, ...]) -> Jaxpr:
 
 def sharing(bodies: Sequence[Body]) -> list[Jaxpr]:
     """The branches with the constants of all branches as inputs."""
-    split = []
+    branch_programs = []
     for b in bodies:
         n = len(b.consts)
         j = b.jaxpr
-        split.append(Jaxpr(j.invars[:n], b.consts, j.invars[n:], j.equations, j.outvars, j.name))
-    return [*map(hash_consed, with_common_inputs(split))]
+        branch_programs.append(
+            Jaxpr(j.invars[:n], b.consts, j.invars[n:], j.equations, j.outvars, j.name)
+        )
+    return [*map(hash_consed, with_common_inputs(branch_programs))]
 
 
 def check_branches(operation: str, one: Any, other: Any) -> None:
@@ -364,7 +369,7 @@ def check_branches(operation: str, one: Any, other: Any) -> None:
     if a.result_tree != b.result_tree:
         raise ShapeError(
             f"{operation}: the branches must return the same structure; got from {where}\n"
-            f"  {name_a}: {shown(a.result_tree)}\n  {name_b}: {shown(b.result_tree)}"
+            f"  {name_a}: {tree_text(a.result_tree)}\n  {name_b}: {tree_text(b.result_tree)}"
         )
     rows = [
         f"  {leaf}: {x} from {name_a}, {y} from {name_b}"

@@ -11,7 +11,7 @@ from ..core.source import located
 from ..core.value import Value
 from ..primitives import conversion as p, structural
 from ..typing import ArrayLike, DTypeLike
-from .operands import scalar_as, whole
+from .operands import constant_int, scalar_as
 
 __all__ = ["bitcast_convert_type", "convert_element_type", "dtype", "reduce_precision"]
 
@@ -96,9 +96,9 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
       1.25
     Source: StableHLO `reduce_precision`.
     """
-    exponent = whole("reduce_precision", "exponent_bits", exponent_bits)
-    mantissa = whole("reduce_precision", "mantissa_bits", mantissa_bits)
-    for name, bits, least in (("exponent_bits", exponent, 1), ("mantissa_bits", mantissa, 0)):
-        if bits < least:
-            raise ValueError(f"reduce_precision: {name} must be at least {least}; got {bits}")
+    exponent = constant_int("reduce_precision", "exponent_bits", exponent_bits)
+    mantissa = constant_int("reduce_precision", "mantissa_bits", mantissa_bits)
+    for name, bits, minimum in (("exponent_bits", exponent, 1), ("mantissa_bits", mantissa, 0)):
+        if bits < minimum:
+            raise ValueError(f"reduce_precision: {name} must be at least {minimum}; got {bits}")
     return p.reduce_precision(operand, exponent_bits=exponent, mantissa_bits=mantissa)

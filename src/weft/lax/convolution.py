@@ -41,7 +41,7 @@ ConvGeneralDilatedDimensionNumbers = None | tuple[str, str, str] | ConvDimension
 Padding = str | Sequence[tuple[int, int]]
 
 
-def _numbers(name: str, ndim: int, dimension_numbers: Any) -> ConvDimensionNumbers:
+def _dimension_numbers(name: str, ndim: int, dimension_numbers: Any) -> ConvDimensionNumbers:
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return ConvDimensionNumbers(*(tuple(int(i) for i in spec) for spec in dimension_numbers))
     if dimension_numbers is None:
@@ -55,11 +55,12 @@ def _numbers(name: str, ndim: int, dimension_numbers: Any) -> ConvDimensionNumbe
         )
     lhs, rhs, out = dimension_numbers
     spatial = [c for c in rhs if c not in "OI"]
-    for what, spec, first in (("lhs", lhs, "NC"), ("rhs", rhs, "OI"), ("out", out, "NC")):
-        if len(spec) != ndim or sorted(spec) != sorted([*first, *spatial]):
+    for role, spec, required in (("lhs", lhs, "NC"), ("rhs", rhs, "OI"), ("out", out, "NC")):
+        if len(spec) != ndim or sorted(spec) != sorted([*required, *spatial]):
             raise ShapeError(
-                f"{name}: the {what} string of dimension_numbers must name {ndim} axes: "
-                f"{first[0]}, {first[1]} and the spatial {''.join(spatial)} once each; got {spec!r}"
+                f"{name}: the {role} string of dimension_numbers must name {ndim} axes: "
+                f"{required[0]}, {required[1]} and the spatial {''.join(spatial)} once each; got "
+                f"{spec!r}"
             )
     return ConvDimensionNumbers(
         tuple(lhs.index(c) for c in ["N", "C", *spatial]),
@@ -95,7 +96,7 @@ def conv_dimension_numbers(
             "conv_dimension_numbers: lhs and rhs must have an equal number of axes; got shapes "
             f"{tuple(lhs_shape)} and {tuple(rhs_shape)}"
         )
-    return _numbers("conv_dimension_numbers", len(lhs_shape), dimension_numbers)
+    return _dimension_numbers("conv_dimension_numbers", len(lhs_shape), dimension_numbers)
 
 
 @located
@@ -146,7 +147,7 @@ def conv_general_dilated(
             f"and {kernel.aval}"
         )
     n = x.ndim - 2
-    numbers = _numbers(name, x.ndim, dimension_numbers)
+    numbers = _dimension_numbers(name, x.ndim, dimension_numbers)
     strides = _ints(name, "window_strides", window_strides)
     lhs_dilation = (1,) * n if lhs_dilation is None else _ints(name, "lhs_dilation", lhs_dilation)
     rhs_dilation = (1,) * n if rhs_dilation is None else _ints(name, "rhs_dilation", rhs_dilation)
@@ -168,7 +169,7 @@ def conv_general_dilated(
         x,
         kernel,
         strides=strides,
-        padding=pairs_of(name, padding),
+        padding=padding_pairs(name, padding),
         lhs_dilation=lhs_dilation,
         rhs_dilation=rhs_dilation,
         numbers=numbers,
@@ -179,14 +180,14 @@ def conv_general_dilated(
     )
 
 
-def _ints(name: str, what: str, values: Any) -> tuple[int, ...]:
+def _ints(name: str, argument: str, values: Any) -> tuple[int, ...]:
     try:
         return tuple([int(v) for v in values])
     except TypeError:
-        raise TypeError(f"{name}: {what} must be a sequence of ints; got {values!r}") from None
+        raise TypeError(f"{name}: {argument} must be a sequence of ints; got {values!r}") from None
 
 
-def pairs_of(name: str, padding: Any) -> tuple[tuple[int, int], ...]:
+def padding_pairs(name: str, padding: Any) -> tuple[tuple[int, int], ...]:
     """Padding as pairs of ints."""
     try:
         return tuple([(int(a), int(b)) for a, b in padding])
@@ -330,7 +331,7 @@ def conv_transpose(
         if x.ndim not in _CHANNELS_LAST:
             raise ShapeError(f"{name}: {x.ndim - 2} spatial axes need dimension_numbers")
         dimension_numbers = _CHANNELS_LAST[x.ndim]  # type: ignore[assignment]
-    numbers = _numbers(name, x.ndim, dimension_numbers)
+    numbers = _dimension_numbers(name, x.ndim, dimension_numbers)
     n = x.ndim - 2
     strides = _ints(name, "strides", strides)
     gaps = (1,) * n if rhs_dilation is None else _ints(name, "rhs_dilation", rhs_dilation)
@@ -339,17 +340,17 @@ def conv_transpose(
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
             raise ValueError(f"{name}: padding must be 'SAME', 'VALID' or pairs; got {padding!r}")
-        same = padding.upper() == "SAME"
-        pads = [transposed_pads(k, s, same) for k, s in zip(window, strides, strict=True)]
+        is_same = padding.upper() == "SAME"
+        pads = [transposed_pads(k, s, is_same) for k, s in zip(window, strides, strict=True)]
     else:
-        pads = list(pairs_of(name, padding))
+        pads = list(padding_pairs(name, padding))
         if use_consistent_padding:
             pads = [(k - 1 - a, k - 1 - b) for k, (a, b) in zip(window, pads, strict=True)]
     if transpose_kernel:
         kernel = rev(kernel, dimensions=tuple(spec[2:]))
-        swapped = list(range(x.ndim))
-        swapped[spec[0]], swapped[spec[1]] = spec[1], spec[0]
-        kernel = transpose(kernel, permutation=tuple(swapped))
+        permutation = list(range(x.ndim))
+        permutation[spec[0]], permutation[spec[1]] = spec[1], spec[0]
+        kernel = transpose(kernel, permutation=tuple(permutation))
     return conv_general_dilated(
         x,
         kernel,
@@ -363,15 +364,15 @@ def conv_transpose(
     )
 
 
-def transposed_pads(k: int, stride: int, same: bool) -> tuple[int, int]:
+def transposed_pads(k: int, stride: int, is_same: bool) -> tuple[int, int]:
     """Zeros around an axis dilated by `stride`, for a kernel of length `k`."""
-    if same:
+    if is_same:
         total = k + stride - 2
-        before = k - 1 if stride > k - 1 else math.ceil(total / 2)
+        low_padding = k - 1 if stride > k - 1 else math.ceil(total / 2)
     else:
         total = k + stride - 2 + max(k - stride, 0)
-        before = k - 1
-    return before, total - before
+        low_padding = k - 1
+    return low_padding, total - low_padding
 
 
 @located
@@ -410,7 +411,7 @@ def conv_general_dilated_patches(
         raise ShapeError(
             f"{name}: filter_shape needs one entry for each spatial axis of {x.aval}; got {shape}"
         )
-    numbers = _numbers(name, x.ndim, dimension_numbers)
+    numbers = _dimension_numbers(name, x.ndim, dimension_numbers)
     features, taps = x.shape[numbers.lhs_spec[1]], math.prod(shape)
     kernel: Any = np.eye(taps, dtype=bool).reshape(taps, 1, *shape)
     kernel = np.tile(kernel, (features, *[1] * (len(shape) + 1))).astype(x.dtype)

@@ -10,7 +10,7 @@ from .convolution import (
     ConvGeneralDilatedDimensionNumbers,
     Padding,
     conv_dimension_numbers,
-    pairs_of,
+    padding_pairs,
     transposed_pads,
 )
 from .padding import padtype_to_pads
@@ -85,7 +85,7 @@ def conv_shape_tuple(
     if lhs[0] % batch_group_count:
         raise ShapeError(f"{name}: batch_group_count {batch_group_count} must divide {lhs[0]}")
     pairs = padtype_to_pads(lhs[2:], rhs[2:], steps, pads) if isinstance(pads, str) else pads
-    pairs = pairs_of(name, pairs)
+    pairs = padding_pairs(name, pairs)
     if len(pairs) != len(steps):
         raise ShapeError(f"{name}: pads needs {len(steps)} pairs; got {len(pairs)}")
     spatial = [
@@ -115,10 +115,10 @@ def conv_general_shape_tuple(
       >>> lax.conv_general_shape_tuple((2, 8, 3), (3, 3, 5), (2,), 'SAME', ("NHC", "HIO", "NHC"))
       (2, 4, 5)
     """
-    lhs, rhs, numbers = _ordered(
+    lhs, rhs, numbers = _standard_shapes(
         "conv_general_shape_tuple", lhs_shape, rhs_shape, dimension_numbers
     )
-    return _restored(conv_shape_tuple(lhs, rhs, window_strides, padding), numbers)
+    return _output_order(conv_shape_tuple(lhs, rhs, window_strides, padding), numbers)
 
 
 @located
@@ -145,20 +145,20 @@ def conv_transpose_shape_tuple(
       (2, 8, 5)
     """
     name = "conv_transpose_shape_tuple"
-    lhs, rhs, numbers = _ordered(name, lhs_shape, rhs_shape, dimension_numbers)
+    lhs, rhs, numbers = _standard_shapes(name, lhs_shape, rhs_shape, dimension_numbers)
     steps = _strides(name, window_strides, len(lhs) - 2)
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
             raise ValueError(f"{name}: padding must be 'SAME', 'VALID' or pairs; got {padding!r}")
-        same = padding.upper() == "SAME"
-        pads = [transposed_pads(k, s, same) for k, s in zip(rhs[2:], steps, strict=True)]
+        is_same = padding.upper() == "SAME"
+        pads = [transposed_pads(k, s, is_same) for k, s in zip(rhs[2:], steps, strict=True)]
     else:
-        pads = list(pairs_of(name, padding))
+        pads = list(padding_pairs(name, padding))
     spatial = [
         out_length(n, k, 1, p, s, 1)
         for n, k, s, p in zip(lhs[2:], rhs[2:], steps, pads, strict=True)
     ]
-    return _restored((lhs[0], rhs[0], *spatial), numbers)
+    return _output_order((lhs[0], rhs[0], *spatial), numbers)
 
 
 def _shapes(name: str, lhs: Sequence[int], rhs: Sequence[int]) -> tuple[Shape, Shape]:
@@ -178,7 +178,7 @@ def _strides(name: str, strides: Sequence[int], count: int) -> Shape:
     return lengths
 
 
-def _ordered(
+def _standard_shapes(
     name: str, lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: object
 ) -> tuple[Shape, Shape, ConvDimensionNumbers]:
     """The shapes in the order batch, feature, spatial; and the positions of the axes."""
@@ -191,6 +191,6 @@ def _ordered(
     )
 
 
-def _restored(shape: Shape, numbers: ConvDimensionNumbers) -> Shape:
+def _output_order(shape: Shape, numbers: ConvDimensionNumbers) -> Shape:
     """A shape in the order of the output's axes."""
     return tuple([shape[list(numbers.out_spec).index(i)] for i in range(len(shape))])

@@ -110,17 +110,17 @@ def full_like(
     """
     if not isinstance(x, Value) and not (hasattr(x, "shape") and hasattr(x, "dtype")):
         x = as_value(x)
-    kind = dtypes.canonicalize_dtype(x.dtype if dtype is None else dtype)
-    weak = dtype is None and getattr(x, "weak_type", False)
-    number = scalar_as("full_like", fill_value, kind)
+    out_dtype = dtypes.canonicalize_dtype(x.dtype if dtype is None else dtype)
+    weak_type = dtype is None and getattr(x, "weak_type", False)
+    number = scalar_as("full_like", fill_value, out_dtype)
     if number.ndim:
         raise ShapeError(f"full_like: fill_value must be a scalar; got {number.aval}")
     lengths = tuple(x.shape) if shape is None else shape_of("full_like", shape)
-    number = convert_element_type(number, dtype=kind, weak_type=weak)
-    return _filled(number, lengths, place_like(x, shape) if sharding is None else sharding)
+    number = convert_element_type(number, dtype=out_dtype, weak_type=weak_type)
+    return _filled(number, lengths, sharding_like(x, shape) if sharding is None else sharding)
 
 
-def place_like(x: Any, shape: Any) -> Any:
+def sharding_like(x: Any, shape: Any) -> Any:
     """The sharding that an array like `x` has outside transformations, `None` for the default one.
 
     Args:
@@ -128,8 +128,8 @@ def place_like(x: Any, shape: Any) -> Any:
     """
     if type(x) is not Array or uncommitted(x) or not current.trace.computes:
         return None
-    same = shape is None or tuple(shape) == x.shape
-    return x.sharding if same and x.is_fully_addressable else None
+    has_same_shape = shape is None or tuple(shape) == x.shape
+    return x.sharding if has_same_shape and x.is_fully_addressable else None
 
 
 def _filled(number: Any, shape: tuple[int, ...], sharding: Any) -> Any:

@@ -14,10 +14,10 @@ from .axes import axis_of
 __all__ = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"]
 
 
-def _running(primitive: Any, operand: ArrayLike, axis: int, reverse: bool) -> Array:
+def _cumulative_reduction(primitive: Any, operand: ArrayLike, axis: int, reverse: bool) -> Array:
     x = as_value(operand)
-    at = axis_of(primitive.name, x, axis)
-    return primitive(x, axis=at, reverse=bool(reverse))
+    dim = axis_of(primitive.name, x, axis)
+    return primitive(x, axis=dim, reverse=bool(reverse))
 
 
 @located
@@ -38,7 +38,7 @@ def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       >>> lax.cumsum(x).tolist(), lax.cumsum(x, reverse=True).tolist()
       ([1, 3, 6], [6, 5, 3])
     """
-    return _running(cumulative.cumsum, operand, axis, reverse)
+    return _cumulative_reduction(cumulative.cumsum, operand, axis, reverse)
 
 
 @located
@@ -58,7 +58,7 @@ def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       >>> lax.cumprod(np.int32([1, 2, 3])).tolist()
       [1, 2, 6]
     """
-    return _running(cumulative.cumprod, operand, axis, reverse)
+    return _cumulative_reduction(cumulative.cumprod, operand, axis, reverse)
 
 
 @located
@@ -78,7 +78,7 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       >>> lax.cummax(np.int32([1, 3, 2])).tolist()
       [1, 3, 3]
     """
-    return _running(cumulative.cummax, operand, axis, reverse)
+    return _cumulative_reduction(cumulative.cummax, operand, axis, reverse)
 
 
 @located
@@ -98,7 +98,7 @@ def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       >>> lax.cummin(np.int32([2, 3, 1])).tolist()
       [2, 2, 1]
     """
-    return _running(cumulative.cummin, operand, axis, reverse)
+    return _cumulative_reduction(cumulative.cummin, operand, axis, reverse)
 
 
 @located
@@ -118,4 +118,4 @@ def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Ar
       >>> lax.cumlogsumexp(np.float32([1000, 1000])).tolist()
       [1000.0, 1000.6931762695312]
     """
-    return _running(cumulative.cumlogsumexp, operand, axis, reverse)
+    return _cumulative_reduction(cumulative.cumlogsumexp, operand, axis, reverse)

@@ -40,12 +40,12 @@ def fft(x: ArrayLike, fft_type: FftType | str | int, fft_lengths: Sequence[int])
     """
     kind = _kind(fft_type)
     lengths = ints_of("fft", "fft_lengths", fft_lengths)
-    value = transformable(f"fft of type {kind.name}", as_value(x), kind)
+    value = in_transform_dtype(f"fft of type {kind.name}", as_value(x), kind)
     if len(lengths) > value.ndim:
         raise ShapeError(
             f"fft: {value.aval} has {value.ndim} axes; got {len(lengths)} fft_lengths {lengths}"
         )
-    return transformed(value, kind, lengths)
+    return transform_last_axes(value, kind, lengths)
 
 
 def _kind(fft_type: Any) -> FftType:
@@ -59,7 +59,7 @@ def _kind(fft_type: Any) -> FftType:
     raise ValueError(f"fft: fft_type must be one of {', '.join(names)}; got {fft_type!r}")
 
 
-def transformable(name: str, x: Any, kind: FftType) -> Any:
+def in_transform_dtype(name: str, x: Any, kind: FftType) -> Any:
     """A value in the dtype that a transform takes: real of 32 bits or more, or complex.
 
     Raises: ShapeError: complex numbers for a transform of real ones.
@@ -81,22 +81,22 @@ def transformable(name: str, x: Any, kind: FftType) -> Any:
     return x if dtype == x.aval.dtype else convert_element_type(x, dtype=dtype)
 
 
-def transformed(x: Any, kind: FftType, lengths: tuple[int, ...]) -> Any:
-    """The transform of the last axes of a value, any number of them."""
+def transform_last_axes(x: Any, kind: FftType, lengths: tuple[int, ...]) -> Any:
+    """The transform of any number of last axes."""
     if not lengths:
         return x
     if len(lengths) <= p.MAX_AXES:
         return p.fft(x, fft_type=kind, fft_lengths=lengths)
-    first, last = lengths[: -p.MAX_AXES], lengths[-p.MAX_AXES :]
+    outer_lengths, inner_lengths = lengths[: -p.MAX_AXES], lengths[-p.MAX_AXES :]
     inverse = kind in (FftType.IFFT, FftType.IRFFT)
     complex_type = FftType.IFFT if inverse else FftType.FFT
     if kind is not FftType.IRFFT:
-        x = p.fft(x, fft_type=kind, fft_lengths=last)
-    lead, middle = x.ndim - len(lengths), x.ndim - p.MAX_AXES
-    order = (*range(lead), *range(middle, x.ndim), *range(lead, middle))
-    x = transformed(transpose(x, permutation=order), complex_type, first)
-    back = tuple([order.index(i) for i in range(x.ndim)])
-    x = transpose(x, permutation=back)
+        x = p.fft(x, fft_type=kind, fft_lengths=inner_lengths)
+    first_axis, inner_axis = x.ndim - len(lengths), x.ndim - p.MAX_AXES
+    order = (*range(first_axis), *range(inner_axis, x.ndim), *range(first_axis, inner_axis))
+    x = transform_last_axes(transpose(x, permutation=order), complex_type, outer_lengths)
+    inverse_order = tuple([order.index(i) for i in range(x.ndim)])
+    x = transpose(x, permutation=inverse_order)
     if kind is FftType.IRFFT:
-        x = p.fft(x, fft_type=kind, fft_lengths=last)
+        x = p.fft(x, fft_type=kind, fft_lengths=inner_lengths)
     return x

@@ -124,7 +124,7 @@ def gather(
     if mode is None and fill_value is None:
         mode = GatherScatterMode.CLIP
     kind = GatherScatterMode.from_any(mode)
-    filled = kind is GatherScatterMode.FILL_OR_DROP
+    is_filled = kind is GatherScatterMode.FILL_OR_DROP
     return indexing.gather(
         x,
         indices,
@@ -133,7 +133,7 @@ def gather(
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
         mode=kind,
-        fill_value=fill_number("gather", x.dtype, fill_value) if filled else None,
+        fill_value=fill_number("gather", x.dtype, fill_value) if is_filled else None,
     )
 
 
@@ -205,7 +205,7 @@ def scatter(
     )
 
 
-def _combining(name: str, primitive: Primitive, what: str, example: str) -> Callable[..., Array]:
+def _combining(name: str, primitive: Primitive, verb: str, example: str) -> Callable[..., Array]:
     """A scatter by an operation; documented by its difference from `scatter`."""
 
     def function(
@@ -231,7 +231,7 @@ def _combining(name: str, primitive: Primitive, what: str, example: str) -> Call
         )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{what} windows of an array at run-time indices; returns a new array.
+    function.__doc__ = f"""{verb} windows of an array at run-time indices; returns a new array.
 
     All updates for one element count.
 
@@ -298,12 +298,12 @@ def scatter_apply(
         "mode": GatherScatterMode.from_any(mode),
     }
 
-    def applied(values: Any) -> Any:
+    def apply(values: Any) -> Any:
         if not values.size:
             return values
-        flat = reshape(values, shape=(values.size,))
-        (new,) = batch(lambda e: [as_value(func(e))], [flat], [True], Axis(values.size))
-        if new.shape != flat.shape:
+        elements = reshape(values, shape=(values.size,))
+        (new,) = batch(lambda e: [as_value(func(e))], [elements], [True], Axis(values.size))
+        if new.shape != elements.shape:
             raise ShapeError(
                 "scatter_apply: func must return a scalar for a scalar; got an array of shape "
                 f"{new.shape[1:]}"
@@ -313,26 +313,26 @@ def scatter_apply(
         return reshape(new, shape=values.shape)
 
     if writes_once(indices, unique_indices):
-        like = aval(shape, x.dtype)
-        new = applied(gather_updates(x, indices, like, **flags))
-        return indexing.scatter(x, indices, new, **flags)
+        updates_aval = aval(shape, x.dtype)
+        new_elements = apply(gather_updates(x, indices, updates_aval, **flags))
+        return indexing.scatter(x, indices, new_elements, **flags)
     times = indexing.scatter_add(
         zeros(aval(x.shape, dtypes.int32)), indices, full(aval(shape, dtypes.int32), 1), **flags
     )
     concrete = times.concrete()
     if concrete is not None:
         for i in range(int(np.max(concrete.host(), initial=0))):
-            x = where(lt(as_value(np.int32(i)), times), applied(x), x)
+            x = where(lt(as_value(np.int32(i)), times), apply(x), x)
         return x
 
-    def more(state: Any) -> Any:
+    def is_pending(state: Any) -> Any:
         return (state[0] < times).any()
 
-    def once(state: Any) -> Any:
+    def apply_again(state: Any) -> Any:
         i, values = state
-        return i + 1, where(lt(i, times), applied(values), values)
+        return i + 1, where(lt(i, times), apply(values), values)
 
-    return while_loop(more, once, (np.int32(0), x))[1]
+    return while_loop(is_pending, apply_again, (np.int32(0), x))[1]
 
 
 @located
@@ -351,21 +351,21 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
       [2, 5]
     """
     x = as_value(src)
-    places = axes_of("index_take", x, tuple(axes))
-    if len(idxs) != len(places):
+    indexed_axes = axes_of("index_take", x, tuple(axes))
+    if len(idxs) != len(indexed_axes):
         raise ShapeError(
-            f"index_take: expected an array of indices for each of {len(places)} axes; got "
+            f"index_take: expected an array of indices for each of {len(indexed_axes)} axes; got "
             f"{len(idxs)}"
         )
     columns = []
-    for i, axis in zip(idxs, places, strict=True):
+    for i, axis in zip(idxs, indexed_axes, strict=True):
         index = convert_element_type(as_value(i), dtype=dtypes.default_int())
         if not dtypes.is_unsigned(index.dtype):
             index = counted_from_end(index, x.shape[axis])
         columns.append(reshape(index, shape=(*index.shape, 1)))
-    remaining_ndim = x.ndim - len(places)
+    remaining_ndim = x.ndim - len(indexed_axes)
     numbers = GatherDimensionNumbers(
-        tuple(range(1, remaining_ndim + 1)), tuple(sorted(places)), places
+        tuple(range(1, remaining_ndim + 1)), tuple(sorted(indexed_axes)), indexed_axes
     )
-    sizes = tuple(1 if a in places else n for a, n in enumerate(x.shape))
+    sizes = tuple(1 if a in indexed_axes else n for a, n in enumerate(x.shape))
     return gather(x, concatenate(columns, 1), numbers, sizes, mode="clip")

@@ -49,9 +49,9 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
       [[0], [1, 2, 3]]
     """
     x = as_value(operand)
-    at = axis_of("split", x, axis)
+    dim = axis_of("split", x, axis)
     lengths = ints_of("split", "sizes", sizes)
-    return slicing.split(x, sizes=lengths, axis=at)
+    return slicing.split(x, sizes=lengths, axis=dim)
 
 
 @located
@@ -72,20 +72,21 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     xs = [as_value(x) for x in operands]
     if not xs:
         raise ValueError("stack: expected at least one operand; got none")
-    first = xs[0]
+    first_operand = xs[0]
     for x in xs[1:]:
-        if x.shape != first.shape or x.dtype != first.dtype:
+        if x.shape != first_operand.shape or x.dtype != first_operand.dtype:
             raise ShapeError(
-                f"stack: operands must have one shape and dtype; got {first.aval} and {x.aval}"
+                f"stack: operands must have one shape and dtype; got {first_operand.aval} and "
+                f"{x.aval}"
             )
     number = number_of_axis("stack", axis)
-    ndim = first.ndim + 1
+    ndim = first_operand.ndim + 1
     if not -ndim <= number < ndim:
         raise AxisError(f"stack: axis {number} is out of range for a result with {ndim} axes")
-    at = number % ndim
-    shape = (*first.shape[:at], 1, *first.shape[at:])
+    dim = number % ndim
+    shape = (*first_operand.shape[:dim], 1, *first_operand.shape[dim:])
     parts = [structural.reshape(x, shape=shape) for x in xs]
-    return parts[0] if len(parts) == 1 else slicing.concatenate(*parts, dimension=at)
+    return parts[0] if len(parts) == 1 else slicing.concatenate(*parts, dimension=dim)
 
 
 @located
@@ -103,12 +104,12 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
       [[1, 3], [2, 4]]
     """
     v = as_value(x)
-    at = axis_of("unstack", v, axis)
-    shape = (*v.shape[:at], *v.shape[at + 1 :])
+    dim = axis_of("unstack", v, axis)
+    shape = (*v.shape[:dim], *v.shape[dim + 1 :])
     parts = []
-    for i in range(v.shape[at]):
-        start = tuple([i if a == at else 0 for a in range(v.ndim)])
-        limit = tuple([i + 1 if a == at else n for a, n in enumerate(v.shape)])
+    for i in range(v.shape[dim]):
+        start = tuple([i if a == dim else 0 for a in range(v.ndim)])
+        limit = tuple([i + 1 if a == dim else n for a, n in enumerate(v.shape)])
         part = slicing.slice_(v, start=start, limit=limit, strides=(1,) * v.ndim)
         parts.append(structural.reshape(part, shape=shape))
     return tuple(parts)

@@ -59,9 +59,9 @@ def conv_general_dilated_local(
     )
     out_batch, out_features, *out_spatial = numbers.out_spec
     _, rhs_in, *rhs_spatial = numbers.rhs_spec
-    places = [patches.shape[i] for i in out_spatial]
+    out_lengths = [patches.shape[i] for i in out_spatial]
     features = x.shape[numbers.lhs_spec[1]] * math.prod(filter_shape)
-    expected_lengths = {rhs_in: features, **dict(zip(rhs_spatial, places, strict=True))}
+    expected_lengths = {rhs_in: features, **dict(zip(rhs_spatial, out_lengths, strict=True))}
     if any(kernels.shape[i] != n for i, n in expected_lengths.items()):
         shape = [expected_lengths.get(i, kernels.shape[i]) for i in range(kernels.ndim)]
         raise ShapeError(
@@ -69,8 +69,10 @@ def conv_general_dilated_local(
             f"{tuple(filter_shape)}; got {kernels.aval}"
         )
     dims = (((out_features,), (rhs_in,)), (tuple(out_spatial), tuple(rhs_spatial)))
-    product: Any = dot_general(patches, kernels, dims, precision)  # [*places, batch, out-features]
-    n = len(places)
+    product: Any = dot_general(
+        patches, kernels, dims, precision
+    )  # [*out_lengths, batch, out-features]
+    n = len(out_lengths)
     order = [0] * (n + 2)
     order[out_batch], order[out_features] = n, n + 1
     for i, axis in enumerate(out_spatial):

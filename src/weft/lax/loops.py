@@ -30,8 +30,8 @@ from .body_functions import (
     check_function,
     integer_scalar,
     paths_of,
-    shown,
     traced,
+    tree_text,
     values_of,
     widened_carry,
     with_common_refs,
@@ -116,7 +116,7 @@ def scan(
     carry, carry_tree = values_of("scan", "init", init)
     slices, xs_tree = values_of("scan", "xs", xs)
     count = scan_length(slices, xs, length)
-    turns = unrolling("scan", unroll, count)
+    unroll_count = unrolling("scan", unroll, count)
     if thread.disable_jit and count:
         return scan_in_python(f, init, slices, xs_tree, count, bool(reverse))
     x_avals = [x.aval.update(shape=x.shape[1:]) for x in slices]
@@ -127,10 +127,10 @@ def scan(
         outs = body.avals[: pair[0].num_leaves]
         if pair[0] != carry_tree:
             break
-        wider = widened_carry(carry, outs)
-        if wider is None:
+        promoted_carry = widened_carry(carry, outs)
+        if promoted_carry is None:
             break
-        carry = wider
+        carry = promoted_carry
     check_carry("scan", f, carry_tree, avals, pair[0], outs)
     n = len(carry)
     refs = body.refs.values("scan")
@@ -141,10 +141,10 @@ def scan(
         slices,
         length=count,
         reverse=bool(reverse),
-        unroll=turns,
+        unroll=unroll_count,
     )
-    carry, last, ys = groups_of(results, n, len(refs))
-    body.assign_refs("scan", last)
+    carry, last_refs, ys = groups_of(results, n, len(refs))
+    body.assign_refs("scan", last_refs)
     return carry_tree.unflatten(carry), pair[1].unflatten(ys)
 
 
@@ -200,7 +200,8 @@ def result_pair(f: Any, body: Body) -> Any:
     root = tree.node_data()
     if root is None or root[0] not in (tuple, list) or len(tree.children()) != 2:
         raise ShapeError(
-            f"scan: the body {function_line(f)} must return a pair (carry, y); got {shown(tree)}\n"
+            f"scan: the body {function_line(f)} must return a pair (carry, y); got "
+            f"{tree_text(tree)}\n"
             "  fix: return carry, None if there is nothing to stack"
         )
     return tree.children()
@@ -250,20 +251,29 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     if not hasattr(batch_size, "__index__") or batch_size < 1:
         raise ValueError(f"map: batch_size must be a positive integer; got {batch_size!r}")
     slices, tree = values_of("map", "xs", xs)
-    size = int(batch_size)
+    chunk_size = int(batch_size)
     n = scan_length(slices, xs, None)
-    whole, rest = divmod(n, size)
-    many = vmap(f)
+    chunk_count, remainder = divmod(n, chunk_size)
+    batched_f = vmap(f)
     parts = []
-    if whole or not rest:
+    if chunk_count or not remainder:
         chunks = [
-            reshape(slice_along(x, 0, 0, whole * size), shape=(whole, size, *x.shape[1:]))
+            reshape(
+                slice_along(x, 0, 0, chunk_count * chunk_size),
+                shape=(chunk_count, chunk_size, *x.shape[1:]),
+            )
             for x in slices
         ]
         _, ys = scan(Adapted(f, map_chunk), (), tree.unflatten(chunks))
-        parts.append(tree_map(lambda y: reshape(y, shape=(whole * size, *y.shape[2:])), ys))
-    if rest:
-        parts.append(many(tree.unflatten([slice_along(x, 0, whole * size, n) for x in slices])))
+        parts.append(
+            tree_map(lambda y: reshape(y, shape=(chunk_count * chunk_size, *y.shape[2:])), ys)
+        )
+    if remainder:
+        parts.append(
+            batched_f(
+                tree.unflatten([slice_along(x, 0, chunk_count * chunk_size, n) for x in slices])
+            )
+        )
     if len(parts) == 1:
         return parts[0]
     return tree_map(lambda *ys: concatenated(ys), *parts)
@@ -320,17 +330,17 @@ def while_loop(
     check_function("while_loop", "body", body_fun, ("value",))
     carry, tree = values_of("while_loop", "init_val", init_val)
     if thread.disable_jit:
-        done, result = while_in_python(cond_fun, body_fun, tree.unflatten(carry))
-        if done:
+        is_complete, result = while_in_python(cond_fun, body_fun, tree.unflatten(carry))
+        if is_complete:
             return result
         carry, tree = values_of("while_loop", "init_val", result)
     while True:
         avals = [x.aval for x in carry]
         body = traced("while_loop", "body", body_fun, {"value": tree}, avals)
-        wider = widened_carry(carry, body.avals) if body.result_tree == tree else None
-        if wider is None:
+        promoted_carry = widened_carry(carry, body.avals) if body.result_tree == tree else None
+        if promoted_carry is None:
             break
-        carry = wider
+        carry = promoted_carry
     check_carry("while_loop", body_fun, tree, avals, body.result_tree, body.avals, "value")
     condition = traced("while_loop", "condition", cond_fun, {"value": tree}, avals)
     check_condition(cond_fun, condition)
@@ -342,8 +352,8 @@ def while_loop(
         body.consts,
         [*carry, *refs.values("while_loop")],
     )
-    result, last = groups_of(outs, len(carry))
-    body.assign_refs("while_loop", last)
+    result, last_refs = groups_of(outs, len(carry))
+    body.assign_refs("while_loop", last_refs)
     return tree.unflatten(result)
 
 
@@ -356,7 +366,7 @@ def check_condition(cond_fun: Any, condition: Body) -> None:
         )
     avals = condition.avals
     if not condition.result_tree.is_leaf:
-        result = shown(condition.result_tree)
+        result = tree_text(condition.result_tree)
     elif avals[0].shape or avals[0].dtype != dtypes.bool_:
         result = repr(avals[0])
     else:
@@ -449,7 +459,7 @@ def fori_loop(
         for i in range(steps):
             val = body_fun(low + i, val)
         return val
-    return counted(low, steps, body_fun, init_val, 1 if unroll is None else unroll)
+    return scan_with_counter(low, steps, body_fun, init_val, 1 if unroll is None else unroll)
 
 
 def is_below(state: Any) -> Any:
@@ -486,8 +496,10 @@ def one_dtype(low: Any, high: Any) -> tuple[Any, Any]:
     """Bounds of one dtype: a Python integer takes the dtype of the other."""
     if low.dtype != high.dtype:
         if dtypes.is_float(low.dtype) or dtypes.is_float(high.dtype):
-            dtype, weak = dtypes.promote(low.dtype, low.weak_type, high.dtype, high.weak_type)
-            low, high = (convert_element_type(x, dtype=dtype, weak_type=weak) for x in (low, high))
+            dtype, weak_type = dtypes.promote(low.dtype, low.weak_type, high.dtype, high.weak_type)
+            low, high = (
+                convert_element_type(x, dtype=dtype, weak_type=weak_type) for x in (low, high)
+            )
         elif low.weak_type and not high.weak_type:
             low = convert_element_type(low, dtype=high.dtype)
         elif high.weak_type and not low.weak_type:
@@ -499,17 +511,17 @@ def one_dtype(low: Any, high: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def counted(low: Any, length: int, body_fun: Any, init_val: Any, unroll: Any) -> Any:
+def scan_with_counter(low: Any, length: int, body_fun: Any, init_val: Any, unroll: Any) -> Any:
     """A loop with a known number of steps, as a scan with a counter in its carry."""
     carry, tree = values_of("fori_loop", "init_val", init_val)
     trees = {"i": values_of("fori_loop", "lower", low)[1], "value": tree}
     while True:
         avals = [x.aval for x in carry]
         body = traced("fori_loop", "body", body_fun, trees, [low.aval, *avals])
-        wider = widened_carry(carry, body.avals) if body.result_tree == tree else None
-        if wider is None:
+        promoted_carry = widened_carry(carry, body.avals) if body.result_tree == tree else None
+        if promoted_carry is None:
             break
-        carry = wider
+        carry = promoted_carry
     check_carry("fori_loop", body_fun, tree, avals, body.result_tree, body.avals, "value")
     refs = body.refs.values("fori_loop")
     outs = apply_scan(
@@ -521,8 +533,8 @@ def counted(low: Any, length: int, body_fun: Any, init_val: Any, unroll: Any) ->
         reverse=False,
         unroll=unrolling("fori_loop", unroll, length),
     )
-    _, result, last = groups_of(outs, 1, len(carry))
-    body.assign_refs("fori_loop", last)
+    _, result, last_refs = groups_of(outs, 1, len(carry))
+    body.assign_refs("fori_loop", last_refs)
     return tree.unflatten(result)
 
 

@@ -54,7 +54,7 @@ def powers(name: str, x: Any, y: Any) -> Sequence[Any]:
     return base, exponent
 
 
-def whole(name: str, argument: str, value: Any) -> int:
+def constant_int(name: str, argument: str, value: Any) -> int:
     """A constant integer.
 
     Raises: TypeError: it is not an int.
@@ -96,8 +96,8 @@ def _same_kind(a: Any, b: Any) -> bool:
 
 
 def _one_dtype(name: str, names: Sequence[str], values: list[Any]) -> list[Any]:
-    strong = [x for x in values if x.__class__ not in _SCALARS and not x.aval.weak_type]
-    if not strong:
+    strong_values = [x for x in values if x.__class__ not in _SCALARS and not x.aval.weak_type]
+    if not strong_values:
         values = [as_value(x) for x in values]
         dtype = values[0].aval.dtype
         # a weak int8 and a Python int: the narrower array determines the dtype
@@ -106,12 +106,16 @@ def _one_dtype(name: str, names: Sequence[str], values: list[Any]) -> list[Any]:
                 dtype = x.aval.dtype
                 break
     else:
-        dtype = strong[0].aval.dtype
+        dtype = strong_values[0].aval.dtype
     converted = []
     for x in values:
         if x.__class__ in _SCALARS:
-            own = dtypes.canonicalize_dtype(x.__class__)
-            x = literal(x, dtype) if own != dtype and _same_kind(own, dtype) else as_value(x)
+            scalar_dtype = dtypes.canonicalize_dtype(x.__class__)
+            x = (
+                literal(x, dtype)
+                if scalar_dtype != dtype and _same_kind(scalar_dtype, dtype)
+                else as_value(x)
+            )
         elif x.aval.dtype != dtype and x.aval.weak_type and _same_kind(x.aval.dtype, dtype):
             x = current.trace.bind(
                 convert_element_type, (x,), (("dtype", dtype), ("weak_type", True))
@@ -119,7 +123,7 @@ def _one_dtype(name: str, names: Sequence[str], values: list[Any]) -> list[Any]:
         converted.append(x)
     if any(x.aval.dtype != dtype for x in converted):
         raise ShapeError(
-            f"{name}: operands must have one dtype; got {_listed(names, converted)}\n"
+            f"{name}: operands must have one dtype; got {_operand_texts(names, converted)}\n"
             "  fix: convert with lax.convert_element_type or .astype, or use weft.numpy, which "
             "promotes"
         )
@@ -130,15 +134,16 @@ def _one_shape(name: str, names: Sequence[str], values: Sequence[Any]) -> None:
     shapes = [x.aval.shape for x in values if x.aval.ndim]
     if len(shapes) < 2 or all(s == shapes[0] for s in shapes):
         return
-    alike = len({len(s) for s in shapes}) == 1 and all(
+    is_broadcastable = len({len(s) for s in shapes}) == 1 and all(
         len({n for n in lengths if n != 1}) <= 1 for lengths in zip(*shapes, strict=True)
     )
-    if not alike:
+    if not is_broadcastable:
         raise ShapeError(
-            f"{name}: operands must have one shape, or be scalars; got {_listed(names, values)}\n"
+            f"{name}: operands must have one shape, or be scalars; got "
+            f"{_operand_texts(names, values)}\n"
             "  fix: lax.broadcast_in_dim or .reshape, or use weft.numpy, which broadcasts"
         )
 
 
-def _listed(names: Sequence[str], values: Sequence[Any]) -> str:
+def _operand_texts(names: Sequence[str], values: Sequence[Any]) -> str:
     return ", ".join(f"{n}: {v.aval}" for n, v in zip(names, values, strict=True))

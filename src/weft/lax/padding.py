@@ -59,7 +59,7 @@ def padtype_to_pads(
     window_strides: Sequence[int],
     padding: str,
 ) -> list[tuple[int, int]]:
-    """The padding before and after each axis, from its name.
+    """The padding before and after each axis, for a padding name.
 
     Args:
       in_shape: lengths of the axes.
@@ -90,6 +90,6 @@ def padtype_to_pads(
     pads = []
     for n, k, stride in zip(in_shape, window_shape, window_strides, strict=True):
         total = max((-(-n // stride) - 1) * stride + k - n, 0)
-        less, more = total // 2, total - total // 2
-        pads.append((less, more) if name == "SAME" else (more, less))
+        smaller_half, larger_half = total // 2, total - total // 2
+        pads.append((smaller_half, larger_half) if name == "SAME" else (larger_half, smaller_half))
     return pads

@@ -18,7 +18,7 @@ from ..core.array import as_value
 from ..core.source import located
 from ..errors import AxisError, ShapeError
 from ..primitives import collectives
-from ..primitives.collectives import members
+from ..primitives.collectives import group_size
 from ..primitives.replica_groups import Groups, unbound_axis
 from ..primitives.structural import convert_element_type, move_axis, reshape
 from ..tree_util import tree_map
@@ -43,7 +43,7 @@ __all__ = [
 _NUMBERS = (bool, int, float, complex)
 
 
-class _Among:
+class _AxisGroup:
     """The axes along which a collective communicates, with their sizes and groups."""
 
     __slots__ = ("axes", "count", "groups", "sizes")
@@ -55,7 +55,7 @@ class _Among:
         if len(set(self.axes)) != len(self.axes):
             raise ValueError(f"{operation}: axis names are repeated in {self.axes}")
         self.groups = _groups(operation, groups, math.prod(self.sizes), equal)
-        self.count = members(self.sizes, self.groups)  # of the first group
+        self.count = group_size(self.sizes, self.groups)  # of the first group
 
     @property
     def params(self) -> dict[str, Any]:
@@ -93,16 +93,16 @@ def _reduced(
     primitive: Any, x: Any, axis_name: Any, groups: Any, of_number: Callable[[Any, int], Any]
 ) -> Any:
     """A reduction of all leaves. Python numbers are equal in all elements."""
-    among = _Among(primitive.name, axis_name, groups)
-    equal = among.groups is None or len({len(group) for group in among.groups}) == 1
+    axis_group = _AxisGroup(primitive.name, axis_name, groups)
+    equal = axis_group.groups is None or len({len(group) for group in axis_group.groups}) == 1
 
     def leaf(v: Any) -> Any:
         if v.__class__ in _NUMBERS and equal:
-            return of_number(v, among.count)
+            return of_number(v, axis_group.count)
         value = as_value(v)
         if primitive is collectives.psum and dtypes.is_bool(value.dtype):
             value = convert_element_type(value, dtype=dtypes.int32)
-        return primitive(value, **among.params) if among.axes else value
+        return primitive(value, **axis_group.params) if axis_group.axes else value
 
     return tree_map(leaf, x)
 
@@ -183,15 +183,15 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
       [0 5 6]
     Source: StableHLO `collective_permute`.
     """
-    among = _Among("ppermute", axis_name)
+    axis_group = _AxisGroup("ppermute", axis_name)
     pairs = tuple((operator.index(s), operator.index(t)) for s, t in perm)
-    for what, numbers in (("from", [s for s, _ in pairs]), ("to", [t for _, t in pairs])):
-        if len(set(numbers)) != len(numbers) or not all(0 <= n < among.count for n in numbers):
+    for direction, numbers in (("from", [s for s, _ in pairs]), ("to", [t for _, t in pairs])):
+        if len(set(numbers)) != len(numbers) or not all(0 <= n < axis_group.count for n in numbers):
             raise ValueError(
-                f"ppermute: in perm, the numbers that values go {what} must be different ones of 0 "
-                f"to {among.count - 1}; got {numbers}"
+                f"ppermute: in perm, the numbers that values go {direction} must be different ones "
+                f"of 0 to {axis_group.count - 1}; got {numbers}"
             )
-    return tree_map(lambda v: collectives.ppermute(as_value(v), **among.params, perm=pairs), x)
+    return tree_map(lambda v: collectives.ppermute(as_value(v), **axis_group.params, perm=pairs), x)
 
 
 @located
@@ -210,11 +210,12 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
       [7 5 6]
     Source: StableHLO `collective_permute`.
     """
-    among = _Among("pshuffle", axis_name)
+    axis_group = _AxisGroup("pshuffle", axis_name)
     order = [operator.index(p) for p in perm]
-    if sorted(order) != list(range(among.count)):
+    if sorted(order) != list(range(axis_group.count)):
         raise ValueError(
-            f"pshuffle: perm must have each of the numbers 0 to {among.count - 1} once; got {perm}"
+            f"pshuffle: perm must have each of the numbers 0 to {axis_group.count - 1} once; got "
+            f"{perm}"
         )
     return ppermute(x, axis_name, [(source, target) for target, source in enumerate(order)])
 
@@ -250,16 +251,16 @@ def all_gather(
     """
     if to != "varying":
         raise _no_such_type(to)
-    among = _Among("all_gather", axis_name, axis_index_groups, equal=True)
+    axis_group = _AxisGroup("all_gather", axis_name, axis_index_groups, equal=True)
 
     def leaf(v: Any) -> Any:
         value = as_value(v)
         if tiled:
-            at = axis_of("all_gather", value, axis)
+            dim = axis_of("all_gather", value, axis)
         else:
-            at = _new_axis("all_gather", value, axis)
-            value = reshape(value, shape=(*value.shape[:at], 1, *value.shape[at:]))
-        return collectives.all_gather(value, **among.params, dimension=at)
+            dim = _new_axis("all_gather", value, axis)
+            value = reshape(value, shape=(*value.shape[:dim], 1, *value.shape[dim:]))
+        return collectives.all_gather(value, **axis_group.params, dimension=dim)
 
     return tree_map(leaf, x)
 
@@ -277,13 +278,13 @@ def _no_such_type(to: Any) -> Exception:
 
 def _new_axis(operation: str, x: Any, axis: Any) -> int:
     """The position of an axis that the result has and `x` does not have."""
-    at = operator.index(axis)
-    if not -x.ndim - 1 <= at <= x.ndim:
+    dim = operator.index(axis)
+    if not -x.ndim - 1 <= dim <= x.ndim:
         raise AxisError(
             f"{operation}: the new axis {axis} is out of range for {x.aval}, which will have "
             f"{x.ndim + 1} axes"
         )
-    return at % (x.ndim + 1)
+    return dim % (x.ndim + 1)
 
 
 @located
@@ -312,16 +313,16 @@ def psum_scatter(
       [4 6]
     Source: StableHLO `reduce_scatter`.
     """
-    among = _Among("psum_scatter", axis_name, axis_index_groups, equal=True)
+    axis_group = _AxisGroup("psum_scatter", axis_name, axis_index_groups, equal=True)
 
     def leaf(v: Any) -> Any:
         value = as_value(v)
-        at = axis_of("psum_scatter", value, scatter_dimension)
-        _check_parts("psum_scatter", value, at, among.count, tiled)
+        dim = axis_of("psum_scatter", value, scatter_dimension)
+        _check_parts("psum_scatter", value, dim, axis_group.count, tiled)
         if dtypes.is_bool(value.dtype):
             value = convert_element_type(value, dtype=dtypes.int32)
-        out = collectives.psum_scatter(value, **among.params, dimension=at)
-        return out if tiled else reshape(out, shape=(*out.shape[:at], *out.shape[at + 1 :]))
+        out = collectives.psum_scatter(value, **axis_group.params, dimension=dim)
+        return out if tiled else reshape(out, shape=(*out.shape[:dim], *out.shape[dim + 1 :]))
 
     return tree_map(leaf, x)
 
@@ -368,16 +369,16 @@ def all_to_all(
        [2 4]]
     Source: StableHLO `all_to_all`.
     """
-    among = _Among("all_to_all", axis_name, axis_index_groups, equal=True)
+    axis_group = _AxisGroup("all_to_all", axis_name, axis_index_groups, equal=True)
 
     def leaf(v: Any) -> Any:
         value = as_value(v)
-        split = axis_of("all_to_all", value, split_axis)
-        concat = axis_of("all_to_all", value, concat_axis)
-        _check_parts("all_to_all", value, split, among.count, tiled)
-        to = concat if tiled else split
-        out = collectives.all_to_all(value, **among.params, split=split, concat=to)
-        return out if tiled else move_axis(out, split, concat)
+        split_dim = axis_of("all_to_all", value, split_axis)
+        new_dim = axis_of("all_to_all", value, concat_axis)
+        _check_parts("all_to_all", value, split_dim, axis_group.count, tiled)
+        concat_dim = new_dim if tiled else split_dim
+        out = collectives.all_to_all(value, **axis_group.params, split=split_dim, concat=concat_dim)
+        return out if tiled else move_axis(out, split_dim, new_dim)
 
     return tree_map(leaf, x)
 
@@ -414,8 +415,8 @@ def axis_index(axis_name: Any) -> Any:
       [ 0  6 14]
     Source: StableHLO `replica_id`.
     """
-    among = _Among("axis_index", axis_name)
-    return collectives.linear_index(among.axes, among.sizes)
+    axis_group = _AxisGroup("axis_index", axis_name)
+    return collectives.linear_index(axis_group.axes, axis_group.sizes)
 
 
 @located
@@ -429,4 +430,4 @@ def axis_size(axis_name: Any) -> int:
       >>> print(weft.vmap(lambda x: x / lax.axis_size("i"), axis_name="i")(np.array([4.0, 6.0])))
       [2. 3.]
     """
-    return functools.reduce(operator.mul, _Among("axis_size", axis_name).sizes, 1)
+    return functools.reduce(operator.mul, _AxisGroup("axis_size", axis_name).sizes, 1)

@@ -98,14 +98,14 @@ def _axes(x: Any, axes: Sequence[int]) -> tuple[int, ...]:
     return tuple([i + ndim if -ndim <= i < 0 else int(i) for i in axes])
 
 
-def _product(name: str, lhs: Any, rhs: Any, dims: Any, precision: Any, wish: Any) -> Any:
+def _product(name: str, lhs: Any, rhs: Any, dims: Any, precision: Any, preferred_type: Any) -> Any:
     """The product of operands of any dtypes, in the requested dtype."""
     precision = canonical_precision(name, precision)
-    dtype = None if wish is None else dtypes.requested_dtype(wish, name)
+    dtype = None if preferred_type is None else dtypes.requested_dtype(preferred_type, name)
     x, y = as_value(lhs), as_value(rhs)
     if x.dtype != y.dtype:
-        common, weak = dtypes.result_type_and_weak(x, y)
-        x, y = [convert_element_type(v, dtype=common, weak_type=weak) for v in (x, y)]
+        common, weak_type = dtypes.result_type_and_weak(x, y)
+        x, y = [convert_element_type(v, dtype=common, weak_type=weak_type) for v in (x, y)]
     if dtype is not None and products.narrower(x.dtype, dtype):
         out = products.dot_general(x, y, dims=dims, dtype=None, precision=precision)
         return convert_element_type(out, dtype=dtype)
@@ -221,8 +221,10 @@ def scaled_dot(
             )
         n = x.ndim
         dimension_numbers = ((n - 1,), (n - 2,)), (tuple(range(n - 2)), tuple(range(n - 2)))
-    wish = np.dtype(dtypes.bfloat16) if preferred_element_type is None else preferred_element_type
-    dtype = dtypes.requested_dtype(wish, name)
+    out_type = (
+        np.dtype(dtypes.bfloat16) if preferred_element_type is None else preferred_element_type
+    )
+    dtype = dtypes.requested_dtype(out_type, name)
     wide_dtype = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
     a, b = (
         _scaled(name, "lhs", x, lhs_scale, wide_dtype),
@@ -232,23 +234,27 @@ def scaled_dot(
     return convert_element_type(result, dtype=dtype)
 
 
-def _scaled(name: str, argument: str, x: Value, scale: ArrayLike | None, wide: Any) -> Any:
+def _scaled(name: str, argument: str, x: Value, scale: ArrayLike | None, wide_dtype: Any) -> Any:
     """An operand multiplied by its scales, in a dtype that represents the products."""
     if dtypes.is_complex(x.dtype):
         raise ShapeError(f"{name}: {argument} must be real; got {x.aval}")
-    result = convert_element_type(x, dtype=wide)
+    result = convert_element_type(x, dtype=wide_dtype)
     if scale is None:
         return result
-    s = as_value(scale)
-    fits = s.ndim == x.ndim and all(
-        m == n or (m and n % m == 0) for m, n in zip(s.shape, x.shape, strict=True)
+    scales = as_value(scale)
+    shape_fits = scales.ndim == x.ndim and all(
+        m == n or (m and n % m == 0) for m, n in zip(scales.shape, x.shape, strict=True)
     )
-    if dtypes.is_complex(s.dtype) or not fits:
+    if dtypes.is_complex(scales.dtype) or not shape_fits:
         raise ShapeError(
             f"{name}: {argument}_scale must be real, with lengths that divide the lengths of "
-            f"{x.aval}; got {s.aval}"
+            f"{x.aval}; got {scales.aval}"
         )
-    runs = [k for m, n in zip(s.shape, x.shape, strict=True) for k in (m, n // m if m else 1)]
-    s = convert_element_type(s, dtype=wide)
-    s = broadcast_in_dim(s, shape=tuple(runs), dims=tuple(range(0, 2 * s.ndim, 2)))
-    return result * reshape(s, shape=x.shape)
+    block_shape = [
+        k for m, n in zip(scales.shape, x.shape, strict=True) for k in (m, n // m if m else 1)
+    ]
+    scales = convert_element_type(scales, dtype=wide_dtype)
+    scales = broadcast_in_dim(
+        scales, shape=tuple(block_shape), dims=tuple(range(0, 2 * scales.ndim, 2))
+    )
+    return result * reshape(scales, shape=x.shape)

@@ -131,7 +131,7 @@ def ragged_dot_general(
     )  # fmt: skip
 
 
-class _Form(NamedTuple):
+class _RaggedAxes(NamedTuple):
     """The axes of a ragged product, checked.
 
     Attributes:
@@ -149,24 +149,34 @@ class _Form(NamedTuple):
     groups: int | None
 
 
-def _form(name: str, x: Any, numbers: RaggedDotDimensionNumbers) -> _Form:
+def _ragged_axes(name: str, x: Any, numbers: RaggedDotDimensionNumbers) -> _RaggedAxes:
     pairs = numbers.dot_dimension_numbers
     dims = tuple([tuple([ints_of(name, "axes", axes) for axes in pair]) for pair in pairs])
     contracting, batch = dims[0][0], dims[1][0]
-    ragged = ints_of(name, "lhs_ragged_dimensions", numbers.lhs_ragged_dimensions)
-    groups = ints_of(name, "rhs_group_dimensions", numbers.rhs_group_dimensions)
-    if len(ragged) != 1 or not 0 <= ragged[0] < x.ndim:
-        raise ShapeError(f"{name}: one axis of lhs must be ragged; got {ragged} for {x.aval}")
-    (axis,) = ragged
+    ragged_axes = ints_of(name, "lhs_ragged_dimensions", numbers.lhs_ragged_dimensions)
+    group_axes = ints_of(name, "rhs_group_dimensions", numbers.rhs_group_dimensions)
+    if len(ragged_axes) != 1 or not 0 <= ragged_axes[0] < x.ndim:
+        raise ShapeError(f"{name}: one axis of lhs must be ragged; got {ragged_axes} for {x.aval}")
+    (axis,) = ragged_axes
     kind = "contracting" if axis in contracting else "batch" if axis in batch else "free"
-    if len(groups) != (kind == "free"):
+    if len(group_axes) != (kind == "free"):
         raise ShapeError(
             f"{name}: rhs must have {'one axis' if kind == 'free' else 'no axis'} of groups if the "
-            f"ragged axis is {kind}; got {groups}"
+            f"ragged axis is {kind}; got {group_axes}"
         )
-    others = tuple(i for i in range(x.ndim) if i not in (*batch, *contracting))
-    outer = {"batch": batch, "contracting": (*batch, *contracting), "free": (*batch, *others)}[kind]
-    return _Form(dims, axis, kind, outer[: outer.index(axis)], groups[0] if groups else None)
+    free_axes = tuple(i for i in range(x.ndim) if i not in (*batch, *contracting))
+    outer_axes = {
+        "batch": batch,
+        "contracting": (*batch, *contracting),
+        "free": (*batch, *free_axes),
+    }[kind]
+    return _RaggedAxes(
+        dims,
+        axis,
+        kind,
+        outer_axes[: outer_axes.index(axis)],
+        group_axes[0] if group_axes else None,
+    )
 
 
 def _ragged(
@@ -186,19 +196,19 @@ def _ragged(
             f"{name}: {option} must be None\n"
             "  fix: leave it out; slice the groups, or put the result where it should be"
         )
-    form = _form(name, x, numbers)
+    form = _ragged_axes(name, x, numbers)
     sizes = as_value(group_sizes)
     if not dtypes.is_integer(sizes.dtype) or not sizes.ndim:
         raise ShapeError(f"{name}: group_sizes must be integers [groups]; got {sizes.aval}")
     starts, ends = _bounds(name, x, sizes, form.outer)
-    place = _along(x, form.axis)
-    nothing = creation.full(x.aval.update(shape=(), weak_type=False), 0)
+    positions = _along(x, form.axis)
+    zero = creation.full(x.aval.update(shape=(), weak_type=False), 0)
 
     def product(x: Any, y: Any, dims: Any = form.dims) -> Any:
         return dot_general(x, y, dims, precision, preferred)
 
     def of_group(start: Any, end: Any) -> Any:
-        return where((place >= start) & (place < end), x, nothing)
+        return where((positions >= start) & (positions < end), x, zero)
 
     if form.kind == "batch":
         return product(of_group(starts[0], ends[-1]), y)
@@ -220,26 +230,28 @@ def _ragged(
     return scan(step, start, (starts, ends, y))[0]
 
 
-def _groups_first(y: Any, form: _Form) -> tuple[Any, Any]:
+def _groups_first(y: Any, form: _RaggedAxes) -> tuple[Any, Any]:
     """`rhs` with its axis of groups first, and the axes of one group's product."""
-    at = form.groups
-    assert at is not None
-    order = (at, *(i for i in range(y.ndim) if i != at))
-    dims = tuple([(left, tuple([i - (i > at) for i in right])) for left, right in form.dims])
+    group_axis = form.groups
+    assert group_axis is not None
+    order = (group_axis, *(i for i in range(y.ndim) if i != group_axis))
+    dims = tuple(
+        [(left, tuple([i - (i > group_axis) for i in right])) for left, right in form.dims]
+    )
     return structural.transpose(y, permutation=order), dims
 
 
 def _along(x: Any, axis: int) -> Any:
     """Indices along an axis, which broadcast with `x`."""
-    line = iota(dtype=INT32, shape=(x.shape[axis],), dimension=0)
+    indices = iota(dtype=INT32, shape=(x.shape[axis],), dimension=0)
     return structural.reshape(
-        line, shape=tuple(n if i == axis else 1 for i, n in enumerate(x.shape))
+        indices, shape=tuple(n if i == axis else 1 for i, n in enumerate(x.shape))
     )
 
 
-def _bounds(name: str, x: Any, sizes: Any, outer: tuple[int, ...]) -> tuple[Any, Any]:
+def _bounds(name: str, x: Any, sizes: Any, outer_axes: tuple[int, ...]) -> tuple[Any, Any]:
     """The start and the end of each group: [groups, *axes of `x`], which broadcast with `x`."""
-    shape = tuple(x.shape[i] for i in outer)
+    shape = tuple(x.shape[i] for i in outer_axes)
     if sizes.ndim > 1 and sizes.shape[:-1] != shape:
         raise ShapeError(
             f"{name}: group_sizes must be integers [groups] or {[*shape, 'groups']}; got "
@@ -251,11 +263,11 @@ def _bounds(name: str, x: Any, sizes: Any, outer: tuple[int, ...]) -> tuple[Any,
     for bound in (ends - sizes, ends):
         order = (bound.ndim - 1, *range(bound.ndim - 1))
         bound = structural.transpose(bound, permutation=order)
-        wide = [1] * x.ndim
+        lengths = [1] * x.ndim
         if bound.ndim > 1:
-            axis_order = sorted(range(len(outer)), key=lambda i: outer[i])
+            axis_order = sorted(range(len(outer_axes)), key=lambda i: outer_axes[i])
             bound = structural.transpose(bound, permutation=(0, *(i + 1 for i in axis_order)))
-            for i in outer:
-                wide[i] = x.shape[i]
-        results.append(structural.reshape(bound, shape=(bound.shape[0], *wide)))
+            for i in outer_axes:
+                lengths[i] = x.shape[i]
+        results.append(structural.reshape(bound, shape=(bound.shape[0], *lengths)))
     return results[0], results[1]

@@ -127,10 +127,10 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Shape) -> Array:
             f"rng_uniform: a and b must be float or integer scalars; got {low.aval} and {high.aval}"
         )
     key = Array(np.array([0x726E6755, next(_calls) & 0xFFFFFFFF], np.uint32), aval((2,), np.uint32))
-    whole = tuple(shape)
+    result_shape = tuple(shape)
     if dtypes.is_integer(dtype):
-        return _integers(key, low, high, whole)
-    return _floats(key, low, high, whole)
+        return _integers(key, low, high, result_shape)
+    return _floats(key, low, high, result_shape)
 
 
 def _bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
@@ -146,12 +146,14 @@ def _integers(key: Any, low: Any, high: Any, shape: tuple[int, ...]) -> Any:
 
 def _floats(key: Any, low: Any, high: Any, shape: tuple[int, ...]) -> Any:
     dtype = low.dtype
-    wide, width, digits = (dtypes.float64, 64, 53) if dtype.itemsize == 8 else _SINGLE
+    wide_dtype, width, digits = (dtypes.float64, 64, 53) if dtype.itemsize == 8 else _SINGLE
     bits = _bits(key, shape, width)
     bits = bitwise.shift_right_logical(bits, literal(width - digits, bits.dtype))
-    unit = arithmetic.mul(_as(bits, wide), literal(2.0**-digits, wide))
-    first, last = _as(low, wide), _as(high, wide)
-    numbers = structural.add(first, arithmetic.mul(unit, arithmetic.sub(last, first)))
+    fractions = arithmetic.mul(_as(bits, wide_dtype), literal(2.0**-digits, wide_dtype))
+    wide_low, wide_high = _as(low, wide_dtype), _as(high, wide_dtype)
+    numbers = structural.add(
+        wide_low, arithmetic.mul(fractions, arithmetic.sub(wide_high, wide_low))
+    )
     numbers = _as(numbers, dtype)  # rounding may give the end, which is excluded
     return where(comparison.lt(numbers, high), numbers, structural.widen(low, shape))
 

@@ -11,7 +11,7 @@ from ..errors import ShapeError
 from ..primitives.scalar_programs import monoid
 from ..primitives.structural import convert_element_type
 from ..tree_util import PyTreeDef
-from .body_functions import check_function, shown, traced
+from .body_functions import check_function, traced, tree_text
 
 
 def traced_computation(
@@ -28,10 +28,10 @@ def traced_computation(
     trees = {"so_far": tree, "element": tree}
     body = traced(name, "computation", computation, trees, scalars * 2, lift_numbers=False)
     if body.consts:
-        used = ", ".join(str(c.aval) for c in body.consts)
+        const_avals = ", ".join(str(c.aval) for c in body.consts)
         raise TypeError(
-            f"{name}: the computation uses values from outside ({used}): it may use its arguments "
-            "and Python numbers only"
+            f"{name}: the computation uses values from outside ({const_avals}): it may use its "
+            "arguments and Python numbers only"
         )
     if jaxpr_calls_host(body.jaxpr):
         raise TypeError(
@@ -41,8 +41,8 @@ def traced_computation(
         )
     if body.result_tree != tree:
         raise ShapeError(
-            f"{name}: the computation must return {shown(tree)}, like the operands; it returns "
-            f"{shown(body.result_tree)}"
+            f"{name}: the computation must return {tree_text(tree)}, like the operands; it returns "
+            f"{tree_text(body.result_tree)}"
         )
     return body.jaxpr, monoid(body.jaxpr)
 

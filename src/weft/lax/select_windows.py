@@ -81,9 +81,11 @@ def select_and_scatter(
     _check_source(name, x, updates, geometry, "source")
     if init.ndim or init.dtype != x.dtype:
         raise ShapeError(f"{name}: init_value must be a scalar {x.dtype}; got {init.aval}")
-    whole = structural.broadcast_in_dim(init, shape=(x.size,), dims=())
-    flat = _scattered(name, whole, updates, _chosen(name, x, select, geometry), scatter)
-    return structural.reshape(flat, shape=x.shape)
+    flat_init = structural.broadcast_in_dim(init, shape=(x.size,), dims=())
+    flat_result = _scattered(
+        name, flat_init, updates, _selected_positions(name, x, select, geometry), scatter
+    )
+    return structural.reshape(flat_result, shape=x.shape)
 
 
 @located
@@ -114,10 +116,10 @@ def select_and_scatter_add(
         name, x.shape, window_dimensions, window_strides, padding, None, None
     )
     _check_source(name, x, updates, geometry, "source")
-    place = _chosen(name, x, select, geometry)
+    positions = _selected_positions(name, x, select, geometry)
     zeros = creation.full(updates.aval.update(shape=(x.size,), weak_type=False), 0)
-    flat = _scatter(indexing.scatter_add, zeros, place, updates)
-    return structural.reshape(flat, shape=x.shape)
+    flat_result = _scatter(indexing.scatter_add, zeros, positions, updates)
+    return structural.reshape(flat_result, shape=x.shape)
 
 
 @located
@@ -155,9 +157,9 @@ def select_and_gather_add(
         name, x.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     )
     check_geometry(name, x.aval, geometry)
-    place = _chosen(name, x, select, geometry)
-    line = structural.reshape(place, shape=(place.size,))
-    return structural.reshape(_taken(t, line), shape=place.shape)
+    positions = _selected_positions(name, x, select, geometry)
+    flat_positions = structural.reshape(positions, shape=(positions.size,))
+    return structural.reshape(_elements_at(t, flat_positions), shape=positions.shape)
 
 
 def _check_source(name: str, x: Any, source: Any, geometry: Geometry, argument: str) -> None:
@@ -173,7 +175,7 @@ def _check_source(name: str, x: Any, source: Any, geometry: Geometry, argument: 
 # --- positions ---
 
 
-def _chosen(name: str, x: Any, select: Select, geometry: Geometry) -> Any:
+def _selected_positions(name: str, x: Any, select: Select, geometry: Geometry) -> Any:
     """For each window, the index of its selected element in the array, or the number of elements if
     there is none."""
     tree = tree_structure(0)
@@ -194,68 +196,72 @@ def _chosen(name: str, x: Any, select: Select, geometry: Geometry) -> Any:
 
 def _by_comparing(x: Any, select: Select, geometry: Geometry, shape: Any) -> Any:
     """The positions for any function, computed for one element of all windows at a time."""
-    count, nowhere = math.prod(shape), x.size
+    count, no_position = math.prod(shape), x.size
     compare = vmap(select)
 
     def step(t: Any, state: Any) -> Any:
-        value, place = state
-        here = _tap_places(x.shape, geometry, shape, t)
-        inside = comparison.lt(here, _int(nowhere))
-        other = _taken(x, here)
-        better = inside & (comparison.eq(place, _int(nowhere)) | ~compare(value, other))
-        return where(better, other, value), where(better, here, place)
+        values, positions = state
+        candidate_positions = _tap_positions(x.shape, geometry, shape, t)
+        is_inside = comparison.lt(candidate_positions, _int(no_position))
+        candidates = _elements_at(x, candidate_positions)
+        is_better = is_inside & (
+            comparison.eq(positions, _int(no_position)) | ~compare(values, candidates)
+        )
+        return where(is_better, candidates, values), where(
+            is_better, candidate_positions, positions
+        )
 
-    line = x.aval.update(shape=(count,), dtype=INT32, weak_type=False)
+    flat_aval = x.aval.update(shape=(count,), dtype=INT32, weak_type=False)
     start = (
-        creation.full(line.update(dtype=x.dtype), 0),
-        creation.full(line, nowhere),
+        creation.full(flat_aval.update(dtype=x.dtype), 0),
+        creation.full(flat_aval, no_position),
     )
     taps = math.prod(geometry.window)
-    _, place = fori_loop(_int(0), _int(taps), step, start)
-    return structural.reshape(place, shape=shape)
+    _, positions = fori_loop(_int(0), _int(taps), step, start)
+    return structural.reshape(positions, shape=shape)
 
 
 def _int(n: int) -> Any:
     return as_value(np.int32(n))
 
 
-def _tap_places(shape: Any, geometry: Geometry, out_shape: Any, tap: Any) -> Any:
+def _tap_positions(shape: Any, geometry: Geometry, out_shape: Any, tap: Any) -> Any:
     """For all windows in a flat array, the index of the element with a number; the array's size
     where that element is padding."""
-    place, inside = _int(0), as_value(np.bool_(True))
+    positions, is_inside = _int(0), as_value(np.bool_(True))
     for axis, (n, w, stride, (before, _), base, gap) in enumerate(
         zip(shape, *geometry, strict=True)
     ):
-        later = math.prod(geometry.window[axis + 1 :])
-        number = tap // later % w
-        at = iota(dtype=INT32, shape=(out_shape[axis],), dimension=0) * stride
-        at = at + number * gap - before
-        good = (at >= 0) & (at < (n - 1) * base + 1) & (at % base == 0)
-        step = math.prod(shape[axis + 1 :])
-        row = tuple(len_ if i == axis else 1 for i, len_ in enumerate(out_shape))
-        place = place + structural.reshape(at // base * step, shape=row)
-        inside = inside & structural.reshape(good, shape=row)
-    place = where(inside, place, _int(math.prod(shape)))
+        later_taps = math.prod(geometry.window[axis + 1 :])
+        number = tap // later_taps % w
+        index = iota(dtype=INT32, shape=(out_shape[axis],), dimension=0) * stride
+        index = index + number * gap - before
+        is_element = (index >= 0) & (index < (n - 1) * base + 1) & (index % base == 0)
+        axis_stride = math.prod(shape[axis + 1 :])
+        axis_shape = tuple(len_ if i == axis else 1 for i, len_ in enumerate(out_shape))
+        positions = positions + structural.reshape(index // base * axis_stride, shape=axis_shape)
+        is_inside = is_inside & structural.reshape(is_element, shape=axis_shape)
+    positions = where(is_inside, positions, _int(math.prod(shape)))
     return structural.reshape(
-        structural.widen(place, tuple(out_shape)), shape=(math.prod(out_shape),)
+        structural.widen(positions, tuple(out_shape)), shape=(math.prod(out_shape),)
     )
 
 
 # --- gathers and scatters at positions ---
 
 
-def _taken(x: Any, line: Any) -> Any:
+def _elements_at(x: Any, positions: Any) -> Any:
     """Elements at flat indices; 0 for indices out of range."""
-    flat = structural.reshape(x, shape=(x.size,))
-    return take_along(flat, line, 0, mode=GatherScatterMode.FILL_OR_DROP, unique=False)
+    elements = structural.reshape(x, shape=(x.size,))
+    return take_along(elements, positions, 0, mode=GatherScatterMode.FILL_OR_DROP, unique=False)
 
 
-def _scatter(primitive: Any, flat: Any, place: Any, updates: Any, unique: bool = False) -> Any:
+def _scatter(primitive: Any, flat: Any, positions: Any, updates: Any, unique: bool = False) -> Any:
     """Combines updates with elements of a flat array; drops updates for indices out of range."""
     return primitive(
         flat,
-        structural.reshape(place, shape=(place.size, 1)),
-        structural.reshape(updates, shape=(place.size,)),
+        structural.reshape(positions, shape=(positions.size, 1)),
+        structural.reshape(updates, shape=(positions.size,)),
         dimension_numbers=ScatterDimensionNumbers((), (0,), (0,)),
         indices_are_sorted=False,
         unique_indices=unique,
@@ -264,7 +270,7 @@ def _scatter(primitive: Any, flat: Any, place: Any, updates: Any, unique: bool =
 
 
 def _scattered(
-    name: str, flat: Any, updates: Any, place: Any, scatter: Callable[[Any, Any], Any]
+    name: str, flat: Any, updates: Any, positions: Any, scatter: Callable[[Any, Any], Any]
 ) -> Any:
     """Combines updates by any function of scalars."""
     jaxpr, monoid = traced_computation(name, scatter, tree_structure(0), [flat.aval])
@@ -273,15 +279,17 @@ def _scattered(
         raise ShapeError(f"{name}: scatter must return a {flat.dtype}; got {result}")
     primitive = _SCATTERS.get(monoid or "")
     if primitive is not None and not (dtypes.is_bool(flat.dtype) or dtypes.is_complex(flat.dtype)):
-        return _scatter(primitive, flat, place, updates)
+        return _scatter(primitive, flat, positions, updates)
     # One window at a time, in order, since windows may share a position.
-    line = structural.reshape(place, shape=(place.size,))
-    flat_updates = structural.reshape(updates, shape=(place.size,))
+    flat_positions = structural.reshape(positions, shape=(positions.size,))
+    flat_updates = structural.reshape(updates, shape=(positions.size,))
 
     def step(i: Any, out: Any) -> Any:
-        at = take_along(line, structural.reshape(i, shape=(1,)), 0)
-        new = take_along(flat_updates, structural.reshape(i, shape=(1,)), 0)
-        old = take_along(out, at, 0, mode=GatherScatterMode.FILL_OR_DROP)
-        return _scatter(indexing.scatter, out, at, vmap(scatter)(old, new), unique=True)
+        position = take_along(flat_positions, structural.reshape(i, shape=(1,)), 0)
+        update = take_along(flat_updates, structural.reshape(i, shape=(1,)), 0)
+        element = take_along(out, position, 0, mode=GatherScatterMode.FILL_OR_DROP)
+        return _scatter(
+            indexing.scatter, out, position, vmap(scatter)(element, update), unique=True
+        )
 
-    return fori_loop(_int(0), _int(place.size), step, flat)
+    return fori_loop(_int(0), _int(positions.size), step, flat)

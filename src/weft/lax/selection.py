@@ -62,10 +62,10 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
 
 
 @located
-def _select(name: str, names: Any, which: Any, cases: Any) -> Array:
+def _select(name: str, names: Any, selector: Any, cases: Any) -> Array:
     if not cases:
         raise TypeError(f"{name}: expected at least one case; got none")
-    which = as_value(which)
+    selector = as_value(selector)
     values = same_type(name, names, *cases) if len(cases) > 1 else [as_value(cases[0])]
     shape = values[0].shape
     for n, v in zip(names, values, strict=True):
@@ -75,14 +75,14 @@ def _select(name: str, names: Any, which: Any, cases: Any) -> Array:
                 f"{n}: {v.aval}\n"
                 "  fix: lax.broadcast, or weft.numpy.where, which broadcasts"
             )
-    if which.ndim and which.shape != shape:
+    if selector.ndim and selector.shape != shape:
         raise ShapeError(
-            f"{name}: the selector must be a scalar or have the cases' shape; got {which.aval} for "
-            f"cases {values[0].aval}\n  fix: weft.numpy.where, which broadcasts"
+            f"{name}: the selector must be a scalar or have the cases' shape; got {selector.aval} "
+            f"for cases {values[0].aval}\n  fix: weft.numpy.where, which broadcasts"
         )
-    if dtypes.is_integer(which.dtype) and which.dtype != dtypes.int32:
-        which = convert_element_type(which, dtype=dtypes.int32)
-    return p.select_n(which, *values)
+    if dtypes.is_integer(selector.dtype) and selector.dtype != dtypes.int32:
+        selector = convert_element_type(selector, dtype=dtypes.int32)
+    return p.select_n(selector, *values)
 
 
 @located

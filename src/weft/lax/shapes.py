@@ -67,11 +67,11 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
       [[0, 1], [0, 1], [0, 1]]
     """
     x = as_value(operand)
-    front = shape_of("broadcast", sizes)
-    if not front:
+    leading_lengths = shape_of("broadcast", sizes)
+    if not leading_lengths:
         return x
-    dims = tuple(range(len(front), len(front) + x.ndim))
-    return structural.broadcast_in_dim(x, shape=(*front, *x.shape), dims=dims)
+    dims = tuple(range(len(leading_lengths), len(leading_lengths) + x.ndim))
+    return structural.broadcast_in_dim(x, shape=(*leading_lengths, *x.shape), dims=dims)
 
 
 @located
@@ -135,13 +135,14 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
       >>> lax.broadcast_shapes((2, 1), (3,))
       (2, 3)
     """
-    checked = [shape_of("broadcast_shapes", s) for s in shapes]
+    checked_shapes = [shape_of("broadcast_shapes", s) for s in shapes]
     result: list[int] = []
-    for axis in range(-max(map(len, checked), default=0), 0):
-        lengths = {s[axis] for s in checked if len(s) >= -axis} - {1}
+    for axis in range(-max(map(len, checked_shapes), default=0), 0):
+        lengths = {s[axis] for s in checked_shapes if len(s) >= -axis} - {1}
         if len(lengths) > 1:
             raise ShapeError(
-                f"broadcast_shapes: shapes {', '.join(map(str, checked))} differ on axis {axis}"
+                f"broadcast_shapes: shapes {', '.join(map(str, checked_shapes))} differ on axis "
+                f"{axis}"
             )
         result.append(lengths.pop() if lengths else 1)
     return tuple(result)
@@ -228,9 +229,9 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
             f"expand_dims: dimensions {dims} must be different axes of a result of {rank} axes; "
             f"got {x.aval}"
         )
-    places = {d % rank for d in dims}
+    new_axes = {d % rank for d in dims}
     lengths = iter(x.shape)
-    return reshape(x, tuple(1 if i in places else next(lengths) for i in range(rank)))
+    return reshape(x, tuple(1 if i in new_axes else next(lengths) for i in range(rank)))
 
 
 @located
@@ -275,12 +276,16 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
       [0, 1, 0, 1]
     """
     x = as_value(operand)
-    times = shape_of("tile", reps)
-    if len(times) != x.ndim:
-        raise ShapeError(f"tile: {x.aval} needs {x.ndim} reps; got {times}")
-    between: list[Any] = [n for pair in zip(times, x.shape, strict=True) for n in pair]
-    wide = structural.broadcast_in_dim(x, shape=tuple(between), dims=tuple(range(1, 2 * x.ndim, 2)))
-    return reshape(wide, tuple(r * n for r, n in zip(times, x.shape, strict=True)))
+    repetitions = shape_of("tile", reps)
+    if len(repetitions) != x.ndim:
+        raise ShapeError(f"tile: {x.aval} needs {x.ndim} reps; got {repetitions}")
+    interleaved_shape: list[Any] = [
+        n for pair in zip(repetitions, x.shape, strict=True) for n in pair
+    ]
+    repeated_x = structural.broadcast_in_dim(
+        x, shape=tuple(interleaved_shape), dims=tuple(range(1, 2 * x.ndim, 2))
+    )
+    return reshape(repeated_x, tuple(r * n for r, n in zip(repetitions, x.shape, strict=True)))
 
 
 @located

@@ -44,13 +44,13 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         if sharding is None:
             outs.append(value)
             continue
-        what = f"with_sharding_constraint: x{keystr(path)}, {value.aval}"
+        label = f"with_sharding_constraint: x{keystr(path)}, {value.aval}"
         if not isinstance(sharding, NamedSharding):
-            raise TypeError(f"{what}: expected a NamedSharding; got {sharding!r:.80}")
+            raise TypeError(f"{label}: expected a NamedSharding; got {sharding!r:.80}")
         try:
             layout_of(value.aval, sharding.closed())
         except ValueError as error:
-            raise ValueError(f"{what}: {error}") from None
+            raise ValueError(f"{label}: {error}") from None
         outs.append(constrain(value, sharding=sharding))
     return tree.unflatten(outs)
 

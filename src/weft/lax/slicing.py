@@ -85,14 +85,14 @@ def slice_in_dim(
       [3, 4, 5]
     """
     x = as_value(operand)
-    at = axis_of("slice_in_dim", x, axis)
-    n = x.shape[at]
+    dim = axis_of("slice_in_dim", x, axis)
+    n = x.shape[dim]
     begin = 0 if start_index is None else operator.index(start_index)
     end = n if limit_index is None else operator.index(limit_index)
     start, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
-    start[at] = begin + n if begin < 0 else begin
-    limit[at] = end + n if end < 0 else end
-    strides[at] = operator.index(stride)
+    start[dim] = begin + n if begin < 0 else begin
+    limit[dim] = end + n if end < 0 else end
+    strides[dim] = operator.index(stride)
     return slice(x, start, limit, strides)
 
 
@@ -112,14 +112,14 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
       [[2], [4]]
     """
     x = as_value(operand)
-    at, place = axis_of("index_in_dim", x, axis), operator.index(index)
-    n = x.shape[at]
-    if not -n <= place < n:
+    dim, position = axis_of("index_in_dim", x, axis), operator.index(index)
+    n = x.shape[dim]
+    if not -n <= position < n:
         raise IndexingError(
-            f"index_in_dim: index {place} is out of bounds for axis {at} of {x.aval}"
+            f"index_in_dim: index {position} is out of bounds for axis {dim} of {x.aval}"
         )
-    place = place + n if place < 0 else place
-    return _without(slice_in_dim(x, place, place + 1, 1, at), at, keepdims)
+    position = position + n if position < 0 else position
+    return _without(slice_in_dim(x, position, position + 1, 1, dim), dim, keepdims)
 
 
 def _without(x: Any, axis: int, keepdims: bool) -> Any:
@@ -264,10 +264,10 @@ def dynamic_slice_in_dim(
       [1, 2, 3]
     """
     x = as_value(operand)
-    at = axis_of("dynamic_slice_in_dim", x, axis)
-    sizes = (*x.shape[:at], operator.index(slice_size), *x.shape[at + 1 :])
+    dim = axis_of("dynamic_slice_in_dim", x, axis)
+    sizes = (*x.shape[:dim], operator.index(slice_size), *x.shape[dim + 1 :])
     return dynamic_slice(
-        x, _along(x, at, start_index), sizes, allow_negative_indices=allow_negative_indices
+        x, _along(x, dim, start_index), sizes, allow_negative_indices=allow_negative_indices
     )
 
 
@@ -294,9 +294,9 @@ def dynamic_index_in_dim(
       [3, 4]
     """
     x = as_value(operand)
-    at = axis_of("dynamic_index_in_dim", x, axis)
-    read = dynamic_slice_in_dim(x, index, 1, at, allow_negative_indices=allow_negative_indices)
-    return _without(read, at, keepdims)
+    dim = axis_of("dynamic_index_in_dim", x, axis)
+    elements = dynamic_slice_in_dim(x, index, 1, dim, allow_negative_indices=allow_negative_indices)
+    return _without(elements, dim, keepdims)
 
 
 @located
@@ -322,9 +322,9 @@ def dynamic_update_slice_in_dim(
       [0, 0, 7, 0]
     """
     x = as_value(operand)
-    at = axis_of("dynamic_update_slice_in_dim", x, axis)
+    dim = axis_of("dynamic_update_slice_in_dim", x, axis)
     return dynamic_update_slice(
-        x, update, _along(x, at, start_index), allow_negative_indices=allow_negative_indices
+        x, update, _along(x, dim, start_index), allow_negative_indices=allow_negative_indices
     )
 
 
@@ -351,10 +351,10 @@ def dynamic_update_index_in_dim(
       [[0, 0], [1, 2]]
     """
     x, elements = as_value(operand), as_value(update)
-    at = axis_of("dynamic_update_index_in_dim", x, axis)
+    dim = axis_of("dynamic_update_index_in_dim", x, axis)
     if elements.ndim != x.ndim:
-        shape = (*elements.shape[:at], 1, *elements.shape[at:])
+        shape = (*elements.shape[:dim], 1, *elements.shape[dim:])
         elements = structural.reshape(elements, shape=shape)
     return dynamic_update_slice_in_dim(
-        x, elements, index, at, allow_negative_indices=allow_negative_indices
+        x, elements, index, dim, allow_negative_indices=allow_negative_indices
     )

@@ -68,15 +68,15 @@ def custom_root(
       2.0 0.25
     Source: JAX documentation, `jax.lax.custom_root`.
     """
-    for what, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
-        check_callable(function, f"custom_root: {what}")
+    for label, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
+        check_callable(function, f"custom_root: {label}")
     leaves, tree = values_of("custom_root", "initial_guess", initial_guess)
     guess = tree.unflatten(leaves)
     converted, constants = hoisted("custom_root", f, (guess,), any_value)
     avals = [x.aval for x in leaves]
-    jaxpr, out_tree = staged("custom_root", f, (guess,), "f")
-    like = "its argument"
-    check_like("custom_root: the value of f", f, jaxpr.out_avals, out_tree, like, avals, tree)
+    jaxpr, out_tree = stage_tree_function("custom_root", f, (guess,), "f")
+    expected = "its argument"
+    check_like("custom_root: the value of f", f, jaxpr.out_avals, out_tree, expected, avals, tree)
 
     @functools.wraps(solve)
     def solved(guess: Any, constants: Any) -> Any:
@@ -87,9 +87,9 @@ def custom_root(
         check_like("custom_root: the root", solve, roots, out_tree, "initial_guess", avals, tree)
         return result
 
-    solver, extra = hoisted("custom_root", solved, (guess, constants), any_value)
+    solver, solve_consts = hoisted("custom_root", solved, (guess, constants), any_value)
     if current.trace.computes:  # nothing is traced, so no derivative is taken
-        return solver(guess, constants, *extra)
+        return solver(guess, constants, *solve_consts)
 
     @functools.wraps(tangent_solve)
     def tangent_solved(y: Any, x: Any, constants: Any) -> Any:
@@ -97,26 +97,26 @@ def custom_root(
         dx = tangent_solve(linear, y)
         outs, out_tree = values_of("custom_root", "x", dx)
         out_avals = [x.aval for x in outs]
-        what = "custom_root: the solution x of g(x) = y"
-        check_like(what, tangent_solve, out_avals, out_tree, "y", avals, tree)
+        label = "custom_root: the solution x of g(x) = y"
+        check_like(label, tangent_solve, out_avals, out_tree, "y", avals, tree)
         return tree_map(neg, dx)
 
     examples = tree_map(zero_tangent, guess), guess, constants
-    tangent_solver, more = hoisted("custom_root", tangent_solved, examples, any_value)
+    tangent_solver, tangent_consts = hoisted("custom_root", tangent_solved, examples, any_value)
 
     @custom_jvp
-    def root(constants: Any, guess: Any, extra: Any, more: Any) -> Any:
-        return solver(guess, constants, *extra)
+    def root(constants: Any, guess: Any, solve_consts: Any, tangent_consts: Any) -> Any:
+        return solver(guess, constants, *solve_consts)
 
     @root.defjvp
     def _(primals: Any, tangents: Any) -> Any:
         out = root(*primals)
-        x, fixed, more = (out[0] if has_aux else out), primals[0], primals[3]
-        _, change = jvp(lambda *ps: converted(x, *ps), fixed, tangents[0])
-        dx = tangent_solver(change, x, fixed, *more)
+        x, constants_in, tangent_consts = (out[0] if has_aux else out), primals[0], primals[3]
+        _, jacobian_product = jvp(lambda *ps: converted(x, *ps), constants_in, tangents[0])
+        dx = tangent_solver(jacobian_product, x, constants_in, *tangent_consts)
         return out, (dx, tree_map(zero_tangent, out[1])) if has_aux else dx
 
-    return root(constants, guess, extra, more)
+    return root(constants, guess, solve_consts, tangent_consts)
 
 
 def any_value(x: Value) -> bool:
@@ -124,12 +124,12 @@ def any_value(x: Value) -> bool:
     return True
 
 
-def with_aux(operation: str, function: Any, what: str, result: Any) -> Any:
+def with_aux(operation: str, function: Any, name: str, result: Any) -> Any:
     """A solver's result under `has_aux`, which must be a pair."""
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
             f"{operation}: with has_aux=True {function_line(function)} must return a pair "
-            f"({what}, auxiliary data); got {described(result)}"
+            f"({name}, auxiliary data); got {described(result)}"
         )
     return result
 
@@ -175,8 +175,8 @@ def custom_linear_solve(
       3.0 -1.5 0.5
     Source: JAX documentation, `jax.lax.custom_linear_solve`.
     """
-    for what, function in (("matvec", matvec), ("solve", solve)):
-        check_callable(function, f"custom_linear_solve: {what}")
+    for name, function in (("matvec", matvec), ("solve", solve)):
+        check_callable(function, f"custom_linear_solve: {name}")
     if transpose_solve is not None:
         check_callable(transpose_solve, "custom_linear_solve: transpose_solve")
     leaves, tree = values_of("custom_linear_solve", "b", b)
@@ -186,16 +186,18 @@ def custom_linear_solve(
     rhs = [convert_element_type(x, dtype=x.dtype) if x.weak_type else x for x in leaves]
     avals = [x.aval for x in rhs]
 
-    product, out_tree = staged("custom_linear_solve", matvec, (tree.unflatten(rhs),), "matvec")
+    product, out_tree = stage_tree_function(
+        "custom_linear_solve", matvec, (tree.unflatten(rhs),), "matvec"
+    )
     check_like("custom_linear_solve: A x", matvec, product.out_avals, out_tree, "b", avals, tree)
     parameters = list(product.consts)
     product = hash_consed(product.without_consts())
-    own = range(len(parameters))
+    product_positions = range(len(parameters))
 
     def solver(program: Jaxpr, function: TreeFunction) -> tuple[Jaxpr, list[int], PyTreeDef]:
         """A solver's program, the positions of its parameters among all, and its result's
         structure."""
-        count = len(own)
+        count = len(product_positions)
 
         @functools.wraps(function)
         def solved(parameters: list[Value], b: PyTree) -> PyTree:
@@ -207,8 +209,10 @@ def custom_linear_solve(
 
         inputs = [v.aval for v in program.invars[:count]]
         example = inputs, tree.unflatten(rhs)
-        solver, out_tree = staged("custom_linear_solve", solved, example, "solve")
-        result = out_tree
+        solver_program, out_tree = stage_tree_function(
+            "custom_linear_solve", solved, example, "solve"
+        )
+        solution_tree = out_tree
         if has_aux:
             kind = out_tree.node_data()
             if kind is None or kind[0] is not tuple or len(out_tree.children()) != 2:
@@ -216,61 +220,69 @@ def custom_linear_solve(
                     f"custom_linear_solve: with has_aux=True {function_line(function)} must return "
                     f"a pair (x, auxiliary data); got {out_tree}"
                 )
-            result = out_tree.children()[0]
-        outs = solver.out_avals[: result.num_leaves]
-        check_like("custom_linear_solve: x", function, outs, result, "b", avals, tree)
-        places = [*range(len(parameters), len(parameters) + len(solver.consts)), *own]
-        parameters.extend(solver.consts)
-        return solver.without_consts(), places, out_tree
+            solution_tree = out_tree.children()[0]
+        outs = solver_program.out_avals[: solution_tree.num_leaves]
+        check_like("custom_linear_solve: x", function, outs, solution_tree, "b", avals, tree)
+        positions = [
+            *range(len(parameters), len(parameters) + len(solver_program.consts)),
+            *product_positions,
+        ]
+        parameters.extend(solver_program.consts)
+        return solver_program.without_consts(), positions, out_tree
 
-    solve_program, solve_places, out_tree = solver(product, solve)
-    sides = [((product, [*own]), (solve_program, solve_places))]
+    solve_program, solve_positions, out_tree = solver(product, solve)
+    sides = [((product, [*product_positions]), (solve_program, solve_positions))]
     if symmetric:
         sides *= 2
     elif transpose_solve is not None:
-        linear = [False] * len(own) + [True] * len(avals)
+        linear = [False] * len(product_positions) + [True] * len(avals)
         vecmat, _ = transpose_jaxpr(product, linear, [True] * len(avals), linear)
-        transposed, places, _ = solver(vecmat, transpose_solve)
-        sides.append(((vecmat, [*own]), (transposed, places)))
+        transposed_solve_program, positions, _ = solver(vecmat, transpose_solve)
+        sides.append(((vecmat, [*product_positions]), (transposed_solve_program, positions)))
     shared = [p.aval for p in parameters]
-    side, *other = [Side(*[over(shared, *program) for program in pair]) for pair in sides]
-    params = SolveParams(side, other[0] if other else None, len(parameters))
+    side, *transposed_sides = [
+        Side(*[with_shared_inputs(shared, *program) for program in pair]) for pair in sides
+    ]
+    params = SolveParams(side, transposed_sides[0] if transposed_sides else None, len(parameters))
     outs = params.apply([*parameters, *rhs])
     return out_tree.unflatten(outs)
 
 
-def staged(
+def stage_tree_function(
     operation: str, function: TreeFunction, args: tuple[PyTree, ...], name: str
 ) -> tuple[Jaxpr, PyTreeDef]:
     """The program of a function of arrays, or of avals, and the structure of its result."""
-    flat = FlatFunction(operation, function, args, abstract=True)
-    jaxpr = flat.stage(name=name)
-    return jaxpr, flat.out_tree
+    flat_function = FlatFunction(operation, function, args, abstract=True)
+    jaxpr = flat_function.stage(name=name)
+    return jaxpr, flat_function.out_tree
 
 
-def over(shared: list[Aval], jaxpr: Jaxpr, places: list[int]) -> Jaxpr:
-    """The program with all parameters as leading inputs; it uses those at `places`."""
+def with_shared_inputs(shared: list[Aval], jaxpr: Jaxpr, positions: list[int]) -> Jaxpr:
+    """The program with all parameters as leading inputs; it uses those at `positions`."""
     leading = [Var(a) for a in shared]
-    for place, var in zip(places, jaxpr.invars, strict=False):
-        leading[place] = var
-    invars = [*leading, *jaxpr.invars[len(places) :]]
+    for position, var in zip(positions, jaxpr.invars, strict=False):
+        leading[position] = var
+    invars = [*leading, *jaxpr.invars[len(positions) :]]
     program = jaxpr.replace(invars=invars)
     return program if program.constvars else hash_consed(program)
 
 
 def check_like(
-    what: str,
+    label: str,
     function: Any,
     out_avals: list[Aval],
     got_tree: PyTreeDef,
-    like: str,
+    expected: str,
     avals: list[Aval],
     tree: PyTreeDef,
 ) -> None:
     """Refuses a value of another structure, or other shapes or dtypes."""
     if got_tree == tree and [a.strong() for a in out_avals] == [a.strong() for a in avals]:
         return
-    shown = [f"{t} of {', '.join(map(str, a))}" for t, a in ((tree, avals), (got_tree, out_avals))]
+    descriptions = [
+        f"{t} of {', '.join(map(str, a))}" for t, a in ((tree, avals), (got_tree, out_avals))
+    ]
     raise ShapeError(
-        f"{what}, from {function_line(function)}, must be like {like}, {shown[0]}; got {shown[1]}"
+        f"{label}, from {function_line(function)}, must be like {expected}, {descriptions[0]}; got "
+        f"{descriptions[1]}"
     )

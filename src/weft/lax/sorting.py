@@ -41,8 +41,8 @@ def sort(
       >>> [x.tolist() for x in lax.sort([np.int32([3, 1, 3]), np.int32([7, 8, 6])], num_keys=2)]
       [[1, 3, 3], [8, 6, 7]]
     """
-    several = isinstance(operand, (list, tuple))
-    operands = [as_value(x) for x in operand] if several else [as_value(operand)]  # type: ignore[union-attr]
+    is_sequence = isinstance(operand, (list, tuple))
+    operands = [as_value(x) for x in operand] if is_sequence else [as_value(operand)]  # type: ignore[union-attr]
     if not operands:
         raise TypeError("sort: expected at least one operand; got none")
     results = sorting.sort(
@@ -51,7 +51,7 @@ def sort(
         is_stable=bool(is_stable),
         num_keys=int(num_keys),
     )
-    return tuple(results) if several else results[0]
+    return tuple(results) if is_sequence else results[0]
 
 
 @located
@@ -100,9 +100,9 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
     x = as_value(operand)
     if not x.ndim:
         raise ShapeError(f"top_k: expected an operand of at least one axis; got {x.aval}")
-    at = axis_of("top_k", x, axis)
-    values, indices = sorting.top_k(move_axis(x, at, x.ndim - 1), k=int(k))
-    return move_axis(values, x.ndim - 1, at), move_axis(indices, x.ndim - 1, at)
+    dim = axis_of("top_k", x, axis)
+    values, indices = sorting.top_k(move_axis(x, dim, x.ndim - 1), k=int(k))
+    return move_axis(values, x.ndim - 1, dim), move_axis(indices, x.ndim - 1, dim)
 
 
 @located

@@ -249,6 +249,6 @@ def atan2(x: ArrayLike, y: ArrayLike) -> Array:
     if not dtypes.is_complex(y_axis.dtype):
         return trigonometric.atan2(y_axis, x_axis)
     # the angle of x + iy for complex x and y: -i log((x + iy) / sqrt(x² + y²))
-    turned = structural.add(x_axis, mul(y_axis, literal(1j, y_axis.dtype)))
-    size = sqrt(structural.add(mul(x_axis, x_axis), mul(y_axis, y_axis)))
-    return mul(exponential.log(div(turned, size)), literal(-1j, y_axis.dtype))
+    point = structural.add(x_axis, mul(y_axis, literal(1j, y_axis.dtype)))
+    radius = sqrt(structural.add(mul(x_axis, x_axis), mul(y_axis, y_axis)))
+    return mul(exponential.log(div(point, radius)), literal(-1j, y_axis.dtype))

@@ -78,15 +78,20 @@ def reduce_window(
         window_dilation,
     )
     jaxpr, monoid = traced_computation(name, computation, tree, [x.aval for x in xs])
-    fits = x.dtype == inits[0].dtype and not inits[0].ndim
-    if fits and monoid in ("max", "min") and not dtypes.is_complex(x.dtype):
+    has_scalar_init = x.dtype == inits[0].dtype and not inits[0].ndim
+    if has_scalar_init and monoid in ("max", "min") and not dtypes.is_complex(x.dtype):
         largest = monoid == "max"
-        by = windows.reduce_window_max if largest else windows.reduce_window_min
-        result = by(x, geometry=geometry)
+        reduction = windows.reduce_window_max if largest else windows.reduce_window_min
+        result = reduction(x, geometry=geometry)
         if not is_number(inits[0], (lowest if largest else highest)(x.dtype)):
             result = (max_ if largest else min_)(inits[0], result)
         return tree.unflatten([result])
-    if fits and monoid == "add" and not dtypes.is_bool(x.dtype) and is_number(inits[0], 0):
+    if (
+        has_scalar_init
+        and monoid == "add"
+        and not dtypes.is_bool(x.dtype)
+        and is_number(inits[0], 0)
+    ):
         return tree.unflatten([windows.reduce_window_sum(x, geometry=geometry)])
     return tree.unflatten(
         variadic_reductions.reduce_window(*xs, *inits, jaxpr=jaxpr, geometry=geometry)
@@ -105,16 +110,18 @@ def window_geometry(
     """The positions of windows, from the user's arguments."""
     ones = (1,) * len(shape)
 
-    def entries(what: str, values: Any) -> tuple[int, ...]:
+    def entries(argument: str, values: Any) -> tuple[int, ...]:
         if values is None:
             return ones
         try:
             results = tuple(int(v) for v in values)
         except TypeError:
-            raise TypeError(f"{name}: {what} must be a sequence of ints; got {values!r}") from None
+            raise TypeError(
+                f"{name}: {argument} must be a sequence of ints; got {values!r}"
+            ) from None
         if len(results) != len(shape):
             raise ShapeError(
-                f"{name}: {what} needs one entry for each of {len(shape)} axes; got {results}"
+                f"{name}: {argument} needs one entry for each of {len(shape)} axes; got {results}"
             )
         return results
 

@@ -54,10 +54,10 @@ def content(path: Any) -> bytes:
                 return file.read()
         wrong = "it is empty"
     except EOFError:
-        wrong = "it is cut off"
+        wrong = "it is truncated"
     except (zlib.error, gzip.BadGzipFile) as error:
-        wrong = f"it is no gzip file, or bits of it have changed ({error})"
-    raise noted(ValueError(f"{path}: the file is damaged: {wrong}\n  fix: take another copy of it"))
+        wrong = f"it is not a gzip file, or bits of it have changed ({error})"
+    raise noted(ValueError(f"{path}: the file is damaged: {wrong}\n  fix: use another copy of it"))
 
 
 def np_to_file(list_of_nparrays: Any, file_path: Any, compresslevel: int) -> None:

@@ -80,7 +80,7 @@ class AssertShape(Layer):
         return super().__repr__() if self._name else ""
 
     def forward(self, xs: Any) -> Any:
-        """The very inputs."""
+        """The unchanged inputs."""
         if not self._linked:
             self._sizes.clear()
         arrays = xs if isinstance(xs, list | tuple) else (xs,)
@@ -125,7 +125,7 @@ def _equal(a: Any, b: Any) -> bool:
     except TypeError:
         is_known = False
     if not is_known:
-        warnings.warn("AssertShape: a length isn't known and isn't checked", stacklevel=2)
+        warnings.warn("AssertShape: an unknown length is not checked", stacklevel=2)
     return not is_known
 
 

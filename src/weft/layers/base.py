@@ -181,7 +181,7 @@ class Layer(Made):
         Returns: outputs, packaged by `n_out`. `self.weights`, `self.state` and `self.rng`
           are those of the call; a new state is assigned to `self.state`.
         """
-        raise NotImplementedError(f"{self._name}: its class is to define forward(self, inputs)")
+        raise NotImplementedError(f"{self._name}: its class must define forward(self, inputs)")
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """Assigns `self.weights` and `self.state` for inputs with a signature.
@@ -520,7 +520,7 @@ class PureLayer(Layer):
         super().__init__(n_in, n_out, name)
         if not callable(forward_fn):
             raise noted(
-                TypeError(f"{name}: forward_fn is a function of the inputs; got {forward_fn!r}")
+                TypeError(f"{name}: forward_fn must be a function of inputs; got {forward_fn!r}")
             )
         self._forward_fn = forward_fn
 
@@ -532,7 +532,7 @@ class PureLayer(Layer):
         if outputs is None:
             raise ValueError(
                 f'Argument "container" is None. The function of {self._name} returned None\n'
-                "  fix: it returns its outputs, () if there are none"
+                "  fix: return the outputs, or () if there are none"
             )
         return () if isinstance(outputs, list | tuple) and not outputs else outputs
 
@@ -558,7 +558,7 @@ def Fn(name: str, f: Callable[..., Any], n_out: int = 1) -> PureLayer:
     """
     name = name or "Fn"
     if not callable(f):
-        raise noted(TypeError(f"{name}: f is a function of tensors; got {f!r}"))
+        raise noted(TypeError(f"{name}: f must be a function of tensors; got {f!r}"))
     n_in = number_of_arguments(name, f)
     if n_in == 1:
         return PureLayer(f, 1, n_out, name)

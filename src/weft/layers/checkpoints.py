@@ -117,13 +117,13 @@ def _of_loop(folder: str) -> dict[str, Any]:
     if not os.path.exists(os.path.join(folder, "tree.json")):
         is_run = os.path.exists(os.path.join(folder, "model", "tree.json"))
         fix = f"{os.path.join(folder, 'model')}" if is_run else "another path"
-        raise noted(ValueError(f"init_from_file: {folder} is no checkpoint\n  fix: {fix}"))
+        raise noted(ValueError(f"init_from_file: {folder} is not a checkpoint\n  fix: {fix}"))
     tree, metadata = restore(folder), read_metadata(folder)
     if not isinstance(tree, dict) or not {"weights", "state"} <= tree.keys():
         raise noted(
             ValueError(
-                f"init_from_file: {folder} is no checkpoint of a training loop\n"
-                "  fix: checkpoints.restore(…) gives what is in it"
+                f"init_from_file: {folder} is not a checkpoint of a training loop\n"
+                "  fix: checkpoints.restore(…) reads it"
             )
         )
     weights, state = flatten_weights_and_state(*_ordered((tree["weights"], tree["state"])))
@@ -140,7 +140,7 @@ def _dictionary(name: str) -> dict[str, Any]:
     try:
         checkpoint = read(content(name))
     except RefusedPickle as error:
-        wrong = f"refused, since {error}; a checkpoint holds arrays and containers alone"
+        wrong = f"refused, since {error}; a checkpoint may hold only arrays and containers"
     except ValueError as error:
         if getattr(error, "__notes__", ()):  # the message already names the file
             raise
@@ -148,7 +148,7 @@ def _dictionary(name: str) -> dict[str, Any]:
     else:
         if isinstance(checkpoint, dict) and isinstance(checkpoint.get("flat_weights"), list | int):
             return checkpoint
-        wrong = "no checkpoint of a layer: it is no dictionary with flat_weights"
+        wrong = "not a checkpoint of a layer: it is not a dictionary with flat_weights"
     raise noted(ValueError(f"{name}: {wrong}"))
 
 

@@ -354,7 +354,7 @@ def SerialWithSideOutputs(layers: Any, n_side_outputs: Any = 1) -> Layer:
         if side > layer.n_out:
             raise noted(
                 ValueError(
-                    f"{name}: {side} outputs of {layer!r} are to be put aside, and it has "
+                    f"{name}: {side} side outputs of {layer!r} are requested, but it has "
                     f"{layer.n_out}\n{drawn(layers, arity(layers)[0])}"
                 )
             )

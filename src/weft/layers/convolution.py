@@ -85,8 +85,8 @@ class Window:
         shape = tuple(x.shape)
         if len(x.shape) < len(source):
             raise ShapeError(
-                f"{self.layer}: expected an array with axes {source}, and so of {len(source)} "
-                f"axes; got shape {shape}"
+                f"{self.layer}: expected an array with axes {source}, {len(source)} in number; got "
+                f"shape {shape}"
             )
         if (source, out) != ("NHWC", "NHWC"):
             kind = "Deconvolutions" if self.layer == "ConvTranspose" else "Convolutions"

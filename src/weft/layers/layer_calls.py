@@ -249,7 +249,7 @@ def number_of_arguments(name: str, f: Callable[..., Any]) -> int:
         if refused:
             raise noted(
                 ValueError(
-                    f"{name}: f has {what} ({', '.join(refused)}); each argument of f is to be one "
+                    f"{name}: f has {what} ({', '.join(refused)}); each argument of f must be one "
                     "tensor of the data stack\n  fix: wrap it: lambda x: f(x, …)"
                 )
             )

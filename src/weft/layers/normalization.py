@@ -136,9 +136,9 @@ class BatchNorm(Layer):
             return
         left = self._momentum ** int(count)
         warnings.warn(
-            f"BatchNorm in mode {self._mode!r}: its running mean and variance are of {count} "
-            f"batches only: with momentum={self._momentum} {left:.0%} of the mean 0 and variance 1 "
-            "that they began with is left\n"
+            f"BatchNorm in mode {self._mode!r}: its running mean and variance are from only "
+            f"{count} batches: with momentum={self._momentum}, the initial mean 0 and variance 1 "
+            f"still have a weight of {left:.0%}\n"
             "  fix: a smaller momentum, such as 0.9, in all modes; or train on more batches",
             stacklevel=levels_to_user(),
         )

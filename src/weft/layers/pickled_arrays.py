@@ -99,12 +99,12 @@ def read(data: bytes) -> Any:
     except RefusedPickle:
         raise
     except (ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError) as error:
-        raise ValueError(f"it is no whole pickle ({error})") from None
-    raise ValueError("it is no whole pickle")
+        raise ValueError(f"it is not a complete pickle ({error})") from None
+    raise ValueError("it is not a complete pickle")
 
 
 class _Machine:
-    """The stack, and the memo by number."""
+    """The machine's stack, and its memo by number."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []

@@ -147,7 +147,7 @@ def dropped(encoding: Any, rate: float, broadcast_dims: Sequence[int], rng: Any)
     shape = list(encoding.shape)
     for axis in broadcast_dims:
         if not -len(shape) <= axis < len(shape):
-            raise ShapeError(f"dropout_broadcast_dims: {axis} is no axis of shape {tuple(shape)}")
+            raise ShapeError(f"dropout_broadcast_dims: no axis {axis} in shape {tuple(shape)}")
         shape[axis] = 1
     keep = fastmath.random.bernoulli(rng, 1.0 - rate, tuple(shape))
     return encoding * (keep.astype(encoding.dtype) / (1.0 - rate))

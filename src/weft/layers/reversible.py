@@ -77,7 +77,7 @@ class ReversibleLayer(Layer):
         Returns: the inputs, packaged by `n_in`.
         """
         raise NotImplementedError(
-            f"{self._name}: its class is to define reverse(self, output, weights, state, "
+            f"{self._name}: its class must define reverse(self, output, weights, state, "
             "new_state, rng), or reverse_and_grad"
         )
 
@@ -504,8 +504,6 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
         """The results of the residual layers, as a tuple, and a function that pulls back the
         cotangents of the first result to inputs and weights. Layers that store a choice in the
         forward pass repeat it.
-
-        Layers that store their choice in the forward pass repeat it.
         """
         layer, state = self._sublayers[0], _replayed(state, new_state)
 

@@ -187,7 +187,8 @@ class MockTransformerLM(Layer):
     Args:
       sequence_fn: function from an array of tokens [n] to the next token.
       mode: in 'predict', the tokens of all calls are one sequence, and the output is the following
-      token; in other modes, the output is the token that follows each prefix of a 0 and the input.
+        token; in other modes, the output is the token that follows each prefix of a 0 and the
+        input.
       vocab_size: the number of tokens.
 
     Inputs are tokens [batch, length], outputs logits [batch, length or 1, vocab_size]: 1000 for the

@@ -15,9 +15,7 @@ EMPTY_STATE: tuple[()] = ()
 
 GET_WEIGHTS_FROM_CACHE: dict[str, Any] = {"__marker_for_cached_weights_": ()}
 """Stands for the weights of a layer at its second and later occurrences in a network. It has no
-leaves, so functions of trees do not change it, and it passes through `jit`.
-
-It has no leaves: functions of trees leave it as it is, and it passes through `jit`."""
+leaves, so functions of trees do not change it, and it passes through `jit`."""
 
 GET_STATE_FROM_CACHE: dict[str, Any] = {"__marker_for_cached_state_": ()}
 """Stands for the state of a layer at its second and later occurrences in a network."""

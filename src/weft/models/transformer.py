@@ -35,7 +35,7 @@ def TransformerEncoder(
     mode: str = MODE,
     ff_activation: Callable[[], Layer] = FF_ACTIVATION_TYPE,
 ) -> Layer:
-    """A classifier of sequences: attention in all directions, then the mean over all positions.
+    """A classifier of sequences: bidirectional attention, then the mean over all positions.
 
     No position attends to padding; the mean at the end is over all positions, padding included.
 

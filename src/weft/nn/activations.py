@@ -145,8 +145,8 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Array:
 
 @activation
 def _hard_tanh(x: Any) -> Any:
-    inside = comparison.le(arithmetic.abs_(x), like(x, 1))
-    return where(inside, x, selection.stop_gradient(_between(-1, x, 1)))
+    is_inside = comparison.le(arithmetic.abs_(x), like(x, 1))
+    return where(is_inside, x, selection.stop_gradient(_between(-1, x, 1)))
 
 
 def hard_tanh(x: ArrayLike) -> Array:
@@ -211,8 +211,8 @@ hard_swish = hard_silu
 
 @activation
 def _sparse_plus(x: Any) -> Any:
-    middle = arithmetic.square(_between(-1, x, 1) + 1) / 4
-    return where(comparison.ge(x, like(x, 1)), x, middle)
+    middle_value = arithmetic.square(_between(-1, x, 1) + 1) / 4
+    return where(comparison.ge(x, like(x, 1)), x, middle_value)
 
 
 def sparse_plus(x: ArrayLike) -> Array:
@@ -512,8 +512,8 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
 @activation
 def _glu(x: Any, *, axis: int) -> Any:
     half = x.shape[axis] // 2
-    first, second = slicing.split(x, sizes=(half, half), axis=axis)
-    return first * logistic(second)
+    values, gates = slicing.split(x, sizes=(half, half), axis=axis)
+    return values * logistic(gates)
 
 
 def glu(x: ArrayLike, axis: int = -1) -> Array:
@@ -531,7 +531,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     Source: arXiv:1612.08083; JAX documentation, `jax.nn.glu`.
     """
     v = number("glu", x)
-    at = one_axis("glu", axis, v)
-    if v.shape[at] % 2:
-        raise noted(ValueError(f"glu: axis {at} of {v.aval} must have an even length"))
-    return _glu(v, axis=at)
+    split_axis = one_axis("glu", axis, v)
+    if v.shape[split_axis] % 2:
+        raise noted(ValueError(f"glu: axis {split_axis} of {v.aval} must have an even length"))
+    return _glu(v, axis=split_axis)

@@ -114,24 +114,24 @@ def dot_product_attention(
     q, k, v = (x if batched else structural.reshape(x, shape=(1, *x.shape)) for x in (q, k, v))
     _check_operands(q, k, v)
     _check_implementation(implementation)
-    extras: dict[str, Any] = {}
+    bias_and_mask: dict[str, Any] = {}
     if bias is not None:
-        extras["bias"] = _of_pairs(bias, "bias", q, k)
+        bias_and_mask["bias"] = _of_pairs(bias, "bias", q, k)
     if mask is not None:
-        extras["mask"] = _of_pairs(mask, "mask", q, k)
+        bias_and_mask["mask"] = _of_pairs(mask, "mask", q, k)
     for name, lengths in (("queries", query_seq_lengths), ("keys", key_value_seq_lengths)):
         if lengths is not None:
             argument = "query" if name == "queries" else "key_value"
-            extras[name] = _lengths(lengths, f"{argument}_seq_lengths", q.shape[0])
+            bias_and_mask[name] = _lengths(lengths, f"{argument}_seq_lengths", q.shape[0])
     masking = Masking(
         scale=_scale(scale, q.shape[3]),
         causal=bool(is_causal),
         window=_window(local_window_size),
-        extras=tuple(extras),
+        extras=tuple(bias_and_mask),
         queries=q.shape[1],
         keys=k.shape[1],
     )
-    out, logs = _attention(q, k, v, *extras.values(), masking=masking)
+    out, logs = _attention(q, k, v, *bias_and_mask.values(), masking=masking)
     if not batched:
         out, logs = (structural.reshape(x, shape=x.shape[1:]) for x in (out, logs))
     return (out, logs) if return_residual else out
@@ -177,13 +177,15 @@ def _of_pairs(x: Any, argument: str, q: Any, k: Any) -> Any:
     """A bias or a mask as [batch, key heads, heads of a group, queries, keys]; axes of length 1
     broadcast."""
     x = value(NAME, x, argument)
-    boolean = argument == "mask"
+    is_mask = argument == "mask"
     full_shape = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
     shape = (1,) * (4 - x.ndim) + x.shape
-    fits = len(shape) == 4 and all(n in (1, w) for n, w in zip(shape, full_shape, strict=True))
-    if not fits or (not dtypes.is_bool(x.dtype) if boolean else not dtypes.is_float(x.dtype)):
+    shape_fits = len(shape) == 4 and all(
+        n in (1, w) for n, w in zip(shape, full_shape, strict=True)
+    )
+    if not shape_fits or (not dtypes.is_bool(x.dtype) if is_mask else not dtypes.is_float(x.dtype)):
         raise ShapeError(
-            f"{NAME}: {argument} must be {'booleans' if boolean else 'floats'} that broadcast to "
+            f"{NAME}: {argument} must be {'booleans' if is_mask else 'floats'} that broadcast to "
             f"[batch, heads, queries, keys], {list(full_shape)}; got {x.aval}"
         )
     heads = (k.shape[2], q.shape[2] // k.shape[2]) if shape[1] > 1 else (1, 1)
@@ -212,26 +214,26 @@ def _window(window: Any) -> tuple[int, int] | None:
     pair = window if isinstance(window, Sequence) else (window, window)
     if len(pair) != 2:
         raise ValueError(f"{NAME}: local_window_size must be one or two ints; got {window!r}")
-    before, after = (whole_number(NAME, n, "local_window_size") for n in pair)
-    if before < 0 or after < 0:
+    keys_before, keys_after = (whole_number(NAME, n, "local_window_size") for n in pair)
+    if keys_before < 0 or keys_after < 0:
         raise ValueError(f"{NAME}: local_window_size must be at least 0; got {window!r}")
-    return before, after
+    return keys_before, keys_after
 
 
 # --- computation ---
 
 
 @composite
-def _attention(q: Any, k: Any, v: Any, *extras: Any, masking: Masking) -> tuple[Any, Any]:
+def _attention(q: Any, k: Any, v: Any, *bias_and_mask: Any, masking: Masking) -> tuple[Any, Any]:
     """The means [batch, queries, heads, features], and the logarithms of the sums."""
     dtype, (batch, queries, heads, features) = q.aval.dtype, q.shape
     group = heads // k.shape[2]
-    grouped = structural.reshape(q, shape=(batch, queries, k.shape[2], group, features))
+    grouped_q = structural.reshape(q, shape=(batch, queries, k.shape[2], group, features))
     operands = (
-        structural.transpose(grouped, permutation=(0, 2, 3, 1, 4)),
+        structural.transpose(grouped_q, permutation=(0, 2, 3, 1, 4)),
         structural.transpose(k, permutation=(0, 2, 1, 3)),
         structural.transpose(v, permutation=(0, 2, 1, 3)),
-        *extras,
+        *bias_and_mask,
     )
     if not masking.keys:
         logs = creation.full(q.aval.update(shape=operands[0].shape[:4], weak_type=False), -math.inf)
@@ -250,18 +252,18 @@ def _attention(q: Any, k: Any, v: Any, *extras: Any, masking: Masking) -> tuple[
 
 def _direct(operands: tuple[Any, ...], masking: Masking) -> tuple[Any, Any]:
     """Computes all scores at once."""
-    q, k, v, *extras = operands
+    q, k, v, *bias_and_mask = operands
     block = Block(0, 0, masking.queries, masking.keys)
-    s = scores(q, k, dict(zip(masking.extras, extras, strict=True)), masking, block)
+    s = scores(q, k, dict(zip(masking.extras, bias_and_mask, strict=True)), masking, block)
     rows = (*s.shape[:4], 1)
-    top = structural.reshape(
+    maximum = structural.reshape(
         reductions.reduce_max(selection.stop_gradient(s), axes=(4,)), shape=rows
     )
-    top = where(comparison.eq(top, like(top, -math.inf)), like(top, 0), top)
-    terms = exp(s - top)
+    maximum = where(comparison.eq(maximum, like(maximum, -math.inf)), like(maximum, 0), maximum)
+    terms = exp(s - maximum)
     total = structural.reshape(structural.reduce_sum(terms, axes=(4,)), shape=rows)
-    none = comparison.eq(total, like(total, 0))
-    divisor = where(none, like(total, 1), total)
+    is_hidden = comparison.eq(total, like(total, 0))
+    divisor = where(is_hidden, like(total, 1), total)
     out = times(cast(terms / divisor, v.aval.dtype), v, (4, 2))
-    logs = where(none, like(total, -math.inf), top + log(divisor))
+    logs = where(is_hidden, like(total, -math.inf), maximum + log(divisor))
     return out, structural.reshape(logs, shape=rows[:4])

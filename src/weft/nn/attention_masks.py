@@ -77,16 +77,16 @@ def scores(q: Any, k: Any, operands: Mapping[str, Any], masking: Masking, block:
     out = products(q, k, masking)
     if "bias" in operands:
         out = out + cast(operands["bias"], out.aval.dtype)
-    counts = counted(operands, masking, block)
+    counts = visible_mask(operands, masking, block)
     if counts is None:
         return out
     return selection.where(counts, out, arithmetic.like(out, -math.inf))
 
 
-def counted(operands: Mapping[str, Any], masking: Masking, block: Block) -> Any:
+def visible_mask(operands: Mapping[str, Any], masking: Masking, block: Block) -> Any:
     """A mask of the visible keys, which broadcasts to the scores of a block; `None` if all are
     visible."""
-    rows, columns = places(block)
+    rows, columns = block_positions(block)
     conditions = []
     if "mask" in operands:
         conditions.append(operands["mask"])
@@ -97,9 +97,9 @@ def counted(operands: Mapping[str, Any], masking: Masking, block: Block) -> Any:
     if masking.causal:
         conditions.append(comparison.le(columns, rows))
     if masking.window is not None:
-        before, after = masking.window
-        conditions.append(comparison.ge(columns, rows - before))
-        conditions.append(comparison.le(columns, rows + after))
+        keys_before, keys_after = masking.window
+        conditions.append(comparison.ge(columns, rows - keys_before))
+        conditions.append(comparison.le(columns, rows + keys_after))
     if masking.keys % block.columns:  # a part of the last block is padding
         conditions.append(comparison.lt(columns, arithmetic.like(columns, masking.keys)))
     mask = None
@@ -108,7 +108,7 @@ def counted(operands: Mapping[str, Any], masking: Masking, block: Block) -> Any:
     return mask
 
 
-def places(block: Block) -> tuple[Any, Any]:
+def block_positions(block: Block) -> tuple[Any, Any]:
     """The positions of a block's queries, as a column, and of its keys, as a row."""
     int32 = np.dtype(np.int32)
     rows = iota(dtype=int32, shape=(block.rows,), dimension=0) + block.row
@@ -124,9 +124,9 @@ def has_any(masking: Masking, block: Block) -> Any:
     if masking.causal:
         conditions.append(comparison.le(block.column, last_row))
     if masking.window is not None:
-        before, after = masking.window
-        conditions.append(comparison.ge(last_column, block.row - before))
-        conditions.append(comparison.le(block.column, last_row + after))
+        keys_before, keys_after = masking.window
+        conditions.append(comparison.ge(last_column, block.row - keys_before))
+        conditions.append(comparison.le(block.column, last_row + keys_after))
     has_key = None
     for condition in conditions:
         has_key = condition if has_key is None else has_key & condition

@@ -63,27 +63,29 @@ def sizes(masking: Masking) -> tuple[int, int]:
     return min(BLOCK_QUERIES, masking.queries), min(BLOCK_KEYS, masking.keys)
 
 
-def blocks(x: Any, axis: int, size: int) -> Any:
+def blocks(x: Any, axis: int, block_size: int) -> Any:
     """Divides an axis into blocks, padded with zeros; returns [block, …], and the axis as long as
     one block."""
-    more = -x.shape[axis] % size
-    if more:
-        padding = tuple((0, more if i == axis else 0, 0) for i in range(x.ndim))
+    padding_length = -x.shape[axis] % block_size
+    if padding_length:
+        padding = tuple((0, padding_length if i == axis else 0, 0) for i in range(x.ndim))
         x = slicing.pad(x, like(x, 0), padding=padding)
     shape = x.shape
-    x = structural.reshape(x, shape=(*shape[:axis], shape[axis] // size, size, *shape[axis + 1 :]))
+    x = structural.reshape(
+        x, shape=(*shape[:axis], shape[axis] // block_size, block_size, *shape[axis + 1 :])
+    )
     order = (axis, *(i for i in range(x.ndim) if i != axis))
     return structural.transpose(x, permutation=order)
 
 
-def _over(operands: Mapping[str, Any], which: int, size: int) -> Named:
+def _split_operands(operands: Mapping[str, Any], kind: int, block_size: int) -> Named:
     """The operands that have a query axis (0) or a key axis (1), in blocks along it."""
-    cut = {}
+    named_blocks = {}
     for name, x in operands.items():
-        axis = axes_of(name, x)[which]
+        axis = axes_of(name, x)[kind]
         if axis is not None:
-            cut[name] = blocks(x, axis, size)
-    return cut
+            named_blocks[name] = blocks(x, axis, block_size)
+    return named_blocks
 
 
 def _grid(masking: Masking) -> tuple[Any, Any, Any]:
@@ -93,70 +95,79 @@ def _grid(masking: Masking) -> tuple[Any, Any, Any]:
     It is computed before the loops, because values of a loop are stored for its derivative.
     """
     rows, columns = sizes(masking)
-    first, second = -(-masking.queries // rows), -(-masking.keys // columns)
-    row = iota(dtype=INT32, shape=(first,), dimension=0) * rows
-    column = iota(dtype=INT32, shape=(second,), dimension=0) * columns
-    wide = structural.reshape(row, shape=(first, 1))
-    needed = has_any(masking, Block(wide, column, rows, columns))
-    if needed is not None:
-        needed = cast(structural.widen(needed, (first, second)), INT32)
-    return row, column, needed
+    row_count, column_count = -(-masking.queries // rows), -(-masking.keys // columns)
+    row = iota(dtype=INT32, shape=(row_count,), dimension=0) * rows
+    column = iota(dtype=INT32, shape=(column_count,), dimension=0) * columns
+    row_column = structural.reshape(row, shape=(row_count, 1))
+    is_needed = has_any(masking, Block(row_column, column, rows, columns))
+    if is_needed is not None:
+        is_needed = cast(structural.widen(is_needed, (row_count, column_count)), INT32)
+    return row, column, is_needed
 
 
-def _of_rows(
+def _map_rows(
     function: Callable[[Named, Named], Any], operands: Mapping[str, Any], masking: Masking
 ) -> Any:
     """Applies `function(operands in blocks of keys, the others, first query)` to each block of
     queries; the results are joined without the padding."""
     rows, columns = sizes(masking)
-    row, column, needed = _grid(masking)
-    by_rows = {**_over(operands, 0, rows), FIRST_QUERY: row}
+    row, column, is_needed = _grid(masking)
+    by_rows = {**_split_operands(operands, 0, rows), FIRST_QUERY: row}
     shared = {name: x for name, x in operands.items() if name not in by_rows}
-    by_columns = {**_over(shared, 1, columns), FIRST_KEY: column}
-    unsliced = {name: x for name, x in shared.items() if name not in by_columns}
-    if needed is not None:
-        by_rows[IS_NEEDED] = needed
+    by_columns = {**_split_operands(shared, 1, columns), FIRST_KEY: column}
+    undivided_operands = {name: x for name, x in shared.items() if name not in by_columns}
+    if is_needed is not None:
+        by_rows[IS_NEEDED] = is_needed
 
-    def body(_: None, mine: Named) -> Any:
-        both = _over(mine, 1, columns)
-        cut = {**by_columns, **both}
-        if IS_NEEDED in mine:
-            cut[IS_NEEDED] = mine[IS_NEEDED]
-        others = {name: v for name, v in mine.items() if name not in cut}
-        return None, function(cut, {**unsliced, **others})
+    def body(_: None, row_operands: Named) -> Any:
+        pair_blocks = _split_operands(row_operands, 1, columns)
+        key_blocks = {**by_columns, **pair_blocks}
+        if IS_NEEDED in row_operands:
+            key_blocks[IS_NEEDED] = row_operands[IS_NEEDED]
+        others = {name: v for name, v in row_operands.items() if name not in key_blocks}
+        return None, function(key_blocks, {**undivided_operands, **others})
 
     _, outs = scan(body, None, by_rows)
     count = row.shape[0]
 
-    def joined(x: Any) -> Any:  # [blocks, batch, heads, group, rows, …]
+    def join_blocks(x: Any) -> Any:  # [blocks, batch, heads, group, rows, …]
         x = structural.transpose(x, permutation=(1, 2, 3, 0, *range(4, x.ndim)))
         x = structural.reshape(x, shape=(*x.shape[:3], count * rows, *x.shape[5:]))
         limit = tuple(masking.queries if i == 3 else n for i, n in enumerate(x.shape))
         return slicing.slice_(x, start=(0,) * x.ndim, limit=limit, strides=(1,) * x.ndim)
 
-    return tuple([joined(x) for x in outs])
+    return tuple([join_blocks(x) for x in outs])
 
 
-def _each(step: Callable[[Any, Named], Any], start: Any, cut: Named) -> Any:
+def _scan_blocks(step: Callable[[Any, Named], Any], start: Any, key_blocks: Named) -> Any:
     """The carry after the steps over the visible blocks of keys of a block of queries."""
 
-    def body(carry: Any, mine: Named) -> tuple[Any, None]:
-        if IS_NEEDED not in mine:
-            return step(carry, mine), None
-        operands = carry, {name: x for name, x in mine.items() if name != IS_NEEDED}
-        return switched(mine[IS_NEEDED], lambda carry, _: carry, step, operands), None
+    def body(carry: Any, key_block: Named) -> tuple[Any, None]:
+        if IS_NEEDED not in key_block:
+            return step(carry, key_block), None
+        operands = carry, {name: x for name, x in key_block.items() if name != IS_NEEDED}
+        return branch_by_index(key_block[IS_NEEDED], lambda carry, _: carry, step, operands), None
 
-    return scan(body, start, cut)[0]
+    return scan(body, start, key_blocks)[0]
 
 
-def switched(index: Any, first: Any, second: Any, operands: tuple[Any, ...]) -> Any:
+def branch_by_index(
+    index: Any, first_function: Any, second_function: Any, operands: tuple[Any, ...]
+) -> Any:
     """The first function's result for index 0, the second's for index 1, without the index
     conversions of `lax.cond`, which a derivative would store."""
     names = ["first", "second"]
-    return choose("cond", index, [first, second], [first, second], names, operands)
+    return choose(
+        "cond",
+        index,
+        [first_function, second_function],
+        [first_function, second_function],
+        names,
+        operands,
+    )
 
 
-def _last(x: Any) -> Any:
+def _with_last_axis(x: Any) -> Any:
     return structural.reshape(x, shape=(*x.shape, 1))
 
 
@@ -181,43 +192,50 @@ def _blockwise(masking: Masking, operands: tuple[Any, ...]) -> tuple[Any, Any]:
       operands: queries, keys, values, and the additional operands that `masking` names.
     """
 
-    def of_rows(cut: Named, rest: Named) -> tuple[Any, Any]:
-        q = rest["q"]
+    def of_rows(key_blocks: Named, row_operands: Named) -> tuple[Any, Any]:
+        q = row_operands["q"]
         sum_dtype = wide_dtype(q.aval.dtype)
 
-        def step(carry: Any, mine: Named) -> Any:
-            out, top, total = carry
-            block = Block(rest[FIRST_QUERY], mine[FIRST_KEY], *sizes(masking))
-            s = scores(q, mine["k"], {**rest, **mine}, masking, block)
-            new = arithmetic.max_(top, reductions.reduce_max(s, axes=(4,)))
-            p = exp(s - _last(_finite(new)))
-            shrunk = exp(top - _finite(new))
-            share = times(cast(p, q.aval.dtype), mine["v"], (4, 2))
-            total = total * shrunk + structural.reduce_sum(p, axes=(4,))
-            return out * _last(shrunk) + share, new, total
+        def step(carry: Any, key_block: Named) -> Any:
+            out, maximum, total = carry
+            block = Block(row_operands[FIRST_QUERY], key_block[FIRST_KEY], *sizes(masking))
+            s = scores(q, key_block["k"], {**row_operands, **key_block}, masking, block)
+            new_maximum = arithmetic.max_(maximum, reductions.reduce_max(s, axes=(4,)))
+            p = exp(s - _with_last_axis(_finite(new_maximum)))
+            decay = exp(maximum - _finite(new_maximum))
+            weighted_values = times(cast(p, q.aval.dtype), key_block["v"], (4, 2))
+            total = total * decay + structural.reduce_sum(p, axes=(4,))
+            return out * _with_last_axis(decay) + weighted_values, new_maximum, total
 
         zeros = _zeros(q.shape[:4], sum_dtype)
         start = _zeros(q.shape, sum_dtype), zeros - _INFINITY, zeros
-        out, top, total = _each(step, start, cut)
-        none = comparison.eq(total, like(total, 0))
-        total = where(none, like(total, 1), total)
-        return out / _last(total), where(none, like(top, -_INFINITY), top + log(total))
+        out, maximum, total = _scan_blocks(step, start, key_blocks)
+        is_hidden = comparison.eq(total, like(total, 0))
+        total = where(is_hidden, like(total, 1), total)
+        return out / _with_last_axis(total), where(
+            is_hidden, like(maximum, -_INFINITY), maximum + log(total)
+        )
 
-    return _of_rows(of_rows, _named(operands, masking), masking)
+    return _map_rows(of_rows, _named(operands, masking), masking)
 
 
 blockwise = custom_jvp(_blockwise, nondiff_argnums=(0,))
 
 
 def _rule(masking: Masking, primals: Any, tangents: Any) -> tuple[Any, Any]:
-    (operands,), (moving,) = primals, tangents
+    (operands,), (operand_tangents,) = primals, tangents
     out, logs = blockwise(masking, operands)
-    nowhere = comparison.eq(logs, like(logs, -_INFINITY))  # where all keys are hidden
-    named = {**_named(operands, masking), "out": out, "logs": _finite(logs), "nowhere": nowhere}
-    for name, t in _named(moving, masking).items():
+    is_hidden = comparison.eq(logs, like(logs, -_INFINITY))  # where all keys are hidden
+    named_operands = {
+        **_named(operands, masking),
+        "out": out,
+        "logs": _finite(logs),
+        "nowhere": is_hidden,
+    }
+    for name, t in _named(operand_tangents, masking).items():
         if not isinstance(t, SymbolicZero):
-            named[TANGENT_PREFIX + name] = t
-    return (out, logs), _tangents(named, masking)
+            named_operands[TANGENT_PREFIX + name] = t
+    return (out, logs), _tangents(named_operands, masking)
 
 
 blockwise.defjvp(_rule, symbolic_zeros=True)
@@ -226,30 +244,31 @@ blockwise.defjvp(_rule, symbolic_zeros=True)
 def _tangents(operands: Named, masking: Masking) -> tuple[Any, Any]:
     """The tangents of the result and of the logarithms, computed block by block."""
 
-    def of_rows(cut: Named, rest: Named) -> tuple[Any, Any]:
+    def of_rows(key_blocks: Named, row_operands: Named) -> tuple[Any, Any]:
         @checkpoint
-        def shares(mine: Named, rest: Named) -> tuple[Any, Any]:
-            block = Block(rest[FIRST_QUERY], mine[FIRST_KEY], *sizes(masking))
-            return _shares({**rest, **mine}, masking, block)
+        def tangents_of_block(key_block: Named, row_operands: Named) -> tuple[Any, Any]:
+            block = Block(row_operands[FIRST_QUERY], key_block[FIRST_KEY], *sizes(masking))
+            return _tangent_sums({**row_operands, **key_block}, masking, block)
 
-        def step(carry: Any, mine: Named) -> Any:
-            more = shares(mine, rest)
-            return tuple([a + b for a, b in zip(carry, more, strict=True)])
+        def step(carry: Any, key_block: Named) -> Any:
+            block_tangents = tangents_of_block(key_block, row_operands)
+            return tuple([a + b for a, b in zip(carry, block_tangents, strict=True)])
 
-        out, logs = rest["out"], rest["logs"]
+        out, logs = row_operands["out"], row_operands["logs"]
         start = tuple([_zeros(x.shape, out.aval.dtype) for x in (out, logs)])
-        total, moved = _each(step, start, cut)
-        moved = where(rest["nowhere"], like(moved, 0), moved)
-        return total - out * _last(moved), moved
+        total, log_tangent = _scan_blocks(step, start, key_blocks)
+        log_tangent = where(row_operands["nowhere"], like(log_tangent, 0), log_tangent)
+        return total - out * _with_last_axis(log_tangent), log_tangent
 
-    return _of_rows(of_rows, operands, masking)
+    return _map_rows(of_rows, operands, masking)
 
 
-def _shares(operands: Named, masking: Masking, block: Block) -> tuple[Any, Any]:
-    """A block's part of the tangents of the sums of weighted values and of weights."""
+def _tangent_sums(operands: Named, masking: Masking, block: Block) -> tuple[Any, Any]:
+    """A block's part of two sums: of the tangents of the weighted values, and of the tangents of
+    the weights."""
     q, k, v = operands["q"], operands["k"], operands["v"]
     s = scores(q, k, operands, masking, block)
-    p = exp(s - _last(operands["logs"]))
+    p = exp(s - _with_last_axis(operands["logs"]))
     dq, dk, dv, dbias = (operands.get(TANGENT_PREFIX + name) for name in ("q", "k", "v", "bias"))
     changes = []
     if dq is not None:

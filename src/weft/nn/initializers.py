@@ -31,7 +31,7 @@ from ..numpy import (
     zeros as _zeros,
 )
 from ..numpy.axes import one_axis, shape_tuple
-from ..numpy.creation import wanted_dtype
+from ..numpy.creation import dtype_argument
 from ..numpy.promotion import cast, value
 from ..primitives.complex_numbers import complex_
 from ..random import (
@@ -101,19 +101,19 @@ class Initializer(Protocol):
         ...
 
 
-def _wanted(name: str, dtype: Any, default: Any) -> Any:
+def _value_dtype(name: str, dtype: Any, default: Any) -> Any:
     """The dtype of an initializer's values."""
-    result_dtype = wanted_dtype(name, default if dtype is None else dtype)
+    result_dtype = dtype_argument(name, default if dtype is None else dtype)
     return dtypes.default_float() if result_dtype is None else result_dtype
 
 
-def _placed(x: Any, sharding: Any) -> Any:
+def _with_sharding(x: Any, sharding: Any) -> Any:
     return x if sharding is None or is_unstated(sharding) else device_put(x, sharding)
 
 
 def _initializer(name: str, default: Any, make: Any, inexact: bool = True) -> Initializer:
     """Makes an initializer from a function of a key, a shape and a dtype."""
-    wanted_dtype(name, default)
+    dtype_argument(name, default)
 
     @located
     def init(
@@ -122,11 +122,11 @@ def _initializer(name: str, default: Any, make: Any, inexact: bool = True) -> In
         dtype: DTypeLike | None = None,
         out_sharding: Sharding | None = None,
     ) -> Array:
-        result_dtype = _wanted(name, dtype, default)
+        result_dtype = _value_dtype(name, dtype, default)
         if inexact and not dtypes.is_inexact(result_dtype):
             raise ShapeError(f"{name}: dtype must be a float or complex dtype; got {result_dtype}")
         x = make(key, shape_tuple(name, shape), result_dtype)
-        return _placed(x, out_sharding)
+        return _with_sharding(x, out_sharding)
 
     init.__name__ = init.__qualname__ = name
     return init
@@ -152,7 +152,7 @@ def zeros(
       Array([0., 0.], dtype=float32)
     Source: JAX documentation, `jax.nn.initializers.zeros`.
     """
-    return _placed(_zeros(shape, _wanted("zeros", dtype, None)), out_sharding)
+    return _with_sharding(_zeros(shape, _value_dtype("zeros", dtype, None)), out_sharding)
 
 
 @located
@@ -172,7 +172,7 @@ def ones(
       Array([1., 1.], dtype=float32)
     Source: JAX documentation, `jax.nn.initializers.ones`.
     """
-    return _placed(_ones(shape, _wanted("ones", dtype, None)), out_sharding)
+    return _with_sharding(_ones(shape, _value_dtype("ones", dtype, None)), out_sharding)
 
 
 @located
@@ -276,8 +276,8 @@ def _product(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
 
 
 def _axes(argument: str, axes: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    listed = axes if isinstance(axes, Sequence) else (axes,)
-    return tuple([one_axis("variance_scaling", a, len(shape), argument) for a in listed])
+    axis_sequence = axes if isinstance(axes, Sequence) else (axes,)
+    return tuple([one_axis("variance_scaling", a, len(shape), argument) for a in axis_sequence])
 
 
 def _fan(
@@ -375,23 +375,23 @@ def _polar(radius: Any, key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 def _on_disk(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Complex numbers that are uniform on a disk, with variance 1."""
-    first, second = split(key)
-    return _polar(sqrt(2 * _uniform(first, shape, dtype)), second, shape, dtype)
+    radius_key, angle_key = split(key)
+    return _polar(sqrt(2 * _uniform(radius_key, shape, dtype)), angle_key, shape, dtype)
 
 
 def _within_radius(key: Any, radius: float, shape: tuple[int, ...], dtype: Any) -> Any:
     """Complex normal numbers with variance 1, truncated to a radius."""
-    first, second = split(key)
-    inside = 1 - _exp(full((), -(radius**2), dtype))
-    size = sqrt(-log1p(-inside * _uniform(first, shape, dtype)))
-    return _polar(size, second, shape, dtype)
+    radius_key, angle_key = split(key)
+    probability = 1 - _exp(full((), -(radius**2), dtype))
+    modulus = sqrt(-log1p(-probability * _uniform(radius_key, shape, dtype)))
+    return _polar(modulus, angle_key, shape, dtype)
 
 
 def _scaling(name: str, scale: float, mode: Mode, distribution: Distribution, doc: str) -> Any:
     """A function that makes initializers with one scale, mode and distribution."""
 
     @located
-    def made(
+    def make_initializer(
         in_axis: Axes = -2,
         out_axis: Axes = -1,
         batch_axis: Axes = (),
@@ -400,8 +400,8 @@ def _scaling(name: str, scale: float, mode: Mode, distribution: Distribution, do
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
     kind = "uniform" if distribution == "uniform" else "truncated normal"
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"""{doc}: {kind} values of mean 0.
+    make_initializer.__name__ = make_initializer.__qualname__ = name
+    make_initializer.__doc__ = f"""{doc}: {kind} values of mean 0.
 
     Args:
       in_axis, out_axis, batch_axis, dtype: as in `variance_scaling`.
@@ -412,7 +412,7 @@ def _scaling(name: str, scale: float, mode: Mode, distribution: Distribution, do
       (2, 3)
     Source: JAX documentation, `jax.nn.initializers.{name}`.
     """
-    return made
+    return make_initializer
 
 
 _GLOROT = "An initializer of variance 2 / (inputs + outputs)"
@@ -456,14 +456,18 @@ def orthogonal(
     def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         if len(shape) < 2:
             raise ShapeError(f"{name}: shape must have at least two axes; got {shape}")
-        at = one_axis(name, column_axis, len(shape), "column_axis")
-        rows = shape[at]
-        columns = math.prod(shape) // rows if rows else math.prod([*shape[:at], *shape[at + 1 :]])
+        column_position = one_axis(name, column_axis, len(shape), "column_axis")
+        rows = shape[column_position]
+        columns = (
+            math.prod(shape) // rows
+            if rows
+            else math.prod([*shape[:column_position], *shape[column_position + 1 :]])
+        )
         q = _orthonormal(key, max(rows, columns), min(rows, columns), dtype)
         if rows <= columns:
             q = q.T
-        row_shape = (*shape[:at], *shape[at + 1 :])
-        return _scaled(moveaxis(q.reshape((rows, *row_shape)), 0, at), scale)
+        row_shape = (*shape[:column_position], *shape[column_position + 1 :])
+        return _scaled(moveaxis(q.reshape((rows, *row_shape)), 0, column_position), scale)
 
     return _initializer(name, dtype, make)
 
@@ -505,8 +509,8 @@ def delta_orthogonal(
         inputs, outputs = shape[-2:]
         if inputs > outputs:
             raise ValueError(f"{name}: shape must have no more inputs than outputs; got {shape}")
-        middle = matrix(key, (inputs, outputs), dtype)
-        place = tuple([(n - 1) // 2 for n in shape[:-2]])
-        return _zeros(shape, dtype).at[place].set(middle)
+        matrix_value = matrix(key, (inputs, outputs), dtype)
+        centre = tuple([(n - 1) // 2 for n in shape[:-2]])
+        return _zeros(shape, dtype).at[centre].set(matrix_value)
 
     return _initializer(name, dtype, make)

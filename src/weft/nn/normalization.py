@@ -27,17 +27,17 @@ like, where_ = arithmetic.like, selection.where
 def _standardized(
     x: Any,
     epsilon: Any,
-    *present: Any,
+    *present_statistics: Any,
     axes: tuple[int, ...],
     has: tuple[bool, bool, bool],
     fast: bool,
 ) -> Any:
-    """`present` contains the mean, the variance and the mask that `has` marks as present."""
-    dtype, weak = x.aval.dtype, x.aval.weak_type
+    """`has` states which of mean, variance and mask are in `present_statistics`."""
+    dtype, weak_type = x.aval.dtype, x.aval.weak_type
     sum_dtype = wide_of(dtype)
-    statistics = iter(present)
-    mean, variance, mask = [next(statistics) if there else None for there in has]
-    x = cast(x, sum_dtype, weak)
+    statistics = iter(present_statistics)
+    mean, variance, mask = [next(statistics) if is_present else None for is_present in has]
+    x = cast(x, sum_dtype, weak_type)
     count: Any = math.prod([x.shape[i] for i in axes])
     count = like(x, float(count))
     if mask is not None:
@@ -54,7 +54,7 @@ def _standardized(
             variance = variance + 2 * mean * average(centred)
     else:
         variance = cast(variance, sum_dtype)
-    return cast(centred * arithmetic.rsqrt(variance + cast(epsilon, sum_dtype)), dtype, weak)
+    return cast(centred * arithmetic.rsqrt(variance + cast(epsilon, sum_dtype)), dtype, weak_type)
 
 
 @located
@@ -101,9 +101,9 @@ def standardize(
     v, *values = promote_values(name, v, *statistics.values(), to_inexact=True)
     axes = all_axes(name, axis, v)
     masks = with_mask(name, v, where)
-    small = cast(no_complex(name, value(name, epsilon, "epsilon"), "epsilon"), v.aval.dtype)
+    epsilon_value = cast(no_complex(name, value(name, epsilon, "epsilon"), "epsilon"), v.aval.dtype)
     return _standardized(
-        v, small, *values, *masks, axes=axes,
+        v, epsilon_value, *values, *masks, axes=axes,
         has=(mean is not None, variance is not None, where is not None),
         fast=algorithm == "fast",
     )  # fmt: skip

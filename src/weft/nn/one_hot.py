@@ -8,7 +8,7 @@ from ..core.source import located
 from ..errors import ShapeError
 from ..lax.parallel import axis_index, axis_size
 from ..numpy.axes import one_axis, whole_number
-from ..numpy.creation import asarray, wanted_dtype
+from ..numpy.creation import asarray, dtype_argument
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, value
 from ..primitives import comparison, structural
@@ -24,9 +24,9 @@ def _one_hot(x: Any, *, classes: int, dtype: Any, axis: int) -> Any:
     dims = tuple(i for i in range(len(shape)) if i != axis)
     codes = structural.broadcast_in_dim(x, shape=tuple(
         1 if i == axis else n for i, n in enumerate(shape)), dims=dims)  # fmt: skip
-    line = iota(dtype=x.aval.dtype, shape=(classes,), dimension=0)
+    class_numbers = iota(dtype=x.aval.dtype, shape=(classes,), dimension=0)
     row = tuple(classes if i == axis else 1 for i in range(len(shape)))
-    return cast(comparison.eq(codes, structural.reshape(line, shape=row)), dtype)
+    return cast(comparison.eq(codes, structural.reshape(class_numbers, shape=row)), dtype)
 
 
 @located
@@ -63,16 +63,16 @@ def one_hot(
     classes = whole_number(name, num_classes, "num_classes")
     if classes < 0:
         raise ValueError(f"{name}: num_classes must be at least 0; got {classes}")
-    result_dtype = wanted_dtype(name, dtype)
+    result_dtype = dtype_argument(name, dtype)
     result_dtype = dtypes.default_float() if result_dtype is None else result_dtype
     if isinstance(axis, (str, tuple)):
-        size = axis_size(axis)
-        if size != classes:
+        axis_length = axis_size(axis)
+        if axis_length != classes:
             raise ValueError(
-                f"{name}: axis {axis!r} has {size} elements; expected num_classes, {classes}"
+                f"{name}: axis {axis!r} has {axis_length} elements; expected num_classes, {classes}"
             )
         return cast(comparison.eq(v, cast(axis_index(axis), v.aval.dtype)), result_dtype)
-    at = one_axis(name, axis, v.ndim + 1)
+    class_axis = one_axis(name, axis, v.ndim + 1)
     if v.dtype.itemsize < 4:  # classes may exceed its range
         v = cast(v, dtypes.int32 if dtypes.is_integer(v.dtype) else dtypes.float32)
-    return _one_hot(v, classes=classes, dtype=result_dtype, axis=at)
+    return _one_hot(v, classes=classes, dtype=result_dtype, axis=class_axis)

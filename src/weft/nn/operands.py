@@ -39,9 +39,16 @@ def with_parameter(name: str, x: Any, parameter: Any, argument: str) -> tuple[An
     x, second_operand = value(name, x), parameter
     if not isinstance(second_operand, (int, float)):
         second_operand = no_complex(name, value(name, second_operand, argument), argument)
-    first, second = promote_values(name, no_complex(name, x), second_operand, to_inexact=True)
-    weak = first.aval.weak_type
-    return first, second if second.aval.weak_type == weak or weak else strong(second)
+    operand, parameter_value = promote_values(
+        name, no_complex(name, x), second_operand, to_inexact=True
+    )
+    weak_type = operand.aval.weak_type
+    return (
+        operand,
+        parameter_value
+        if parameter_value.aval.weak_type == weak_type or weak_type
+        else strong(parameter_value),
+    )
 
 
 def activation(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,11 +57,11 @@ def activation(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def rounded(x: Any, *more: Any, **options: Any) -> Any:
-        dtype, wide = x.aval.dtype, wide_of(x.aval.dtype)
-        if wide == dtype:
-            return function(x, *more, **options)
-        xs = [cast(v, wide) if v.aval.dtype == dtype else v for v in (x, *more)]
+    def rounded(x: Any, *parameters: Any, **options: Any) -> Any:
+        dtype, wide_dtype = x.aval.dtype, wide_of(x.aval.dtype)
+        if wide_dtype == dtype:
+            return function(x, *parameters, **options)
+        xs = [cast(v, wide_dtype) if v.aval.dtype == dtype else v for v in (x, *parameters)]
         return cast(function(*xs, **options), dtype, x.aval.weak_type)
 
     return composite(rounded)

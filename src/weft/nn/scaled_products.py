@@ -16,7 +16,7 @@ from ..core.array import Array
 from ..core.source import located
 from ..errors import ShapeError
 from ..lax.products import dot_general
-from ..numpy.creation import wanted_dtype
+from ..numpy.creation import dtype_argument
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, value
 from ..primitives import structural
@@ -82,34 +82,39 @@ def get_scaled_dot_general_config(
     return MODES[mode]._replace(global_scale=scale.reshape(()))
 
 
-def quantized(x: Any, config: BlockScaleConfig) -> tuple[Any, Any]:
+def quantize_blocks(x: Any, config: BlockScaleConfig) -> tuple[Any, Any]:
     """(data, scales) for [batch, rows, k]; the last block is padded with zeros.
 
     Sources: OCP Microscaling Formats (MX) v1.0, 6.3; NVIDIA, cuDNN documentation, NVFP4.
     """
-    size = config.block_size
-    x = wnp.pad(x.astype("float32"), ((0, 0), (0, 0), (0, -x.shape[2] % size)))
-    blocks = x.reshape(*x.shape[:2], -1, size)
+    block_size = config.block_size
+    x = wnp.pad(x.astype("float32"), ((0, 0), (0, 0), (0, -x.shape[2] % block_size)))
+    blocks = x.reshape(*x.shape[:2], -1, block_size)
     if config.global_scale is not None:
         blocks = blocks / config.global_scale
-    largest, most = wnp.abs(blocks).max(-1, initial=0.0), float(dtypes.finfo(config.data_type).max)
+    block_maximum, largest_number = (
+        wnp.abs(blocks).max(-1, initial=0.0),
+        float(dtypes.finfo(config.data_type).max),
+    )
     if config.mode == "mxfp8":  # scale the largest to the last binade of the elements
-        exponent = wnp.frexp(largest)[1] - int(np.frexp(most)[1])
+        exponent = wnp.frexp(block_maximum)[1] - int(np.frexp(largest_number)[1])
         scales = wnp.ldexp(wnp.float32(1), wnp.clip(exponent, -126, 127))
     else:
-        scales = wnp.minimum(largest / most, float(dtypes.finfo(config.scale_type).max))
+        scales = wnp.minimum(
+            block_maximum / largest_number, float(dtypes.finfo(config.scale_type).max)
+        )
     scales = scales.astype(config.scale_type)
     scales32 = scales.astype("float32")[..., None]
     blocks = wnp.where(scales32 == 0, 0.0, blocks / wnp.where(scales32 == 0, 1.0, scales32))
-    data = wnp.clip(blocks, -most, most).astype(config.data_type)
+    data = wnp.clip(blocks, -largest_number, largest_number).astype(config.data_type)
     return data.reshape(x.shape), scales
 
 
-def rounded_product(a: Any, b: Any, first: BlockScaleConfig, second: BlockScaleConfig) -> Any:
+def rounded_product(a: Any, b: Any, a_config: BlockScaleConfig, b_config: BlockScaleConfig) -> Any:
     """The product of [batch, m, k] and [batch, n, k], both rounded, as float32 [batch, m, n]."""
-    (a, a_scales), (b, b_scales) = quantized(a, first), quantized(b, second)
+    (a, a_scales), (b, b_scales) = quantize_blocks(a, a_config), quantize_blocks(b, b_config)
     result = scaled_matmul(a, b, a_scales, b_scales)
-    for config in (first, second):
+    for config in (a_config, b_config):
         if config.global_scale is not None:
             result = result * config.global_scale
     return result
@@ -127,19 +132,19 @@ def configured(scales: Scales, modes: Modes) -> list[BlockScaleConfig]:
 @functools.partial(custom_vjp, nondiff_argnums=(3,))
 def product(a: Any, b: Any, scales: Scales, modes: Modes) -> Any:
     """`rounded_product`, whose derivatives are rounded products too."""
-    first, second, _ = configured(scales, modes)
-    return rounded_product(a, b, first, second)
+    a_config, b_config, _ = configured(scales, modes)
+    return rounded_product(a, b, a_config, b_config)
 
 
 def _forward(a: Any, b: Any, scales: Scales, modes: Modes) -> tuple[Any, Any]:
     return product(a, b, scales, modes), (a, b, scales)
 
 
-def _backward(modes: Modes, kept: Any, ct: Any) -> tuple[Any, Any, None]:
-    a, b, scales = kept
-    first, second, third = configured(scales, modes)
-    da = rounded_product(ct, wnp.swapaxes(b, 1, 2), third, second)
-    db = rounded_product(wnp.swapaxes(ct, 1, 2), wnp.swapaxes(a, 1, 2), third, first)
+def _backward(modes: Modes, residuals: Any, ct: Any) -> tuple[Any, Any, None]:
+    a, b, scales = residuals
+    a_config, b_config, ct_config = configured(scales, modes)
+    da = rounded_product(ct, wnp.swapaxes(b, 1, 2), ct_config, b_config)
+    db = rounded_product(wnp.swapaxes(ct, 1, 2), wnp.swapaxes(a, 1, 2), ct_config, a_config)
     return da.astype(a.dtype), db.astype(b.dtype), None
 
 
@@ -182,7 +187,7 @@ def scaled_dot_general(
     name = "scaled_dot_general"
     if implementation not in (None, "cudnn"):
         raise ValueError(f"{name}: implementation must be None or 'cudnn'; got {implementation!r}")
-    dtype = wanted_dtype(name, preferred_element_type)
+    dtype = dtype_argument(name, preferred_element_type)
     x, y = value(name, lhs, "lhs"), value(name, rhs, "rhs")
     for argument, operand in (("lhs", x), ("rhs", y)):
         if operand.dtype not in OPERAND_DTYPES:
@@ -201,8 +206,8 @@ def scaled_dot_general(
             f"cotangents; got {configs!r:.80}"
         )
     # checks the numbers, and determines the shape
-    plain = functools.partial(dot_general, dimension_numbers=dimension_numbers)
-    shape = eval_shape(plain, x.astype("float32"), y.astype("float32")).shape
+    unscaled_product = functools.partial(dot_general, dimension_numbers=dimension_numbers)
+    shape = eval_shape(unscaled_product, x.astype("float32"), y.astype("float32")).shape
     (summed_x, summed_y), (batch_x, batch_y) = dimension_numbers
     a, b = flattened(x, batch_x, summed_x), flattened(y, batch_y, summed_y)
     scales = tuple([c.global_scale for c in configs])
@@ -210,11 +215,11 @@ def scaled_dot_general(
     return result.reshape(shape).astype(dtype)
 
 
-def flattened(x: Any, batch: Sequence[int], summed: Sequence[int]) -> Any:
+def flattened(x: Any, batch: Sequence[int], summed_axes: Sequence[int]) -> Any:
     """An array as [batch, others, summed]."""
-    free = [i for i in range(x.ndim) if i not in batch and i not in summed]
-    sizes = [math.prod(x.shape[i] for i in axes) for axes in (batch, free, summed)]
-    return x.transpose(*batch, *free, *summed).reshape(sizes)
+    free_axes = [i for i in range(x.ndim) if i not in batch and i not in summed_axes]
+    sizes = [math.prod(x.shape[i] for i in axes) for axes in (batch, free_axes, summed_axes)]
+    return x.transpose(*batch, *free_axes, *summed_axes).reshape(sizes)
 
 
 NAME = "scaled_matmul"
@@ -224,15 +229,18 @@ NAME = "scaled_matmul"
 def _scaled_matmul(a: Any, b: Any, a_scales: Any, b_scales: Any, *, dtype: Any) -> Any:
     sum_dtype = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
 
-    def scaled(x: Any, scales: Any) -> Any:
+    def multiply_scales(x: Any, scales: Any) -> Any:
         blocks = scales.shape[2]
-        size = x.shape[2] // blocks if blocks else 0
-        x = structural.reshape(cast(x, sum_dtype), shape=(*x.shape[:2], blocks, size))
+        block_size = x.shape[2] // blocks if blocks else 0
+        x = structural.reshape(cast(x, sum_dtype), shape=(*x.shape[:2], blocks, block_size))
         x = x * structural.reshape(cast(scales, sum_dtype), shape=(*scales.shape, 1))
-        return structural.reshape(x, shape=(*x.shape[:2], blocks * size))
+        return structural.reshape(x, shape=(*x.shape[:2], blocks * block_size))
 
     dimension_numbers = (((2,), (2,)), ((0,), (0,)))
-    return cast(dot_general(scaled(a, a_scales), scaled(b, b_scales), dimension_numbers), dtype)
+    return cast(
+        dot_general(multiply_scales(a, a_scales), multiply_scales(b, b_scales), dimension_numbers),
+        dtype,
+    )
 
 
 @located
@@ -279,5 +287,5 @@ def scaled_matmul(
                 f"{NAME}: {argument}_scales must be [{x.shape[0]}, {x.shape[1]}, blocks], where "
                 f"blocks divides {x.shape[2]}; got {scales.aval}"
             )
-    dtype = wanted_dtype(NAME, preferred_element_type)
+    dtype = dtype_argument(NAME, preferred_element_type)
     return _scaled_matmul(a, b, a_scales, b_scales, dtype=dtype)

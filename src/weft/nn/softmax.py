@@ -25,11 +25,11 @@ def _softmax(x: Any, mask: Any = None, *, axes: tuple[int, ...]) -> Any:
     if mask is None:
         terms = exp(distance)
         return terms / sum_over(terms, axes)
-    nothing = like(x, 0)
-    terms = where_(mask, exp(where_(mask, distance, nothing)), nothing)
+    zero = like(x, 0)
+    terms = where_(mask, exp(where_(mask, distance, zero)), zero)
     counts = sum_over(cast(broadcast("softmax", mask, x.shape), x.aval.dtype), axes)
-    empty = where_(counts == nothing, like(x, 1), nothing)  # 1 where all elements are masked
-    return terms / (sum_over(terms, axes) + empty)
+    empty_count = where_(counts == zero, like(x, 1), zero)  # 1 where all elements are masked
+    return terms / (sum_over(terms, axes) + empty_count)
 
 
 def softmax(x: ArrayLike, axis: Axes = -1, where: ArrayLike | None = None) -> Array:
@@ -59,12 +59,12 @@ def _log_softmax(x: Any, mask: Any = None, *, axes: tuple[int, ...]) -> Any:
     distance = x - largest(x, axes, mask)
     if mask is None:
         return distance - log(sum_over(exp(distance), axes))
-    nothing, out = like(x, 0), like(x, -math.inf)
-    distance = where_(mask, distance, nothing)
-    terms = where_(mask, exp(distance), nothing)
+    zero, out = like(x, 0), like(x, -math.inf)
+    distance = where_(mask, distance, zero)
+    terms = where_(mask, exp(distance), zero)
     total = sum_over(terms, axes)
-    empty = sum_over(cast(broadcast("log_softmax", mask, x.shape), x.aval.dtype), axes) == 0
-    return where_(mask, distance - log(where_(empty, like(x, 1), total)), out)
+    is_empty = sum_over(cast(broadcast("log_softmax", mask, x.shape), x.aval.dtype), axes) == 0
+    return where_(mask, distance - log(where_(is_empty, like(x, 1), total)), out)
 
 
 def log_softmax(x: ArrayLike, axis: Axes = -1, where: ArrayLike | None = None) -> Array:

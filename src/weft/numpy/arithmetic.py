@@ -15,7 +15,7 @@ from ..core.array import Array, literal
 from ..errors import ShapeError
 from ..primitives import arithmetic, bitwise, comparison, exponential as t, selection, structural
 from ..typing import ArrayLike
-from .makers import binary, derived, one, two, unary
+from .makers import binary, binary_docstring, derived, unary, unary_docstring
 from .plans import are_few, composite, planned
 from .promotion import SCALARS, check_ranks, inexact, noted, promote_values, strong, value
 from .ufunc_attributes import of_one, of_two
@@ -57,7 +57,7 @@ add = of_two(
     binary(
         structural.add,
         "add",
-        two(
+        binary_docstring(
             "Adds arguments element by element; for booleans, or.",
             "np.add(np.arange(2), np.ones(2))",
             "Array([1., 2.], dtype=float32)",
@@ -69,7 +69,7 @@ subtract = of_two(
     binary(
         arithmetic.sub,
         "subtract",
-        two(
+        binary_docstring(
             "Subtracts arguments element by element.",
             "np.subtract(np.arange(2), 1)",
             "Array([-1,  0], dtype=int32)",
@@ -80,7 +80,7 @@ multiply = of_two(
     binary(
         arithmetic.mul,
         "multiply",
-        two(
+        binary_docstring(
             "Multiplies arguments element by element; for booleans, and.",
             "np.multiply(np.arange(2), 3)",
             "Array([0, 3], dtype=int32)",
@@ -91,7 +91,7 @@ multiply = of_two(
 divide = true_divide = binary(
     arithmetic.div,
     "divide",
-    two(
+    binary_docstring(
         "Divides arguments element by element; integers give floats.",
         "np.divide(np.arange(2), 2)",
         "Array([0. , 0.5], dtype=float32)",
@@ -102,7 +102,7 @@ negative = of_one(
     unary(
         arithmetic.neg,
         "negative",
-        one(
+        unary_docstring(
             "Negative, element by element.",
             "np.negative(np.arange(2))",
             "Array([ 0, -1], dtype=int32)",
@@ -115,7 +115,7 @@ negative = of_one(
 sign = unary(
     arithmetic.sign,
     "sign",
-    one(
+    unary_docstring(
         "Sign, element by element: -1, 0 or 1; x / |x| for complex numbers.",
         "np.sign(np.array([-2.0, 0.0]))",
         "Array([-1.,  0.], dtype=float32)",
@@ -126,7 +126,7 @@ sign = unary(
 _absolute = unary(
     arithmetic.abs_,
     "absolute",
-    one(
+    unary_docstring(
         "Absolute value, element by element; complex input gives a real result.",
         "np.absolute(np.array([-1, 2]))",
         "Array([1, 2], dtype=int32)",
@@ -241,20 +241,22 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     quotient = arithmetic.round_(quotient, rounding_method=EVEN)
     by_zero = comparison.eq(y, literal(0, x.aval.dtype))
     # rounding keeps infinities and NaN, but removes the derivative
-    exact = arithmetic.div(x, y)
-    rounded_exact = arithmetic.round_(exact, rounding_method=EVEN)
-    zero = arithmetic.mul(arithmetic.sign(exact), literal(0, x.aval.dtype))
+    true_quotient = arithmetic.div(x, y)
+    rounded_quotient = arithmetic.round_(true_quotient, rounding_method=EVEN)
+    zero = arithmetic.mul(arithmetic.sign(true_quotient), literal(0, x.aval.dtype))
     quotient = selection.select_n(comparison.eq(quotient, zero), quotient, zero)
-    return selection.select_n(by_zero, quotient, rounded_exact), _signed_remainder(remainder, y)
+    return selection.select_n(by_zero, quotient, rounded_quotient), _signed_remainder(remainder, y)
 
 
 def _signed_remainder(remainder: Any, y: Any) -> Any:
     """A remainder of floats in which zeros have the sign of the divisor, as in NumPy. The branches
     for zeros have the derivative 1, like the remainder."""
-    zero_ = literal(0, remainder.aval.dtype)
-    minus = arithmetic.neg(arithmetic.abs_(arithmetic.neg(remainder)))
-    signed_zero = selection.select_n(comparison.lt(y, zero_), arithmetic.abs_(remainder), minus)
-    return selection.select_n(comparison.eq(remainder, zero_), remainder, signed_zero)
+    zero = literal(0, remainder.aval.dtype)
+    negative_zero = arithmetic.neg(arithmetic.abs_(arithmetic.neg(remainder)))
+    signed_zero = selection.select_n(
+        comparison.lt(y, zero), arithmetic.abs_(remainder), negative_zero
+    )
+    return selection.select_n(comparison.eq(remainder, zero), remainder, signed_zero)
 
 
 EVEN = arithmetic.RoundingMethod.TO_NEAREST_EVEN
@@ -326,7 +328,7 @@ _DIVISION = "np.array([-7, 7]), 3"
 floor_divide = derived(
     _floor_divide,
     "floor_divide",
-    two(
+    binary_docstring(
         "Largest integer not above the quotient (floor division).",
         f"np.floor_divide({_DIVISION})",
         "Array([-3,  2], dtype=int32)",
@@ -337,7 +339,7 @@ floor_divide = derived(
 remainder = mod = derived(
     _remainder,
     "remainder",
-    two(
+    binary_docstring(
         "Remainder of floor division, with the sign of the divisor.",
         f"np.remainder({_DIVISION})",
         "Array([2, 1], dtype=int32)",
@@ -348,7 +350,7 @@ remainder = mod = derived(
 fmod = derived(
     _fmod,
     "fmod",
-    two(
+    binary_docstring(
         "Remainder of division rounded towards zero, with the sign of the dividend.",
         f"np.fmod({_DIVISION})",
         "Array([-1,  1], dtype=int32)",
@@ -358,7 +360,7 @@ fmod = derived(
 divmod = derived(
     _divmod,
     "divmod",
-    two(
+    binary_docstring(
         "Quotient and remainder at once: (floor_divide(x1, x2), remainder(x1, x2)).",
         f"np.divmod({_DIVISION})",
         "(Array([-3,  2], dtype=int32), Array([2, 1], dtype=int32))",
@@ -433,17 +435,17 @@ def _integer_power(x: Any, y: Any) -> Any:
     """Integers to integer powers, by repeated squaring. Six bits of the exponent are enough: larger
     powers overflow, except for the bases 0, 1 and -1."""
     dtype = x.aval.dtype
-    zero, unit = literal(0, dtype), literal(1, dtype)
+    zero, one = literal(0, dtype), literal(1, dtype)
     shift = (
         bitwise.shift_right_arithmetic if dtypes.is_signed(dtype) else bitwise.shift_right_logical
     )
-    vanishes = comparison.eq(x, zero) & comparison.ne(y, zero)
-    result = selection.select_n(vanishes, unit, zero)
+    is_zero = comparison.eq(x, zero) & comparison.ne(y, zero)
+    result = selection.select_n(is_zero, one, zero)
     for k in range(min(6, dtypes.bit_width(dtype))):
         if k:
-            x, y = arithmetic.mul(x, x), shift(y, unit)
-        odd = comparison.ne(bitwise.bitwise_and(y, unit), zero)
-        result = selection.select_n(odd, result, arithmetic.mul(result, x))
+            x, y = arithmetic.mul(x, x), shift(y, one)
+        is_odd = comparison.ne(bitwise.bitwise_and(y, one), zero)
+        result = selection.select_n(is_odd, result, arithmetic.mul(result, x))
     return result
 
 
@@ -465,7 +467,7 @@ def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 sqrt = unary(
     arithmetic.sqrt,
     "sqrt",
-    one(
+    unary_docstring(
         "Square root, element by element.",
         "np.sqrt(np.array([4.0, 9.0]))",
         "Array([2., 3.], dtype=float32)",
@@ -475,7 +477,7 @@ sqrt = unary(
 cbrt = unary(
     arithmetic.cbrt,
     "cbrt",
-    one(
+    unary_docstring(
         "Cube root, element by element.",
         "np.cbrt(np.array([1.0, 8.0]))",
         "Array([1., 2.], dtype=float32)",
@@ -495,7 +497,7 @@ def _heaviside(x: Any, y: Any) -> Any:
 heaviside = derived(
     _heaviside,
     "heaviside",
-    two(
+    binary_docstring(
         "Heaviside step function: 0 where x1 < 0, x2 where x1 == 0, 1 where x1 > 0.",
         "np.heaviside(np.array([-1.0, 0.0, 2.0]), 0.5)",
         "Array([0. , 0.5, 1. ], dtype=float32)",

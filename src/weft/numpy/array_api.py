@@ -37,8 +37,12 @@ class __array_namespace_info__:
         In eager calls shapes may depend on values, as the shape of `x[x > 0]` does; in a traced
         function they may not.
         """
-        eager = computing()
-        return {"boolean indexing": eager, "data-dependent shapes": eager, "max dimensions": 64}
+        is_eager = computing()
+        return {
+            "boolean indexing": is_eager,
+            "data-dependent shapes": is_eager,
+            "max dimensions": 64,
+        }
 
     def default_device(self) -> Device:
         """The device of new arrays."""
@@ -67,10 +71,10 @@ class __array_namespace_info__:
           device: ignored: the dtypes are the same on all devices.
           kind: one kind or several, as in `isdtype`; all of them for `None`.
         """
-        named = {name: dtypes.named_dtype(name) for name in _DTYPE_NAMES}
+        dtypes_by_name = {name: dtypes.named_dtype(name) for name in _DTYPE_NAMES}
         return {
             name: dtype
-            for name, dtype in named.items()
+            for name, dtype in dtypes_by_name.items()
             if dtypes.canonicalize_dtype(dtype) == dtype and (kind is None or isdtype(dtype, kind))
         }
 

@@ -7,7 +7,7 @@ from ..errors import ShapeError
 from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import comparison, complex_numbers, conversion, creation, structural
 from .complex_numbers import imag, real
-from .creation import on_device, wanted_dtype
+from .creation import dtype_argument, on_device
 from .joining import concatenate
 from .promotion import cast, noted
 from .rearranging import flip
@@ -39,7 +39,7 @@ def view(x: Any, dtype: Any = None) -> Any:
     """The bits of an array reinterpreted as another dtype."""
     if dtype is None:
         return x
-    new_dtype = wanted_dtype("view", dtype)
+    new_dtype = dtype_argument("view", dtype)
     old_dtype = x.aval.dtype
     if new_dtype == old_dtype:
         return x
@@ -84,9 +84,11 @@ def _complex_view(x: Any, new_dtype: Any) -> Any:
         real_dtype = dtypes.real_of(old_dtype)
         parts = [structural.reshape(p, shape=(*p.shape, 1)) for p in (real(x), imag(x))]
         pairs = concatenate(parts, -1)
-        flat = structural.reshape(pairs, shape=(*x.shape[:-1], x.shape[-1] * 2))
-        return view(flat, new_dtype) if new_dtype != real_dtype else flat
+        flat_pairs = structural.reshape(pairs, shape=(*x.shape[:-1], x.shape[-1] * 2))
+        return view(flat_pairs, new_dtype) if new_dtype != real_dtype else flat_pairs
     real_dtype = dtypes.real_of(new_dtype)
-    flat = view(x, real_dtype)
-    pairs = structural.reshape(flat, shape=(*flat.shape[:-1], flat.shape[-1] // 2, 2))
+    flat_pairs = view(x, real_dtype)
+    pairs = structural.reshape(
+        flat_pairs, shape=(*flat_pairs.shape[:-1], flat_pairs.shape[-1] // 2, 2)
+    )
     return complex_numbers.complex_(pairs[..., 0], pairs[..., 1])

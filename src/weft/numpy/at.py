@@ -395,14 +395,14 @@ def change(
         if host is None:
             host = host_of(x)
         if host.__class__ is np.ndarray:
-            new = run_kernel(changed_copy, host, ref.index, values, operation.ufunc)
-            if new is not None:
-                return Array(new, x.aval)
+            result = run_kernel(changed_copy, host, ref.index, values, operation.ufunc)
+            if result is not None:
+                return Array(result, x.aval)
     try:
-        new = changed(
+        result = changed(
             x, ref.index, values, operation, indices_are_sorted, unique_indices, mode, wrap
         )
-        return constrained(new, out_sharding)
+        return constrained(result, out_sharding)
     except (TypeError, ValueError, IndexError) as error:
         note_user_line(error)
         raise

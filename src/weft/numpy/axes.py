@@ -16,14 +16,14 @@ def one_axis(name: str, axis: Any, array: Any, argument: str = "axis") -> int:
     i = axis if axis.__class__ is int else no_bool(name, axis, argument)
     ndim = array if array.__class__ is int else array.ndim
     if not -ndim <= i < ndim:
-        what = f"{array.aval}, which has" if isinstance(array, Value) else "an array with"
+        description = f"{array.aval}, which has" if isinstance(array, Value) else "an array with"
         raise noted(
             errors.AxisError(
-                f"{name}: {argument} {i} is out of range for {what} {ndim} "
+                f"{name}: {argument} {i} is out of range for {description} {ndim} "
                 f"ax{'i' if ndim == 1 else 'e'}s"
                 f"\n  fix: an axis from {-ndim} to {ndim - 1}"
                 if ndim
-                else f"{name}: {argument} {i} is out of range for {what} no axes"
+                else f"{name}: {argument} {i} is out of range for {description} no axes"
             )
         )
     return i + ndim if i < 0 else i

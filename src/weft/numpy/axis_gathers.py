@@ -15,7 +15,7 @@ from .plans import host_elements
 _MAX_SLICES = 8  # for more slices, one gather is used
 
 
-def take_known(x: Any, indices: Any, axis: int) -> Any:
+def take_static(x: Any, indices: Any, axis: int) -> Any:
     """Elements at known indices along an axis: a few slices joined, or one gather."""
     indices = np.asarray(indices)
     host = host_elements(x)
@@ -48,19 +48,19 @@ def take_known(x: Any, indices: Any, axis: int) -> Any:
 
 def runs(indices: Any) -> list[tuple[int, int, int]]:
     """Indices split greedily into runs (start, length, step) with steps of -1, 0 or 1."""
-    pieces: list[tuple[int, int, int]] = []
+    run_list: list[tuple[int, int, int]] = []
     i, n = 0, len(indices)
-    while i < n and len(pieces) <= _MAX_SLICES:
+    while i < n and len(run_list) <= _MAX_SLICES:
         step = int(indices[i + 1] - indices[i]) if i + 1 < n else 1
         if step not in (-1, 0, 1):
-            pieces.append((int(indices[i]), 1, 1))
+            run_list.append((int(indices[i]), 1, 1))
             i += 1
             continue
-        wrong = np.flatnonzero(np.diff(indices[i:]) != step)
-        length = int(wrong[0]) + 1 if wrong.size else n - i
-        pieces.append((int(indices[i]), length, step))
+        breaks = np.flatnonzero(np.diff(indices[i:]) != step)
+        length = int(breaks[0]) + 1 if breaks.size else n - i
+        run_list.append((int(indices[i]), length, step))
         i += length
-    return pieces
+    return run_list
 
 
 def gather_along(x: Any, indices: Any, axis: int = 0) -> Any:

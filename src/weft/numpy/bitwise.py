@@ -18,7 +18,7 @@ from ..primitives.slicing import pad
 from ..typing import ArrayLike, Axis
 from .axes import one_axis
 from .creation import from_numpy
-from .makers import binary, derived, one, two, unary
+from .makers import binary, binary_docstring, derived, unary, unary_docstring
 from .plans import are_few, composite
 from .promotion import cast, value
 from .reductions import sum, truth
@@ -43,10 +43,12 @@ __all__ = [
 
 
 _EXAMPLE = "np.array([5, 6]), 3)"
-AND = two("Bitwise and.", f"np.bitwise_and({_EXAMPLE}", "Array([1, 2], dtype=int32)")
-OR = two("Bitwise or.", f"np.bitwise_or({_EXAMPLE}", "Array([7, 7], dtype=int32)")
-XOR = two("Bitwise exclusive or.", f"np.bitwise_xor({_EXAMPLE}", "Array([6, 5], dtype=int32)")
-NOT = one(
+AND = binary_docstring("Bitwise and.", f"np.bitwise_and({_EXAMPLE}", "Array([1, 2], dtype=int32)")
+OR = binary_docstring("Bitwise or.", f"np.bitwise_or({_EXAMPLE}", "Array([7, 7], dtype=int32)")
+XOR = binary_docstring(
+    "Bitwise exclusive or.", f"np.bitwise_xor({_EXAMPLE}", "Array([6, 5], dtype=int32)"
+)
+NOT = unary_docstring(
     "Bitwise not: inverts each bit; for booleans, logical not.",
     "np.invert(np.array([0, 5]))",
     "Array([-1, -6], dtype=int32)",
@@ -59,10 +61,10 @@ bitwise_xor = of_two(binary(bitwise.bitwise_xor, "bitwise_xor", XOR), identity=0
 invert = bitwise_not = bitwise_invert = unary(bitwise.bitwise_not, "invert", NOT)
 
 _SHIFT = "np.array([1, -4]), 1)"
-LEFT = two(
+LEFT = binary_docstring(
     "x1 * 2 ** x2, modulo the width.", f"np.left_shift({_SHIFT}", "Array([ 2, -8], dtype=int32)"
 )
-RIGHT = two(
+RIGHT = binary_docstring(
     "x1 / 2 ** x2, rounded down.", f"np.right_shift({_SHIFT}", "Array([ 0, -2], dtype=int32)"
 )
 
@@ -94,8 +96,8 @@ def bitwise_count(x: ArrayLike, /) -> Array:
         return cast(v, dtypes.uint8)
     if not dtypes.is_integer(v.dtype):
         raise ShapeError(f"bitwise_count: expected an integer operand; got {v.aval}")
-    size = arithmetic.abs_(v) if dtypes.is_signed(v.dtype) else v
-    return cast(bitwise.population_count(size), dtypes.uint8)
+    magnitude = arithmetic.abs_(v) if dtypes.is_signed(v.dtype) else v
+    return cast(bitwise.population_count(magnitude), dtypes.uint8)
 
 
 # --- packing ---
@@ -144,11 +146,11 @@ def _pack_by_numpy(flags: Any, *, axis: int, bitorder: Any) -> Any:
 def _pack(flags: Any, *, axis: int, bitorder: str) -> Any:
     x, i = cast(flags, dtypes.uint8), axis
     x = structural.move_axis(x, i, x.ndim - 1)
-    missing = -x.shape[-1] % 8
-    if missing:
-        from_zero = literal(0, dtypes.uint8)
-        padding = (*[(0, 0, 0)] * (x.ndim - 1), (0, missing, 0))
-        x = pad(x, from_zero, padding=padding)
+    padding_length = -x.shape[-1] % 8
+    if padding_length:
+        zero = literal(0, dtypes.uint8)
+        padding = (*[(0, 0, 0)] * (x.ndim - 1), (0, padding_length, 0))
+        x = pad(x, zero, padding=padding)
     x = structural.reshape(x, shape=(*x.shape[:-1], x.shape[-1] // 8, 8))
     weights = from_numpy(np.uint8(1) << _bit_order("packbits", bitorder))
     x = sum(arithmetic.mul(x, weights), -1, promote_integers=False)

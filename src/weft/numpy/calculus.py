@@ -64,12 +64,12 @@ def diff(
             parts.insert(side * len(parts), edge)
     if len(parts) > 1:
         x = concatenate(parts, i)
-    minus = comparison.ne if dtypes.is_bool(x.dtype) else arithmetic.sub
+    difference = comparison.ne if dtypes.is_bool(x.dtype) else arithmetic.sub
     for _ in range(n):
         m = x.shape[i]
         if not m:
             break
-        x = minus(slice_along(x, i, 1, m), slice_along(x, i, 0, m - 1))
+        x = difference(slice_along(x, i, 1, m), slice_along(x, i, 0, m - 1))
     return x
 
 
@@ -140,21 +140,21 @@ def _derivative(x: Any, i: int, h: Any) -> Any:
     h = array(h) if isinstance(h, (list, tuple)) else value("gradient", h, "a distance")
     h = cast(h, x.dtype)
     if not h.ndim:
-        inner = arithmetic.sub(slice_along(x, i, 2, n), slice_along(x, i, 0, n - 2)) * 0.5
-        return slicing.concatenate(first_slope, inner, last_slope, dimension=i) / h
+        inner_slopes = arithmetic.sub(slice_along(x, i, 2, n), slice_along(x, i, 0, n - 2)) * 0.5
+        return slicing.concatenate(first_slope, inner_slopes, last_slope, dimension=i) / h
     if h.shape != (n,):
         raise ShapeError(f"gradient: coordinates must be of shape ({n},); got {h.aval}")
     gaps = arithmetic.sub(slice_along(h, 0, 1, n), slice_along(h, 0, 0, n - 1))
     gaps = reshape(gaps, tuple([n - 1 if k == i else 1 for k in range(x.ndim)]))
     a, b = slice_along(gaps, i, 0, n - 2), slice_along(gaps, i, 1, n - 1)
-    inner = (
+    inner_slopes = (
         slice_along(x, i, 2, n) * (a / (b * (a + b)))
         + slice_along(x, i, 1, n - 1) * ((b - a) / (a * b))
         - slice_along(x, i, 0, n - 2) * (b / (a * (a + b)))
     )
     first_slope = first_slope / slice_along(gaps, i, 0, 1)
     last_slope = last_slope / slice_along(gaps, i, n - 2, n - 1)
-    return slicing.concatenate(first_slope, inner, last_slope, dimension=i)
+    return slicing.concatenate(first_slope, inner_slopes, last_slope, dimension=i)
 
 
 @located
@@ -237,8 +237,8 @@ def _unwrapped(x: Any, period: Any, *limits: Any, axis: int) -> Any:
     half_period = period // 2 if is_integer else period / 2
     steps = diff(x, axis=i)
     wrapped_steps = (steps + half_period) % period - half_period
-    even = period % 2 == 0 if is_integer else True
-    at_half = (wrapped_steps == -half_period) & (steps > 0) & even
+    is_even = period % 2 == 0 if is_integer else True
+    at_half = (wrapped_steps == -half_period) & (steps > 0) & is_even
     wrapped_steps = selection.select_n(
         at_half, wrapped_steps, structural.widen(half_period, wrapped_steps.shape)
     )

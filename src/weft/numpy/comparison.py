@@ -21,7 +21,7 @@ from ..primitives import arithmetic, comparison, complex_numbers, creation, sele
 from ..typing import ArrayLike
 from .creation import asarray
 from .logic import _isfinite, _isnan
-from .makers import binary, two
+from .makers import binary, binary_docstring
 from .plans import composite
 from .promotion import SCALARS, check_ranks, promote_values, value
 from .reductions import all
@@ -83,45 +83,47 @@ def is_beyond(number: Any, other: Any) -> bool:
 # --- comparisons ---
 
 
-def in_order(name: str, primitive: Any, strict: Any, doc: str, *, operator: bool = False) -> Any:
+def lexicographic_comparison(
+    name: str, primitive: Any, strict: Any, doc: str, *, operator: bool = False
+) -> Any:
     """Makes a comparison; complex numbers are compared by real part, then by imaginary part."""
 
     @composite
     def by_parts(x: Any, y: Any) -> Any:
         real, imag = complex_numbers.real, complex_numbers.imag
-        level = comparison.eq(real(x), real(y))
-        return strict(real(x), real(y)) | (level & primitive(imag(x), imag(y)))
+        equal_real = comparison.eq(real(x), real(y))
+        return strict(real(x), real(y)) | (equal_real & primitive(imag(x), imag(y)))
 
     return binary(primitive, name, doc, operator=operator, of_complex=by_parts, beyond=compared)
 
 
 _NOTE = " Complex numbers are ordered by real part, then imaginary part."
 _EXAMPLE = "np.arange(3), 1)"
-EQUAL = two(
+EQUAL = binary_docstring(
     "True where x1 == x2.", f"np.equal({_EXAMPLE}", "Array([False,  True, False], dtype=bool)"
 )
-NOT_EQUAL = two(
+NOT_EQUAL = binary_docstring(
     "True where x1 != x2.", f"np.not_equal({_EXAMPLE}", "Array([ True, False,  True], dtype=bool)"
 )
-GREATER = two(
+GREATER = binary_docstring(
     "True where x1 > x2.",
     f"np.greater({_EXAMPLE}",
     "Array([False, False,  True], dtype=bool)",
     note=_NOTE,
 )
-GREATER_EQUAL = two(
+GREATER_EQUAL = binary_docstring(
     "True where x1 >= x2.",
     f"np.greater_equal({_EXAMPLE}",
     "Array([False,  True,  True], dtype=bool)",
     note=_NOTE,
 )
-LESS = two(
+LESS = binary_docstring(
     "True where x1 < x2.",
     f"np.less({_EXAMPLE}",
     "Array([ True, False, False], dtype=bool)",
     note=_NOTE,
 )
-LESS_EQUAL = two(
+LESS_EQUAL = binary_docstring(
     "True where x1 <= x2.",
     f"np.less_equal({_EXAMPLE}",
     "Array([ True,  True, False], dtype=bool)",
@@ -130,10 +132,12 @@ LESS_EQUAL = two(
 
 equal = binary(comparison.eq, "equal", EQUAL, beyond=compared)
 not_equal = binary(comparison.ne, "not_equal", NOT_EQUAL, beyond=compared)
-greater = in_order("greater", comparison.gt, comparison.gt, GREATER)
-greater_equal = in_order("greater_equal", comparison.ge, comparison.gt, GREATER_EQUAL)
-less = in_order("less", comparison.lt, comparison.lt, LESS)
-less_equal = in_order("less_equal", comparison.le, comparison.lt, LESS_EQUAL)
+greater = lexicographic_comparison("greater", comparison.gt, comparison.gt, GREATER)
+greater_equal = lexicographic_comparison(
+    "greater_equal", comparison.ge, comparison.gt, GREATER_EQUAL
+)
+less = lexicographic_comparison("less", comparison.lt, comparison.lt, LESS)
+less_equal = lexicographic_comparison("less_equal", comparison.le, comparison.lt, LESS_EQUAL)
 
 
 # --- equality of arrays ---
@@ -144,9 +148,9 @@ def _isclose(x: Any, y: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> Any:
     dtype = x.aval.dtype
     if not dtypes.is_inexact(dtype):
         return comparison.eq(x, y)
-    size = arithmetic.abs_(y)
+    magnitude = arithmetic.abs_(y)
     is_near = comparison.le(
-        arithmetic.abs_(arithmetic.sub(x, y)), structural.add(atol, arithmetic.mul(rtol, size))
+        arithmetic.abs_(arithmetic.sub(x, y)), structural.add(atol, arithmetic.mul(rtol, magnitude))
     )
     finite = _isfinite(x) & _isfinite(y)
     result = selection.select_n(finite, comparison.eq(x, y), is_near)
@@ -239,10 +243,10 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     x, y = _array_or_int(a1), _array_or_int(a2)
     if np.shape(x) != np.shape(y):
         return literal_flag(False)
-    same = equal(x, y)
+    is_equal = equal(x, y)
     if equal_nan and x.__class__ is not int and y.__class__ is not int:
-        same = same | (_isnan(x) & _isnan(y))
-    return all(same)
+        is_equal = is_equal | (_isnan(x) & _isnan(y))
+    return all(is_equal)
 
 
 def literal_flag(flag: bool) -> Any:

@@ -23,7 +23,7 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..extended_dtypes import is_extended, no_numbers
 from ..interpreters.eager_tiers import made_on_device
-from ..lax.creation import place_like
+from ..lax.creation import sharding_like
 from ..lax.operands import uncommitted
 from ..primitives import comparison, creation, selection, slicing, structural
 from ..transforms.devices.device_put import device_put
@@ -53,7 +53,7 @@ _base = current.base
 _requested_dtypes = plan_table()  # dtype argument -> canonical dtype
 
 
-def wanted_dtype(name: str, dtype: Any) -> Any:
+def dtype_argument(name: str, dtype: Any) -> Any:
     """The canonical dtype of a dtype argument; `None` for `None`."""
     if dtype is None:
         return None
@@ -106,7 +106,7 @@ def array(
       Array([[1, 2],
              [3, 4]], dtype=int32)
     """
-    out_dtype = None if dtype is None else wanted_dtype("array", dtype)
+    out_dtype = None if dtype is None else dtype_argument("array", dtype)
     data_type = object.__class__
     result: Any
     if data_type is np.ndarray:
@@ -319,7 +319,7 @@ def asarray(
         return a  # type: ignore[return-value]
     if copy is False and not isinstance(a, Value):
         host = np.asarray(a)
-        out_dtype = wanted_dtype("asarray", dtype) or dtypes.canonicalize_dtype(host.dtype)
+        out_dtype = dtype_argument("asarray", dtype) or dtypes.canonicalize_dtype(host.dtype)
         if host is not a or host.dtype != out_dtype:
             raise noted(
                 ShapeError(
@@ -368,7 +368,7 @@ def astype(
       Array([ 1, -1], dtype=int32)
     """
     v = value("astype", x)
-    out_dtype = wanted_dtype("astype", float if dtype is None else dtype)
+    out_dtype = dtype_argument("astype", float if dtype is None else dtype)
     if out_dtype == dtypes.bool_ and v.aval.dtype != out_dtype:
         zero = creation.zeros(v.aval.update(shape=(), weak_type=True))
         result = comparison.ne(v, zero)
@@ -430,7 +430,7 @@ def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> 
 
 def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> Any:
     lengths = shape_tuple(name, shape)
-    out_dtype = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
+    out_dtype = dtypes.default_float() if dtype is None else dtype_argument(name, dtype)
     aval = aval_of(lengths, out_dtype)
     if current.trace is not _base or is_extended(out_dtype) or made_on_device(aval.size):
         return on_device(creation.full(aval, number), device)
@@ -457,25 +457,25 @@ def full(
       Array([7, 7], dtype=int32, weak_type=True)
     """
     lengths = shape_tuple("full", shape)
-    return on_device(_filled("full", lengths, fill_value, wanted_dtype("full", dtype)), device)
+    return on_device(_filled("full", lengths, fill_value, dtype_argument("full", dtype)), device)
 
 
-def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak: bool = False) -> Any:
+def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak_type: bool = False) -> Any:
     if fill_value.__class__ in SCALARS:
         if is_extended(dtype):
             raise noted(no_numbers(name, f"dtype {dtype} for {fill_value!r}"))
-        if dtype is None or weak:
+        if dtype is None or weak_type:
             x = as_value(fill_value) if dtype is None else cast(as_value(fill_value), dtype, True)
         else:
             x = _as_dtype(fill_value, dtype)
-        if current.trace is _base and not weak and not made_on_device(math.prod(shape)):
+        if current.trace is _base and not weak_type and not made_on_device(math.prod(shape)):
             return Array(np.full(shape, x._host, x.aval.dtype), x.aval.update(shape=shape))
     elif isinstance(fill_value, (list, tuple)):
         x = array(fill_value, dtype)
     else:
         x = value(name, fill_value, "fill_value")
         if dtype is not None:
-            x = cast(x, dtype, weak)
+            x = cast(x, dtype, weak_type)
     return broadcast(name, x, shape)
 
 
@@ -499,18 +499,22 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Shape, Any, bool]:
     """Shape, dtype and weak type of an array like `a`."""
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = value(name, a, "a")
-    requested = wanted_dtype(name, dtype)
+    requested_dtype = dtype_argument(name, dtype)
     lengths = tuple(a.shape) if shape is None else shape_tuple(name, shape)
-    weak = requested is None and bool(getattr(a, "weak_type", False))
-    return lengths, dtypes.canonicalize_dtype(a.dtype) if requested is None else requested, weak
+    weak_type = requested_dtype is None and bool(getattr(a, "weak_type", False))
+    return (
+        lengths,
+        dtypes.canonicalize_dtype(a.dtype) if requested_dtype is None else requested_dtype,
+        weak_type,
+    )
 
 
 def _constant_like(name: str, number: int, a: Any, dtype: Any, shape: Any, device: Any) -> Any:
     if uncommitted(a) and dtype is None and shape is None and not a.aval.weak_type:
         return _constant(name, number, a.aval.shape, a.aval.dtype, device)
-    lengths, out_dtype, weak = _like(name, a, dtype, shape)
-    device = place_like(a, shape) if device is None else device
-    if not weak:
+    lengths, out_dtype, weak_type = _like(name, a, dtype, shape)
+    device = sharding_like(a, shape) if device is None else device
+    if not weak_type:
         return _constant(name, number, lengths, out_dtype, device)
     return on_device(creation.full(aval_of(lengths, out_dtype, True), number), device)
 
@@ -578,9 +582,9 @@ def full_like(
       >>> np.full_like(np.arange(3.0), 2)
       Array([2., 2., 2.], dtype=float32)
     """
-    lengths, out_dtype, weak = _like("full_like", a, dtype, shape)
-    device = place_like(a, shape) if device is None else device
-    return on_device(_filled("full_like", lengths, fill_value, out_dtype, weak), device)
+    lengths, out_dtype, weak_type = _like("full_like", a, dtype, shape)
+    device = sharding_like(a, shape) if device is None else device
+    return on_device(_filled("full_like", lengths, fill_value, out_dtype, weak_type), device)
 
 
 def from_numpy(x: Any) -> Array:

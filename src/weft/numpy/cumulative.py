@@ -8,7 +8,7 @@ from ..core.source import located
 from ..primitives import creation, cumulative, slicing, structural
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis
-from .creation import wanted_dtype
+from .creation import dtype_argument
 from .promotion import cast, no_out, value
 from .reductions import summed_dtype
 
@@ -20,15 +20,15 @@ def accumulate(
 ) -> Any:
     """Cumulative sum or product along an axis; `None` flattens the array."""
     x = value(name, a, "a")
-    requested = wanted_dtype(name, dtype)
+    requested_dtype = dtype_argument(name, dtype)
     if axis is None:
         x = structural.reshape(x, shape=(x.aval.size,)) if x.aval.ndim != 1 else x
         axis = 0
     i = one_axis(name, axis, x)
-    weak = x.aval.weak_type and requested is None
-    out_dtype = summed_dtype(x.aval.dtype, promote) if requested is None else requested
-    if x.aval.dtype != out_dtype or x.aval.weak_type != weak:
-        x = cast(x, out_dtype, weak)
+    weak_type = x.aval.weak_type and requested_dtype is None
+    out_dtype = summed_dtype(x.aval.dtype, promote) if requested_dtype is None else requested_dtype
+    if x.aval.dtype != out_dtype or x.aval.weak_type != weak_type:
+        x = cast(x, out_dtype, weak_type)
     if dtypes.is_bool(out_dtype):  # "or" and "and"
         primitive = cumulative.cummax if primitive is cumulative.cumsum else cumulative.cummin
     return primitive(x, axis=i, reverse=False)

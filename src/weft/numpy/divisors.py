@@ -41,7 +41,7 @@ def _euclid(x: Any, y: Any) -> Any:
     """The greatest common divisor of unsigned numbers, by Euclid's algorithm."""
     zero, one = literal(0, x.dtype), literal(1, x.dtype)
 
-    def going(pair: Any) -> Any:
+    def is_unfinished(pair: Any) -> Any:
         return comparison.ne(pair[1], zero).any()
 
     def step(pair: Any) -> Any:
@@ -50,7 +50,7 @@ def _euclid(x: Any, y: Any) -> Any:
         remainder = arithmetic.rem(x, selection.select_n(is_zero, y, one))
         return selection.select_n(is_zero, y, x), selection.select_n(is_zero, remainder, zero)
 
-    return while_loop(going, step, (x, y))[0]
+    return while_loop(is_unfinished, step, (x, y))[0]
 
 
 def _gcd(x: Any, y: Any) -> Any:
@@ -61,8 +61,8 @@ def _lcm(x: Any, y: Any) -> Any:
     m, n = _magnitudes("lcm", x, y)
     divisor = _euclid(m, n)
     is_zero = comparison.eq(divisor, literal(0, m.dtype))
-    safe = selection.select_n(is_zero, divisor, literal(1, m.dtype))
-    return cast(arithmetic.mul(m, arithmetic.div(n, safe)), x.dtype)
+    nonzero_divisor = selection.select_n(is_zero, divisor, literal(1, m.dtype))
+    return cast(arithmetic.mul(m, arithmetic.div(n, nonzero_divisor)), x.dtype)
 
 
 def _by_numpy(function: Any) -> Any:

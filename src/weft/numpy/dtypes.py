@@ -119,17 +119,21 @@ _WITHOUT_X64 = {
 def scalar_type(name: str) -> Any:
     """The scalar type of a dtype."""
     dtype = np.dtype(getattr(dtypes, name))
-    narrow = _WITHOUT_X64.get(dtype.name)
-    shown = {"b": "True", "c": "1.+0.j"}.get(dtype.kind) or (
+    narrow_name = _WITHOUT_X64.get(dtype.name)
+    literal_text = {"b": "True", "c": "1.+0.j"}.get(dtype.kind) or (
         "1." if name in ("float16", "float32", "float64") else "1"
     )
     lines = [
         f"The dtype {dtype}; a call converts to a scalar of it.",
-        *(["", f"While `enable_x64` is off, arrays have {narrow} in its place."] if narrow else []),
+        *(
+            ["", f"While `enable_x64` is off, arrays have {narrow_name} in its place."]
+            if narrow_name
+            else []
+        ),
         "",
         "Example:",
         f"  >>> np.{name}(1)",
-        f"  Array({shown}, dtype={narrow or dtype.name})",
+        f"  Array({literal_text}, dtype={narrow_name or dtype.name})",
     ]
     return ScalarType(name, (), {"dtype": dtype, "__doc__": "\n".join(lines)})
 
@@ -185,8 +189,10 @@ def issubsctype(arg1: Any, arg2: Any) -> bool:
       >>> np.issubsctype(np.zeros(2), np.floating)
       True
     """
-    first, second = (a if isinstance(a, type) else getattr(a, "dtype", a) for a in (arg1, arg2))
-    return issubdtype(first, second)
+    subtype, supertype = (
+        a if isinstance(a, type) else getattr(a, "dtype", a) for a in (arg1, arg2)
+    )
+    return issubdtype(subtype, supertype)
 
 
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
@@ -200,8 +206,8 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
       (True, False)
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    named = dtypes.named_dtype(dtype)
-    return any(_is_kind(named, k) for k in kinds)
+    named_dtype = dtypes.named_dtype(dtype)
+    return any(_is_kind(named_dtype, k) for k in kinds)
 
 
 _KINDS = {
@@ -237,5 +243,5 @@ def can_cast(from_: Any, to: DTypeLike, casting: str = "safe") -> bool:
       >>> np.can_cast(np.int32, np.float64), np.can_cast(np.float32, np.int8)
       (True, False)
     """
-    first = dtypes.named_dtype(getattr(from_, "dtype", from_))
-    return np.can_cast(first, dtypes.named_dtype(to), casting=casting)  # type: ignore[arg-type]
+    from_dtype = dtypes.named_dtype(getattr(from_, "dtype", from_))
+    return np.can_cast(from_dtype, dtypes.named_dtype(to), casting=casting)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from ..primitives import arithmetic, structural
 from ..primitives.products import narrower
 from ..typing import DTypeLike
 from .axes import SEQUENCES, whole_number
-from .creation import wanted_dtype
+from .creation import dtype_argument
 from .matrices import _diagonal
 from .plans import composite
 from .products import contracted
@@ -42,7 +42,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
     if isinstance(operands[0], str):
         text, arrays = operands[0].replace(" ", ""), list(operands[1:])
     else:
-        text, arrays = _spelled(name, operands)
+        text, arrays = _as_letters(name, operands)
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(arrays):
@@ -93,7 +93,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
     return full_terms, output, arrays
 
 
-def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
+def _as_letters(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """Subscripts as letters from lists of labels after each operand."""
     pairs = list(operands)
     output = pairs.pop() if len(pairs) % 2 else None
@@ -163,21 +163,25 @@ def greedy(terms: Terms, output: str, sizes: dict[str, int]) -> list[tuple[int, 
         return math.prod(sizes[c] for c in letters)
 
     while len(terms) > 2:
-        best: Any = None
+        best_step: Any = None
         for i in range(len(terms)):
             for j in range(i + 1, len(terms)):
-                needed_later = set(output).union(
+                later_letters = set(output).union(
                     *(t for k, t in enumerate(terms) if k not in (i, j))
                 )
-                both = set(terms[i]) | set(terms[j])
-                needed = both & needed_later
-                outer = not (set(terms[i]) & set(terms[j]))
-                cost = (outer, volume(needed) - volume(terms[i]) - volume(terms[j]), volume(both))
-                if best is None or cost < best[0]:
-                    best = (cost, i, j, needed)
-        _, i, j, needed = best
+                union = set(terms[i]) | set(terms[j])
+                joint_letters = union & later_letters
+                is_outer = not (set(terms[i]) & set(terms[j]))
+                cost = (
+                    is_outer,
+                    volume(joint_letters) - volume(terms[i]) - volume(terms[j]),
+                    volume(union),
+                )
+                if best_step is None or cost < best_step[0]:
+                    best_step = (cost, i, j, joint_letters)
+        _, i, j, joint_letters = best_step
         path.append((i, j))
-        joint = "".join(dict.fromkeys(c for c in terms[i] + terms[j] if c in needed))
+        joint = "".join(dict.fromkeys(c for c in terms[i] + terms[j] if c in joint_letters))
         terms = [t for k, t in enumerate(terms) if k not in (i, j)] + [joint]
     path.append(tuple(range(len(terms))))
     return path
@@ -209,7 +213,7 @@ def _path(name: str, optimize: Any, terms: Terms, output: str, sizes: Any) -> li
 
 def _checked(name: str, path: Any, count: int) -> list[tuple[int, ...]]:
     """Checks a user's path: each step must name distinct remaining operands."""
-    checked: list[tuple[int, ...]] = []
+    steps: list[tuple[int, ...]] = []
     for step in path:
         if not isinstance(step, (list, tuple)):
             raise TypeError(f"{name}: a path is a list of tuples of ints; got {path!r}")
@@ -219,11 +223,11 @@ def _checked(name: str, path: Any, count: int) -> list[tuple[int, ...]]:
                 f"{name}: step {step} of the path must name distinct ones of the {count} "
                 f"operands that are left; got {path!r}"
             )
-        checked.append(step)
+        steps.append(step)
         count -= len(step) - 1
     if count > 1:
         raise ValueError(f"{name}: the path {path!r} leaves {count} operands")
-    return checked
+    return steps
 
 
 @located
@@ -245,21 +249,21 @@ def einsum_path(
     )
     path = _path("einsum_path", optimize, terms, output, sizes)
     text = [f"  {','.join(terms)}->{output}"]
-    remaining = list(terms)
+    remaining_terms = list(terms)
     for step in path:
-        factors = [remaining[k] for k in step]
-        remaining = [t for k, t in enumerate(remaining) if k not in step]
-        needed = set(output).union(*remaining)
+        factors = [remaining_terms[k] for k in step]
+        remaining_terms = [t for k, t in enumerate(remaining_terms) if k not in step]
+        remaining_letters = set(output).union(*remaining_terms)
         joint = (
             output
-            if not remaining
-            else "".join(dict.fromkeys(c for c in "".join(factors) if c in needed))
+            if not remaining_terms
+            else "".join(dict.fromkeys(c for c in "".join(factors) if c in remaining_letters))
         )
         text.append(
             f"  {','.join(factors)}->{joint}: {math.prod(sizes[c] for c in set(''.join(factors)))} "
             "products"
         )
-        remaining.append(joint)
+        remaining_terms.append(joint)
     return path, "\n".join(text)
 
 
@@ -301,7 +305,7 @@ def einsum(
     )
     sizes = sizes_of("einsum", terms, [v.shape for v in values])
     path = tuple(_path("einsum", optimize, terms, output, sizes))
-    dtype = wanted_dtype("einsum", preferred_element_type)
+    dtype = dtype_argument("einsum", preferred_element_type)
     if dtype is not None and dtypes.is_bool(values[0].dtype):
         values = [cast(v, dtype) for v in values]
     if _dot_general is dot_general:
@@ -318,8 +322,8 @@ def _contracted(
 ) -> Any:
     sum_dtype = None if dtype is None or narrower(values[0].dtype, dtype) else dtype
 
-    def product(x: Any, p: str, y: Any, q: str, needed: set[str]) -> Any:
-        return _product(x, p, y, q, needed, precision, sum_dtype)
+    def product(x: Any, p: str, y: Any, q: str, letters: set[str]) -> Any:
+        return _product(x, p, y, q, letters, precision, sum_dtype)
 
     return _combined(*values, terms=terms, output=output, path=path, dtype=dtype, product=product)
 
@@ -331,13 +335,13 @@ def _combined(*values: Any, terms: Any, output: str, path: Any, dtype: Any, prod
     for step in path:
         operands: list[Any] = [pairs[k] for k in step]
         pairs = [p for k, p in enumerate(pairs) if k not in step]
-        needed = set(output).union(*(t for _, t in pairs))
+        later_letters = set(output).union(*(t for _, t in pairs))
         while len(operands) > 1:
-            later = needed.union(*(t for _, t in operands[2:]))
+            needed_letters = later_letters.union(*(t for _, t in operands[2:]))
             (x, p), (y, q) = operands[:2]
-            operands[:2] = [product(x, p, y, q, later)]
+            operands[:2] = [product(x, p, y, q, needed_letters)]
         x, p = operands[0]
-        pairs.append(_reduced(x, p, needed))
+        pairs.append(_reduced(x, p, later_letters))
     x, term = pairs[0]
     x, term = _reduced(x, term, set(output))
     if term != output:
@@ -347,7 +351,7 @@ def _combined(*values: Any, terms: Any, output: str, path: Any, dtype: Any, prod
     return x if dtype is None else cast(x, dtype)
 
 
-def _reduced(x: Any, term: str, needed: set[str]) -> tuple[Any, str]:
+def _reduced(x: Any, term: str, letters: set[str]) -> tuple[Any, str]:
     """Takes the diagonals of repeated letters, and sums over letters that are not needed."""
     for c in dict.fromkeys(term):
         while term.count(c) > 1:
@@ -360,10 +364,10 @@ def _reduced(x: Any, term: str, needed: set[str]) -> tuple[Any, str]:
                 x = structural.widen(x, (*x.shape[:-2], max(n, m), max(n, m)))
             x = _diagonal(x, offset=0)
             term = "".join(term[k] for k in order[:-2]) + c
-    axes = tuple(i for i, c in enumerate(term) if c not in needed)
+    axes = tuple(i for i, c in enumerate(term) if c not in letters)
     if axes:
         x = some(x, axes) if dtypes.is_bool(x.dtype) else sum(x, axes, promote_integers=False)
-        term = "".join(c for c in term if c in needed)
+        term = "".join(c for c in term if c in letters)
     return x, term
 
 
@@ -372,12 +376,12 @@ def _product(
     term_x: str,
     y: Any,
     term_y: str,
-    needed: set[str],
+    letters: set[str],
     precision: Any,
     dtype: Any,
 ) -> tuple[Any, str]:
     """The product of two operands, summed over the letters that only these two share."""
-    x, term_x, y, term_y, term, dims = _matched(x, term_x, y, term_y, needed)
+    x, term_x, y, term_y, term, dims = _matched(x, term_x, y, term_y, letters)
     if dims is None:
         return _multiplied(x, term_x, y, term_y, term), term
     return contracted("einsum", x, y, dims, precision, dtype), term
@@ -391,44 +395,50 @@ def _products_by(
     term_x: str,
     y: Any,
     term_y: str,
-    needed: set[str],
+    letters: set[str],
 ) -> tuple[Any, str]:
     """Like `_product`, with a user's function instead of dot_general."""
-    x, term_x, y, term_y, term, dims = _matched(x, term_x, y, term_y, needed)
+    x, term_x, y, term_y, term, dims = _matched(x, term_x, y, term_y, letters)
     if dims is None:
         return _multiplied(x, term_x, y, term_y, term), term
     return multiply(x, y, dims, precision=precision, preferred_element_type=dtype), term
 
 
 def _matched(
-    x: Any, term_x: str, y: Any, term_y: str, needed: set[str]
+    x: Any, term_x: str, y: Any, term_y: str, letters: set[str]
 ) -> tuple[Any, str, Any, str, str, Any]:
     """Two operands with matching common axes, with their letters, the letters of their product, and
     the dimension numbers of a dot_general; `None` if the product is elementwise."""
     if x.dtype != y.dtype:  # one operand is already a product in the preferred dtype
         common = dtypes.promote_types(x.dtype, y.dtype)
         x, y = cast(x, common), cast(y, common)
-    x, term_x = _reduced(x, term_x, needed | set(term_y))
-    y, term_y = _reduced(y, term_y, needed | set(term_x))
+    x, term_x = _reduced(x, term_x, letters | set(term_y))
+    y, term_y = _reduced(y, term_y, letters | set(term_x))
     for c in term_x:  # a length of one broadcasts against a longer one, so the axes are not a pair
         if c in term_y and x.shape[term_x.index(c)] != y.shape[term_y.index(c)]:
             if x.shape[term_x.index(c)] == 1:
                 x, term_x = _squeezed(x, term_x, c)
             else:
                 y, term_y = _squeezed(y, term_y, c)
-    x, term_x = _reduced(x, term_x, needed | set(term_y))
-    y, term_y = _reduced(y, term_y, needed | set(term_x))
-    shared = [c for c in term_x if c in term_y]
-    summed = [c for c in shared if c not in needed]
-    batch = [c for c in shared if c in needed]
-    rest_x = [c for c in term_x if c not in shared]
-    rest_y = [c for c in term_y if c not in shared]
-    term = "".join((*batch, *rest_x, *rest_y))
-    if not summed and (not rest_x or not rest_y):  # elementwise, not a matrix product
+    x, term_x = _reduced(x, term_x, letters | set(term_y))
+    y, term_y = _reduced(y, term_y, letters | set(term_x))
+    shared_letters = [c for c in term_x if c in term_y]
+    summed_letters = [c for c in shared_letters if c not in letters]
+    batch_letters = [c for c in shared_letters if c in letters]
+    free_x = [c for c in term_x if c not in shared_letters]
+    free_y = [c for c in term_y if c not in shared_letters]
+    term = "".join((*batch_letters, *free_x, *free_y))
+    if not summed_letters and (not free_x or not free_y):  # elementwise, not a matrix product
         return x, term_x, y, term_y, term, None
     dims = (
-        (tuple(term_x.index(c) for c in summed), tuple(term_y.index(c) for c in summed)),
-        (tuple(term_x.index(c) for c in batch), tuple(term_y.index(c) for c in batch)),
+        (
+            tuple(term_x.index(c) for c in summed_letters),
+            tuple(term_y.index(c) for c in summed_letters),
+        ),
+        (
+            tuple(term_x.index(c) for c in batch_letters),
+            tuple(term_y.index(c) for c in batch_letters),
+        ),
     )
     return x, term_x, y, term_y, term, dims
 

@@ -16,7 +16,7 @@ from ..primitives import (
 )
 from ..typing import ArrayLike
 from .arithmetic import EVEN
-from .makers import derived, one, two, unary
+from .makers import binary_docstring, derived, unary, unary_docstring
 from .plans import composite
 from .promotion import value
 from .ufunc_attributes import of_two
@@ -29,20 +29,33 @@ _ZERO = "np.zeros(2)"
 _ZEROS, _ONES = "Array([0., 0.], dtype=float32)", "Array([1., 1.], dtype=float32)"
 
 exp = unary(
-    t.exp, "exp", one("Exponential, e to the power x.", f"np.exp({_ZERO})", _ONES), to_inexact=True
+    t.exp,
+    "exp",
+    unary_docstring("Exponential, e to the power x.", f"np.exp({_ZERO})", _ONES),
+    to_inexact=True,
 )
-exp2 = unary(t.exp2, "exp2", one("2 to the power x.", f"np.exp2({_ZERO})", _ONES), to_inexact=True)
+exp2 = unary(
+    t.exp2,
+    "exp2",
+    unary_docstring("2 to the power x.", f"np.exp2({_ZERO})", _ONES),
+    to_inexact=True,
+)
 expm1 = unary(
     t.expm1,
     "expm1",
-    one("exp(x) - 1, accurate for small x.", f"np.expm1({_ZERO})", _ZEROS),
+    unary_docstring("exp(x) - 1, accurate for small x.", f"np.expm1({_ZERO})", _ZEROS),
     to_inexact=True,
 )
-log = unary(t.log, "log", one("Natural logarithm.", "np.log(np.ones(2))", _ZEROS), to_inexact=True)
+log = unary(
+    t.log,
+    "log",
+    unary_docstring("Natural logarithm.", "np.log(np.ones(2))", _ZEROS),
+    to_inexact=True,
+)
 log1p = unary(
     t.log1p,
     "log1p",
-    one("log(1 + x), accurate for small x.", f"np.log1p({_ZERO})", _ZEROS),
+    unary_docstring("log(1 + x), accurate for small x.", f"np.log1p({_ZERO})", _ZEROS),
     to_inexact=True,
 )
 
@@ -101,9 +114,14 @@ def _logaddexp(x: Any, y: Any) -> Any:
 
 
 def _complex_logaddexp(x: Any, y: Any) -> Any:
-    larger = comparison.gt(complex_numbers.real(x), complex_numbers.real(y))
-    large, small = selection.select_n(larger, y, x), selection.select_n(larger, x, y)
-    result = structural.add(large, t.log1p(t.exp(arithmetic.sub(small, large))))
+    is_greater = comparison.gt(complex_numbers.real(x), complex_numbers.real(y))
+    greater_operand, lesser_operand = (
+        selection.select_n(is_greater, y, x),
+        selection.select_n(is_greater, x, y),
+    )
+    result = structural.add(
+        greater_operand, t.log1p(t.exp(arithmetic.sub(lesser_operand, greater_operand)))
+    )
     phase = complex_numbers.imag(result)
     phase = phase - (2 * math.pi) * arithmetic.round_(
         phase / literal(2 * math.pi, phase.aval.dtype), rounding_method=EVEN
@@ -115,7 +133,7 @@ logaddexp = of_two(
     derived(
         _logaddexp,
         "logaddexp",
-        two(
+        binary_docstring(
             "log(exp(x1) + exp(x2)), without overflow.",
             "np.logaddexp(np.array([1000.0]), 1000.0)",
             "Array([1000.6932], dtype=float32)",
@@ -136,7 +154,7 @@ logaddexp2 = of_two(
     derived(
         _logaddexp2,
         "logaddexp2",
-        two(
+        binary_docstring(
             "log2(2 ** x1 + 2 ** x2), without overflow.",
             "np.logaddexp2(np.array([3.0]), 3.0)",
             "Array([4.], dtype=float32)",

@@ -7,7 +7,7 @@ from ..core.array import Array, literal
 from ..core.source import located
 from ..primitives import arithmetic, comparison, complex_numbers, selection
 from ..typing import ArrayLike
-from .makers import binary, derived, two
+from .makers import binary, binary_docstring, derived
 from .plans import composite
 from .promotion import check_ranks, fits, value
 from .ufunc_attributes import of_two
@@ -19,7 +19,7 @@ maximum = of_two(
     binary(
         arithmetic.max_,
         "maximum",
-        two(
+        binary_docstring(
             "Larger of two elements; NaN if either is NaN.",
             "np.maximum(np.arange(3), 1)",
             "Array([1, 1, 2], dtype=int32)",
@@ -30,7 +30,7 @@ minimum = of_two(
     binary(
         arithmetic.min_,
         "minimum",
-        two(
+        binary_docstring(
             "Smaller of two elements; NaN if either is NaN.",
             "np.minimum(np.arange(3), 1)",
             "Array([0, 1, 1], dtype=int32)",
@@ -106,7 +106,7 @@ def _greater(x: Any, y: Any) -> Any:
 fmax = derived(
     _fmax,
     "fmax",
-    two(
+    binary_docstring(
         "Larger of two elements; ignores a NaN.",
         "np.fmax(np.array([np.nan, 2.0]), 1.0)",
         "Array([1., 2.], dtype=float32)",
@@ -115,7 +115,7 @@ fmax = derived(
 fmin = derived(
     _fmin,
     "fmin",
-    two(
+    binary_docstring(
         "Smaller of two elements; ignores a NaN.",
         "np.fmin(np.array([np.nan, 2.0]), 1.0)",
         "Array([1., 1.], dtype=float32)",

@@ -65,9 +65,11 @@ def savez(file: File, *args: Any, **kwds: Any) -> None:
       ...     print(file["x"], file["y"])
       [0 1 2] [1. 1.]
     """
-    named: Any = {k: _storable(value("savez", v, k)) for k, v in kwds.items()}
+    named_arrays: Any = {k: _storable(value("savez", v, k)) for k, v in kwds.items()}
     np.savez(  # type: ignore[misc]
-        file, *(_storable(value("savez", v, f"argument {i}")) for i, v in enumerate(args)), **named
+        file,
+        *(_storable(value("savez", v, f"argument {i}")) for i, v in enumerate(args)),
+        **named_arrays,
     )
 
 

@@ -18,10 +18,10 @@ from ..primitives import (
     structural,
 )
 from ..typing import ArrayLike
-from .makers import binary, derived, two
+from .makers import binary, binary_docstring, derived
 from .plans import composite
 from .promotion import SCALARS, cast, check_ranks, inexact, no_out, noted, value
-from .rounding import _by_parts, _trunc, is_whole
+from .rounding import _by_parts, _trunc, is_integral
 from .ufunc_options import takes_options
 
 __all__ = ["copysign", "frexp", "ldexp", "modf", "nan_to_num", "nextafter", "signbit", "spacing"]
@@ -66,14 +66,14 @@ def signbit(x: ArrayLike, /) -> Array:
 def _copysign(x: Any, y: Any) -> Any:
     if dtypes.is_complex(x.aval.dtype):
         raise ShapeError(f"copysign: expected real operands; got {x.aval} and {y.aval}")
-    same = comparison.eq(_signbit(x), _signbit(y))
-    return selection.select_n(same, arithmetic.neg(x), x)
+    has_same_sign = comparison.eq(_signbit(x), _signbit(y))
+    return selection.select_n(has_same_sign, arithmetic.neg(x), x)
 
 
 copysign = derived(
     _copysign,
     "copysign",
-    two(
+    binary_docstring(
         "Magnitude of x1 with the sign of x2.",
         "np.copysign(np.array([1.0, -2.0]), -1.0)",
         "Array([-1., -2.], dtype=float32)",
@@ -83,7 +83,7 @@ copysign = derived(
 nextafter = binary(
     arithmetic.nextafter,
     "nextafter",
-    two(
+    binary_docstring(
         "Next float after x1 towards x2.",
         "np.nextafter(np.array([1.0]), 2.0) - 1.0",
         "Array([1.1920929e-07], dtype=float32)",
@@ -108,31 +108,33 @@ def spacing(x: ArrayLike, /) -> Array:
 
 @composite
 def _spacing(x: Any) -> Any:
-    away = _copysign(creation.full(x.aval.strong(), math.inf), x)
-    return arithmetic.sub(arithmetic.nextafter(x, away), x)
+    infinity = _copysign(creation.full(x.aval.strong(), math.inf), x)
+    return arithmetic.sub(arithmetic.nextafter(x, infinity), x)
 
 
 def _split(x: Any) -> tuple[Any, Any]:
     """Mantissa and exponent of floats."""
     dtype = x.aval.dtype
     info = dtypes.finfo(dtype)
-    bits = info.nmant
+    mantissa_bits = info.nmant
     width = 8 * dtype.itemsize
-    bias = (1 << (width - bits - 2)) - 1
+    bias = (1 << (width - mantissa_bits - 2)) - 1
     zero = literal(0.0, dtype)
     # subnormals are scaled to normal numbers first
     is_subnormal = comparison.lt(arithmetic.abs_(x), literal(float(info.smallest_normal), dtype))
-    scaled = selection.select_n(
-        is_subnormal, x, arithmetic.mul(x, literal(2.0 ** (bits + 2), dtype))
+    normal_x = selection.select_n(
+        is_subnormal, x, arithmetic.mul(x, literal(2.0 ** (mantissa_bits + 2), dtype))
     )
-    raw = bits_of(scaled)
-    unsigned = raw.aval.dtype
-    mask = ((1 << (width - bits - 1)) - 1) << bits
-    field = bitwise.bitwise_and(raw, literal(mask, unsigned))
-    exponent = cast(bitwise.shift_right_logical(field, literal(bits, unsigned)), dtypes.int32)
+    bit_pattern = bits_of(normal_x)
+    bits_dtype = bit_pattern.aval.dtype
+    mask = ((1 << (width - mantissa_bits - 1)) - 1) << mantissa_bits
+    exponent_bits = bitwise.bitwise_and(bit_pattern, literal(mask, bits_dtype))
+    exponent = cast(
+        bitwise.shift_right_logical(exponent_bits, literal(mantissa_bits, bits_dtype)), dtypes.int32
+    )
     exponent = arithmetic.sub(exponent, literal(bias - 1, dtypes.int32))
     shift = selection.select_n(
-        is_subnormal, literal(0, dtypes.int32), literal(bits + 2, dtypes.int32)
+        is_subnormal, literal(0, dtypes.int32), literal(mantissa_bits + 2, dtypes.int32)
     )
     exponent = arithmetic.sub(exponent, shift)
     # exact, and unlike bit operations it has a derivative
@@ -206,7 +208,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """
     x, e = inexact("ldexp", x1), value("ldexp", x2, "x2")
     check_ranks("ldexp", x, e)
-    if is_complex_or_not_whole(x, e):
+    if is_not_ldexp_operand(x, e):
         raise noted(
             ShapeError(
                 f"ldexp: expected a real operand and integer exponents; got {x.aval} and {e.aval}"
@@ -215,9 +217,9 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return _ldexp(x, e)
 
 
-def is_complex_or_not_whole(x: Any, e: Any) -> bool:
+def is_not_ldexp_operand(x: Any, e: Any) -> bool:
     """True for operands that `ldexp` does not support."""
-    return dtypes.is_complex(x.aval.dtype) or not is_whole(e)
+    return dtypes.is_complex(x.aval.dtype) or not is_integral(e)
 
 
 @composite
@@ -266,20 +268,20 @@ def nan_to_num(
     v = value("nan_to_num", x)
     if dtypes.is_extended(v.aval.dtype):  # keys are not NaN
         return v
-    if is_whole(v):
+    if is_integral(v):
         return v
     info = dtypes.finfo(v.aval.dtype)
     high = float(info.max) if posinf is None else posinf
     low = float(info.min) if neginf is None else neginf
 
-    def replaced(part: Any) -> Any:
+    def replace_part(part: Any) -> Any:
         dtype = part.aval.dtype
-        n, h, l_ = (
+        nan_value, high_value, low_value = (
             literal(b, dtype) if b.__class__ in SCALARS else cast(value("nan_to_num", b), dtype)
             for b in (nan, high, low)
         )
-        part = selection.select_n(comparison.ne(part, part), part, n)
-        part = selection.select_n(comparison.eq(part, literal(math.inf, dtype)), part, h)
-        return selection.select_n(comparison.eq(part, literal(-math.inf, dtype)), part, l_)
+        part = selection.select_n(comparison.ne(part, part), part, nan_value)
+        part = selection.select_n(comparison.eq(part, literal(math.inf, dtype)), part, high_value)
+        return selection.select_n(comparison.eq(part, literal(-math.inf, dtype)), part, low_value)
 
-    return _by_parts(replaced, v)
+    return _by_parts(replace_part, v)

@@ -14,7 +14,7 @@ from ..core.source import located
 from ..runtime import capsules, device_memory
 from ..typing import DTypeLike
 from .axes import shape_tuple
-from .creation import array, copied, from_numpy_array, on_device, wanted_dtype
+from .creation import array, copied, dtype_argument, from_numpy_array, on_device
 from .promotion import cast
 
 __all__ = ["from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring"]
@@ -34,8 +34,8 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: i
       >>> np.frombuffer(b"abc", dtype="uint8")
       Array([97, 98, 99], dtype=uint8)
     """
-    read: Any = np.frombuffer(buffer, _read_dtype(dtype), count, offset)
-    return from_numpy_array(read, None, True)
+    elements: Any = np.frombuffer(buffer, _read_dtype(dtype), count, offset)
+    return from_numpy_array(elements, None, True)
 
 
 def _read_dtype(dtype: Any) -> Any:
@@ -63,10 +63,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     if isinstance(x, Array):
         return on_device(copied(x) if copy else x, device)
     if x.__dlpack_device__()[0] in device_memory.KINDS.values():
-        buffer, shape, dtype, holder = device_memory.received(x)
-        shared = Array(None, type_on(aval(shape, dtype), placed_on(holder)), buffer)
-        shared = cast(shared, dtypes.canonicalize_dtype(dtype))
-        return on_device(copied(shared) if copy else shared, device)
+        buffer, shape, dtype, source_device = device_memory.received(x)
+        array = Array(None, type_on(aval(shape, dtype), placed_on(source_device)), buffer)
+        array = cast(array, dtypes.canonicalize_dtype(dtype))
+        return on_device(copied(array) if copy else array, device)
     host = _imported(x)
     return on_device(from_numpy_array(host, None, bool(copy)), device)
 
@@ -149,6 +149,6 @@ def fromfunction(
              [ 1, 11]], dtype=int32)
     """
     lengths = shape_tuple("fromfunction", shape)
-    index_dtype = wanted_dtype("fromfunction", dtype)
+    index_dtype = dtype_argument("fromfunction", dtype)
     grids = np.indices(lengths)
     return function(*(from_host(g.astype(index_dtype), copy=False) for g in grids), **kwargs)

@@ -113,7 +113,7 @@ def vectorize(
     @wrapping(pyfunc)
     @located
     def vectorized(*args: Any, **kwargs: Any) -> Any:
-        fixed = {k: v for k, v in kwargs.items() if k in excluded_arguments}
+        fixed_keywords = {k: v for k, v in kwargs.items() if k in excluded_arguments}
         keywords = {k: v for k, v in kwargs.items() if k not in excluded_arguments}
         if keywords:
             raise ValueError(
@@ -138,16 +138,16 @@ def vectorize(
         fronts, lengths = _fronts(values, cores, *where)
         shape = joint_shape("vectorize", fronts)
 
-        def inner(*vs: Any) -> Any:
-            every = list(args)
+        def call_core(*vs: Any) -> Any:
+            all_args = list(args)
             for i, v in zip(positions, vs, strict=True):
-                every[i] = v
-            result = pyfunc(*every, **fixed)
+                all_args[i] = v
+            result = pyfunc(*all_args, **fixed_keywords)
             if outs is not None:
                 _check_outputs(result, outs, lengths, signature)
             return result
 
-        return _mapped(inner, values, fronts, shape)
+        return _mapped(call_core, values, fronts, shape)
 
     return vectorized
 
@@ -157,7 +157,7 @@ def _fronts(
     cores: Sequence[tuple[str, ...]],
     function: str,
     positions: Sequence[int],
-    left_out: frozenset[int | str],
+    excluded: frozenset[int | str],
     signature: str | None,
 ) -> tuple[list[tuple[int, ...]], dict[str, int]]:
     """The shape of the mapped axes of each argument, and the lengths of the named core axes."""
@@ -168,7 +168,7 @@ def _fronts(
             raise ShapeError(
                 f"vectorize: argument {position} of {function}, with shape {v.shape}, does not "
                 f"have enough dimensions for all its core dimensions {core}; "
-                f"excluded={left_out!r} and signature={signature!r}"
+                f"excluded={excluded!r} and signature={signature!r}"
             )
         front_ndim = v.ndim - len(core)
         for label, n in zip(core, v.shape[front_ndim:], strict=True):
@@ -188,26 +188,33 @@ def _mapped(
     shape: tuple[int, ...],
 ) -> Any:
     """The function mapped over the front axes, which broadcast to `shape`."""
-    squeezed = [
-        reshape(v, tuple(n for n in front if n != 1) + v.shape[len(front) :])
-        for v, front in zip(values, fronts, strict=True)
+    squeezed_values = [
+        reshape(v, tuple(n for n in front_axes if n != 1) + v.shape[len(front_axes) :])
+        for v, front_axes in zip(values, fronts, strict=True)
     ]
     axes_present = []  # for each axis, last one first, the arguments that have it
     for k in range(len(shape)):
-        has_axis = [len(front) > k and front[len(front) - 1 - k] != 1 for front in fronts]
+        has_axis = [
+            len(front_axes) > k and front_axes[len(front_axes) - 1 - k] != 1
+            for front_axes in fronts
+        ]
         axes_present.append(has_axis)
         if any(has_axis):
-            function = vmap(function, in_axes=tuple(0 if present else None for present in has_axis))
-    result = function(*squeezed)
-    single = not isinstance(result, tuple)
-    results = [_restored(r, shape, axes_present) for r in ((result,) if single else result)]
-    return results[0] if single else tuple(results)
+            function = vmap(
+                function, in_axes=tuple(0 if is_present else None for is_present in has_axis)
+            )
+    result = function(*squeezed_values)
+    is_single = not isinstance(result, tuple)
+    results = [_restored(r, shape, axes_present) for r in ((result,) if is_single else result)]
+    return results[0] if is_single else tuple(results)
 
 
 def _restored(r: Any, shape: tuple[int, ...], axes_present: Any) -> Any:
     """A result with the squeezed axes of length one restored."""
-    mapped = [n for n, has_axis in zip(reversed(shape), axes_present, strict=True) if any(has_axis)]
-    return reshape(r, shape + tuple(r.shape[len(mapped) :]))
+    mapped_lengths = [
+        n for n, has_axis in zip(reversed(shape), axes_present, strict=True) if any(has_axis)
+    ]
+    return reshape(r, shape + tuple(r.shape[len(mapped_lengths) :]))
 
 
 def _check_outputs(result: Any, outs: Any, lengths: dict[str, int], signature: Any) -> None:

@@ -33,11 +33,11 @@ def index_columns(
     needs_int64 = max(n for n, *_ in columns) > dtypes.iinfo(dtypes.int32).max
     index_dtype = dtypes.int64 if needs_int64 else dtypes.int32
     arrays = []
-    for n, places, _, wrap in columns:
-        if isinstance(places, (int, np.ndarray, np.generic)):
-            arrays.append(known_indices(n, places, wrap, index_dtype))
+    for n, indices, _, wrap in columns:
+        if isinstance(indices, (int, np.ndarray, np.generic)):
+            arrays.append(static_indices(n, indices, wrap, index_dtype))
         else:
-            arrays.append(run_time_indices(n, places, wrap))
+            arrays.append(run_time_indices(n, indices, wrap))
     if all(isinstance(a, np.ndarray) for a in arrays):
         hosts = [
             np.broadcast_to(_along(a, dims, len(shape)), shape)
@@ -61,10 +61,10 @@ def _along(a: Any, dims: tuple[int, ...], rank: int) -> Any:
     return a.reshape([lengths.get(i, 1) for i in range(rank)])
 
 
-def known_indices(n: int, places: Any, wrap: bool, dtype: Any) -> np.ndarray[Any, Any]:
+def static_indices(n: int, indices: Any, wrap: bool, dtype: Any) -> np.ndarray[Any, Any]:
     """Known positions, clipped to [-1, n], so that positions out of range stay distinct in
-    `kind`."""
-    array = np.asarray(places)
+    `dtype`."""
+    array = np.asarray(indices)
     if array.dtype == np.uint64:
         array = np.minimum(array, np.uint64(n))
     array = array.astype(np.int64)
@@ -73,10 +73,10 @@ def known_indices(n: int, places: Any, wrap: bool, dtype: Any) -> np.ndarray[Any
     return np.clip(array, -1, n).astype(dtype)
 
 
-def run_time_indices(n: int, places: Any, wrap: bool) -> Any:
+def run_time_indices(n: int, indices: Any, wrap: bool) -> Any:
     """Run-time positions; negative ones are counted from the end if `wrap`."""
-    if not wrap or dtypes.is_unsigned(places.dtype):
-        return places
-    if dtypes.iinfo(places.dtype).max < n:
-        places = convert_element_type(places, dtype=dtypes.default_int())
-    return counted_from_end(places, n)
+    if not wrap or dtypes.is_unsigned(indices.dtype):
+        return indices
+    if dtypes.iinfo(indices.dtype).max < n:
+        indices = convert_element_type(indices, dtype=dtypes.default_int())
+    return counted_from_end(indices, n)

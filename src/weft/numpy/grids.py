@@ -51,8 +51,8 @@ def meshgrid(
         shape[p] = x.size
     result = []
     for x, p in zip(xs, positions, strict=True):
-        line = reshape(x, tuple([x.size if i == p else 1 for i in range(len(xs))]))
-        result.append(line if sparse else structural.widen(line, tuple(shape)))
+        coordinates = reshape(x, tuple([x.size if i == p else 1 for i in range(len(xs))]))
+        result.append(coordinates if sparse else structural.widen(coordinates, tuple(shape)))
     return result
 
 
@@ -69,7 +69,7 @@ class _Grid:
         """Coordinates along each axis: start:stop:step as in `arange`, start:stop:5j as in
         `linspace`."""
         is_single = not isinstance(key, tuple)
-        lines = [_line(k) for k in ((key,) if is_single else key)]
+        lines = [_slice_points(k) for k in ((key,) if is_single else key)]
         dtype = dtypes.result_type(*lines)
         lines = [cast(x, dtype) for x in lines]
         if is_single:
@@ -79,7 +79,7 @@ class _Grid:
         return stack(meshgrid(*lines, indexing="ij"))
 
 
-def _line(key: slice) -> Any:
+def _slice_points(key: slice) -> Any:
     start, stop, step = 0 if key.start is None else key.start, key.stop, key.step
     if isinstance(step, complex):
         return linspace(start, stop, int(abs(step)))
@@ -120,12 +120,12 @@ class _Rows:
             axis, ndmin, trans = (*settings, *(axis, ndmin, trans)[len(settings) :])
         parts = []
         for item in items:
-            x = _line(item) if isinstance(item, slice) else _part(item)
+            x = _slice_points(item) if isinstance(item, slice) else _joined_item(item)
             if x.ndim < ndmin:
-                new = ndmin - x.ndim
-                front = trans if trans >= 0 else new + 1 + trans
-                front = 0 if trans == 0 else min(max(front, 0), new)
-                x = reshape(x, (1,) * front + x.shape + (1,) * (new - front))
+                new_count = ndmin - x.ndim
+                leading_count = trans if trans >= 0 else new_count + 1 + trans
+                leading_count = 0 if trans == 0 else min(max(leading_count, 0), new_count)
+                x = reshape(x, (1,) * leading_count + x.shape + (1,) * (new_count - leading_count))
             parts.append(x)
         result = concatenate(parts, axis)
         if matrix is None or result.ndim == 2:
@@ -135,12 +135,12 @@ class _Rows:
         return reshape(result, (1, -1) if matrix == "r" else (-1, 1))
 
 
-def _part(item: Any) -> Any:
+def _joined_item(item: Any) -> Any:
     if isinstance(item, (list, tuple)):
         return (
-            stack([_part(i) for i in item])
+            stack([_joined_item(i) for i in item])
             if any(np.ndim(i) for i in item)
-            else concatenate([_part(i) for i in item])
+            else concatenate([_joined_item(i) for i in item])
         )
     x = value("r_", item, "an item")
     return reshape(x, (1,)) if not x.ndim else x

@@ -92,11 +92,11 @@ def _check_range(low: Any, high: Any) -> None:
     ends = [v.concrete() for v in (low, high)]
     if None in ends:
         return
-    first, last = (np.asarray(v.host()) for v in ends)
-    if not (np.isfinite(first) and np.isfinite(last) and first <= last):
+    low_end, high_end = (np.asarray(v.host()) for v in ends)
+    if not (np.isfinite(low_end) and np.isfinite(high_end) and low_end <= high_end):
         raise ValueError(
             f"histogram_bin_edges: range must be two finite numbers, the lower one first; got "
-            f"({first}, {last})"
+            f"({low_end}, {high_end})"
         )
 
 
@@ -183,11 +183,11 @@ def histogram2d(
     """
     points = promote_values("histogram2d", x, y, to_inexact=True)
     if isinstance(bins, (tuple, list)) and len(bins) == 2:
-        sides: Any = bins
+        bin_pair: Any = bins
     else:
-        sides = (bins, bins)
+        bin_pair = (bins, bins)
     columns = [reshape(p, (p.size, 1)) for p in points]
-    counts, edges = histogramdd(concatenate(columns, 1), sides, range, weights, density)
+    counts, edges = histogramdd(concatenate(columns, 1), bin_pair, range, weights, density)
     return counts, edges[0], edges[1]
 
 
@@ -221,22 +221,22 @@ def histogramdd(
     if x.ndim != 2:
         raise ShapeError(f"histogramdd: expected an array [n, d]; got {x.aval}")
     n, d = x.shape
-    sides = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
+    bins_by_axis = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
     ranges = [None] * d if range is None else list(range)
-    if len(sides) != d or len(ranges) != d:
+    if len(bins_by_axis) != d or len(ranges) != d:
         raise ShapeError(
-            f"histogramdd: needs bins and range for each of {d} axes; got {len(sides)} and "
+            f"histogramdd: needs bins and range for each of {d} axes; got {len(bins_by_axis)} and "
             f"{len(ranges)}"
         )
     edges, cells, lengths = [], None, []
-    outside: Any = None
-    for k, (side, limits) in enumerate(zip(sides, ranges, strict=True)):
+    any_outside: Any = None
+    for k, (axis_bins, limits) in enumerate(zip(bins_by_axis, ranges, strict=True)):
         column = x[:, k]
-        edge = histogram_bin_edges(column, side, limits)
+        edge = histogram_bin_edges(column, axis_bins, limits)
         count = edge.size - 1
         indices = bin_indices(column, edge)
         is_outside = comparison.eq(indices, literal(count, indices.dtype))
-        outside = is_outside if outside is None else outside | is_outside
+        any_outside = is_outside if any_outside is None else any_outside | is_outside
         cells = indices if cells is None else cells * count + indices
         edges.append(edge)
         lengths.append(count)
@@ -246,7 +246,7 @@ def histogramdd(
     else:
         w = inexact("histogramdd", value("histogramdd", weights, "weights"))
     total = math.prod(lengths)
-    cells = selection.select_n(outside, cells, literal(total, cells.dtype))  # type: ignore[union-attr]
+    cells = selection.select_n(any_outside, cells, literal(total, cells.dtype))  # type: ignore[union-attr]
     counts = reshape(_sum_weights(cells, w, total), tuple(lengths))
     if density:
         counts = counts / sum(counts)
@@ -345,7 +345,7 @@ def digitize(
     if not n:
         return zeros(np.shape(v), int)
     method = method or "scan"
-    rising = searchsorted(edges, v, side, method=method)
-    falling = n - searchsorted(edges[::-1], v, side, method=method)
-    rises = in_order(edges[0], edges[n - 1], True)
-    return selection.select_n(rises, falling, rising)
+    rising_index = searchsorted(edges, v, side, method=method)
+    falling_index = n - searchsorted(edges[::-1], v, side, method=method)
+    is_increasing = in_order(edges[0], edges[n - 1], True)
+    return selection.select_n(is_increasing, falling_index, rising_index)

@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from ..primitives.sorting import sorted_alone
+from ..primitives.sorting import sort_one_array
 
 HostArray = np.ndarray[Any, Any]
 
 
 def _in_order(x: HostArray) -> HostArray:
     """Sorts the elements; equal elements keep their order."""
-    return sorted_alone(x, 0, is_stable=True)
+    return sort_one_array(x, 0, is_stable=True)
 
 
-def firsts(ordered: HostArray, equal_nan: bool = True) -> HostArray:
+def firsts(sorted_x: HostArray, equal_nan: bool = True) -> HostArray:
     """True for the first of each group of equal elements in a sorted array."""
-    first = np.ones(ordered.size, bool)
-    before, after = ordered[:-1], ordered[1:]
-    np.not_equal(before, after, out=first[1:])
-    if equal_nan and ordered.dtype.kind == "f" and ordered.size and ordered[-1] != ordered[-1]:
-        first[1:] &= (before == before) | (after == after)
-    return first
+    is_first = np.ones(sorted_x.size, bool)
+    predecessors, successors = sorted_x[:-1], sorted_x[1:]
+    np.not_equal(predecessors, successors, out=is_first[1:])
+    if equal_nan and sorted_x.dtype.kind == "f" and sorted_x.size and sorted_x[-1] != sorted_x[-1]:
+        is_first[1:] &= (predecessors == predecessors) | (successors == successors)
+    return is_first
 
 
 def unique(
@@ -33,28 +33,28 @@ def unique(
     """The sorted distinct elements, and if requested (otherwise `None`) the index of the first
     occurrence, the inverse indices, and the counts."""
     order: Any = np.argsort(x, kind="stable") if index or inverse else None
-    ordered = _in_order(x) if order is None else x[order]
-    first = firsts(ordered, equal_nan)
+    sorted_x = _in_order(x) if order is None else x[order]
+    is_first = firsts(sorted_x, equal_nan)
     positions: Any = None
     if inverse:
         positions = np.empty(x.size, np.intp)
-        positions[order] = np.cumsum(first) - 1
-    count = np.diff(np.flatnonzero(first), append=x.size) if counts else None
-    return ordered[first], order[first] if index else None, positions, count
+        positions[order] = np.cumsum(is_first) - 1
+    count = np.diff(np.flatnonzero(is_first), append=x.size) if counts else None
+    return sorted_x[is_first], order[is_first] if index else None, positions, count
 
 
-def members(x: HostArray, ordered: HostArray) -> HostArray:
+def members(x: HostArray, sorted_y: HostArray) -> HostArray:
     """True for the elements of an array that are in a sorted array."""
-    if not ordered.size:
+    if not sorted_y.size:
         return np.zeros(x.shape, bool)
-    positions = np.searchsorted(ordered, x)
-    return ordered[np.minimum(positions, ordered.size - 1)] == x
+    positions = np.searchsorted(sorted_y, x)
+    return sorted_y[np.minimum(positions, sorted_y.size - 1)] == x
 
 
 def difference(x: HostArray, y: HostArray) -> HostArray:
     """The distinct elements of `x` that are not in `y`, sorted."""
-    ordered = _in_order(x)
-    return ordered[firsts(ordered) & ~members(ordered, np.sort(y))]
+    sorted_x = _in_order(x)
+    return sorted_x[firsts(sorted_x) & ~members(sorted_x, np.sort(y))]
 
 
 def without(x: HostArray, y: HostArray) -> HostArray:
@@ -65,19 +65,19 @@ def without(x: HostArray, y: HostArray) -> HostArray:
 def exclusive(x: HostArray, y: HostArray) -> HostArray:
     """The distinct elements that are in exactly one of two arrays, sorted. NaN does not equal NaN,
     so if both arrays have it, it occurs twice."""
-    distinct = [ordered[firsts(ordered)] for ordered in (_in_order(x), _in_order(y))]
-    both = _in_order(np.concatenate(distinct))
-    alone = np.ones(both.size, bool)
-    differs = both[1:] != both[:-1]
-    alone[1:] &= differs
-    alone[:-1] &= differs
-    return both[alone]
+    distinct = [sorted_array[firsts(sorted_array)] for sorted_array in (_in_order(x), _in_order(y))]
+    elements = _in_order(np.concatenate(distinct))
+    is_single = np.ones(elements.size, bool)
+    differs = elements[1:] != elements[:-1]
+    is_single[1:] &= differs
+    is_single[:-1] &= differs
+    return elements[is_single]
 
 
 def common(x: HostArray, y: HostArray) -> HostArray:
     """The distinct elements that are in both arrays, sorted."""
-    ordered = _in_order(x)
-    return ordered[firsts(ordered) & members(ordered, np.sort(y))]
+    sorted_x = _in_order(x)
+    return sorted_x[firsts(sorted_x) & members(sorted_x, np.sort(y))]
 
 
 def common_with_indices(x: HostArray, y: HostArray) -> tuple[HostArray, HostArray, HostArray]:

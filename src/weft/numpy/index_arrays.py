@@ -18,7 +18,7 @@ from ..primitives.selection import clamp, where
 from ..primitives.structural import add, convert_element_type
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_tuple
-from .creation import from_numpy, wanted_dtype, zeros
+from .creation import dtype_argument, from_numpy, zeros
 from .gather_indices import run_time_indices
 from .indexing import coordinates
 from .promotion import cast, value
@@ -73,8 +73,8 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
         i = convert_element_type(i, dtype=dtypes.default_int())
     total = math.prod(lengths)
     i = run_time_indices(total, i, True)
-    last = literal(max(total - 1, 0), i.dtype)
-    return tuple(coordinates(clamp(literal(0, i.dtype), i, last), lengths))
+    last_index = literal(max(total - 1, 0), i.dtype)
+    return tuple(coordinates(clamp(literal(0, i.dtype), i, last_index), lengths))
 
 
 def _unravelled(indices: Any, shape: Iterable[Any]) -> tuple[Array, ...]:
@@ -123,7 +123,7 @@ def ravel_multi_index(
     modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
     if order not in ("C", "F"):
         raise ValueError(f"{name}: order must be 'C' or 'F'; got {order!r}")
-    index_dtype = wanted_dtype(name, dtype) or dtypes.default_int()
+    index_dtype = dtype_argument(name, dtype) or dtypes.default_int()
     if not dtypes.is_integer(index_dtype):
         raise errors.ShapeError(f"{name}: dtype must be an integer dtype; got {index_dtype.name}")
     if math.prod(lengths) - 1 > dtypes.iinfo(index_dtype).max:
@@ -138,8 +138,10 @@ def ravel_multi_index(
     ]
     total: Any = literal(0, index_dtype)
     for k, column in enumerate(columns):
-        later = lengths[k + 1 :] if order == "C" else lengths[:k]
-        stride = math.prod(later) if lengths[k] > 1 and 0 not in lengths else 0  # it fits the dtype
+        faster_lengths = lengths[k + 1 :] if order == "C" else lengths[:k]
+        stride = (
+            math.prod(faster_lengths) if lengths[k] > 1 and 0 not in lengths else 0
+        )  # it fits the dtype
         total = add(total, mul(cast(column, index_dtype), literal(stride, index_dtype)))
     return total
 
@@ -159,7 +161,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: b
              [1, 1]], dtype=int32)
     """
     shape = shape_tuple("indices", dimensions, "dimensions")
-    index_dtype = wanted_dtype("indices", dtype) or dtypes.default_int()
+    index_dtype = dtype_argument("indices", dtype) or dtypes.default_int()
     grids: Any = np.indices(shape, sparse=True) if sparse else np.indices(shape)
     if sparse:
         return tuple(from_numpy(g.astype(index_dtype)) for g in grids)
@@ -246,7 +248,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     return _index_arrays(np.triu_indices(n, k, m))  # type: ignore[return-value]
 
 
-def _two_axes(name: str, arr: Any) -> Any:
+def _matrix_shape(name: str, arr: Any) -> Any:
     x = value(name, arr, "arr")
     if x.ndim != 2:
         raise ShapeError(f"{name}: expected a matrix; got {x.aval}")
@@ -261,7 +263,7 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
       >>> np.tril_indices_from(np.ones((2, 2)))
       (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    n, m = _two_axes("tril_indices_from", arr)
+    n, m = _matrix_shape("tril_indices_from", arr)
     return tril_indices(n, k, m)
 
 
@@ -273,7 +275,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
       >>> np.triu_indices_from(np.ones((2, 2)))
       (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    n, m = _two_axes("triu_indices_from", arr)
+    n, m = _matrix_shape("triu_indices_from", arr)
     return triu_indices(n, k, m)
 
 
@@ -293,8 +295,8 @@ def mask_indices(
     mask = np.asarray(mask_func(from_numpy(np.ones((n, n), np.int32)), k))
     rows, columns = np.nonzero(mask)
     if size is not None:
-        filled = [np.zeros(size, int), np.zeros(size, int)]
-        for padded, values in zip(filled, (rows, columns), strict=True):
+        index_arrays = [np.zeros(size, int), np.zeros(size, int)]
+        for padded, values in zip(index_arrays, (rows, columns), strict=True):
             padded[: min(size, values.size)] = values[:size]
-        rows, columns = filled
+        rows, columns = index_arrays
     return _index_arrays((rows, columns))  # type: ignore[return-value]

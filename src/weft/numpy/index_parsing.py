@@ -72,17 +72,17 @@ class Index:
 
     __slots__ = ("at", "inserted", "lookup_shape", "lookups", "parts", "shape")
 
-    def __init__(self, parts: list[Any], inserted: list[int]) -> None:
-        self.parts, self.inserted = [p for p in parts if p is not None], inserted
+    def __init__(self, parts: list[Any], inserted_axes: list[int]) -> None:
+        self.parts, self.inserted = [p for p in parts if p is not None], inserted_axes
         arrays = [p.indices for p in parts if p.__class__ is LookedUp]
         self.lookups = bool(arrays)
         self.lookup_shape = common_shape([a.shape for a in arrays])
         # as in NumPy, looked-up axes replace the first one if all are adjacent; otherwise they come
         # first
         advanced = [i for i, p in enumerate(parts) if p.__class__ in (LookedUp, IntegerAt)]
-        together = self.lookups and advanced[-1] - advanced[0] + 1 == len(advanced)
-        before = [p for p in parts[: advanced[0]] if p is not None] if together else []
-        self.at = len(before)
+        is_adjacent = self.lookups and advanced[-1] - advanced[0] + 1 == len(advanced)
+        leading_parts = [p for p in parts[: advanced[0]] if p is not None] if is_adjacent else []
+        self.at = len(leading_parts)
         remaining_lengths = [
             p.count if p.__class__ is Sliced else 1 for p in parts if p.__class__ in (Sliced, New)
         ]
@@ -113,10 +113,10 @@ def _too_many_dots(name: str, count: int) -> str:
     )
 
 
-def _too_many(name: str, x: Any, used: int) -> str:
+def _too_many(name: str, x: Any, index_count: int) -> str:
     return (
         f"{name}: too many indices: {x.aval} has {x.ndim} ax{'i' if x.ndim == 1 else 'e'}s, and "
-        f"{used} were indexed\n  fix: at most {x.ndim} of them; None adds an axis"
+        f"{index_count} were indexed\n  fix: at most {x.ndim} of them; None adds an axis"
     )
 
 
@@ -143,10 +143,12 @@ def parse(name: str, x: Any, index: Any) -> Index:
         raise noted(errors.IndexingError(_too_many(name, x, consumed_count)))
     position = ellipses[0] if ellipses else len(kinds)
     # an ellipsis for zero axes still separates its neighbours
-    missing: list[Any] = [slice(None)] * (x.ndim - consumed_count) or [Ellipsis] * len(ellipses)
-    kinds = [*kinds[:position], *missing, *kinds[position + 1 :]]
+    implied_slices: list[Any] = [slice(None)] * (x.ndim - consumed_count) or [Ellipsis] * len(
+        ellipses
+    )
+    kinds = [*kinds[:position], *implied_slices, *kinds[position + 1 :]]
     parts: list[Any] = []
-    inserted: list[int] = []
+    inserted_axes: list[int] = []
     shape = list(x.shape)
     axis = 0
     for k in kinds:
@@ -156,7 +158,7 @@ def parse(name: str, x: Any, index: Any) -> Index:
         if k.__class__ is slice:
             parts.append(sliced(name, x, axis, k, shape[axis]))
         elif k.__class__ is np.bool_:
-            inserted.append(axis)
+            inserted_axes.append(axis)
             shape.insert(axis, 1)
             parts.append(LookedUp(axis, np.zeros(int(k), np.int64)))
         elif getattr(k, "dtype", None) == np.bool_:
@@ -169,14 +171,14 @@ def parse(name: str, x: Any, index: Any) -> Index:
                         "  fix: a mask computed from the array, such as x > 0"
                     )
                 )
-            parts.extend(LookedUp(axis + i, places) for i, places in enumerate(np.nonzero(k)))
+            parts.extend(LookedUp(axis + i, positions) for i, positions in enumerate(np.nonzero(k)))
             axis += k.ndim - 1
         elif k.__class__ is int or not k.ndim:
             parts.append(IntegerAt(axis, k))
         else:
             parts.append(LookedUp(axis, k))
         axis += 1
-    return Index(parts, inserted)
+    return Index(parts, inserted_axes)
 
 
 def consumed(kind: Any) -> int:
@@ -219,8 +221,8 @@ def classify(name: str, x: Any, item: Any) -> Any:
         return operator.index(item)
     except TypeError:
         error = TypeError if isinstance(item, (str, float, complex)) else IndexError
-        what = f"{type(item).__name__} {shortened(item)}"
-        raise noted(not_an_index(name, what, error)) from None
+        description = f"{type(item).__name__} {shortened(item)}"
+        raise noted(not_an_index(name, description, error)) from None
 
 
 def array_of(name: str, items: Any) -> Any:
@@ -242,13 +244,13 @@ def leaves_of(items: Any) -> Iterator[Any]:
             yield item
 
 
-def not_an_index(name: str, what: Any, error: type[Exception] = TypeError) -> Exception:
+def not_an_index(name: str, description: Any, error: type[Exception] = TypeError) -> Exception:
     """The error for an item that is not an index."""
     message = (
         f"{name}: an index must be an integer, a slice, ..., None, or an array of integers or "
-        f"booleans; got {what}"
+        f"booleans; got {description}"
     )
-    kind = str(what).partition("[")[0].partition(" ")[0]
+    kind = str(description).partition("[")[0].partition(" ")[0]
     if kind.startswith(("float", "bfloat")):
         message += "\n  fix: convert it, int(i) or i.astype(int); a // b divides integers"
     elif kind == "str":

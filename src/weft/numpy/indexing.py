@@ -200,8 +200,8 @@ def apply_slices(x: Any, ix: Index, integers: Sequence[Any]) -> Any:
         if tuple(limit) != x.shape or any(start) or any(s != 1 for s in strides):
             x = slice_(x, start=tuple(start), limit=tuple(limit), strides=tuple(strides))
     else:
-        dropped = [p.axis for p in ix.parts if p.__class__ is IntegerAt]
-        x = dynamic_window(x, starts, start, limit, strides, dropped)
+        integer_axes = [p.axis for p in ix.parts if p.__class__ is IntegerAt]
+        x = dynamic_window(x, starts, start, limit, strides, integer_axes)
     if reversed_axes:
         x = rev(x, dimensions=tuple(reversed_axes))
     return x if x.shape == ix.shape else reshape(x, shape=ix.shape)
@@ -217,9 +217,9 @@ def dynamic_window(
 ) -> Any:
     """A window at run-time positions; strided axes are sliced first."""
     if any(s != 1 for s in strides):
-        first = [a if s != 1 else 0 for a, s in zip(start, strides, strict=True)]
-        last = [b if s != 1 else n for b, s, n in zip(limit, strides, x.shape, strict=True)]
-        x = slice_(x, start=tuple(first), limit=tuple(last), strides=tuple(strides))
+        first_start = [a if s != 1 else 0 for a, s in zip(start, strides, strict=True)]
+        first_limit = [b if s != 1 else n for b, s, n in zip(limit, strides, x.shape, strict=True)]
+        x = slice_(x, start=tuple(first_start), limit=tuple(first_limit), strides=tuple(strides))
         starts = [0 if s != 1 else a for a, s in zip(starts, strides, strict=True)]
     sizes = [
         1 if d in integer_axes else n if s != 1 else b - a
@@ -241,14 +241,14 @@ def look_up(
     """Applies an index with arrays: a slice for its static part, then one gather."""
     start, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
     columns: list[tuple[int, Any, bool]] = []  # length of the axis, indices, whether to wrap
-    index_map, collapsed, slices = [], [], []
+    index_map, collapsed_axes, slices = [], [], []
     indices = iter(integers)
     for p in ix.parts:
         if p.__class__ is Sliced:
             start[p.axis], limit[p.axis], strides[p.axis] = p.bounds()
             slices.append(p)
         elif p.__class__ is not New:
-            collapsed.append(p.axis)
+            collapsed_axes.append(p.axis)
             n = x.shape[p.axis]
             if p.__class__ is IntegerAt:
                 index = next(indices)
@@ -268,15 +268,15 @@ def look_up(
         return zeros(x.aval.update(shape=ix.shape))  # there are no elements to gather
     rank = len(shape)
     aligned = [(n, c, tuple(range(rank - np.ndim(c), rank)), w) for n, c, w in columns]
-    before = sum(p.__class__ is Sliced for p in ix.parts[: ix.at])
-    offset = (*range(before), *range(before + rank, len(slices) + rank))
+    slices_before = sum(p.__class__ is Sliced for p in ix.parts[: ix.at])
+    offset = (*range(slices_before), *range(slices_before + rank, len(slices) + rank))
     out = gather(
         x,
         index_columns(aligned, shape),
         dimension_numbers=GatherDimensionNumbers(
-            offset, tuple(sorted(collapsed)), tuple(index_map)
+            offset, tuple(sorted(collapsed_axes)), tuple(index_map)
         ),
-        slice_sizes=tuple(1 if a in collapsed else n for a, n in enumerate(x.shape)),
+        slice_sizes=tuple(1 if a in collapsed_axes else n for a, n in enumerate(x.shape)),
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,
         mode=PROMISE if mode is None else mode,
@@ -319,12 +319,14 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
             [from_host(i.astype(dtypes.default_int()), copy=False) for i in np.nonzero(elements)]
         )
     length = result_length("nonzero", size, "size")
-    fills = fill_value if isinstance(fill_value, (tuple, list)) else (fill_value,) * x.ndim
-    if len(fills) != x.ndim:
+    fill_values = fill_value if isinstance(fill_value, (tuple, list)) else (fill_value,) * x.ndim
+    if len(fill_values) != x.ndim:
         raise noted(
-            errors.ShapeError(f"nonzero: {x.aval} needs {x.ndim} fill values; got {len(fills)}")
+            errors.ShapeError(
+                f"nonzero: {x.aval} needs {x.ndim} fill values; got {len(fill_values)}"
+            )
         )
-    return _first_places(x, length, [0 if f is None else f for f in fills])
+    return _first_places(x, length, [0 if f is None else f for f in fill_values])
 
 
 def known_elements(name: str, x: Any) -> Any:
@@ -343,10 +345,10 @@ def known_elements(name: str, x: Any) -> Any:
     return concrete.host()
 
 
-def _first_places(x: Any, size: int, fills: Sequence[Any]) -> tuple[Any, ...]:
+def _first_places(x: Any, size: int, fill_options: Sequence[Any]) -> tuple[Any, ...]:
     """The indices of the first nonzero elements, by primitives: a cumulative sum and a scatter."""
     index_dtype = dtypes.default_int()
-    fill_values = [cast(as_value(f), index_dtype) for f in fills]
+    fill_values = [cast(as_value(f), index_dtype) for f in fill_options]
     if not size or not x.size:
         return tuple([widen(f, (size,)) for f in fill_values])
     mask = x if x.dtype == np.bool_ else ne(x, literal(0, x.dtype))
@@ -354,7 +356,7 @@ def _first_places(x: Any, size: int, fills: Sequence[Any]) -> tuple[Any, ...]:
     # The k-th nonzero element goes to position k; all others are dropped.
     count = cumsum(convert_element_type(mask, dtype=index_dtype), axis=0, reverse=False)
     targets = where(mask, sub(count, literal(1, index_dtype)), literal(size, index_dtype))
-    flat = scatter(
+    flat_indices = scatter(
         zeros(aval((size,), index_dtype)),
         reshape(targets, shape=(x.size, 1)),
         iota(dtype=index_dtype, shape=(x.size,), dimension=0),
@@ -366,17 +368,20 @@ def _first_places(x: Any, size: int, fills: Sequence[Any]) -> tuple[Any, ...]:
     total = slice_(count, start=(x.size - 1,), limit=(x.size,), strides=(1,))
     exists = lt(iota(dtype=index_dtype, shape=(size,), dimension=0), total)
     return tuple(
-        [where(exists, i, f) for i, f in zip(coordinates(flat, x.shape), fill_values, strict=True)]
+        [
+            where(exists, i, f)
+            for i, f in zip(coordinates(flat_indices, x.shape), fill_values, strict=True)
+        ]
     )
 
 
-def coordinates(flat: Any, shape: Sequence[Any]) -> list[Any]:
+def coordinates(flat_indices: Any, shape: Sequence[Any]) -> list[Any]:
     """The index along each axis of elements, from their row-major index."""
     indices: list[Any] = []
     for n in reversed(shape):
-        length = literal(max(n, 1), flat.dtype) if n.__class__ is int else n
-        indices.append(rem(flat, length))
-        flat = div(flat, length)
+        length = literal(max(n, 1), flat_indices.dtype) if n.__class__ is int else n
+        indices.append(rem(flat_indices, length))
+        flat_indices = div(flat_indices, length)
     return indices[::-1]
 
 

@@ -12,7 +12,7 @@ from ..errors import IndexingError, ShapeError
 from ..primitives import comparison, creation, selection, structural
 from ..typing import ArrayLike, Axis
 from .axes import one_axis
-from .axis_gathers import gather_along, take_known
+from .axis_gathers import gather_along, take_static
 from .creation import array, from_numpy
 from .joining import concatenate
 from .promotion import cast, value
@@ -73,9 +73,9 @@ def delete(
         raise IndexingError(
             f"delete: index {indices.tolist()} is out of range for axis {i} of {x.aval}"
         )
-    keep = np.ones(n, bool)
-    keep[indices] = False
-    return take_known(x, np.flatnonzero(keep), i)
+    is_kept = np.ones(n, bool)
+    is_kept[indices] = False
+    return take_static(x, np.flatnonzero(is_kept), i)
 
 
 def _traced_indices(obj: Any, n: int) -> Any:
@@ -132,38 +132,42 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
     n = x.shape[i]
     if isinstance(obj, (list, tuple)) and any([isinstance(k, Value) for k in obj]):
         obj = array(obj)
-    traced = isinstance(obj, Value) and obj.concrete() is None
-    if traced:
-        indices, single = _traced_indices(obj, n), obj.ndim == 0
+    is_traced = isinstance(obj, Value) and obj.concrete() is None
+    if is_traced:
+        indices, is_single = _traced_indices(obj, n), obj.ndim == 0
     else:
-        indices, single = _static_indices("insert", obj, n)
+        indices, is_single = _static_indices("insert", obj, n)
         if ((indices < -n) | (indices > n)).any():
             raise IndexingError(
                 f"insert: index {indices.tolist()} is out of range for axis {i} of {x.aval}"
             )
         indices = np.where(indices < 0, indices + n, indices)
-    new: Any = (
+    new_values: Any = (
         array(values) if isinstance(values, (list, tuple)) else value("insert", values, "values")
     )
-    new = cast(new, x.dtype)
-    if new.ndim < x.ndim:
-        new = structural.reshape(new, shape=(1,) * (x.ndim - new.ndim) + new.shape)
-    if single:
-        new = structural.move_axis(new, 0, i)  # NumPy's rule: the first axis runs along `axis`
-        count = new.shape[i]
-        indices = structural.widen(indices, (count,)) if traced else np.full(count, int(indices))
+    new_values = cast(new_values, x.dtype)
+    if new_values.ndim < x.ndim:
+        new_values = structural.reshape(
+            new_values, shape=(1,) * (x.ndim - new_values.ndim) + new_values.shape
+        )
+    if is_single:
+        new_values = structural.move_axis(
+            new_values, 0, i
+        )  # NumPy's rule: the first axis runs along `axis`
+        count = new_values.shape[i]
+        indices = structural.widen(indices, (count,)) if is_traced else np.full(count, int(indices))
     else:
         indices = indices.reshape(-1)
         count = len(indices)
     shape = tuple([count if k == i else m for k, m in enumerate(x.shape)])
-    new = structural.widen(new, shape)
-    if traced:
-        return gather_along(concatenate([x, new], i), _merged(indices, n, count), i)
+    new_values = structural.widen(new_values, shape)
+    if is_traced:
+        return gather_along(concatenate([x, new_values], i), _merged(indices, n, count), i)
     order = np.argsort(indices, kind="stable")
     positions = indices[order] + np.arange(count)
     source = np.zeros(n + count, int)
-    inserted = np.zeros(n + count, bool)
-    inserted[positions] = True
+    is_inserted = np.zeros(n + count, bool)
+    is_inserted[positions] = True
     source[positions] = n + order
-    source[~inserted] = np.arange(n)
-    return take_known(concatenate([x, new], i), source, i)
+    source[~is_inserted] = np.arange(n)
+    return take_static(concatenate([x, new_values], i), source, i)

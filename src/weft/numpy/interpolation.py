@@ -60,13 +60,21 @@ def interp(
         values = concatenate([values[-1:], values, values[:1]])
         left = right = "extrapolate"
     positions: Any = searchsorted(coordinates, points, side="right")
-    sides = [e if e is None or isinstance(e, str) else "given" for e in (left, right)]
+    outside_modes = [e if e is None or isinstance(e, str) else "given" for e in (left, right)]
     edges = [
         value("interp", edge, "left or right")
-        for edge, side in zip((left, right), sides, strict=True)
-        if side == "given"
+        for edge, outside_mode in zip((left, right), outside_modes, strict=True)
+        if outside_mode == "given"
     ]
-    return _between(points, coordinates, values, positions, *edges, left=sides[0], right=sides[1])
+    return _between(
+        points,
+        coordinates,
+        values,
+        positions,
+        *edges,
+        left=outside_modes[0],
+        right=outside_modes[1],
+    )
 
 
 @composite
@@ -81,13 +89,13 @@ def _between(
     """
     n = coordinates.size
     i = clip(positions, 1, max(n - 1, 1))
-    before = i - 1
-    x0, f0 = gather_along(coordinates, before), gather_along(values, before)
+    left_index = i - 1
+    x0, f0 = gather_along(coordinates, left_index), gather_along(values, left_index)
     dx = gather_along(coordinates, i) - x0
     df = gather_along(values, i) - f0
     is_vertical = comparison.eq(dx, literal(0.0, dx.dtype))
-    safe = selection.select_n(is_vertical, dx, literal(1.0, dx.dtype))
-    result = selection.select_n(is_vertical, f0 + (points - x0) / safe * df, f0 + 0 * points)
+    nonzero_dx = selection.select_n(is_vertical, dx, literal(1.0, dx.dtype))
+    result = selection.select_n(is_vertical, f0 + (points - x0) / nonzero_dx * df, f0 + 0 * points)
     if left != "extrapolate":
         edge = edges[0] if left else values[0]
         result = _outside(comparison.lt(points, coordinates[0]), result, edge)

@@ -13,7 +13,7 @@ from ..errors import ShapeError
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis
-from .creation import array, wanted_dtype
+from .creation import array, dtype_argument
 from .plans import composite
 from .promotion import cast, no_out, noted, promote_values, value
 from .shapes import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
@@ -56,11 +56,11 @@ def parts_of(name: str, arrays: Any, dtype: Any = None) -> list[Any]:
         )
     if dtype is not None:
         _in_one_list(name, dtype)
-        out_dtype = wanted_dtype(name, dtype)
+        out_dtype = dtype_argument(name, dtype)
         return [cast(value(name, p, f"array {i}"), out_dtype) for i, p in enumerate(parts)]
-    first = parts[0]
-    if isinstance(first, Value):
-        dtype = first.aval.dtype
+    first_part = parts[0]
+    if isinstance(first_part, Value):
+        dtype = first_part.aval.dtype
         if all(isinstance(p, Value) and p.aval.dtype == dtype for p in parts):
             return parts
     return promote_values(name, *parts)
@@ -84,18 +84,18 @@ def joined(name: str, parts: Sequence[Any], axis: int) -> Any:
     """Concatenates values of one dtype."""
     if len(parts) == 1:
         return parts[0]
-    first = parts[0].aval
+    first_aval = parts[0].aval
     for i, p in enumerate(parts[1:], 1):
         other = p.aval
-        if other.ndim != first.ndim or any(
+        if other.ndim != first_aval.ndim or any(
             n != m
-            for k, (n, m) in enumerate(zip(first.shape, other.shape, strict=True))
+            for k, (n, m) in enumerate(zip(first_aval.shape, other.shape, strict=True))
             if k != axis
         ):
             raise noted(
                 ShapeError(
                     f"{name}: arrays must have the same shape except for axis {axis}; array 0 is "
-                    f"{first}, array {i} is {other}\n"
+                    f"{first_aval}, array {i} is {other}\n"
                     "  fix: x[None] adds an axis; stack makes a new one; pad the shorter arrays"
                 )
             )
@@ -207,8 +207,8 @@ def _stack(parts: list[Any], axis: int) -> Any:
     return joined("stack", [structural.reshape(p, shape=expanded) for p in parts], position)
 
 
-def _stacked(name: str, arrays: Any, dtype: Any, shaped: Any, axis: int) -> Any:
-    parts = [shaped(p) for p in parts_of(name, arrays, dtype)]
+def _stacked(name: str, arrays: Any, dtype: Any, reshape_part: Any, axis: int) -> Any:
+    parts = [reshape_part(p) for p in parts_of(name, arrays, dtype)]
     return joined(name, parts, axis)
 
 
@@ -313,9 +313,9 @@ def _leaves(arrays: Any, leaves: list[Any]) -> None:
         leaves.append(value("block", arrays, "a block"))
 
 
-def _blocks(arrays: Any, ndim: int, depth: int, nesting: int) -> Any:
+def _blocks(arrays: Any, ndim: int, depth: int, nesting_level: int) -> Any:
     if not isinstance(arrays, list):
         x = value("block", arrays, "a block")
         return reshape(x, (1,) * (ndim - x.ndim) + x.shape)
-    parts = [_blocks(a, ndim, depth, nesting + 1) for a in arrays]
-    return concatenate(parts, axis=ndim - depth + nesting - 1)
+    parts = [_blocks(a, ndim, depth, nesting_level + 1) for a in arrays]
+    return concatenate(parts, axis=ndim - depth + nesting_level - 1)

@@ -13,11 +13,11 @@ from ..errors import ShapeError
 from ..extended_dtypes import is_extended
 from ..primitives import arithmetic, bitwise, comparison, complex_numbers, creation
 from ..typing import ArrayLike
-from .makers import binary, one, two
+from .makers import binary, binary_docstring, unary_docstring
 from .plans import composite
 from .promotion import SCALARS, check_ranks, known_aval, no_out, noted, value
 from .reductions import truth
-from .rounding import is_whole
+from .rounding import is_integral
 from .ufunc_attributes import of_two
 from .ufunc_options import takes_options
 
@@ -52,7 +52,9 @@ def _logical(name: str, primitive: Any, summary: str, result: str) -> Any:
         return combine(*flags)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = two(summary, f"np.{name}(np.array([True, False]), True)", result)
+    function.__doc__ = binary_docstring(
+        summary, f"np.{name}(np.array([True, False]), True)", result
+    )
     return takes_options(function)
 
 
@@ -104,18 +106,18 @@ def logical_not(x: ArrayLike, /) -> Array:
 _DTYPE_NOTE = "it may be of any dtype."
 
 
-def _constant_flags(x: Any, answer: bool = False) -> Any:
-    return creation.full(x.aval.update(dtype=dtypes.bool_, weak_type=False), answer)
+def _constant_flags(x: Any, flag: bool = False) -> Any:
+    return creation.full(x.aval.update(dtype=dtypes.bool_, weak_type=False), flag)
 
 
 @composite
 def _isnan(x: Any) -> Any:
-    return _constant_flags(x) if is_extended(x.dtype) or is_whole(x) else comparison.ne(x, x)
+    return _constant_flags(x) if is_extended(x.dtype) or is_integral(x) else comparison.ne(x, x)
 
 
 @composite
 def _isinf(x: Any) -> Any:
-    if is_whole(x):
+    if is_integral(x):
         return _constant_flags(x)
     if dtypes.is_complex(x.aval.dtype):
         return _isinf(complex_numbers.real(x)) | _isinf(complex_numbers.imag(x))
@@ -124,7 +126,7 @@ def _isinf(x: Any) -> Any:
 
 @composite
 def _isfinite(x: Any) -> Any:
-    if is_whole(x):
+    if is_integral(x):
         return _constant_flags(x, True)
     if dtypes.is_complex(x.aval.dtype):
         return _isfinite(complex_numbers.real(x)) & _isfinite(complex_numbers.imag(x))
@@ -147,19 +149,19 @@ def isfinite(x: ArrayLike, /) -> Array:
 
 
 _SAMPLE = "np.array([1.0, np.nan, -np.inf, np.inf])"
-isnan.__doc__ = one(
+isnan.__doc__ = unary_docstring(
     "True where elements are NaN.",
     f"np.isnan({_SAMPLE})",
     "Array([False,  True, False, False], dtype=bool)",
     note=_DTYPE_NOTE,
 )
-isinf.__doc__ = one(
+isinf.__doc__ = unary_docstring(
     "True where elements are infinite.",
     f"np.isinf({_SAMPLE})",
     "Array([False, False,  True,  True], dtype=bool)",
     note=_DTYPE_NOTE,
 )
-isfinite.__doc__ = one(
+isfinite.__doc__ = unary_docstring(
     "True where elements are finite: neither infinite nor NaN.",
     f"np.isfinite({_SAMPLE})",
     "Array([ True, False, False, False], dtype=bool)",
@@ -171,7 +173,7 @@ def _is_infinity(name: str, x: Any, infinity: float) -> Any:
     x = value(name, x)
     if dtypes.is_complex(x.dtype):
         raise noted(ShapeError(f"{name}: expected a real operand; got {x.aval}"))
-    return _constant_flags(x) if is_whole(x) else comparison.eq(x, literal(infinity, x.dtype))
+    return _constant_flags(x) if is_integral(x) else comparison.eq(x, literal(infinity, x.dtype))
 
 
 def isposinf(x: ArrayLike, out: None = None) -> Array:
@@ -184,13 +186,13 @@ def isneginf(x: ArrayLike, out: None = None) -> Array:
     return _is_infinity("isneginf", x, -math.inf)
 
 
-isposinf.__doc__ = one(
+isposinf.__doc__ = unary_docstring(
     "True where elements are positive infinity.",
     f"np.isposinf({_SAMPLE})",
     "Array([False, False, False,  True], dtype=bool)",
     note=_DTYPE_NOTE,
 )
-isneginf.__doc__ = one(
+isneginf.__doc__ = unary_docstring(
     "True where elements are negative infinity.",
     f"np.isneginf({_SAMPLE})",
     "Array([False, False,  True, False], dtype=bool)",

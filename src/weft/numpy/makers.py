@@ -58,12 +58,12 @@ def binary(
     def operate(x1: Any, x2: Any) -> Any:
         try:
             if x2.__class__ in SCALARS:
-                plan, dtype, known = caches.now[table][x1.aval, x2.__class__]
-                y = known.get(x2)
+                plan, dtype, literals = caches.now[table][x1.aval, x2.__class__]
+                y = literals.get(x2)
                 args = x1, literal(x2, dtype) if y is None else y
             elif x1.__class__ in SCALARS:
-                plan, dtype, known = caches.now[table][x1.__class__, x2.aval]
-                x = known.get(x1)
+                plan, dtype, literals = caches.now[table][x1.__class__, x2.aval]
+                x = literals.get(x1)
                 args = literal(x1, dtype) if x is None else x, x2
             else:
                 plan = caches.now[table][x1.aval, x2.aval]
@@ -113,8 +113,8 @@ def planned_pair(
     state = thread.switches
     x = x if x.__class__ in SCALARS else value(name, x, "x1")
     y = y if y.__class__ in SCALARS else value(name, y, "x2")
-    may_keep = thread.numpy_rank_promotion == "allow"  # plans do not check ranks
-    if not may_keep:
+    is_cacheable = thread.numpy_rank_promotion == "allow"  # plans do not check ranks
+    if not is_cacheable:
         check_ranks(name, x, y)
 
     def promote(x: Any, y: Any) -> list[Any]:
@@ -124,7 +124,7 @@ def planned_pair(
     if of_complex is not None and vx.aval.dtype.kind == "c":
         return of_complex(vx, vy)
     scalars = [v for v in (x, y) if v.__class__ in SCALARS]
-    if len(scalars) == 2 or not may_keep:
+    if len(scalars) == 2 or not is_cacheable:
         return current.trace.bind(primitive, (vx, vy), ())
     if all([v is u or u.__class__ in SCALARS for v, u in ((vx, x), (vy, y))]):
         args: tuple[Any, Any] = vx, vy
@@ -260,13 +260,13 @@ def described(function: Any, name: str, doc: str) -> Any:
     return function
 
 
-def one(summary: str, example: str, result: str, *, note: str = "") -> str:
+def unary_docstring(summary: str, example: str, result: str, *, note: str = "") -> str:
     """The docstring of a public function of one operand."""
-    about = note or "integers and booleans become float32."
+    operand_note = note or "integers and booleans become float32."
     return f"""{summary}
 
     Args:
-      x: array of any shape; {about}
+      x: array of any shape; {operand_note}
     Returns: array of the shape of `x`.
     Example:
       >>> {example}
@@ -274,7 +274,7 @@ def one(summary: str, example: str, result: str, *, note: str = "") -> str:
     """
 
 
-def two(summary: str, example: str, result: str, *, note: str = "") -> str:
+def binary_docstring(summary: str, example: str, result: str, *, note: str = "") -> str:
     """The docstring of a public function of two operands."""
     return f"""{summary}
 

@@ -15,7 +15,7 @@ from ..primitives import comparison, creation, selection, structural
 from ..primitives.slicing import concatenate
 from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, whole_number
-from .creation import from_numpy, on_device, wanted_dtype
+from .creation import dtype_argument, from_numpy, on_device
 from .plans import composite
 from .promotion import cast, noted, value
 from .reductions import sum
@@ -57,7 +57,7 @@ def eye(
     k = whole_number("eye", k, "k")
     if n < 0 or m < 0:
         raise ShapeError(f"eye: lengths must not be negative; got {n} and {m}")
-    out_dtype = wanted_dtype("eye", dtype) or dtypes.default_float()
+    out_dtype = dtype_argument("eye", dtype) or dtypes.default_float()
     if current.trace is _base:
         result: Any = from_numpy(np.eye(n, m, k).astype(out_dtype))
     else:
@@ -89,7 +89,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
     """
     n = whole_number("tri", N, "N")
     m = n if M is None else whole_number("tri", M, "M")
-    out_dtype = wanted_dtype("tri", dtype) or dtypes.default_float()
+    out_dtype = dtype_argument("tri", dtype) or dtypes.default_float()
     if current.trace is _base:
         return from_numpy(np.tri(n, m, k).astype(out_dtype))
     return cast(band(n, m, comparison.ge, k), out_dtype)
@@ -144,13 +144,13 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
 @composite
 def _diagonal(x: Any, *, offset: int) -> Any:
     """The diagonal of the last two axes: a strided slice of the flattened matrix."""
-    *front, n, m = x.aval.shape
-    first = offset if offset >= 0 else -offset * m
+    *batch_shape, n, m = x.aval.shape
+    start = offset if offset >= 0 else -offset * m
     length = max(min(n, m - offset) if offset >= 0 else min(n + offset, m), 0)
-    x = structural.reshape(x, shape=(*front, n * m))
+    x = structural.reshape(x, shape=(*batch_shape, n * m))
     if not length:
-        return slice_along(x, len(front), 0, 0)
-    return slice_along(x, len(front), first, first + (length - 1) * (m + 1) + 1, m + 1)
+        return slice_along(x, len(batch_shape), 0, 0)
+    return slice_along(x, len(batch_shape), start, start + (length - 1) * (m + 1) + 1, m + 1)
 
 
 @located

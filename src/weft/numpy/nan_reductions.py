@@ -14,7 +14,7 @@ from ..typing import ArrayLike, Axes, Axis, DTypeLike
 from .cumulative import accumulate
 from .promotion import no_out, value
 from .reductions import all, argmax, argmin, max, min, prod, sum
-from .rounding import is_whole
+from .rounding import is_integral
 from .statistics import mean, std, var
 
 __all__ = [
@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 
-def replaced(name: str, a: Any, replacement: Any) -> tuple[Any, Any]:
+def replace_nans(name: str, a: Any, replacement: Any) -> tuple[Any, Any]:
     """The array with NaNs replaced by a number, and the mask of NaNs (`None` for integers)."""
     x = value(name, a, "a")
-    if is_whole(x):
+    if is_integral(x):
         return x, None
     nans = comparison.ne(x, x)
     return selection.select_n(nans, x, literal(replacement, x.aval.dtype)), nans
@@ -58,7 +58,7 @@ def nansum(
       >>> np.nansum(np.array([1.0, np.nan]))
       Array(1., dtype=float32)
     """
-    return sum(replaced("nansum", a, 0)[0], axis, dtype, out, keepdims, initial, where)
+    return sum(replace_nans("nansum", a, 0)[0], axis, dtype, out, keepdims, initial, where)
 
 
 @located
@@ -78,7 +78,7 @@ def nanprod(
       >>> np.nanprod(np.array([2.0, np.nan]))
       Array(2., dtype=float32)
     """
-    return prod(replaced("nanprod", a, 1)[0], axis, dtype, out, keepdims, initial, where)
+    return prod(replace_nans("nanprod", a, 1)[0], axis, dtype, out, keepdims, initial, where)
 
 
 def _extreme(
@@ -92,12 +92,12 @@ def _extreme(
     initial: Any,
     where: Any,
 ) -> Any:
-    x, nans = replaced(name, a, number)
+    x, nans = replace_nans(name, a, number)
     result = function(x, axis, out, keepdims, initial, where)
     if nans is None or initial is not None:
         return result
-    empty = all(nans, axis, None, keepdims)
-    return selection.select_n(empty, result, literal(math.nan, x.aval.dtype))
+    all_nan = all(nans, axis, None, keepdims)
+    return selection.select_n(all_nan, result, literal(math.nan, x.aval.dtype))
 
 
 @located
@@ -142,12 +142,12 @@ def _index_of_extreme(
     name: str, function: Any, number: float, a: Any, axis: Any, out: Any, keepdims: Any
 ) -> Any:
     no_out(name, out)
-    x, nans = replaced(name, a, number)
+    x, nans = replace_nans(name, a, number)
     result = function(x, axis, None, keepdims)
     if nans is None:
         return result
-    empty = all(nans, axis, None, bool(keepdims))
-    return selection.select_n(empty, result, literal(-1, result.aval.dtype))
+    all_nan = all(nans, axis, None, bool(keepdims))
+    return selection.select_n(all_nan, result, literal(-1, result.aval.dtype))
 
 
 @located
@@ -180,7 +180,7 @@ def nanargmin(
 
 def _mask(name: str, a: Any, where: Any) -> tuple[Any, Any]:
     """The array with NaNs replaced by 0, and the mask of the elements to include."""
-    x, nans = replaced(name, a, 0)
+    x, nans = replace_nans(name, a, 0)
     if nans is None:
         return x, where
     not_nan = bitwise.bitwise_not(nans)
@@ -269,7 +269,9 @@ def nancumsum(
       Array([1., 1., 3.], dtype=float32)
     """
     no_out("nancumsum", out)
-    return accumulate("nancumsum", cumulative.cumsum, replaced("nancumsum", a, 0)[0], axis, dtype)
+    return accumulate(
+        "nancumsum", cumulative.cumsum, replace_nans("nancumsum", a, 0)[0], axis, dtype
+    )
 
 
 @located
@@ -285,5 +287,5 @@ def nancumprod(
     """
     no_out("nancumprod", out)
     return accumulate(
-        "nancumprod", cumulative.cumprod, replaced("nancumprod", a, 1)[0], axis, dtype
+        "nancumprod", cumulative.cumprod, replace_nans("nancumprod", a, 1)[0], axis, dtype
     )

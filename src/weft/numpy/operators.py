@@ -24,7 +24,7 @@ from .arithmetic import (
     positive as positive,
 )
 from .bitwise import _right_shift
-from .comparison import compared, in_order
+from .comparison import compared, lexicographic_comparison
 from .makers import binary, derived
 from .promotion import is_operand
 
@@ -46,10 +46,12 @@ left_shift = binary(bitwise.shift_left, "left_shift", to_number=True, operator=T
 right_shift = derived(_right_shift, "right_shift", to_number=True, operator=True)
 equal = binary(comparison.eq, "equal", operator=True, beyond=compared)
 not_equal = binary(comparison.ne, "not_equal", operator=True, beyond=compared)
-less = in_order("less", comparison.lt, comparison.lt, "", operator=True)
-less_equal = in_order("less_equal", comparison.le, comparison.lt, "", operator=True)
-greater = in_order("greater", comparison.gt, comparison.gt, "", operator=True)
-greater_equal = in_order("greater_equal", comparison.ge, comparison.gt, "", operator=True)
+less = lexicographic_comparison("less", comparison.lt, comparison.lt, "", operator=True)
+less_equal = lexicographic_comparison("less_equal", comparison.le, comparison.lt, "", operator=True)
+greater = lexicographic_comparison("greater", comparison.gt, comparison.gt, "", operator=True)
+greater_equal = lexicographic_comparison(
+    "greater_equal", comparison.ge, comparison.gt, "", operator=True
+)
 
 
 def power(x: Any, y: Any) -> Any:

@@ -13,7 +13,7 @@ from ..lax.axes import slice_along
 from ..primitives import arithmetic, slicing, structural
 from ..typing import ArrayLike
 from .axes import one_axis, whole_number
-from .axis_gathers import take_known
+from .axis_gathers import take_static
 from .promotion import cast, value
 from .ranges import linspace
 from .reductions import max, min
@@ -72,8 +72,8 @@ def pad(
             raise ValueError(f"pad: mode {mode!r} takes no {option}")
     if mode in ("constant", "empty"):
         return _constant(x, widths, kwargs.get("constant_values", 0))
-    for axis, (before, after) in enumerate(widths):
-        if not x.shape[axis] and (before or after):
+    for axis, (low, high) in enumerate(widths):
+        if not x.shape[axis] and (low or high):
             raise ShapeError(f"pad: mode {mode!r} cannot pad the empty axis {axis} of {x.aval}")
     if mode in ("edge", "wrap", "reflect", "symmetric"):
         reflect_type = kwargs.get("reflect_type", "even")
@@ -82,7 +82,7 @@ def pad(
         for axis, pair in enumerate(widths):
             if any(pair):
                 x = (
-                    _odd(x, axis, pair, mode)
+                    _reflect_odd(x, axis, pair, mode)
                     if reflect_type == "odd"
                     else _by_index(x, axis, pair, mode)
                 )
@@ -132,19 +132,22 @@ def _pairs(name: str, argument: Any, ndim: int) -> list[Any]:
 
 def _constant(x: Any, widths: Any, constants: Any) -> Any:
     pairs = _pairs("constant_values", constants, x.ndim)
-    first = pairs[0] if pairs else (0, 0)
+    first_pair = pairs[0] if pairs else (0, 0)
     constants_ = [n for pair in pairs for n in pair]
-    if all(n is first[0] or (isinstance(n, (int, float)) and n == first[0]) for n in constants_):
-        scalar = _scalar(first[0], x)
+    if all(
+        n is first_pair[0] or (isinstance(n, (int, float)) and n == first_pair[0])
+        for n in constants_
+    ):
+        scalar = _scalar(first_pair[0], x)
         if any(any(w) for w in widths):
             x = slicing.pad(x, scalar, padding=tuple((b, a, 0) for b, a in widths))
         return x
-    for axis, ((before, after), values) in enumerate(zip(widths, pairs, strict=True)):
-        for count, number, at_start in ((before, values[0], True), (after, values[1], False)):
+    for axis, ((low, high), values) in enumerate(zip(widths, pairs, strict=True)):
+        for count, number, at_start in ((low, values[0], True), (high, values[1], False)):
             if count:
-                widths_here = [(0, 0, 0)] * x.ndim
-                widths_here[axis] = (count, 0, 0) if at_start else (0, count, 0)
-                x = slicing.pad(x, _scalar(number, x), padding=tuple(widths_here))
+                axis_widths = [(0, 0, 0)] * x.ndim
+                axis_widths[axis] = (count, 0, 0) if at_start else (0, count, 0)
+                x = slicing.pad(x, _scalar(number, x), padding=tuple(axis_widths))
     return x
 
 
@@ -154,31 +157,31 @@ def _scalar(number: Any, x: Any) -> Any:
 
 
 def _by_index(x: Any, axis: int, pair: Any, mode: str) -> Any:
-    return take_known(x, np.pad(np.arange(x.shape[axis]), pair, mode=mode), axis)  # type: ignore[call-overload]
+    return take_static(x, np.pad(np.arange(x.shape[axis]), pair, mode=mode), axis)  # type: ignore[call-overload]
 
 
-def _odd(x: Any, axis: int, pair: Any, mode: str) -> Any:
+def _reflect_odd(x: Any, axis: int, pair: Any, mode: str) -> Any:
     """Reflection through the edge element: twice the edge minus the mirrored elements."""
-    before, after = pair
+    low, high = pair
     n = x.shape[axis]
     offset = 1 if mode == "reflect" else 0
     if n == offset:
         return _by_index(x, axis, pair, "edge")
-    while before > 0 or after > 0:
+    while low > 0 or high > 0:
         n = x.shape[axis]
         parts = [x]
-        count = builtin_min(before, n - offset)
+        count = builtin_min(low, n - offset)
         if count > 0:
             edge = slice_along(x, axis, 0, 1)
-            mirrored = take_known(x, np.arange(count + offset - 1, offset - 1, -1), axis)
+            mirrored = take_static(x, np.arange(count + offset - 1, offset - 1, -1), axis)
             parts.insert(0, edge + edge - mirrored)
-            before -= count
-        count = builtin_min(after, n - offset)
+            low -= count
+        count = builtin_min(high, n - offset)
         if count > 0:
             edge = slice_along(x, axis, n - 1, n)
-            mirrored = take_known(x, np.arange(n - 1 - offset, n - 1 - offset - count, -1), axis)
+            mirrored = take_static(x, np.arange(n - 1 - offset, n - 1 - offset - count, -1), axis)
             parts.append(edge + edge - mirrored)
-            after -= count
+            high -= count
         x = slicing.concatenate(*parts, dimension=axis)
     return x
 
@@ -189,10 +192,10 @@ def builtin_min(a: int, b: int) -> int:
 
 
 def _ramp(x: Any, axis: int, pair: Any, ends: Any) -> Any:
-    before, after = pair
+    low, high = pair
     n = x.shape[axis]
     parts = [x]
-    for count, end, at_start in ((before, ends[0], True), (after, ends[1], False)):
+    for count, end, at_start in ((low, ends[0], True), (high, ends[1], False)):
         if not count:
             continue
         edge = slice_along(x, axis, 0, 1) if at_start else slice_along(x, axis, n - 1, n)
@@ -242,19 +245,19 @@ def _statistic(x: Any, axis: int, pair: Any, counts: Any, mode: str) -> Any:
 
 def _median(x: Any, axis: int) -> Any:
     n = x.shape[axis]
-    ordered = sort(x, axis)
-    middle = slice_along(ordered, axis, (n - 1) // 2, n // 2 + 1)
-    return mean(middle, axis, keepdims=True)
+    sorted_x = sort(x, axis)
+    middle_elements = slice_along(sorted_x, axis, (n - 1) // 2, n // 2 + 1)
+    return mean(middle_elements, axis, keepdims=True)
 
 
 def _by_function(x: Any, widths: Any, function: Any, kwargs: Any) -> Any:
     x = _constant(x, widths, 0)
     for axis, pair in enumerate(widths):
         rows = structural.move_axis(x, axis, x.ndim - 1)
-        flat = structural.reshape(
+        vectors = structural.reshape(
             rows, shape=(-1 if not rows.size else rows.size // rows.shape[-1], rows.shape[-1])
         )
-        results = [function(vector, pair, axis, kwargs) for vector in flat]
+        results = [function(vector, pair, axis, kwargs) for vector in vectors]
         parts = [structural.reshape(value("pad", r), shape=(1, rows.shape[-1])) for r in results]
         rows = structural.reshape(slicing.concatenate(*parts, dimension=0), shape=rows.shape)
         x = structural.move_axis(rows, x.ndim - 1, axis)

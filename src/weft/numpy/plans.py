@@ -48,7 +48,7 @@ def operation_plan(primitive: Primitive, args: Any, params: Params = ()) -> Oper
     return OperationPlan(primitive, params, [x.aval for x in args], out)
 
 
-def kept_plan(table: int, a: Any, b: Any) -> OperationPlan | None:
+def cached_plan(table: int, a: Any, b: Any) -> OperationPlan | None:
     """The stored plan for two operands, or `None`."""
     if not (isinstance(a, Value) and isinstance(b, Value)):
         return None
@@ -56,7 +56,7 @@ def kept_plan(table: int, a: Any, b: Any) -> OperationPlan | None:
     return plan
 
 
-def keep_plan(table: int, x: Any, y: Any, primitive: Primitive, params: Params) -> None:
+def cache_plan(table: int, x: Any, y: Any, primitive: Primitive, params: Params) -> None:
     """Stores the plan of an operation on two values."""
     plan = operation_plan(primitive, (x, y), params)
     remember_under(thread.switches, table, (x.aval, y.aval), plan)
@@ -149,19 +149,19 @@ def planned(name: str, function: Callable[..., Array], argument: str = "a") -> C
             return function(a if isinstance(a, Value) else value(name, a, argument), *options)
         if not isinstance(a, Value):
             a = value(name, a, argument)
-        first = options[0]
-        kind = exact(first) if first.__class__ is tuple else first.__class__
+        first_option = options[0]
+        kind = exact(first_option) if first_option.__class__ is tuple else first_option.__class__
         try:
             plan = caches.now[table][a.aval, options, kind]
         except (AttributeError, KeyError, TypeError):
-            state = thread.switches
+            switches = thread.switches
             a = value(name, a, argument)
             try:
                 hash(options)
             except TypeError:  # a list of axes
                 return function(a, *options)
             plan = plan_of(lambda x: function(x, *options), [a.aval], {}, name)
-            plan = remember_under(state, table, (a.aval, options, kind), plan)
+            plan = remember_under(switches, table, (a.aval, options, kind), plan)
         result: Array = _base.run(plan, (a,))
         return result
 
@@ -176,15 +176,17 @@ def plan_of(
 ) -> ProgramPlan:
     """The plan of a function of values that returns a value or a tuple of values."""
 
-    def listed(*xs: Value) -> tuple[Sequence[Value], bool]:
+    def results_as_list(*xs: Value) -> tuple[Sequence[Value], bool]:
         result = function(*xs, **options)
         single = not isinstance(result, tuple)
         return [result] if single else result, single
 
     trace = PlanTrace("trace", function)
     name = name or function.__name__
-    jaxpr, single = stage_with_aux(listed, avals, name=name, about=function, trace=trace)
-    return ProgramPlan(jaxpr, InlineTemplate(jaxpr), single)
+    jaxpr, is_single = stage_with_aux(
+        results_as_list, avals, name=name, about=function, trace=trace
+    )
+    return ProgramPlan(jaxpr, InlineTemplate(jaxpr), is_single)
 
 
 def are_few(*avals: Aval) -> bool:

@@ -67,8 +67,8 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """
     coefficients, points = promote_values("polyval", p, x)
     coefficients = atleast_1d(coefficients)
-    small = coefficients.shape[0] <= _MAX_UNROLLED_TERMS and points.size <= _MAX_UNROLLED_SIZE
-    return (_planned_horner if small else _horner)(coefficients, points)
+    is_small = coefficients.shape[0] <= _MAX_UNROLLED_TERMS and points.size <= _MAX_UNROLLED_SIZE
+    return (_planned_horner if is_small else _horner)(coefficients, points)
 
 
 _MAX_UNROLLED_TERMS = 32
@@ -363,9 +363,9 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     dtype = dtypes.complex_of(x.dtype)
     if not indices.size:
         return zeros(0, dtype)
-    first, last = int(indices[0]), int(indices[-1])
-    nonzero_roots = _eigenvalues(slice_along(x, 0, first, last + 1))
-    return concatenate([nonzero_roots, zeros(x.size - 1 - last, dtype)])
+    first_nonzero, last_nonzero = int(indices[0]), int(indices[-1])
+    nonzero_roots = _eigenvalues(slice_along(x, 0, first_nonzero, last_nonzero + 1))
+    return concatenate([nonzero_roots, zeros(x.size - 1 - last_nonzero, dtype)])
 
 
 def _all_roots(x: Any) -> Any:
@@ -388,9 +388,9 @@ def _eigenvalues(p: Any) -> Any:
     n = p.size - 1
     if n < 1:
         return zeros(0, dtypes.complex_of(p.dtype))
-    line = slice_along(p, 0, 1, n + 1) / slice_along(p, 0, 0, 1)
-    top = structural.reshape(-line, shape=(1, n))
-    return eigvals(concatenate([top, from_numpy(np.eye(n - 1, n, dtype=p.dtype))], 0))
+    monic = slice_along(p, 0, 1, n + 1) / slice_along(p, 0, 0, 1)
+    first_row = structural.reshape(-monic, shape=(1, n))
+    return eigvals(concatenate([first_row, from_numpy(np.eye(n - 1, n, dtype=p.dtype))], 0))
 
 
 @located
@@ -421,8 +421,8 @@ def polyfit(
       Array([2., 1.], dtype=float32)
     Source: NumPy documentation, `numpy.polyfit`.
     """
-    order = whole_number("polyfit", deg, "deg") + 1
-    if order < 1:
+    coefficient_count = whole_number("polyfit", deg, "deg") + 1
+    if coefficient_count < 1:
         raise ValueError(f"polyfit: deg must not be negative; got {deg}")
     if isinstance(cov, str) and cov != "unscaled":
         raise ValueError(f"polyfit: cov must be a boolean or 'unscaled'; got {cov!r:.60}")
@@ -438,7 +438,7 @@ def polyfit(
         )
     if rcond is None:
         rcond = m * float(dtypes.finfo(points.dtype).eps)
-    matrix = vander(points, order)
+    matrix = vander(points, coefficient_count)
     if w is not None:
         weights = cast(value("polyfit", w, "w"), matrix.dtype)
         if weights.shape != (m,):
@@ -451,7 +451,7 @@ def polyfit(
     matrix = matrix / scale
     solution, residuals, rank, s = lstsq(matrix, values, rcond)
     solution = solution / (
-        structural.reshape(scale, shape=(order, 1)) if values.ndim == 2 else scale
+        structural.reshape(scale, shape=(coefficient_count, 1)) if values.ndim == 2 else scale
     )
     if full:
         return solution, residuals, rank, s, from_numpy(np.asarray(rcond, s.dtype))
@@ -460,13 +460,15 @@ def polyfit(
     covariance = inv(matrix.conj().T @ matrix) / outer(scale, scale)
     if cov == "unscaled":
         factor: Any = literal(1, covariance.dtype)
-    elif m <= order:
+    elif m <= coefficient_count:
         raise ValueError(
-            f"polyfit: cov needs more points than coefficients; got {m} and {order}\n"
+            f"polyfit: cov needs more points than coefficients; got {m} and {coefficient_count}\n"
             "  fix: cov='unscaled'"
         )
     else:
-        factor = residuals / (m - order)
+        factor = residuals / (m - coefficient_count)
     if values.ndim == 1:
         return solution, covariance * factor
-    return solution, structural.reshape(covariance, shape=(order, order, 1)) * factor
+    return solution, structural.reshape(
+        covariance, shape=(coefficient_count, coefficient_count, 1)
+    ) * factor

@@ -42,10 +42,10 @@ def array_repr(
     if not x.size and x.shape != (0,):
         kind = f"shape={x.shape}, {kind}"
     text = _text(array, "Array(", max_line_width, precision, suppress_small, separator=", ")
-    last = len(text) - (text.rfind("\n") + 1) + (len("Array(") if "\n" not in text else 0)
+    last_width = len(text) - (text.rfind("\n") + 1) + (len("Array(") if "\n" not in text else 0)
     width = max_line_width or np.get_printoptions()["linewidth"]
-    between = "\n" + " " * len("Array(") if last + len(kind) + 3 > width else " "
-    return f"Array({text},{between}{kind})"
+    separator = "\n" + " " * len("Array(") if last_width + len(kind) + 3 > width else " "
+    return f"Array({text},{separator}{kind})"
 
 
 def array_str(

@@ -17,8 +17,8 @@ from ..primitives.slicing import concatenate, split
 from ..typing import ArrayLike, DTypeLike
 from ..user_lines import note_user_line
 from .axes import SEQUENCES, all_axes, as_listed, one_axis, whole_number
-from .creation import wanted_dtype
-from .plans import composite, keep_plan, kept_plan, plan_table
+from .creation import dtype_argument
+from .plans import cache_plan, cached_plan, composite, plan_table
 from .promotion import cast, check_ranks, no_out, noted, promote_values, value
 from .ufunc_options import check_options, takes_options
 
@@ -48,7 +48,7 @@ def contracted(
     name: str, x: Any, y: Any, dims: Any, precision: Any = None, dtype: Any = None
 ) -> Any:
     """Applies one dot_general to values of one dtype."""
-    sum_dtype = None if dtype is None else wanted_dtype(name, dtype)
+    sum_dtype = None if dtype is None else dtype_argument(name, dtype)
     rounds = sum_dtype is not None and narrower(x.aval.dtype, sum_dtype)
     params = (
         ("dims", dims),
@@ -60,17 +60,17 @@ def contracted(
 
 
 def _mismatch(name: str, x: Any, y: Any, i: int, j: int) -> Exception:
-    cure = f"axes in another order: {name} sums over the last of a and the last but one of b"
+    fix = f"axes in another order: {name} sums over the last of a and the last but one of b"
     if y.shape[-1] == x.shape[-2 if x.ndim > 1 else 0]:
-        cure = f"did you mean {name}(b, a)?"
+        fix = f"did you mean {name}(b, a)?"
     elif y.ndim > 1 and x.shape[-1] == y.shape[-1]:
-        cure = f"did you mean {name}(a, b.{'T' if y.ndim == 2 else 'mT'})?"
+        fix = f"did you mean {name}(a, b.{'T' if y.ndim == 2 else 'mT'})?"
     elif x.ndim > 1 and x.shape[-2] == y.shape[-2 if y.ndim > 1 else 0]:
-        cure = f"did you mean {name}(a.{'T' if x.ndim == 2 else 'mT'}, b)?"
+        fix = f"did you mean {name}(a.{'T' if x.ndim == 2 else 'mT'}, b)?"
     return noted(
         ShapeError(
             f"{name}: axis {i} of {x.aval} and axis {j} of {y.aval} must be of equal length"
-            f"\n  fix: {cure}"
+            f"\n  fix: {fix}"
         )
     )
 
@@ -97,21 +97,21 @@ def dot(
     """
     defaults = precision is None and preferred_element_type is None
     if defaults:
-        plan = kept_plan(_dots, a, b)
+        plan = cached_plan(_dots, a, b)
         if plan is not None:
             return current.trace.run(plan, (a, b))
     try:
         x, y = promote_values("dot", a, b)
         if not x.aval.ndim or not y.aval.ndim:
             result = arithmetic.mul(x, y)
-            dtype = wanted_dtype("dot", preferred_element_type)
+            dtype = dtype_argument("dot", preferred_element_type)
             return result if dtype is None else cast(result, dtype)
         i, j = x.aval.ndim - 1, max(y.aval.ndim - 2, 0)
         if x.aval.shape[i] != y.aval.shape[j]:
             raise _mismatch("dot", x, y, i, j)
         dims = (((i,), (j,)), ((), ()))
         if defaults and x is a and y is b:  # no operand was cast
-            keep_plan(_dots, x, y, dot_general, _plain_parameters("dot", dims))
+            cache_plan(_dots, x, y, dot_general, _plain_parameters("dot", dims))
         return contracted("dot", x, y, dims, precision, preferred_element_type)
     except (TypeError, ValueError) as error:
         note_user_line(error)
@@ -145,7 +145,7 @@ def matmul(
         check_options("matmul", out, options)
     defaults = precision is None and preferred_element_type is None
     if defaults:
-        plan = kept_plan(_matmuls, a, b)
+        plan = cached_plan(_matmuls, a, b)
         if plan is not None:
             return current.trace.run(plan, (a, b))
     try:
@@ -166,7 +166,7 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, defaults: boo
     if n <= 2 and m <= 2:
         dims: Any = (((i,), (j,)), ((), ()))
         if defaults and x is a and y is b:
-            keep_plan(_matmuls, x, y, dot_general, _plain_parameters(name, dims))
+            cache_plan(_matmuls, x, y, dot_general, _plain_parameters(name, dims))
         return contracted(name, x, y, dims, precision, dtype)
     front_x, front_y = x.aval.shape[:-2], y.aval.shape[:-2]
     if m <= 2 and n > 1:  # one product if the right operand has no batch axes
@@ -176,22 +176,25 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, defaults: boo
     # axes of both operands are batch axes; an axis of one operand is a free axis of it
     front_x = (1,) * (rank - len(front_x)) + front_x
     front_y = (1,) * (rank - len(front_y)) + front_y
-    shared = [k for k in range(rank) if front_x[k] == front_y[k] == shape[k]]
-    only_x = [k for k in range(rank) if k not in shared and front_x[k] != 1]
-    only_y = [k for k in range(rank) if k not in shared and front_y[k] != 1]
-    x = _shaped(x, [shape[k] for k in range(rank) if k in shared or k in only_x], min(n, 2))
-    y = _shaped(y, [shape[k] for k in range(rank) if k in shared or k in only_y], 2)
-    axes_x = [k for k in range(rank) if k in shared or k in only_x]
-    axes_y = [k for k in range(rank) if k in shared or k in only_y]
+    shared_axes = [k for k in range(rank) if front_x[k] == front_y[k] == shape[k]]
+    x_only_axes = [k for k in range(rank) if k not in shared_axes and front_x[k] != 1]
+    y_only_axes = [k for k in range(rank) if k not in shared_axes and front_y[k] != 1]
+    x = _shaped(
+        x, [shape[k] for k in range(rank) if k in shared_axes or k in x_only_axes], min(n, 2)
+    )
+    y = _shaped(y, [shape[k] for k in range(rank) if k in shared_axes or k in y_only_axes], 2)
+    axes_x = [k for k in range(rank) if k in shared_axes or k in x_only_axes]
+    axes_y = [k for k in range(rank) if k in shared_axes or k in y_only_axes]
     batch = (
-        tuple(axes_x.index(k) for k in shared),
-        tuple(axes_y.index(k) for k in shared),
+        tuple(axes_x.index(k) for k in shared_axes),
+        tuple(axes_y.index(k) for k in shared_axes),
     )
     dims = (((x.ndim - 1,), (y.ndim - 2,)), batch)
     out = contracted(name, x, y, dims, precision, dtype)
-    # out: shared, only_x, (rows), only_y, columns -> front axes in order, rows, columns
+    # out: shared_axes, x_only_axes, (rows), y_only_axes, columns
+    # -> front axes in order, rows, columns
     rows = 1 if n > 1 else 0
-    labels = [*shared, *only_x, *["row"] * rows, *only_y, "column"]
+    labels = [*shared_axes, *x_only_axes, *["row"] * rows, *y_only_axes, "column"]
     order = [
         labels.index(k)
         for k in [*sorted(k for k in labels if isinstance(k, int)), *["row"] * rows, "column"]
@@ -202,9 +205,9 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, defaults: boo
     return structural.reshape(out, shape=final_shape) if out.aval.shape != final_shape else out
 
 
-def _shaped(x: Any, front: list[int], ndim: int) -> Any:
-    """Reshapes the axes before the last `ndim` to `front`."""
-    shape = (*front, *x.aval.shape[x.aval.ndim - ndim :])
+def _shaped(x: Any, front_shape: list[int], ndim: int) -> Any:
+    """Reshapes the axes before the last `ndim` to `front_shape`."""
+    shape = (*front_shape, *x.aval.shape[x.aval.ndim - ndim :])
     return x if shape == x.aval.shape else structural.reshape(x, shape=shape)
 
 
@@ -457,7 +460,7 @@ def _cross(x: Any, y: Any) -> Any:
         columns = split(v, sizes=(1,) * n, axis=v.ndim - 1)
         return [*[structural.reshape(p, shape=v.shape[:-1]) for p in columns], *[None] * (3 - n)]
 
-    def times(a: Any, b: Any) -> Any:
+    def multiply(a: Any, b: Any) -> Any:
         return None if a is None or b is None else a * b
 
     u, v = parts(x), parts(y)
@@ -465,8 +468,14 @@ def _cross(x: Any, y: Any) -> Any:
         return u[0] * v[1] - u[1] * v[0]
     rows = []
     for i, j in ((1, 2), (2, 0), (0, 1)):
-        plus, minus = times(u[i], v[j]), times(u[j], v[i])
-        rows.append(-minus if plus is None else plus if minus is None else plus - minus)
+        positive_term, negative_term = multiply(u[i], v[j]), multiply(u[j], v[i])
+        rows.append(
+            -negative_term
+            if positive_term is None
+            else positive_term
+            if negative_term is None
+            else positive_term - negative_term
+        )
     shape = structural.broadcast_shape("cross", [r.aval for r in rows])
     rows = [structural.reshape(structural.widen(r, shape), shape=(*shape, 1)) for r in rows]
     return concatenate(*rows, dimension=len(shape))

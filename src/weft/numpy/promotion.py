@@ -88,16 +88,18 @@ def promote_values(
       to_number: booleans become the default integer.
     """
     if len(xs) == 2 and isinstance(xs[0], Value) and isinstance(xs[1], Value):
-        first = xs[0].aval  # nearly every call during tracing
-        if first.dtype is xs[1].aval.dtype and (first.inexact or not (to_inexact or to_number)):
+        first_aval = xs[0].aval  # nearly every call during tracing
+        if first_aval.dtype is xs[1].aval.dtype and (
+            first_aval.inexact or not (to_inexact or to_number)
+        ):
             return [*xs]
     xs = tuple(
         [x if x.__class__ in SCALARS else value(name, x, f"x{i}") for i, x in enumerate(xs, 1)]
     )
-    dtype, weak = operand_type(xs[0])
+    dtype, weak_type = operand_type(xs[0])
     try:
         for x in xs[1:]:
-            dtype, weak = dtypes.promote(dtype, weak, *operand_type(x))
+            dtype, weak_type = dtypes.promote(dtype, weak_type, *operand_type(x))
     except TypePromotionError as error:
         raise noted(TypePromotionError(f"{name}: {error}")) from None
     if is_extended(dtype) and (to_inexact or to_number):
@@ -106,14 +108,14 @@ def promote_values(
         dtype = dtypes.default_float()
     elif to_number and dtype == dtypes.bool_:
         dtype = dtypes.default_int()
-    return [to_dtype(x, dtype, weak) for x in xs]
+    return [to_dtype(x, dtype, weak_type) for x in xs]
 
 
-def to_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
+def to_dtype(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     """An operand as a value of a dtype. Python scalars and weak values stay weak.
 
     Args:
-      weak: whether other converted values become weak too, like an int32 array plus 2.5.
+      weak_type: whether other converted values become weak too, like an int32 array plus 2.5.
     """
     if x.__class__ in SCALARS:
         return literal(x, dtype)
@@ -121,7 +123,7 @@ def to_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
         return x
     if uncommitted(x) and x.aval.weak_type and not x.aval.ndim and x._host is not None:
         return literal(x._host.item(), dtype)  # made from a Python scalar
-    return cast(x, dtype, weak or (x.aval.weak_type and x.aval.dtype != dtypes.bool_))
+    return cast(x, dtype, weak_type or (x.aval.weak_type and x.aval.dtype != dtypes.bool_))
 
 
 def strong(x: Any) -> Any:
@@ -170,8 +172,8 @@ def _takes_precedence(kind: type) -> bool:
 def known_aval(name: str, x: Any, argument: str = "a") -> Aval:
     """The aval of an array, a scalar, or an object with a shape and a dtype."""
     if not isinstance(x, (Value, np.ndarray, np.generic)) and isinstance(x, SupportsShape):
-        weak = bool(getattr(x, "weak_type", False))
-        return aval(tuple(x.shape), dtypes.canonicalize_dtype(x.dtype), weak)
+        weak_type = bool(getattr(x, "weak_type", False))
+        return aval(tuple(x.shape), dtypes.canonicalize_dtype(x.dtype), weak_type)
     return value(name, x, argument).aval
 
 

@@ -17,7 +17,7 @@ from ..primitives.slicing import concatenate
 from ..primitives.structural import convert_element_type, reshape, widen
 from ..typing import ArrayLike
 from .axes import one_axis
-from .axis_gathers import take_known
+from .axis_gathers import take_static
 from .creation import broadcast, from_numpy
 from .gather_indices import run_time_indices
 from .indexing import getitem
@@ -29,13 +29,13 @@ from .taking import CLIP, Mode, _broadcast_along, gather_positions, integers, ta
 __all__ = ["fill_diagonal", "place", "put", "put_along_axis"]
 
 
-def refuse_in_place(name: str, inplace: bool, instead: str) -> None:
+def refuse_in_place(name: str, inplace: bool, alternative: str) -> None:
     """Raises an error: arrays cannot be changed in place."""
     if inplace:
         raise noted(
             ValueError(
                 f"{name}: arrays are immutable and cannot be changed in place\n"
-                f"  fix: y = np.{name}(…, inplace=False), or y = {instead}"
+                f"  fix: y = np.{name}(…, inplace=False), or y = {alternative}"
             )
         )
 
@@ -118,9 +118,9 @@ def put(
     n = i.size
     if not n or not y.size:
         return x
-    flat = reshape(y, shape=(y.size,))
+    updates = reshape(y, shape=(y.size,))
     if y.size != n:
-        flat = getitem(flat, np.arange(n) % y.size)
+        updates = getitem(updates, np.arange(n) % y.size)
     positions = reshape(i, shape=(n,))
     if mode == "wrap":
         positions = wrapped(positions, x.size)
@@ -131,7 +131,7 @@ def put(
     out = scatter(
         reshape(x, shape=(x.size,)),
         reshape(positions, shape=(n, 1)),
-        flat,
+        updates,
         dimension_numbers=ScatterDimensionNumbers((), (0,), (0,)),
         indices_are_sorted=False,
         unique_indices=False,
@@ -167,9 +167,10 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
             raise ValueError("place: expected at least one value")
         return x
     kind = dtypes.default_int()
-    flat = reshape(flags, shape=(x.size,))
+    flat_flags = reshape(flags, shape=(x.size,))
     order = sub(
-        cumsum(convert_element_type(flat, dtype=kind), axis=0, reverse=False), literal(1, kind)
+        cumsum(convert_element_type(flat_flags, dtype=kind), axis=0, reverse=False),
+        literal(1, kind),
     )
     values = take(y, wrapped(order, y.size), mode="clip")
     return where(reshape(flags, shape=x.shape), reshape(values, shape=x.shape), x)
@@ -205,7 +206,7 @@ def fill_diagonal(
     v = ravel(cast(value("fill_diagonal", val, "val"), x.dtype))
     n = min(x.shape)
     if v.size != 1 and v.size != n:
-        v = take_known(v, np.arange(n) % v.size, 0)
+        v = take_static(v, np.arange(n) % v.size, 0)
     mask = np.zeros(x.shape, bool)
     mask[(np.arange(n),) * x.ndim] = True
     diagonal = broadcast("fill_diagonal", v, (n,))
@@ -214,5 +215,5 @@ def fill_diagonal(
         diagonal = concatenate(
             diagonal, creation.full(diagonal.aval.update(shape=(rows - n,)), 0), dimension=0
         )
-    column = structural.broadcast_in_dim(diagonal, shape=x.shape, dims=(0,))
-    return selection.select_n(from_numpy(mask), x, column)
+    replacement = structural.broadcast_in_dim(diagonal, shape=x.shape, dims=(0,))
+    return selection.select_n(from_numpy(mask), x, replacement)

@@ -72,25 +72,27 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
     rows, n = x.shape
     elements = structural.reshape(x, shape=(rows * n,))
     index = dtypes.int32
-    first = arithmetic.mul(
+    row_start = arithmetic.mul(
         creation.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index)
     )
     q_row = structural.reshape(q, shape=(1, q.size))
     if ignore_nan:
         not_nan_counts = sum(comparison.eq(x, x), 1, dtype=index, keepdims=True)
-        last = arithmetic.max_(arithmetic.sub(not_nan_counts, literal(1, index)), literal(0, index))
-        empty = comparison.eq(not_nan_counts, literal(0, index))
+        last_position = arithmetic.max_(
+            arithmetic.sub(not_nan_counts, literal(1, index)), literal(0, index)
+        )
+        is_undefined = comparison.eq(not_nan_counts, literal(0, index))
     else:
-        last = literal(n - 1, index)
-        end = gather_along(elements, structural.add(first, last))
-        empty = comparison.ne(end, end)  # NaNs are sorted to the end
+        last_position = literal(n - 1, index)
+        end = gather_along(elements, structural.add(row_start, last_position))
+        is_undefined = comparison.ne(end, end)  # NaNs are sorted to the end
     if method == "inverted_cdf":
-        count = cast(structural.add(last, literal(1, index)), sum_dtype)
+        count = cast(structural.add(last_position, literal(1, index)), sum_dtype)
         position = arithmetic.sub(
             arithmetic.ceil(arithmetic.mul(q_row, count)), literal(1.0, sum_dtype)
         )
     else:
-        position = arithmetic.mul(q_row, cast(last, sum_dtype))
+        position = arithmetic.mul(q_row, cast(last_position, sum_dtype))
     low, high = arithmetic.floor(position), arithmetic.ceil(position)
     if method == "nearest":
         low = high = arithmetic.round_(position, rounding_method=EVEN)
@@ -98,9 +100,9 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
         high = low
     elif method == "higher":
         low = high
-    a = gather_along(elements, structural.add(first, _clamped(low, last)))
+    a = gather_along(elements, structural.add(row_start, _clamped(low, last_position)))
     if method in ("linear", "midpoint"):
-        b = gather_along(elements, structural.add(first, _clamped(high, last)))
+        b = gather_along(elements, structural.add(row_start, _clamped(high, last_position)))
         if method == "linear":
             fraction = arithmetic.sub(position, low)
             result = structural.add(
@@ -111,13 +113,13 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
             result = arithmetic.mul(structural.add(a, b), literal(0.5, sum_dtype))
     else:
         result = structural.widen(a, (rows, q.size))
-    result = selection.select_n(empty, result, literal(float("nan"), sum_dtype))
+    result = selection.select_n(is_undefined, result, literal(float("nan"), sum_dtype))
     return cast(_restore_axes(result, q, array, axes, keepdims), dtype)
 
 
-def _clamped(position: Any, last: Any) -> Any:
+def _clamped(position: Any, last_position: Any) -> Any:
     index = cast(position, dtypes.int32)
-    return arithmetic.min_(arithmetic.max_(index, literal(0, dtypes.int32)), last)
+    return arithmetic.min_(arithmetic.max_(index, literal(0, dtypes.int32)), last_position)
 
 
 @composite
@@ -137,34 +139,34 @@ def _weighted(x: Any, q: Any, weights: Any, *, axes: Any, keepdims: bool, ignore
     rows, n = x.shape
     cumulative_weights = cumulative.cumsum(weights, axis=1, reverse=False)
     total = slice_along(cumulative_weights, 1, n - 1, n)
-    shares = arithmetic.div(cumulative_weights, total)
-    is_zero = comparison.eq(shares, zero)  # q = 0 is the first element with a weight
-    shares = cast(shares, q.dtype)
+    cumulative_fractions = arithmetic.div(cumulative_weights, total)
+    is_zero = comparison.eq(cumulative_fractions, zero)  # q = 0 is the first element with a weight
+    cumulative_fractions = cast(cumulative_fractions, q.dtype)
     is_before = comparison.lt(
-        structural.reshape(shares, shape=(rows, 1, n)),
+        structural.reshape(cumulative_fractions, shape=(rows, 1, n)),
         structural.reshape(q, shape=(1, q.size, 1)),
     ) | structural.reshape(is_zero, shape=(rows, 1, n))
-    index = dtypes.int32
+    index_dtype = dtypes.int32
     positions = arithmetic.min_(
-        sum(cast(is_before, index), 2, promote_integers=False), literal(n - 1, index)
+        sum(cast(is_before, index_dtype), 2, promote_integers=False), literal(n - 1, index_dtype)
     )
-    first = arithmetic.mul(
-        creation.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index)
+    row_start = arithmetic.mul(
+        creation.iota(dtype=index_dtype, shape=(rows, 1), dimension=0), literal(n, index_dtype)
     )
     quantiles = gather_along(
-        structural.reshape(x, shape=(rows * n,)), structural.add(first, positions)
+        structural.reshape(x, shape=(rows * n,)), structural.add(row_start, positions)
     )
-    negative = any(comparison.lt(weights, zero), 1, keepdims=True)
-    is_invalid = negative | ~(
+    has_negative = any(comparison.lt(weights, zero), 1, keepdims=True)
+    is_invalid = has_negative | ~(
         comparison.gt(total, zero) & comparison.lt(total, literal(math.inf, weight_dtype))
     )
     if ignore_nan:
-        empty = ~any(~nans, 1, keepdims=True)
-        is_invalid = negative | (is_invalid & ~empty)
+        is_undefined = ~any(~nans, 1, keepdims=True)
+        is_invalid = has_negative | (is_invalid & ~is_undefined)
     else:
-        empty = any(nans, 1, keepdims=True)
+        is_undefined = any(nans, 1, keepdims=True)
     nan = literal(math.nan, x.dtype)
-    result = selection.select_n(empty | is_invalid, quantiles, nan)
+    result = selection.select_n(is_undefined | is_invalid, quantiles, nan)
     return _restore_axes(result, q, array, axes, keepdims), is_invalid
 
 
@@ -225,8 +227,8 @@ def _quantiles(
         lengths = [
             1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes
         ]
-        empty = x.aval.update(shape=(*qs.shape, *lengths), weak_type=False)
-        return creation.full(empty, math.nan)
+        empty_aval = x.aval.update(shape=(*qs.shape, *lengths), weak_type=False)
+        return creation.full(empty_aval, math.nan)
     if weights is not None:
         return _with_weights(name, x, qs, weights, axis, axes, keepdims, ignore_nan)
     return _quantile(

@@ -24,7 +24,7 @@ from ..primitives import (
 )
 from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, whole_number
-from .creation import from_numpy, host_as, on_device, wanted_dtype
+from .creation import dtype_argument, from_numpy, host_as, on_device
 from .promotion import SCALARS, cast, check_ranks, noted, promote_values, value
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
@@ -73,7 +73,7 @@ def arange(
       >>> np.arange(3), np.arange(1.0, 2.0, 0.5)
       (Array([0, 1, 2], dtype=int32), Array([1. , 1.5], dtype=float32))
     """
-    out_dtype = wanted_dtype("arange", dtype)
+    out_dtype = dtype_argument("arange", dtype)
     start = concrete_argument("arange", start, "start")
     stop, step = (
         concrete_argument("arange", stop, "stop"),
@@ -172,7 +172,7 @@ def linspace(
       >>> np.linspace(0, 1, 5)
       Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
-    num, requested = _count("linspace", num), wanted_dtype("linspace", dtype)
+    num, requested_dtype = _count("linspace", num), dtype_argument("linspace", dtype)
     if isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
         value("linspace", start, "start"), value("linspace", stop, "stop")
     inexact_dtype = dtypes.result_type(
@@ -181,7 +181,7 @@ def linspace(
     check_ranks("linspace", start, stop)
     if not dtypes.is_inexact(inexact_dtype):
         inexact_dtype = dtypes.default_float()
-    out_dtype = inexact_dtype if requested is None else requested
+    out_dtype = inexact_dtype if requested_dtype is None else requested_dtype
     if _is_static(start) and _is_static(stop):
         low, high = (_double_host(v, inexact_dtype) for v in (start, stop))
         with np.errstate(all="ignore"):
@@ -211,16 +211,16 @@ def _between(name: str, low: Any, high: Any, num: int, endpoint: bool) -> tuple[
     """Evenly spaced numbers along a new first axis, and the distance between them."""
     dtype, real = low.aval.dtype, dtypes.real_of(low.aval.dtype)
     shape = structural.broadcast_shape(name, (low.aval, high.aval))
-    pieces = num - 1 if endpoint else num
-    if pieces < 1:
+    interval_count = num - 1 if endpoint else num
+    if interval_count < 1:
         distance = creation.full(low.aval.update(shape=shape), math.nan)
         first_row = structural.widen(low, (1, *shape))
         dims = tuple(range(len(shape) + 1))
         return structural.broadcast_in_dim(first_row, shape=(num, *shape), dims=dims), distance
-    distance = arithmetic.div(arithmetic.sub(high, low), literal(float(pieces), dtype))
+    distance = arithmetic.div(arithmetic.sub(high, low), literal(float(interval_count), dtype))
     # Both ends are exact: low is the first, high the last. Both weights are constants, because XLA
     # contracts x - x * w differently in loops over vectors and over scalars.
-    fractions = np.arange(num) / pieces
+    fractions = np.arange(num) / interval_count
     column_shape = (num, *[1] * len(shape))
     terms = [
         arithmetic.mul(v, from_numpy(w.astype(real).astype(dtype).reshape(column_shape)))
@@ -249,7 +249,7 @@ def logspace(
       >>> np.logspace(0, 2, 3)
       Array([  1.,  10., 100.], dtype=float32)
     """
-    num, requested = _count("logspace", num), wanted_dtype("logspace", dtype)
+    num, requested_dtype = _count("logspace", num), dtype_argument("logspace", dtype)
     check_ranks("logspace", start, stop)
     ends = [v if v.__class__ in SCALARS else value("logspace", v) for v in (start, stop, base)]
     inexact_dtype = dtypes.result_type(*ends[:2])
@@ -259,7 +259,9 @@ def logspace(
         low, high, root = (_double_host(v, host_dtype) for v in (start, stop, base))
         with np.errstate(all="ignore"):
             host = np.logspace(low, high, num, endpoint, root[()], axis=axis)
-            return from_numpy(host_as(host, inexact_dtype if requested is None else requested))
+            return from_numpy(
+                host_as(host, inexact_dtype if requested_dtype is None else requested_dtype)
+            )
     low, high, root = promote_values("logspace", *ends, to_inexact=True)
     exponents, _ = _between("logspace", low, high, num, endpoint)
     shape = structural.broadcast_shape("logspace", (low.aval, high.aval, root.aval))
@@ -268,7 +270,7 @@ def logspace(
         exponents = structural.reshape(exponents, shape=lengths)
     result = t.pow_(root, exponents)
     result = structural.move_axis(result, 0, one_axis("logspace", axis, result.ndim))
-    return result if requested is None else cast(result, requested)
+    return result if requested_dtype is None else cast(result, requested_dtype)
 
 
 def _count(name: str, num: Any) -> int:
@@ -297,13 +299,15 @@ def geomspace(
       >>> np.geomspace(1, 100, 3)
       Array([  1.,  10., 100.], dtype=float32)
     """
-    num, requested = _count("geomspace", num), wanted_dtype("geomspace", dtype)
+    num, requested_dtype = _count("geomspace", num), dtype_argument("geomspace", dtype)
     check_ranks("geomspace", start, stop)
     ends = [v if v.__class__ in SCALARS else value("geomspace", v) for v in (start, stop)]
     inexact_dtype = dtypes.result_type(*ends)
     inexact_dtype = inexact_dtype if dtypes.is_inexact(inexact_dtype) else dtypes.default_float()
     host_dtype = (
-        inexact_dtype if requested is None else dtypes.promote_types(inexact_dtype, requested)
+        inexact_dtype
+        if requested_dtype is None
+        else dtypes.promote_types(inexact_dtype, requested_dtype)
     )
     if all(map(_is_static, ends)):
         low, high = (_double_host(v, host_dtype) for v in (start, stop))
@@ -311,15 +315,17 @@ def geomspace(
             raise ValueError(f"geomspace: start and stop must not be 0; got {start} and {stop}")
         with np.errstate(all="ignore"):
             host = np.geomspace(low, high, num, endpoint, axis=axis)
-            return from_numpy(host_as(host, inexact_dtype if requested is None else requested))
+            return from_numpy(
+                host_as(host, inexact_dtype if requested_dtype is None else requested_dtype)
+            )
     low, high = (cast(value("geomspace", v), host_dtype) for v in (start, stop))
     signs = arithmetic.sign(low)
-    first, last = (t.log(arithmetic.div(v, signs)) for v in (low, high))
-    exponents, _ = _between("geomspace", first, last, num, endpoint)
+    log_low, log_high = (t.log(arithmetic.div(v, signs)) for v in (low, high))
+    exponents, _ = _between("geomspace", log_low, log_high, num, endpoint)
     result = arithmetic.mul(t.exp(exponents), signs)
-    places = np.arange(num).reshape((num, *[1] * (result.ndim - 1)))
-    result = selection.select_n(from_numpy(places == 0), result, low)  # the ends are exact
+    positions = np.arange(num).reshape((num, *[1] * (result.ndim - 1)))
+    result = selection.select_n(from_numpy(positions == 0), result, low)  # the ends are exact
     if endpoint and num > 1:
-        result = selection.select_n(from_numpy(places == num - 1), result, high)
+        result = selection.select_n(from_numpy(positions == num - 1), result, high)
     result = structural.move_axis(result, 0, one_axis("geomspace", axis, result.ndim))
-    return result if requested is None else cast(result, requested)
+    return result if requested_dtype is None else cast(result, requested_dtype)

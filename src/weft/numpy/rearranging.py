@@ -66,14 +66,14 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
              [1, 3]], dtype=int32)
     """
     x = value("rot90", m, "m")
-    first, second = all_axes("rot90", tuple(axes), x.ndim, "axes")
+    from_axis, to_axis = all_axes("rot90", tuple(axes), x.ndim, "axes")
     k = operator.index(k) % 4
     if k == 2:
-        return reversed_along("rot90", x, (first, second))
+        return reversed_along("rot90", x, (from_axis, to_axis))
     if k == 1:
-        return swapaxes(reversed_along("rot90", x, second), first, second)
+        return swapaxes(reversed_along("rot90", x, to_axis), from_axis, to_axis)
     if k == 3:
-        return reversed_along("rot90", swapaxes(x, first, second), second)
+        return reversed_along("rot90", swapaxes(x, from_axis, to_axis), to_axis)
     return x
 
 
@@ -122,10 +122,10 @@ def _rolled(x: Any, shift: Any, axis: int) -> Any:
         if concrete is None:
             shift = cast(shift.reshape(()), dtypes.int32)
             start = literal(n, dtypes.int32) - shift % n
-            doubled = slicing.concatenate(x, x, dimension=axis)
+            doubled_x = slicing.concatenate(x, x, dimension=axis)
             zero = literal(0, dtypes.int32)
             starts = [start if i == axis else zero for i in range(x.ndim)]
-            return dynamic_slice(doubled, *starts, sizes=x.shape)
+            return dynamic_slice(doubled_x, *starts, sizes=x.shape)
         shift = concrete.item()
     shift = whole_number("roll", shift, "shift") % n
     if not shift:

@@ -15,7 +15,7 @@ from ..errors import ShapeError
 from ..primitives import arithmetic, comparison, monoids, reductions, selection, structural
 from ..typing import ArrayLike, Axes, Axis, DTypeLike
 from .axes import all_axes, one_axis
-from .creation import wanted_dtype
+from .creation import dtype_argument
 from .makers import binary
 from .plans import planned
 from .promotion import cast, no_out, noted, value
@@ -109,22 +109,22 @@ def reduce_elements(
     promote_integers: bool = True,
 ) -> Array:
     """A sum or a product over axes."""
-    weak = x.aval.weak_type and dtype is None
+    weak_type = x.aval.weak_type and dtype is None
     out_dtype = summed_dtype(x.aval.dtype, promote_integers) if dtype is None else dtype
     sum_dtype = wide_of(out_dtype)
     if primitive is reductions.reduce_prod and dtypes.is_bool(sum_dtype):
         primitive = reductions.reduce_and
     if x.aval.dtype != sum_dtype:
-        x = cast(x, sum_dtype, weak)
+        x = cast(x, sum_dtype, weak_type)
     x = masked(name, x, where, identity)
     axes = tuple(range(x.aval.ndim)) if axis is None else all_axes(name, axis, x)
     result: Any = primitive(x, axes=axes) if axes else x
     result = keep_axes(result, x, axes, keepdims)
     if initial is not None:
-        initial_value = cast(value(name, initial, "initial"), sum_dtype, weak)
+        initial_value = cast(value(name, initial, "initial"), sum_dtype, weak_type)
         result = combine(scalar_only(name, initial_value, "initial"), result)
-    if result.aval.dtype != out_dtype or result.aval.weak_type != weak:
-        result = cast(result, out_dtype, weak)
+    if result.aval.dtype != out_dtype or result.aval.weak_type != weak_type:
+        result = cast(result, out_dtype, weak_type)
     return result
 
 
@@ -173,7 +173,7 @@ def sum(
     if dtype is None and out is None and initial is None and where is None and promote_integers:
         return _sum(a, axis, keepdims)
     no_out("sum", out)
-    x, out_dtype = value("sum", a, "a"), wanted_dtype("sum", dtype)
+    x, out_dtype = value("sum", a, "a"), dtype_argument("sum", dtype)
     return _sum_of(x, axis, keepdims, out_dtype, initial, where, promote_integers)
 
 
@@ -202,7 +202,7 @@ def prod(
     if dtype is None and out is None and initial is None and where is None and promote_integers:
         return _prod(a, axis, keepdims)
     no_out("prod", out)
-    x, out_dtype = value("prod", a, "a"), wanted_dtype("prod", dtype)
+    x, out_dtype = value("prod", a, "a"), dtype_argument("prod", dtype)
     return _prod_of(x, axis, keepdims, out_dtype, initial, where, promote_integers)
 
 
@@ -422,8 +422,8 @@ def _index_of(name: str, primitive: Primitive, x: Value, axis: Any, keepdims: An
             )
         )
     if axis is None:
-        flat = structural.reshape(x, shape=(x.aval.size,)) if ndim != 1 else x
-        result = primitive(flat, axis=0, dtype=dtypes.default_int())
+        flat_x = structural.reshape(x, shape=(x.aval.size,)) if ndim != 1 else x
+        result = primitive(flat_x, axis=0, dtype=dtypes.default_int())
         return structural.reshape(result, shape=(1,) * ndim) if keepdims else result
     result = primitive(x, axis=i, dtype=dtypes.default_int())
     return keep_axes(result, x, (i,), keepdims)

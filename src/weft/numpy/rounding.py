@@ -21,7 +21,7 @@ _floor = unary(arithmetic.floor, "floor")
 _ceil = unary(arithmetic.ceil, "ceil")
 
 
-def is_whole(x: Any) -> bool:
+def is_integral(x: Any) -> bool:
     """True for integer and boolean dtypes. Raises an error for keys."""
     if dtypes.is_inexact(x.aval.dtype):
         return False
@@ -42,7 +42,7 @@ def floor(x: ArrayLike, /) -> Array:
       Array([-2.,  1.], dtype=float32)
     """
     x = value("floor", x)
-    return x if is_whole(x) else _floor(x)  # type: ignore
+    return x if is_integral(x) else _floor(x)  # type: ignore
 
 
 @takes_options
@@ -57,13 +57,13 @@ def ceil(x: ArrayLike, /) -> Array:
       Array([-1.,  2.], dtype=float32)
     """
     x = value("ceil", x)
-    return x if is_whole(x) else _ceil(x)  # type: ignore
+    return x if is_integral(x) else _ceil(x)  # type: ignore
 
 
 @composite
 def _trunc(x: Any) -> Any:
-    below = comparison.lt(x, literal(0.0, x.aval.dtype))
-    return selection.select_n(below, arithmetic.floor(x), arithmetic.ceil(x))
+    is_negative = comparison.lt(x, literal(0.0, x.aval.dtype))
+    return selection.select_n(is_negative, arithmetic.floor(x), arithmetic.ceil(x))
 
 
 @takes_options
@@ -78,7 +78,7 @@ def trunc(x: ArrayLike) -> Array:
       Array([-1.,  1.], dtype=float32)
     """
     x = value("trunc", x)
-    return x if is_whole(x) else _trunc(x)  # type: ignore
+    return x if is_integral(x) else _trunc(x)  # type: ignore
 
 
 def fix(x: ArrayLike, out: None = None) -> Array:
@@ -134,10 +134,10 @@ def _round(x: Any, *, decimals: int) -> Any:
 def _scaled_round(x: Any, decimals: int) -> Any:
     factor = literal(10.0 ** builtin_abs(decimals), x.aval.dtype)
     if decimals > 0:
-        scaled = arithmetic.round_(arithmetic.mul(x, factor), rounding_method=EVEN)
-        return arithmetic.div(scaled, factor)
-    scaled = arithmetic.round_(arithmetic.div(x, factor), rounding_method=EVEN)
-    return arithmetic.mul(scaled, factor)
+        rounded = arithmetic.round_(arithmetic.mul(x, factor), rounding_method=EVEN)
+        return arithmetic.div(rounded, factor)
+    rounded = arithmetic.round_(arithmetic.div(x, factor), rounding_method=EVEN)
+    return arithmetic.mul(rounded, factor)
 
 
 def builtin_abs(n: int) -> int:
@@ -160,7 +160,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     no_out("round", out)
     x = value("round", a, "a")
     decimals = whole_number("round", decimals, "decimals")
-    if is_whole(x):
+    if is_integral(x):
         if decimals < 0:
             raise noted(
                 NotImplementedError(

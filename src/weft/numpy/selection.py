@@ -168,16 +168,16 @@ def piecewise(
         )
     result = None
     for i, function in enumerate(functions):
-        piece = function
+        values = function
         if callable(function):
-            piece = function(
+            values = function(
                 _without_inactive_derivative(v, flags[i - 1 :] if i else flags, bool(i)),
                 *args,
                 **kw,
             )
-        piece = cast(value("piecewise", piece, "a result"), v.dtype)
-        piece = structural.widen(piece, v.shape)
-        result = piece if result is None else selection.select_n(flags[i - 1], result, piece)
+        values = cast(value("piecewise", values, "a result"), v.dtype)
+        values = structural.widen(values, v.shape)
+        result = values if result is None else selection.select_n(flags[i - 1], result, values)
     return result  # type: ignore[return-value]
 
 
@@ -200,20 +200,20 @@ def choose(
       [1, 20, 3]
     """
     no_out("choose", out)
-    which = integers("choose", a, "a")
+    indices = integers("choose", a, "a")
     arrays = (
         list(value("choose", choices, "choices")) if hasattr(choices, "shape") else list(choices)
     )
     if not arrays:
         raise ValueError("choose: expected at least one array to choose from")
-    which = indices_in("choose", which, len(arrays), mode)
+    indices = indices_in("choose", indices, len(arrays), mode)
     cases = promote_values("choose", *arrays)
     if len(cases) == 1:
-        shape = joint_shape("choose", [which.shape, cases[0].shape])
+        shape = joint_shape("choose", [indices.shape, cases[0].shape])
         return widen(as_value(cases[0]), shape)
-    return _chosen(which, *cases)
+    return _choose_cases(indices, *cases)
 
 
 @composite
-def _chosen(which: Any, *cases: Any) -> Any:
-    return select_n(convert_element_type(which, dtype=dtypes.int32), *cases)
+def _choose_cases(indices: Any, *cases: Any) -> Any:
+    return select_n(convert_element_type(indices, dtype=dtypes.int32), *cases)

@@ -36,7 +36,7 @@ from .joining import concatenate
 from .plans import composite, is_native, native_elements
 from .promotion import cast, noted, promote_values, strong, value
 from .reductions import any, min
-from .rounding import is_whole
+from .rounding import is_integral
 from .shapes import ravel, reshape
 from .sorting import MAX_HOST_QUERIES, searchsorted, sort
 
@@ -101,14 +101,17 @@ def _unique_sorted(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
         if m
         else (indices,)
     )
-    ordered = gather_along(rows, order)
-    before, after = slice_along(ordered, 0, 0, n - 1), slice_along(ordered, 0, 1, n)
-    differs = comparison.ne(before, after)
-    if equal_nan and not is_whole(rows):
-        both_nan = comparison.ne(before, before) & comparison.ne(after, after)
+    sorted_rows = gather_along(rows, order)
+    predecessors, successors = (
+        slice_along(sorted_rows, 0, 0, n - 1),
+        slice_along(sorted_rows, 0, 1, n),
+    )
+    differs = comparison.ne(predecessors, successors)
+    if equal_nan and not is_integral(rows):
+        both_nan = comparison.ne(predecessors, predecessors) & comparison.ne(successors, successors)
         differs = differs & ~both_nan
-    first = from_numpy(np.ones(1, bool))
-    return order, ordered, slicing.concatenate(first, any(differs, 1), dimension=0)
+    first_flag = from_numpy(np.ones(1, bool))
+    return order, sorted_rows, slicing.concatenate(first_flag, any(differs, 1), dimension=0)
 
 
 class _Unique(NamedTuple):
@@ -122,9 +125,9 @@ def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _U
     """The unique rows of an array, padded or truncated to `size`."""
     n = rows.shape[0]
     index = dtypes.default_int()
-    order, ordered, first = _unique_sorted(rows, equal_nan)
+    order, sorted_rows, is_first = _unique_sorted(rows, equal_nan)
     order = cast(order, index)
-    group = cumulative.cumsum(cast(first, index), axis=0, reverse=False)
+    group = cumulative.cumsum(cast(is_first, index), axis=0, reverse=False)
     count = gather_along(group, literal(n - 1, index)) if n else literal(0, index)
     slot = group - literal(1, index)  # the index in the result
     inverse = zeros(n, index).at[order].set(slot)
@@ -134,7 +137,7 @@ def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _U
         .at[slot]
         .min(creation.iota(dtype=index, shape=(n,), dimension=0), mode="drop")
     )
-    values = gather_along(ordered, starts) if n else zeros((size, rows.shape[1]), rows.dtype)
+    values = gather_along(sorted_rows, starts) if n else zeros((size, rows.shape[1]), rows.dtype)
     sources = gather_along(order, starts) if n else zeros(size, index)
     positions = creation.iota(dtype=index, shape=(size,), dimension=0)
     is_padding = comparison.ge(positions, count)
@@ -190,11 +193,11 @@ def unique(
       >>> np.unique(np.array([3, 1, 3]), size=3, fill_value=0)
       Array([1, 3, 0], dtype=int32)
     """
-    further = bool(return_index), bool(return_inverse), bool(return_counts)
+    requests = bool(return_index), bool(return_inverse), bool(return_counts)
     x = value("unique", ar, "ar")
-    unique_arrays = _unique("unique", x, axis, bool(equal_nan), size, fill_value, further)
+    unique_arrays = _unique("unique", x, axis, bool(equal_nan), size, fill_value, requests)
     results = [
-        r for r, is_requested in zip(unique_arrays, (True, *further), strict=True) if is_requested
+        r for r, is_requested in zip(unique_arrays, (True, *requests), strict=True) if is_requested
     ]
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -206,13 +209,13 @@ def _unique(
     equal_nan: bool,
     size: Any,
     fill_value: Any,
-    further: tuple[bool, bool, bool] = (False, False, False),
+    requests: tuple[bool, bool, bool] = (False, False, False),
 ) -> _Unique:
-    """The unique elements; `further` tells which of index, inverse and counts are requested."""
+    """The unique elements; `requests` has a flag for each of index, inverse and counts."""
     if size is not None:
         size = result_length(name, size, "size")
     elif axis is None and fill_value is None:
-        result = _run(host_sets.unique, x, options=(equal_nan, *further))
+        result = _run(host_sets.unique, x, options=(equal_nan, *requests))
         if result is not None:
             values, index, inverse, counts = result
             if inverse is not None and x.ndim != 1:
@@ -230,8 +233,8 @@ def _unique(
     result = _unique_traced(rows, size, fill_value, equal_nan)
     if i is None:
         return result._replace(values=ravel(result.values), inverse=reshape(result.inverse, shape))
-    unstacked = reshape(result.values, (size, *slices_first.shape[1:]))
-    return result._replace(values=structural.move_axis(unstacked, 0, i))
+    slices = reshape(result.values, (size, *slices_first.shape[1:]))
+    return result._replace(values=structural.move_axis(slices, 0, i))
 
 
 class UniqueAll(NamedTuple):
@@ -265,8 +268,8 @@ def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: Any = None)
       >>> np.unique_all(np.array([3, 1, 3])).counts
       Array([1, 2], dtype=int32)
     """
-    v, all_of_them = value("unique_all", x), (True, True, True)
-    return UniqueAll(*_unique("unique_all", v, None, False, size, fill_value, all_of_them))
+    v, requests = value("unique_all", x), (True, True, True)
+    return UniqueAll(*_unique("unique_all", v, None, False, size, fill_value, requests))
 
 
 @located
@@ -277,8 +280,8 @@ def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: Any = No
       >>> np.unique_counts(np.array([3, 1, 3])).values
       Array([1, 3], dtype=int32)
     """
-    v, further = value("unique_counts", x), (False, False, True)
-    result = _unique("unique_counts", v, None, False, size, fill_value, further)
+    v, requests = value("unique_counts", x), (False, False, True)
+    result = _unique("unique_counts", v, None, False, size, fill_value, requests)
     return UniqueCounts(result.values, result.counts)
 
 
@@ -292,8 +295,8 @@ def unique_inverse(
       >>> np.unique_inverse(np.array([3, 1, 3])).inverse_indices
       Array([1, 0, 1], dtype=int32)
     """
-    v, further = value("unique_inverse", x), (False, True, False)
-    result = _unique("unique_inverse", v, None, False, size, fill_value, further)
+    v, requests = value("unique_inverse", x), (False, True, False)
+    result = _unique("unique_inverse", v, None, False, size, fill_value, requests)
     return UniqueInverse(result.values, result.inverse)
 
 
@@ -342,13 +345,13 @@ def isin(
         )
     if is_beyond(element, test_elements) or is_beyond(test_elements, element):
         return creation.full(aval(np.shape(element), dtypes.bool_), invert)  # type: ignore[arg-type]
-    x, others = promote_values("isin", element, test_elements)
-    n = others.size
+    x, test_values = promote_values("isin", element, test_elements)
+    n = test_values.size
     at_once = method == "compare_all" or (method == "auto" and n <= _MAX_COMPARED)
     if at_once or not n or dtypes.is_complex(x.dtype):
-        return _compared(x, others, invert=bool(invert))
+        return _compared(x, test_values, invert=bool(invert))
     run = _searched if x.size <= MAX_HOST_QUERIES else _search
-    return run(x, others, invert=bool(invert))
+    return run(x, test_values, invert=bool(invert))
 
 
 @composite
@@ -360,10 +363,12 @@ def _compared(x: Any, test_elements: Any, *, invert: bool) -> Any:
 
 def _search(x: Any, others: Any, *, invert: bool) -> Any:
     """Membership by binary search."""
-    ordered = sort(ravel(others))
-    position = searchsorted(ordered, x)
-    last = literal(ordered.size - 1, position.dtype)
-    is_member = comparison.eq(gather_along(ordered, arithmetic.min_(position, last)), x)
+    sorted_elements = sort(ravel(others))
+    position = searchsorted(sorted_elements, x)
+    last_position = literal(sorted_elements.size - 1, position.dtype)
+    is_member = comparison.eq(
+        gather_along(sorted_elements, arithmetic.min_(position, last_position)), x
+    )
     return ~is_member if invert else is_member
 
 
@@ -411,8 +416,10 @@ def _in_common_dtype(number: Any, other: Any) -> Any:
     """Converts an integer out of range for an array to the default dtype, if that represents
     both."""
     int_dtype, dtype = dtypes.default_int(), other.aval.dtype
-    holds_both = dtypes.is_integer(dtype) and dtypes.iinfo(int_dtype).max >= dtypes.iinfo(dtype).max
-    return strong(number) if holds_both else number
+    represents_both = (
+        dtypes.is_integer(dtype) and dtypes.iinfo(int_dtype).max >= dtypes.iinfo(dtype).max
+    )
+    return strong(number) if represents_both else number
 
 
 def _masked(name: str, x: Any, mask: Any, size: Any, fill_value: Any, default: Any) -> Any:
@@ -442,8 +449,8 @@ def union1d(
       >>> np.union1d(np.array([1, 2]), np.array([2, 3]))
       Array([1, 2, 3], dtype=int32)
     """
-    both = concatenate(_flat_pair("union1d", ar1, ar2))
-    return _unique("union1d", both, None, True, size, fill_value).values
+    elements = concatenate(_flat_pair("union1d", ar1, ar2))
+    return _unique("union1d", elements, None, True, size, fill_value).values
 
 
 @located
@@ -475,10 +482,10 @@ def setdiff1d(
     if assume_unique:
         return _masked("setdiff1d", x, isin(x, y, invert=True), size, fill_value, zero)
     rows = reshape(x, (x.size, 1))
-    _, ordered, first = _unique_sorted(rows, True)
-    ordered_x = ravel(ordered)
+    _, sorted_rows, is_first = _unique_sorted(rows, True)
+    sorted_x = ravel(sorted_rows)
     return _masked(
-        "setdiff1d", ordered_x, first & isin(ordered_x, y, invert=True), size, fill_value, zero
+        "setdiff1d", sorted_x, is_first & isin(sorted_x, y, invert=True), size, fill_value, zero
     )
 
 
@@ -506,15 +513,15 @@ def setxor1d(
         result = _run(host_sets.exclusive, x, y)
         if result is not None:
             return result
-    both = concatenate([x, y])
-    _, ordered, first = _unique_sorted(reshape(both, (both.size, 1)), True)
-    elements = ravel(ordered)
-    mask = first & comparison.ne(isin(elements, x), isin(elements, y))
+    all_elements = concatenate([x, y])
+    _, sorted_rows, is_first = _unique_sorted(reshape(all_elements, (all_elements.size, 1)), True)
+    elements = ravel(sorted_rows)
+    mask = is_first & comparison.ne(isin(elements, x), isin(elements, y))
     if elements.aval.inexact:  # NaN does not equal NaN; each array contributes at most one
         nan, index = comparison.ne(elements, elements), dtypes.default_int()
-        of_x, of_y = (cast(any(comparison.ne(z, z)), index) for z in (x, y))
+        nan_in_x, nan_in_y = (cast(any(comparison.ne(z, z)), index) for z in (x, y))
         nan_number = cumulative.cumsum(cast(nan, index), axis=0, reverse=False)
-        mask = mask | (nan & comparison.le(nan_number, of_x + of_y))
+        mask = mask | (nan & comparison.le(nan_number, nan_in_x + nan_in_y))
     default = _first_of(elements, mask)
     return _masked("setxor1d", elements, mask, size, fill_value, default)
 
@@ -525,8 +532,8 @@ def _first_of(elements: Any, mask: Any) -> Any:
         return creation.full(elements.aval.update(shape=(), weak_type=False), 0)
     index = dtypes.default_int()
     positions = creation.iota(dtype=index, shape=elements.shape, dimension=0)
-    last = literal(elements.size - 1, index)
-    return gather_along(elements, min(selection.select_n(mask, last, positions)))
+    last_position = literal(elements.size - 1, index)
+    return gather_along(elements, min(selection.select_n(mask, last_position, positions)))
 
 
 @located
@@ -559,9 +566,9 @@ def intersect1d(
         common = _run(host_sets.common_with_indices if return_indices else host_sets.common, x, y)
         if common is not None:
             return tuple(common) if return_indices else common
-    order, ordered, first = _unique_sorted(reshape(x, (x.size, 1)), True)
-    elements = ravel(ordered)
-    mask = first & isin(elements, y)
+    order, sorted_rows, is_first = _unique_sorted(reshape(x, (x.size, 1)), True)
+    elements = ravel(sorted_rows)
+    mask = is_first & isin(elements, y)
     if size is None:
         size = _count_true("intersect1d", x, mask)
     result = _masked("intersect1d", elements, mask, size, fill_value, _first_of(elements, mask))
@@ -569,7 +576,7 @@ def intersect1d(
         return result
     index = dtypes.default_int()
     index_x = _masked("intersect1d", cast(order, index), mask, size, x.size, literal(0, index))
-    order_y, ordered_y, first_y = _unique_sorted(reshape(y, (y.size, 1)), True)
-    mask_y = first_y & isin(ravel(ordered_y), x)
+    order_y, sorted_y, is_first_y = _unique_sorted(reshape(y, (y.size, 1)), True)
+    mask_y = is_first_y & isin(ravel(sorted_y), x)
     index_y = _masked("intersect1d", cast(order_y, index), mask_y, size, y.size, literal(0, index))
     return result, index_x, index_y

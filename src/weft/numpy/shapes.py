@@ -270,11 +270,11 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
     lengths = x.aval.shape
     if axis is None:
         return reshape(x, tuple([n for n in lengths if n != 1]))
-    dropped_axes = all_axes("squeeze", axis, x)
-    for i in dropped_axes:
+    squeezed_axes = all_axes("squeeze", axis, x)
+    for i in squeezed_axes:
         if lengths[i] != 1:
             raise noted(ShapeError(f"squeeze: axis {i} of {x.aval} is not of length 1"))
-    return reshape(x, tuple([n for i, n in enumerate(lengths) if i not in dropped_axes]))
+    return reshape(x, tuple([n for i, n in enumerate(lengths) if i not in squeezed_axes]))
 
 
 def expand_dims(a: ArrayLike, axis: int | Sequence[int] = 0) -> Array:

@@ -29,7 +29,7 @@ from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis, whole_number
 from .axis_gathers import gather_along
 from .comparison import is_beyond
-from .creation import from_numpy, wanted_dtype
+from .creation import dtype_argument, from_numpy
 from .plans import composite, is_native
 from .promotion import cast, noted, promote_values, value
 from .rearranging import reversed_along
@@ -96,8 +96,8 @@ def sort(
     """
     _unsupported("sort", kind=kind, order=order)
     x, axis = _flat(value("sort", a, "a"), axis)
-    at = one_axis("sort", axis, x)
-    return _sorted(x, axis=at, stable=bool(stable), descending=bool(descending))
+    sort_axis = one_axis("sort", axis, x)
+    return _sorted(x, axis=sort_axis, stable=bool(stable), descending=bool(descending))
 
 
 def msort(a: ArrayLike) -> Array:
@@ -163,10 +163,10 @@ def argsort(
     """
     _unsupported("argsort", kind=kind, order=order)
     x, axis = _flat(value("argsort", a, "a"), axis)
-    at = one_axis("argsort", axis, x)
-    index_dtype = wanted_dtype("argsort", dtype) or dtypes.default_int()
+    sort_axis = one_axis("argsort", axis, x)
+    index_dtype = dtype_argument("argsort", dtype) or dtypes.default_int()
     return _argsorted(
-        x, axis=at, stable=bool(stable), descending=bool(descending), dtype=index_dtype
+        x, axis=sort_axis, stable=bool(stable), descending=bool(descending), dtype=index_dtype
     )
 
 
@@ -191,8 +191,8 @@ def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
         )
     if not parts[0].ndim:
         return from_numpy(np.zeros((), dtypes.default_int()))
-    at = one_axis("lexsort", axis, parts[0].ndim)
-    return _ordered_by(*parts, axis=at, dtype=dtypes.default_int())
+    sort_axis = one_axis("lexsort", axis, parts[0].ndim)
+    return _ordered_by(*parts, axis=sort_axis, dtype=dtypes.default_int())
 
 
 def _order_by_keys(*keys: Any, axis: int, dtype: Any) -> Any:
@@ -278,10 +278,10 @@ def _search(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
     def step(position: Any, digit: Any) -> Any:
         """The position after a step: adds the digit if that many elements are before `v`."""
         candidate = structural.add(position, digit)
-        last = arithmetic.min_(candidate, count)
-        element = gather_along(a, arithmetic.sub(last, one))
+        clipped = arithmetic.min_(candidate, count)
+        element = gather_along(a, arithmetic.sub(clipped, one))
         # the element is before `v`: it is smaller (or equal, on the right side)
-        is_before = in_order(element, v, right) & comparison.eq(candidate, last)
+        is_before = in_order(element, v, right) & comparison.eq(candidate, clipped)
         return selection.select_n(is_before, position, candidate)
 
     position = creation.full(index, 0)

@@ -33,9 +33,9 @@ __all__ = ["i0", "sinc"]
 def _sinc(x: Any) -> Any:
     dtype = x.aval.dtype
     angle = arithmetic.mul(x, literal(math.pi, dtype))
-    size = arithmetic.abs_(angle)
+    magnitude = arithmetic.abs_(angle)
     limit = 0.1 if dtypes.real_of(dtype) != dtypes.float64 else 1e-2
-    is_small = comparison.lt(size, literal(limit, size.aval.dtype))
+    is_small = comparison.lt(magnitude, literal(limit, magnitude.aval.dtype))
     safe_angle = selection.select_n(is_small, angle, literal(1.0, dtype))
     if dtypes.is_complex(dtype):
         sine = trigonometric.sin(safe_angle)
@@ -66,9 +66,9 @@ def sinc(x: ArrayLike) -> Array:
 @composite
 def _i0(x: Any) -> Any:
     dtype = x.aval.dtype
-    size = arithmetic.abs_(x)
-    is_small = comparison.lt(size, literal(0.5, dtype))
-    large_value = arithmetic.mul(exponential.exp(size), bessel_functions.bessel_i0e(size))
+    magnitude = arithmetic.abs_(x)
+    is_small = comparison.lt(magnitude, literal(0.5, dtype))
+    large_value = arithmetic.mul(exponential.exp(magnitude), bessel_functions.bessel_i0e(magnitude))
     # near 0 a polynomial, because the derivative of |x| has a step there
     small_x = selection.select_n(is_small, literal(0.0, dtype), x)
     z = arithmetic.mul(small_x, small_x)
@@ -114,9 +114,9 @@ def _sum_of_exponentials(
     x: Any, *factor_and_mask: Any, axes: tuple[int, ...], keepdims: bool, signed: bool, scaled: bool
 ) -> Any:
     """`factor_and_mask`: the factors, if `scaled`, and the mask, if there is one."""
-    dtype, weak = x.aval.dtype, x.aval.weak_type
+    dtype, weak_type = x.aval.dtype, x.aval.weak_type
     sum_dtype = wide_of(dtype)
-    x = cast(x, sum_dtype, weak)
+    x = cast(x, sum_dtype, weak_type)
     b = cast(factor_and_mask[0], sum_dtype) if scaled else None
     mask = factor_and_mask[-1] if len(factor_and_mask) > scaled else None
     zero = like(x, 0)
@@ -145,7 +145,7 @@ def _sum_of_exponentials(
     if not keepdims:
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
         outs = [structural.reshape(v, shape=shape) for v in outs]
-    outs = [cast(v, dtype, weak) if v.aval.dtype == sum_dtype else v for v in outs]
+    outs = [cast(v, dtype, weak_type) if v.aval.dtype == sum_dtype else v for v in outs]
     return tuple(outs) if signed else outs[0]
 
 

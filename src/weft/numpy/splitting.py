@@ -27,10 +27,10 @@ def _split_along(name: str, ary: Any, indices_or_sections: Any, axis: int) -> li
     """Splits along an axis. Raises an error if the array has too few axes."""
     x = value(name, ary, "ary")
     if x.ndim <= axis:
-        plural = "is" if axis == 0 else "es"
+        ending = "is" if axis == 0 else "es"
         raise noted(
             ValueError(
-                f"{name}: expected an array with at least {axis + 1} ax{plural}; got {x.aval}"
+                f"{name}: expected an array with at least {axis + 1} ax{ending}; got {x.aval}"
             )
         )
     return _split(name, x, indices_or_sections, axis)
@@ -56,7 +56,7 @@ def _split(
         sections = whole_number(name, indices_or_sections, "indices_or_sections")
         if sections < 1:
             raise noted(ShapeError(f"{name}: expected at least one section; got {sections}"))
-        size, remainder = divmod(n, sections)
+        section_length, remainder = divmod(n, sections)
         if remainder and not uneven:
             raise noted(
                 ShapeError(
@@ -64,7 +64,7 @@ def _split(
                     "  fix: np.array_split, or a list of indices"
                 )
             )
-        bounds = [k * size + min(k, remainder) for k in range(sections + 1)]
+        bounds = [k * section_length + min(k, remainder) for k in range(sections + 1)]
     pairs = [*itertools.pairwise(bounds)]
     if all(
         [a <= b for a, b in pairs]

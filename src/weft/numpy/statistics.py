@@ -15,7 +15,7 @@ from ..errors import ShapeError
 from ..primitives import arithmetic, complex_numbers, creation, structural
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes
-from .creation import broadcast, wanted_dtype
+from .creation import broadcast, dtype_argument
 from .extrema import clip
 from .joining import concatenate
 from .matrices import diagonal
@@ -47,8 +47,8 @@ def _mean_of(
 ) -> Array:
     out_dtype, sum_dtype = mean_dtypes(x, dtype)
     axes = all_axes("mean", axis, x)
-    weak = x.aval.weak_type and dtype is None
-    x = x if x.aval.dtype == sum_dtype else cast(x, sum_dtype, weak)
+    weak_type = x.aval.weak_type and dtype is None
+    x = x if x.aval.dtype == sum_dtype else cast(x, sum_dtype, weak_type)
     total = reduce_elements(
         "mean", structural.reduce_sum, None, 0, x, axes, keepdims,
         sum_dtype if dtypes.is_bool(sum_dtype) else None, None, where, False,
@@ -65,8 +65,8 @@ def _mean_of(
     result: Array = arithmetic.div(total, count)
     return (
         result
-        if result.aval.dtype == out_dtype and result.aval.weak_type == weak
-        else cast(result, out_dtype, weak)
+        if result.aval.dtype == out_dtype and result.aval.weak_type == weak_type
+        else cast(result, out_dtype, weak_type)
     )
 
 
@@ -107,7 +107,7 @@ def mean(
     if dtype is None and out is None and where is None:
         return _mean(a, axis, keepdims)
     no_out("mean", out)
-    return _mean_of(value("mean", a, "a"), axis, keepdims, wanted_dtype("mean", dtype), where)
+    return _mean_of(value("mean", a, "a"), axis, keepdims, dtype_argument("mean", dtype), where)
 
 
 def weights_along(name: str, weights: Any, x: Any, axis: Any) -> Any:
@@ -147,9 +147,9 @@ def deviation(
         raise noted(ShapeError(f"{name}: dtype must be complex for {x.aval}; got {out_dtype.name}"))
     real_dtype = dtypes.real_of(out_dtype) if dtype is None else out_dtype
     sum_dtype = wide_of(out_dtype)
-    weak = x.aval.weak_type and dtype is None
+    weak_type = x.aval.weak_type and dtype is None
     axes = all_axes(name, axis, x)
-    x = x if x.aval.dtype == sum_dtype else cast(x, sum_dtype, weak)
+    x = x if x.aval.dtype == sum_dtype else cast(x, sum_dtype, weak_type)
     centre = (
         _mean_of(x, axes, True, None, where)
         if mean is None
@@ -176,8 +176,8 @@ def deviation(
         result = arithmetic.sqrt(result)
     return (
         result
-        if result.aval.dtype == real_dtype and result.aval.weak_type == weak
-        else cast(result, real_dtype, weak)
+        if result.aval.dtype == real_dtype and result.aval.weak_type == weak_type
+        else cast(result, real_dtype, weak_type)
     )
 
 
@@ -219,7 +219,7 @@ def var(
             ddof = _degrees_of_freedom("var", ddof)
         return _var(a, axis, ddof, keepdims)
     no_out("var", out)
-    x, out_dtype = value("var", a, "a"), wanted_dtype("var", dtype)
+    x, out_dtype = value("var", a, "a"), dtype_argument("var", dtype)
     degrees = _degrees_of_freedom("var", _correction("var", ddof, correction))
     return _var_of(x, axis, degrees, keepdims, out_dtype, where, mean)
 
@@ -268,7 +268,7 @@ def std(
             ddof = _degrees_of_freedom("std", ddof)
         return _std(a, axis, ddof, keepdims)
     no_out("std", out)
-    x, out_dtype = value("std", a, "a"), wanted_dtype("std", dtype)
+    x, out_dtype = value("std", a, "a"), dtype_argument("std", dtype)
     degrees = _degrees_of_freedom("std", _correction("std", ddof, correction))
     return _std_of(x, axis, degrees, keepdims, out_dtype, where, mean)
 
@@ -335,7 +335,7 @@ def cov(
       >>> np.cov(np.array([1.0, 3.0]))
       Array(2., dtype=float32)
     """
-    out_dtype = wanted_dtype("cov", dtype)
+    out_dtype = dtype_argument("cov", dtype)
     x = inexact("cov", m)
     if x.ndim > 2:
         raise ShapeError(f"cov: expected one or two axes; got {x.aval}")
@@ -353,7 +353,7 @@ def cov(
     if out_dtype is not None:
         x = cast(x, out_dtype)
     n = x.shape[1]
-    degrees = (0 if bias else 1) if ddof is None else ddof
+    delta = (0 if bias else 1) if ddof is None else ddof
     w: Any = None
     for name, option in (("fweights", fweights), ("aweights", aweights)):
         if option is not None:
@@ -363,25 +363,25 @@ def cov(
             w = v if w is None else arithmetic.mul(w, v)
     if w is None:
         centre = mean(x, 1, keepdims=True)
-        divisor: Any = literal(float(n - degrees), dtypes.real_of(x.dtype))
+        divisor: Any = literal(float(n - delta), dtypes.real_of(x.dtype))
     else:
         total = sum(w)
         centre = sum(x * w, 1, keepdims=True) / total
-        if not degrees:
+        if not delta:
             divisor = total
         elif aweights is None:
-            divisor = total - degrees
+            divisor = total - delta
         else:
             a = cast(value("cov", aweights, "aweights"), w.dtype)
-            divisor = total - degrees * sum(w * a) / total
+            divisor = total - delta * sum(w * a) / total
     divisor = arithmetic.max_(
         divisor, literal(0.0, divisor.aval.dtype)
     )  # too few observations: division by 0
     x = arithmetic.sub(x, centre)
-    other = x if w is None else x * w
+    weighted = x if w is None else x * w
     if dtypes.is_complex(x.dtype):
-        other = complex_numbers.conj(other)
-    product = contracted("cov", x, other, (((1,), (1,)), ((), ())))
+        weighted = complex_numbers.conj(weighted)
+    product = contracted("cov", x, weighted, (((1,), (1,)), ((), ())))
     result = product / divisor
     return reshape(result, ()) if result.shape == (1, 1) else result
 

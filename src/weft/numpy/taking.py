@@ -18,7 +18,7 @@ from ..primitives.selection import clamp, where
 from ..primitives.structural import add, convert_element_type, reshape, widen
 from ..typing import ArrayLike, Axis
 from .axes import one_axis
-from .gather_indices import known_indices, run_time_indices
+from .gather_indices import run_time_indices, static_indices
 from .indexing import getitem, nonzero
 from .plans import hosts_of
 from .promotion import cast, no_out, noted, value
@@ -67,7 +67,7 @@ def gather_positions(
         return indices, gather_mode
     concrete = indices.concrete()
     if concrete is not None and uncommitted(concrete):
-        return as_value(known_indices(n, concrete.host(), wrap, dtypes.int32)), gather_mode
+        return as_value(static_indices(n, concrete.host(), wrap, dtypes.int32)), gather_mode
     return run_time_indices(n, indices, wrap), gather_mode
 
 
@@ -174,8 +174,8 @@ def _broadcast_along(name: str, x: Any, indices: Any, axis: int) -> tuple[Any, A
                 f"{name}: indices must have as many axes as {x.aval}; got {indices.aval}"
             )
         )
-    around = [(*v.shape[:axis], 1, *v.shape[axis + 1 :]) for v in (x, indices)]
-    shape = joint_shape(name, around)
+    other_shapes = [(*v.shape[:axis], 1, *v.shape[axis + 1 :]) for v in (x, indices)]
+    shape = joint_shape(name, other_shapes)
     return tuple(  # type: ignore[return-value]
         widen(v, (*shape[:axis], v.shape[axis], *shape[axis + 1 :])) for v in (x, indices)
     )
@@ -285,9 +285,9 @@ def compress(
     if not n:
         shape = (*x.shape[:d], size, *x.shape[d + 1 :])
         return widen(cast(as_value(fill_value), x.dtype), shape)
-    known_fill = as_value(fill_value).concrete()
-    if known_fill is not None and not known_fill.ndim:
-        return take(x, positions, axis=d, mode="fill", fill_value=known_fill.host().item())
+    concrete_fill = as_value(fill_value).concrete()
+    if concrete_fill is not None and not concrete_fill.ndim:
+        return take(x, positions, axis=d, mode="fill", fill_value=concrete_fill.host().item())
     exists = lt(positions, literal(n, positions.dtype))
     mask = reshape(exists, shape=(size, *(1,) * (x.ndim - d - 1)))
     return where(mask, take(x, positions, axis=d, mode="clip"), cast(as_value(fill_value), x.dtype))
@@ -332,6 +332,6 @@ def indices_in(name: str, indices: Any, n: int, mode: str) -> Any:
     if mode == "wrap":
         return wrapped(indices, n)
     if mode == "clip":
-        zero, last = literal(0, indices.dtype), literal(n - 1, indices.dtype)
-        return clamp(zero, indices, last)
+        zero, last_index = literal(0, indices.dtype), literal(n - 1, indices.dtype)
+        return clamp(zero, indices, last_index)
     raise ValueError(f"{name}: mode must be 'raise', 'clip' or 'wrap'; got {mode!r}")

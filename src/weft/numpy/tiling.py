@@ -14,7 +14,7 @@ from ..errors import ConcretizationTypeError, ShapeError
 from ..primitives import structural
 from ..typing import ArrayLike, Axis
 from .axes import axes_of, one_axis, result_length, whole_number
-from .axis_gathers import gather_along, merge_axes, take_known
+from .axis_gathers import gather_along, merge_axes, take_static
 from .creation import from_numpy
 from .cumulative import cumsum
 from .plans import host_elements
@@ -121,12 +121,12 @@ def repeat(
         count = int(counts.reshape(()))
         if count == 1:
             return x
-        repeated = structural.broadcast_in_dim(
+        repeated_slices = structural.broadcast_in_dim(
             x,
             shape=(*x.shape[: i + 1], count, *x.shape[i + 1 :]),
             dims=tuple(k if k <= i else k + 1 for k in range(x.ndim)),
         )
-        return merge_axes(repeated, i)
+        return merge_axes(repeated_slices, i)
     counts = counts.astype(np.int64)  # NumPy does not accept uint64
     host = host_elements(x) if total_repeat_length is None else None
     if host is not None:
@@ -134,11 +134,11 @@ def repeat(
         return Array(result, x.aval.update(shape=result.shape))
     indices = np.repeat(np.arange(n), counts)
     if total_repeat_length is not None:
-        missing = total_repeat_length - len(indices)
-        indices = np.concatenate([indices, np.full(max(missing, 0), max(n - 1, 0))])[
+        missing_count = total_repeat_length - len(indices)
+        indices = np.concatenate([indices, np.full(max(missing_count, 0), max(n - 1, 0))])[
             :total_repeat_length
         ]
-    return take_known(x, indices, i)
+    return take_static(x, indices, i)
 
 
 def _repeat_traced(x: Any, counts: Any, axis: int, total: int | None) -> Any:
@@ -151,5 +151,5 @@ def _repeat_traced(x: Any, counts: Any, axis: int, total: int | None) -> Any:
     if counts.ndim == 0 or counts.shape[0] != n:
         counts = structural.widen(counts, (n,))
     ends = cumsum(counts, dtype=dtypes.default_int())
-    places = searchsorted(ends, from_numpy(np.arange(total, dtype=ends.dtype)), side="right")
-    return gather_along(x, places, axis)
+    positions = searchsorted(ends, from_numpy(np.arange(total, dtype=ends.dtype)), side="right")
+    return gather_along(x, positions, axis)

@@ -13,7 +13,7 @@ from ..errors import ShapeError
 from ..primitives import arithmetic, comparison, selection, trigonometric as t
 from ..typing import ArrayLike
 from .arithmetic import multiply
-from .makers import binary, one, two, unary
+from .makers import binary, binary_docstring, unary, unary_docstring
 from .plans import composite
 from .promotion import check_ranks, inexact, noted, promote_values
 from .ufunc_options import takes_options
@@ -50,54 +50,67 @@ __all__ = [
 _ZERO = "np.zeros(2)"
 _ZEROS, _ONES = "Array([0., 0.], dtype=float32)", "Array([1., 1.], dtype=float32)"
 
-sin = unary(t.sin, "sin", one("Sine.", f"np.sin({_ZERO})", _ZEROS), to_inexact=True)
-cos = unary(t.cos, "cos", one("Cosine.", f"np.cos({_ZERO})", _ONES), to_inexact=True)
-tan = unary(t.tan, "tan", one("Tangent.", f"np.tan({_ZERO})", _ZEROS), to_inexact=True)
+sin = unary(t.sin, "sin", unary_docstring("Sine.", f"np.sin({_ZERO})", _ZEROS), to_inexact=True)
+cos = unary(t.cos, "cos", unary_docstring("Cosine.", f"np.cos({_ZERO})", _ONES), to_inexact=True)
+tan = unary(t.tan, "tan", unary_docstring("Tangent.", f"np.tan({_ZERO})", _ZEROS), to_inexact=True)
 arcsin = asin = unary(
     t.asin,
     "arcsin",
-    one("Inverse sine, from -π/2 to π/2.", f"np.arcsin({_ZERO})", _ZEROS),
+    unary_docstring("Inverse sine, from -π/2 to π/2.", f"np.arcsin({_ZERO})", _ZEROS),
     to_inexact=True,
 )
 arccos = acos = unary(
     t.acos,
     "arccos",
-    one("Inverse cosine, from 0 to π.", "np.arccos(np.ones(2))", _ZEROS),
+    unary_docstring("Inverse cosine, from 0 to π.", "np.arccos(np.ones(2))", _ZEROS),
     to_inexact=True,
 )
 arctan = atan = unary(
     t.atan,
     "arctan",
-    one("Inverse tangent, from -π/2 to π/2.", f"np.arctan({_ZERO})", _ZEROS),
+    unary_docstring("Inverse tangent, from -π/2 to π/2.", f"np.arctan({_ZERO})", _ZEROS),
     to_inexact=True,
 )
-sinh = unary(t.sinh, "sinh", one("Hyperbolic sine.", f"np.sinh({_ZERO})", _ZEROS), to_inexact=True)
-cosh = unary(t.cosh, "cosh", one("Hyperbolic cosine.", f"np.cosh({_ZERO})", _ONES), to_inexact=True)
+sinh = unary(
+    t.sinh,
+    "sinh",
+    unary_docstring("Hyperbolic sine.", f"np.sinh({_ZERO})", _ZEROS),
+    to_inexact=True,
+)
+cosh = unary(
+    t.cosh,
+    "cosh",
+    unary_docstring("Hyperbolic cosine.", f"np.cosh({_ZERO})", _ONES),
+    to_inexact=True,
+)
 tanh = unary(
-    t.tanh, "tanh", one("Hyperbolic tangent.", f"np.tanh({_ZERO})", _ZEROS), to_inexact=True
+    t.tanh,
+    "tanh",
+    unary_docstring("Hyperbolic tangent.", f"np.tanh({_ZERO})", _ZEROS),
+    to_inexact=True,
 )
 arcsinh = asinh = unary(
     t.asinh,
     "arcsinh",
-    one("Inverse hyperbolic sine.", f"np.arcsinh({_ZERO})", _ZEROS),
+    unary_docstring("Inverse hyperbolic sine.", f"np.arcsinh({_ZERO})", _ZEROS),
     to_inexact=True,
 )
 arccosh = acosh = unary(
     t.acosh,
     "arccosh",
-    one("Inverse hyperbolic cosine, at least 0.", "np.arccosh(np.ones(2))", _ZEROS),
+    unary_docstring("Inverse hyperbolic cosine, at least 0.", "np.arccosh(np.ones(2))", _ZEROS),
     to_inexact=True,
 )
 arctanh = atanh = unary(
     t.atanh,
     "arctanh",
-    one("Inverse hyperbolic tangent.", f"np.arctanh({_ZERO})", _ZEROS),
+    unary_docstring("Inverse hyperbolic tangent.", f"np.arctanh({_ZERO})", _ZEROS),
     to_inexact=True,
 )
 arctan2 = atan2 = binary(
     t.atan2,
     "arctan2",
-    two(
+    binary_docstring(
         "Angle of the point (x2, x1) from the x-axis, from -π to π.",
         "np.arctan2(np.zeros(2), 1.0)",
         _ZEROS,
@@ -140,14 +153,16 @@ radians, degrees = deg2rad, rad2deg
 @composite
 def _hypot(x: Any, y: Any) -> Any:
     x, y = arithmetic.abs_(x), arithmetic.abs_(y)
-    large, small = arithmetic.max_(x, y), arithmetic.min_(x, y)
+    larger_leg, smaller_leg = arithmetic.max_(x, y), arithmetic.min_(x, y)
     zero, infinity = literal(0.0, x.aval.dtype), literal(math.inf, x.aval.dtype)
-    is_zero = comparison.eq(large, zero)
-    ratio = arithmetic.div(small, selection.select_n(is_zero, large, literal(1.0, x.aval.dtype)))
-    length = large * arithmetic.sqrt(1 + ratio * ratio)
-    length = selection.select_n(is_zero, length, large)
-    for side in (x, y):  # infinite even if the other one is NaN (IEEE 754-2019, 9.2.1)
-        length = selection.select_n(comparison.eq(side, infinity), length, side)
+    is_zero = comparison.eq(larger_leg, zero)
+    ratio = arithmetic.div(
+        smaller_leg, selection.select_n(is_zero, larger_leg, literal(1.0, x.aval.dtype))
+    )
+    length = larger_leg * arithmetic.sqrt(1 + ratio * ratio)
+    length = selection.select_n(is_zero, length, larger_leg)
+    for leg in (x, y):  # infinite even if the other one is NaN (IEEE 754-2019, 9.2.1)
+        length = selection.select_n(comparison.eq(leg, infinity), length, leg)
     return length
 
 

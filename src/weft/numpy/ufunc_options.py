@@ -47,13 +47,13 @@ def check_options(name: str, out: Any, options: dict[str, Any]) -> None:
                     f"{', '.join(_ACCEPTED)}, at its default"
                 )
             )
-        if not any(argument is good or (argument.__class__ is str and argument == good)
-                   for good in _ACCEPTED[option]):  # fmt: skip
-            reason, instead = _REASON_AND_FIX[option]
+        if not any(argument is accepted or (argument.__class__ is str and argument == accepted)
+                   for accepted in _ACCEPTED[option]):  # fmt: skip
+            reason, fix = _REASON_AND_FIX[option]
             raise noted(
                 NotImplementedError(
                     f"{name}: {option} is not supported: {reason}; got {argument!r:.60}\n"
-                    f"  fix: {instead.format(name=name)}"
+                    f"  fix: {fix.format(name=name)}"
                 )
             )
 
@@ -61,8 +61,8 @@ def check_options(name: str, out: Any, options: dict[str, Any]) -> None:
 def takes_options(function: F) -> F:
     """Decorates a function that is a ufunc in NumPy, so that it accepts a ufunc's options."""
     name = function.__name__
-    inner = unwrapped(function)
-    code = inner.__code__
+    undecorated = unwrapped(function)
+    code = undecorated.__code__
     count, unnamed = code.co_argcount, code.co_posonlyargcount
     parameters = code.co_varnames[unnamed : count + code.co_kwonlyargcount]
 
@@ -72,8 +72,8 @@ def takes_options(function: F) -> F:
             return function(*args)
         if out is None and len(args) == count + 1:
             *args, out = args  # type: ignore[assignment]
-        named = {n: options.pop(n) for n in parameters if n in options}
+        keywords = {n: options.pop(n) for n in parameters if n in options}
         check_options(name, out, options)
-        return function(*args, **named)
+        return function(*args, **keywords)
 
     return call  # type: ignore[return-value]

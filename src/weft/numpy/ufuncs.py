@@ -14,7 +14,7 @@ from ..lax.loops import scan
 from ..typing import ArrayLike, DTypeLike
 from . import cumulative, reductions
 from .axes import all_axes, one_axis
-from .creation import full, wanted_dtype
+from .creation import dtype_argument, full
 from .functional import vectorize
 from .joining import concatenate
 from .promotion import cast, no_out, value
@@ -148,23 +148,27 @@ class ufunc(metaclass=_Kind):
                 f"{name}: {reason} needs an initial value, and this function has no identity; got "
                 f"{x.aval}\n  fix: initial=…"
             )
-        result = self._result_dtype(x)
+        result_dtype = self._result_dtype(x)
         if start is None:
-            first, rows = cast(rows[0], result), rows[1:]
+            initial_carry, rows = cast(rows[0], result_dtype), rows[1:]
         else:
-            first = broadcast_to(cast(value(name, start, "initial"), result), tuple(other_lengths))
+            initial_carry = broadcast_to(
+                cast(value(name, start, "initial"), result_dtype), tuple(other_lengths)
+            )
         if where is None:
-            last, _ = scan(lambda c, r: (cast(self._apply(c, r), result), None), first, rows)
+            final_carry, _ = scan(
+                lambda c, r: (cast(self._apply(c, r), result_dtype), None), initial_carry, rows
+            )
         else:
             mask = broadcast_to(value(name, where, "where"), x.shape)
             masks = reshape(moveaxis(mask, axes, range(len(axes))), (count, *other_lengths))
 
             def step(carry: Any, inputs: Any) -> Any:
-                row, included = inputs
-                return chosen(included, cast(self._apply(carry, row), result), carry), None
+                row, is_included = inputs
+                return chosen(is_included, cast(self._apply(carry, row), result_dtype), carry), None
 
-            last, _ = scan(step, first, (rows, masks))
-        return reshape(last, tuple(lengths)) if keepdims else last
+            final_carry, _ = scan(step, initial_carry, (rows, masks))
+        return reshape(final_carry, tuple(lengths)) if keepdims else final_carry
 
     @located
     def accumulate(
@@ -183,18 +187,18 @@ class ufunc(metaclass=_Kind):
         axis = one_axis(name, axis, x)
         if self._is_builtin() and self.__name__ in _CUMULATIVE:
             return _CUMULATIVE[self.__name__](x, axis=axis, dtype=dtype)
-        result = self._result_dtype(x)
+        result_dtype = self._result_dtype(x)
         rows = moveaxis(x, axis, 0)
         if not rows.shape[0]:
-            return cast(x, result)
+            return cast(x, result_dtype)
 
         def step(carry: Any, row: Any) -> Any:
-            carry = cast(self._apply(carry, row), result)
+            carry = cast(self._apply(carry, row), result_dtype)
             return carry, carry
 
-        first = cast(rows[0], result)
-        _, later = scan(step, first, rows[1:])
-        results = concatenate([first[None], later])
+        first_row = cast(rows[0], result_dtype)
+        _, later_rows = scan(step, first_row, rows[1:])
+        results = concatenate([first_row[None], later_rows])
         return moveaxis(results, 0, axis)
 
     @located
@@ -221,7 +225,7 @@ class ufunc(metaclass=_Kind):
         no_out(name, out)
         x = _converted(name, a, dtype)
         axis, starts = one_axis(name, axis, x), integers(name, indices)
-        n, result = x.shape[axis], self._result_dtype(x)
+        n, result_dtype = x.shape[axis], self._result_dtype(x)
         if starts.ndim != 1:
             raise ShapeError(f"{name}: indices must have one axis; got {starts.aval}")
         concrete = starts.concrete()
@@ -236,12 +240,12 @@ class ufunc(metaclass=_Kind):
 
         def step(carry: Any, index_and_row: Any) -> Any:
             i, row = index_and_row
-            inside = (i > start_column) & (i < end_column)
-            return chosen(inside, cast(self._apply(carry, row), result), carry), None
+            is_inside = (i > start_column) & (i < end_column)
+            return chosen(is_inside, cast(self._apply(carry, row), result_dtype), carry), None
 
-        first = cast(take(rows, starts, axis=0), result)
-        last, _ = scan(step, first, (arange(n, dtype=starts.dtype), rows))
-        return moveaxis(last, 0, axis)
+        initial_carry = cast(take(rows, starts, axis=0), result_dtype)
+        final_carry, _ = scan(step, initial_carry, (arange(n, dtype=starts.dtype), rows))
+        return moveaxis(final_carry, 0, axis)
 
     @located
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
@@ -282,15 +286,15 @@ class ufunc(metaclass=_Kind):
             return getattr(x.at[indices], update)(b)
         positions = reshape(arange(x.size), x.shape)[indices]
         operands = () if b is None else (broadcast_to(value(name, b, "b"), positions.shape),)
-        flat = [reshape(y, (positions.size,)) for y in (positions, *operands)]
+        flat_inputs = [reshape(y, (positions.size,)) for y in (positions, *operands)]
 
         def step(elements: Any, inputs: Any) -> Any:
-            at, *others = inputs
-            new = cast(self._apply(elements[at], *others), x.dtype)
-            return elements.at[at].set(new), None
+            index, *other_operands = inputs
+            element = cast(self._apply(elements[index], *other_operands), x.dtype)
+            return elements.at[index].set(element), None
 
-        last, _ = scan(step, reshape(x, (x.size,)), tuple(flat))
-        return reshape(last, x.shape)
+        updated, _ = scan(step, reshape(x, (x.size,)), tuple(flat_inputs))
+        return reshape(updated, x.shape)
 
     def _is_builtin(self) -> bool:
         return isinstance(self, _OfFunction)
@@ -343,7 +347,7 @@ _UPDATES = {
 
 
 def _converted(name: str, a: Any, dtype: Any) -> Any:
-    x, result_dtype = value(name, a, "a"), wanted_dtype(name, dtype)
+    x, result_dtype = value(name, a, "a"), dtype_argument(name, dtype)
     return x if result_dtype is None else cast(x, result_dtype)
 
 

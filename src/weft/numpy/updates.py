@@ -83,24 +83,24 @@ def changed_copy(host: Any, index: Any, values: Any, ufunc: Any) -> Any:
                 return None
         elif not isinstance(values, (np.ndarray, np.generic)) or values.dtype != dtype:
             return None
-        advanced = False
+        is_advanced = False
         if index.__class__ is tuple:
             for item in index:
                 if item.__class__ not in BASIC:
-                    index, advanced = host_index(index), True
+                    index, is_advanced = host_index(index), True
                     break
         elif index.__class__ not in BASIC:
-            index, advanced = host_index((index,)), True
-        new = host.copy()
-        if values.ndim and values.ndim > new[index].ndim:
+            index, is_advanced = host_index((index,)), True
+        copy = host.copy()
+        if values.ndim and values.ndim > copy[index].ndim:
             return None
         if ufunc is None:
-            new[index] = values
-        elif advanced:
-            ufunc.at(new, index, values)
+            copy[index] = values
+        elif is_advanced:
+            ufunc.at(copy, index, values)
         else:
-            new[index] = ufunc(new[index], values)
-        return new
+            copy[index] = ufunc(copy[index], values)
+        return copy
     except (IndexError, TypeError, ValueError, OverflowError):
         return None
 
@@ -305,31 +305,31 @@ def layout(
 ) -> tuple[Any, ScatterDimensionNumbers, tuple[int, ...], tuple[int, ...]]:
     """A scatter's indices, dimension numbers, shape of updates and reversed axes of updates."""
     rank = len(ix.lookup_shape)
-    stay = [p for p in ix.parts if p.__class__ in (Sliced, New)]
-    lookup_at = sum(p.__class__ is Sliced for p in stay[: ix.at])
-    slices = [p for p in stay if p.__class__ is Sliced]
+    window_parts = [p for p in ix.parts if p.__class__ in (Sliced, New)]
+    lookup_at = sum(p.__class__ is Sliced for p in window_parts[: ix.at])
+    slices = [p for p in window_parts if p.__class__ is Sliced]
     positions = [i + rank * (ix.lookups and i >= lookup_at) for i in range(len(slices))]
-    strided = [p.bounds()[2] != 1 for p in slices]
+    is_strided = [p.bounds()[2] != 1 for p in slices]
     # axes of the updates outside the window: for lookups and strided slices
     batch = sorted(
         [*range(lookup_at, lookup_at + rank)]
-        + [position for position, s in zip(positions, strided, strict=True) if s]
+        + [position for position, s in zip(positions, is_strided, strict=True) if s]
     )
     update_shape = [p.count for p in slices]
     update_shape[lookup_at:lookup_at] = ix.lookup_shape
     columns: list[Any] = []
-    index_map, inserted, window_dims, reversed_axes = [], [], [], []
-    places = iter(zip(slices, positions, strided, strict=True))
+    index_map, inserted_dims, window_dims, reversed_axes = [], [], [], []
+    slice_layouts = iter(zip(slices, positions, is_strided, strict=True))
     for p in ix.parts:
         if p.__class__ is New:
             continue
         n = x.shape[p.axis]
         if p.__class__ is Sliced:
-            _, position, stride = next(places)
-            if stride:
-                inserted.append(p.axis)
-                line = p.start + p.step * np.arange(p.count)
-                columns.append((n, line, (batch.index(position),), False))
+            _, position, is_strided_slice = next(slice_layouts)
+            if is_strided_slice:
+                inserted_dims.append(p.axis)
+                axis_indices = p.start + p.step * np.arange(p.count)
+                columns.append((n, axis_indices, (batch.index(position),), False))
             else:
                 window_dims.append(position)
                 if p.step < 0 and p.count > 1:
@@ -338,10 +338,10 @@ def layout(
                     continue
                 columns.append((n, p.bounds()[0], (), False))
         else:
-            inserted.append(p.axis)
+            inserted_dims.append(p.axis)
             if p.__class__ is LookedUp:
-                first = batch.index(lookup_at) + rank - np.ndim(p.indices) if rank else 0
-                dims = tuple(range(first, first + np.ndim(p.indices)))
+                first_dim = batch.index(lookup_at) + rank - np.ndim(p.indices) if rank else 0
+                dims = tuple(range(first_dim, first_dim + np.ndim(p.indices)))
                 columns.append((n, p.indices, dims, wrap))
             elif p.place.__class__ is int:
                 columns.append((n, p.place, (), wrap))
@@ -349,7 +349,7 @@ def layout(
                 columns.append((n, start_index(name, p.place, n, wrap), (), False))
         index_map.append(p.axis)
     dimension_numbers = ScatterDimensionNumbers(
-        tuple(window_dims), tuple(inserted), tuple(index_map)
+        tuple(window_dims), tuple(inserted_dims), tuple(index_map)
     )
     indices = index_columns(columns, tuple(update_shape[b] for b in batch))
     return indices, dimension_numbers, tuple(update_shape), tuple(reversed_axes)
@@ -374,10 +374,12 @@ def apply(
     if 0 in ix.shape or (window is not None and 0 in window.sizes):
         out = x
     elif window is not None:
-        old = get_window(x, window)
-        flat = reshape(old, shape=(old.size,))
-        (new,) = batch(lambda e: [one_element(name, func(e))], [flat], [True], Axis(old.size))
-        out = put_window(x, window, reshape(cast(new, x.dtype), shape=old.shape))
+        elements = get_window(x, window)
+        flat_elements = reshape(elements, shape=(elements.size,))
+        (results,) = batch(
+            lambda e: [one_element(name, func(e))], [flat_elements], [True], Axis(elements.size)
+        )
+        out = put_window(x, window, reshape(cast(results, x.dtype), shape=elements.shape))
     else:
         indices, dimension_numbers, update_shape, _ = layout(name, x, ix, wrap)
         out = scatter_apply(
@@ -395,7 +397,7 @@ def apply(
 
 def one_element(name: str, result: Any) -> Any:
     """The result of a function for one element; it must be a scalar."""
-    new = as_value(result)
-    if new.ndim:
-        raise noted(ShapeError(f"{name}: func must give a scalar for a scalar; got {new.aval}"))
-    return new
+    value = as_value(result)
+    if value.ndim:
+        raise noted(ShapeError(f"{name}: func must give a scalar for a scalar; got {value.aval}"))
+    return value

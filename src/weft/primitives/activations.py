@@ -18,7 +18,7 @@ from .arithmetic import div, like, mul, neg, square
 from .comparison import gt
 from .elementwise import HALF, evaluate_in_wider, transcendental, transcendental_of_several, unary
 from .exponential import exp, expm1, logistic
-from .formulas import Algebra, Number, evaluated, log_of_rest, lowered
+from .formulas import Algebra, Number, evaluated, lowered, split_log1m
 from .rule_types import Host
 from .selection import clamp, where
 
@@ -63,10 +63,12 @@ evaluate_in_wider(softplus, "float", table=HALF)
 
 def _log1mexp(m: Algebra, x: Number) -> Number:
     """Uses expm1 near 0, where it keeps the digits."""
-    power, near = m.exp(-x), x < math.log(2)
-    rest, lost = log_of_rest(m, power)
-    logarithm = m.log(m.where(near, -m.expm1(-x), rest))
-    return m.where(near, logarithm, m.where(rest == 1, -power, logarithm + lost))
+    power, is_small = m.exp(-x), x < math.log(2)
+    complement, rounding_error = split_log1m(m, power)
+    logarithm = m.log(m.where(is_small, -m.expm1(-x), complement))
+    return m.where(
+        is_small, logarithm, m.where(complement == 1, -power, logarithm + rounding_error)
+    )
 
 
 def _slope_of_log1mexp(x: Value) -> Value:
@@ -80,32 +82,32 @@ log1mexp: Primitive = transcendental(
 )  # fmt: skip
 
 
-# gelu is x times the logistic function of the cubic near (_LINE + _CUBE near²). Beyond _FLAT the
+# gelu is x times the logistic function of the cubic x (_LINEAR + _CUBIC x²). Beyond _CLIP_LIMIT the
 # logistic function is 0 or 1 in every dtype. Without the bound, the cubic could be infinite there,
 # and infinity times 0 is NaN.
-_LINE = 2 * math.sqrt(2 / math.pi)
-_CUBE, _FLAT = 0.044715 * _LINE, 30.0
+_LINEAR = 2 * math.sqrt(2 / math.pi)
+_CUBIC, _CLIP_LIMIT = 0.044715 * _LINEAR, 30.0
 
 
 def _gelu_by_tanh(x: Host) -> Host:
-    line, cube, flat, one = map(x.dtype.type, (_LINE, _CUBE, _FLAT, 1))
-    near = np.minimum(np.maximum(x, -flat), flat)
-    power = np.exp(-(near * (line + cube * np.square(near))))
+    linear, cubic, bound, one = map(x.dtype.type, (_LINEAR, _CUBIC, _CLIP_LIMIT, 1))
+    clipped = np.minimum(np.maximum(x, -bound), bound)
+    power = np.exp(-(clipped * (linear + cubic * np.square(clipped))))
     return np.divide(x, one + power)
 
 
 def _lower_gelu_by_tanh(m: Algebra, x: Number) -> Number:
     """Replaces (1 + tanh(u)) / 2 by the logistic function of 2u, which keeps its digits where it is
     small."""
-    near = m.maximum(m.minimum(x, _FLAT), -_FLAT)
-    return x / (1 + m.exp(-(near * (_LINE + _CUBE * (near * near)))))
+    clipped = m.maximum(m.minimum(x, _CLIP_LIMIT), -_CLIP_LIMIT)
+    return x / (1 + m.exp(-(clipped * (_LINEAR + _CUBIC * (clipped * clipped)))))
 
 
 def _slope_of_gelu(x: Value) -> Value:
-    near = clamp(like(x, -_FLAT), x, like(x, _FLAT))
-    size = square(near)
-    part = logistic(near * (_LINE + _CUBE * size))
-    return part * (1 + near * (1 - part) * (_LINE + 3 * _CUBE * size))
+    clipped = clamp(like(x, -_CLIP_LIMIT), x, like(x, _CLIP_LIMIT))
+    clipped_square = square(clipped)
+    sigmoid = logistic(clipped * (_LINEAR + _CUBIC * clipped_square))
+    return sigmoid * (1 + clipped * (1 - sigmoid) * (_LINEAR + 3 * _CUBIC * clipped_square))
 
 
 gelu_by_tanh: Primitive = transcendental(
@@ -118,16 +120,16 @@ evaluate_in_wider(gelu_by_tanh, "float", table=HALF)
 
 def _hyperbola(m: Algebra, x: Number, b: Number) -> Number:
     """sqrt(x² + b) for b ≥ 0. Large x are scaled down first, so that the square is finite."""
-    half = 66 if m.eps > 1e-10 else 516  # of the largest exponent, and two more
-    far = m.abs(x) > 2.0 ** (half - 6)
-    unit, back = m.where(far, 2.0**-half, 1.0), m.where(far, 2.0**half, 1.0)
-    return m.sqrt(x * unit * (x * unit) + b * unit * unit) * back
+    exponent = 66 if m.eps > 1e-10 else 516  # of the largest exponent, and two more
+    is_large = m.abs(x) > 2.0 ** (exponent - 6)
+    scale, unscale = m.where(is_large, 2.0**-exponent, 1.0), m.where(is_large, 2.0**exponent, 1.0)
+    return m.sqrt(x * scale * (x * scale) + b * scale * scale) * unscale
 
 
 def _squareplus(m: Algebra, x: Number, b: Number) -> Number:
     """For x < 0, divides b / 4 by the other root, because that avoids cancellation."""
-    larger = 0.5 * m.abs(x) + 0.5 * _hyperbola(m, x, b)
-    return m.where(x < 0, 0.25 * b, larger) / m.where(x < 0, larger, 1.0)
+    positive_root = 0.5 * m.abs(x) + 0.5 * _hyperbola(m, x, b)
+    return m.where(x < 0, 0.25 * b, positive_root) / m.where(x < 0, positive_root, 1.0)
 
 
 hyperbola: Primitive = transcendental_of_several(

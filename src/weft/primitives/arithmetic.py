@@ -81,10 +81,10 @@ def _integer_division(x: Host, y: Host) -> tuple[Host, Host]:
     """Divides as XLA does: towards zero. Division by zero gives a quotient of all ones and the
     remainder x."""
     by_zero = y == 0
-    safe = np.where(by_zero, np.ones((), y.dtype), y)
-    remainder = np.where(by_zero, x, np.fmod(x, safe))
+    nonzero_y = np.where(by_zero, np.ones((), y.dtype), y)
+    remainder = np.where(by_zero, x, np.fmod(x, nonzero_y))
     all_ones = np.invert(np.zeros((), x.dtype))
-    return np.where(by_zero, all_ones, (x - remainder) // safe), remainder
+    return np.where(by_zero, all_ones, (x - remainder) // nonzero_y), remainder
 
 
 _INTEGERS = [d for d in (*dtypes.SIGNED, *dtypes.UNSIGNED) if d not in dtypes.SMALL_INTS]
@@ -103,20 +103,22 @@ def _lower_division(name: str) -> Rule:
             return block.elementwise(name, (x, y), out)
         x, y = block.widen(x, out.shape), block.widen(y, out.shape)
         flags = out.update(dtype=dtypes.bool_, weak_type=False)
-        zero = block.compare("EQ", y, block.full(0, out), flags)
-        unsafe = zero
+        is_zero = block.compare("EQ", y, block.full(0, out), flags)
+        is_undefined = is_zero
         if dtypes.is_signed(out.dtype):
             smallest = block.full(dtypes.iinfo(out.dtype).min, out)
-            least = block.compare("EQ", x, smallest, flags)
-            minus = block.compare("EQ", y, block.full(-1, out), flags)
-            unsafe = block.elementwise(
-                "or", (zero, block.elementwise("and", (least, minus), flags)), flags
+            is_smallest = block.compare("EQ", x, smallest, flags)
+            is_minus_one = block.compare("EQ", y, block.full(-1, out), flags)
+            is_undefined = block.elementwise(
+                "or", (is_zero, block.elementwise("and", (is_smallest, is_minus_one), flags)), flags
             )
-        quotient = block.elementwise(name, (x, block.select(unsafe, block.full(1, out), y)), out)
+        quotient = block.elementwise(
+            name, (x, block.select(is_undefined, block.full(1, out), y)), out
+        )
         if name == "remainder":
-            return block.select(zero, x, quotient)
+            return block.select(is_zero, x, quotient)
         largest = -1 if dtypes.is_signed(out.dtype) else dtypes.iinfo(out.dtype).max
-        return block.select(zero, block.full(largest, out), quotient)
+        return block.select(is_zero, block.full(largest, out), quotient)
 
     return lower
 
@@ -154,12 +156,12 @@ def _towards_zero(x: Value) -> Value:
 def _sign(x: Host) -> Host:
     if x.dtype.kind != "c":
         return np.sign(x) if x.dtype.kind in "iu" else np.copysign(np.sign(x), x)
-    size = np.abs(x)
-    out = x / np.where(size == 0, 1, size)
-    out = np.where(size == 0, x, out)  # zeros keep their signs, as for real numbers
-    far = np.isinf(size)
-    if far.any():
-        out = np.where(far, _direction(x), out)
+    magnitude = np.abs(x)
+    out = x / np.where(magnitude == 0, 1, magnitude)
+    out = np.where(magnitude == 0, x, out)  # zeros keep their signs, as for real numbers
+    is_infinite = np.isinf(magnitude)
+    if is_infinite.any():
+        out = np.where(is_infinite, _direction(x), out)
     return out.astype(x.dtype)
 
 
@@ -167,9 +169,11 @@ def _direction(x: Host) -> Host:
     """The sign of an infinite number, which is the sign of its infinite part; NaN if both parts are
     infinite or one is NaN."""
     out = np.empty(x.shape, x.dtype)
-    for part, other, of in ((out.real, x.imag, x.real), (out.imag, x.real, x.imag)):
-        part[...] = np.where(np.isinf(of), np.sign(of), 0)
-        part[np.isinf(of) & np.isinf(other) | np.isnan(of) | np.isnan(other)] = np.nan
+    for part, other_part, source in ((out.real, x.imag, x.real), (out.imag, x.real, x.imag)):
+        part[...] = np.where(np.isinf(source), np.sign(source), 0)
+        part[np.isinf(source) & np.isinf(other_part) | np.isnan(source) | np.isnan(other_part)] = (
+            np.nan
+        )
     out[np.isnan(out.real) | np.isnan(out.imag)] = complex(np.nan, np.nan)
     return out
 
@@ -191,21 +195,23 @@ sign: Primitive = transcendental(
 def _lower_abs(block: Block, x: Operand, out: Aval) -> Operand:
     if dtypes.is_unsigned(out.dtype):
         return x
-    size = block.op("abs", x, out=out)
+    magnitude = block.op("abs", x, out=out)
     if not dtypes.is_complex(x.aval.dtype):
-        return size
+        return magnitude
     # XLA's result is NaN where one part is infinite and the other is NaN
-    flags, limit = out.update(dtype=dtypes.bool_, weak_type=False), block.full(np.inf, out)
-    sizes = [block.op("abs", block.op(part, x, out=out), out=out) for part in ("real", "imag")]
-    far = [block.compare("EQ", part, limit, flags) for part in sizes]
-    return block.select(block.elementwise("or", far, flags), limit, size)
+    flags, infinity = out.update(dtype=dtypes.bool_, weak_type=False), block.full(np.inf, out)
+    part_magnitudes = [
+        block.op("abs", block.op(part, x, out=out), out=out) for part in ("real", "imag")
+    ]
+    is_infinite = [block.compare("EQ", part, infinity, flags) for part in part_magnitudes]
+    return block.select(block.elementwise("or", is_infinite, flags), infinity, magnitude)
 
 
 def _abs_jvp(dx: Value, out: Value, x: Value) -> Value:
     if not dtypes.is_complex(x.dtype):
         return where(ge(x, like(x, 0)), dx, neg(dx))
-    size = where(eq(out, like(out, 0)), like(out, 1), out)
-    parts = [mul(part(dx), div(part(x), size)) for part in (real, imag)]
+    nonzero_out = where(eq(out, like(out, 0)), like(out, 1), out)
+    parts = [mul(part(dx), div(part(x), nonzero_out)) for part in (real, imag)]
     return add(*parts)
 
 
@@ -240,14 +246,14 @@ class RoundingMethod(enum.IntEnum):
 def _round(x: Host, *, rounding_method: RoundingMethod) -> Host:
     if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
         return np.rint(x)
-    whole = np.trunc(x)
-    away = np.abs(x - whole) >= x.dtype.type(0.5)
-    return np.copysign(whole + np.copysign(away.astype(x.dtype), x), x)
+    integer_part = np.trunc(x)
+    rounds_away = np.abs(x - integer_part) >= x.dtype.type(0.5)
+    return np.copysign(integer_part + np.copysign(rounds_away.astype(x.dtype), x), x)
 
 
 def _lower_round(block: Block, x: Operand, out: Aval, rounding_method: RoundingMethod) -> Operand:
-    even = rounding_method == RoundingMethod.TO_NEAREST_EVEN
-    return block.elementwise("round_nearest_even" if even else "round_nearest_afz", (x,), out)
+    to_even = rounding_method == RoundingMethod.TO_NEAREST_EVEN
+    return block.elementwise("round_nearest_even" if to_even else "round_nearest_afz", (x,), out)
 
 
 round_: Primitive = unary(
@@ -268,12 +274,12 @@ nextafter: Primitive = nary(
 # --- extrema ---
 
 
-def _extremum_jvp(which: int) -> Rule:
+def _extremum_jvp(position: int) -> Rule:
     def rule(t: Value, out: Value, x: Value, y: Value) -> Value:  # a tie is shared in halves
-        mine, other = (x, y) if which == 0 else (y, x)
-        one, half, none = like(x, 1), like(x, 0.5), like(x, 0)
-        share = where(eq(out, mine), where(eq(out, other), half, one), none)
-        return mul(t, share)
+        operand, other = (x, y) if position == 0 else (y, x)
+        one, half, zero = like(x, 1), like(x, 0.5), like(x, 0)
+        weight = where(eq(out, operand), where(eq(out, other), half, one), zero)
+        return mul(t, weight)
 
     return rule
 
@@ -290,13 +296,13 @@ def _lexicographic(direction: str) -> Rule:
         flags = out.update(dtype=dtypes.bool_, weak_type=False)
         rx, ry = block.op("real", x, out=part), block.op("real", y, out=part)
         ix, iy = block.op("imag", x, out=part), block.op("imag", y, out=part)
-        first = block.compare(direction, rx, ry, flags)
-        second = block.compare(direction, ix, iy, flags)
+        by_real = block.compare(direction, rx, ry, flags)
+        by_imag = block.compare(direction, ix, iy, flags)
         equal = block.compare("EQ", rx, ry, flags)
-        chosen = block.select(block.select(equal, second, first), x, y)
+        extremum = block.select(block.select(equal, by_imag, by_real), x, y)
         x_nan = block.compare("NE", x, x, flags)  # a NaN wins
         y_nan = block.compare("NE", y, y, flags)
-        return block.select(x_nan, x, block.select(y_nan, y, chosen))
+        return block.select(x_nan, x, block.select(y_nan, y, extremum))
 
     return rule
 
@@ -314,8 +320,8 @@ min_: Primitive = nary(
 def _work_of_extremum(avals: Sequence[Aval], outs: Sequence[Aval]) -> int:
     """The cost of an extremum of an array and a number is six times higher, because NumPy does not
     vectorise it."""
-    beside_number = any([a.size == 1 < outs[0].size for a in avals])
-    return outs[0].size * (6 if beside_number else 1)
+    has_scalar_operand = any([a.size == 1 < outs[0].size for a in avals])
+    return outs[0].size * (6 if has_scalar_operand else 1)
 
 
 max_.host.work(_work_of_extremum)
@@ -386,8 +392,8 @@ def _lower_integer_pow(block: Block, x: Operand, out: Aval, y: int) -> Operand:
         return block.full(1, out)
     if y == -1 and dtypes.is_complex(out.dtype):
         return _lower_reciprocal(block, x, out=out)
-    small = dtypes.is_float(out.dtype) and out.dtype.itemsize < 4  # round once, at the end
-    wide_aval = out.update(dtype=dtypes.float32, weak_type=False) if small else out
+    is_narrow = dtypes.is_float(out.dtype) and out.dtype.itemsize < 4  # round once, at the end
+    wide_aval = out.update(dtype=dtypes.float32, weak_type=False) if is_narrow else out
     x = block.convert(x, wide_aval.dtype)
     power = _power_by_squaring(
         x, abs(y), lambda a, b: block.elementwise("multiply", (a, b), wide_aval)

@@ -52,19 +52,19 @@ def _bessel_formula(order: int, above_8: tuple[float, ...], scaled: bool) -> For
     """I0 or I1, or its product with exp(-|x|)."""
 
     def formula(m: Algebra, x: Number) -> Number:
-        size = m.abs(x)
-        near, far = m.minimum(size, 8), m.maximum(size, 8)
-        small = _power_series(m, order, near)
-        large = chebyshev(m, above_8, 16 / far - 1) / m.sqrt(far)
+        magnitude = m.abs(x)
+        x_small, x_large = m.minimum(magnitude, 8), m.maximum(magnitude, 8)
+        small_value = _power_series(m, order, x_small)
+        large_value = chebyshev(m, above_8, 16 / x_large - 1) / m.sqrt(x_large)
         if scaled:
-            small = small * m.exp(-near)
+            small_value = small_value * m.exp(-x_small)
         else:  # in two halves, so that it overflows no earlier than the function
-            half = m.exp(0.5 * size)
-            large = m.where(size == math.inf, math.inf, large * half * half)
+            half = m.exp(0.5 * magnitude)
+            large_value = m.where(magnitude == math.inf, math.inf, large_value * half * half)
         if order:
-            small = small * x
-            large = m.where(x < 0, -large, large)
-        return m.where(size <= 8, small, m.where(x == x, large, x))
+            small_value = small_value * x
+            large_value = m.where(x < 0, -large_value, large_value)
+        return m.where(magnitude <= 8, small_value, m.where(x == x, large_value, x))
 
     return formula
 
@@ -80,10 +80,10 @@ bessel_i0e: Primitive = special(
 
 
 def _i1e_jvp(dx: Value, out: Value, x: Value) -> Value:
-    zero_here = eq(x, like(x, 0))
-    safe = where(zero_here, like(x, 1), x)
-    slope = sub(bessel_i0e(safe), mul(out, add(sign(safe), div(like(x, 1), safe))))
-    return mul(dx, where(zero_here, like(x, 0.5), slope))
+    is_zero = eq(x, like(x, 0))
+    nonzero_x = where(is_zero, like(x, 1), x)
+    slope = sub(bessel_i0e(nonzero_x), mul(out, add(sign(nonzero_x), div(like(x, 1), nonzero_x))))
+    return mul(dx, where(is_zero, like(x, 0.5), slope))
 
 
 bessel_i1e: Primitive = special(
@@ -93,10 +93,10 @@ bessel_i1e: Primitive = special(
 
 
 def _i1_jvp(dx: Value, out: Value, x: Value) -> Value:
-    zero_here = eq(x, like(x, 0))
-    safe = where(zero_here, like(x, 1), x)
-    slope = sub(bessel_i0(safe), div(out, safe))
-    return mul(dx, where(zero_here, like(x, 0.5), slope))
+    is_zero = eq(x, like(x, 0))
+    nonzero_x = where(is_zero, like(x, 1), x)
+    slope = sub(bessel_i0(nonzero_x), div(out, nonzero_x))
+    return mul(dx, where(is_zero, like(x, 0.5), slope))
 
 
 bessel_i0: Primitive = by_formula(

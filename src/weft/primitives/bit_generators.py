@@ -23,7 +23,7 @@ from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
-from .prng_keys import long
+from .prng_keys import join_halves
 from .random_bits import lower_threefry, threefry
 from .rule_types import Avals, DType, Host, Integers, Tangents, Values
 from .structural import batch_in_front
@@ -62,15 +62,15 @@ def _counters_of(shape: Integers, width: int, algorithm: str) -> int:
     """The number of counters needed for the bits of an array."""
     if algorithm == "philox":
         return -(-math.prod(shape) * (2 if width == 64 else 1) // 4)
-    return math.prod(shape if width == 64 else _pairs(shape)[1])
+    return math.prod(shape if width == 64 else _pair_layout(shape)[1])
 
 
-def _pairs(shape: Integers) -> tuple[int, tuple[int, ...]]:
+def _pair_layout(shape: Integers) -> tuple[int, tuple[int, ...]]:
     """The axis along which words of one counter are neighbours, and the shape of the counters."""
     if not shape:
         return 0, (1,)
-    even = [i for i, n in enumerate(shape) if n % 2 == 0]
-    axis = even[0] if even else int(np.argmax(shape))
+    even_axes = [i for i, n in enumerate(shape) if n % 2 == 0]
+    axis = even_axes[0] if even_axes else int(np.argmax(shape))
     return axis, (*shape[:axis], -(-shape[axis] // 2), *shape[axis + 1 :])
 
 
@@ -117,21 +117,21 @@ def _host_bits(key: Host, counter: Host, shape: Integers, width: int, algorithm:
         if width == 64:
             words = words.astype(_UINT64)
             words = words[..., 0::2] | words[..., 1::2] << _WORD_BITS
-        flat = words.reshape((*batch, words.size // max(key.size, 1)))
-        return flat[..., :n].reshape((*batch, *shape))
-    ends = _halves(counter[..., None] + np.arange(m, dtype=_UINT64))
-    low, high = threefry(*key_halves, *ends)
+        flat_words = words.reshape((*batch, words.size // max(key.size, 1)))
+        return flat_words[..., :n].reshape((*batch, *shape))
+    counter_halves = _halves(counter[..., None] + np.arange(m, dtype=_UINT64))
+    low, high = threefry(*key_halves, *counter_halves)
     if width == 64:
         return (low.astype(_UINT64) | high.astype(_UINT64) << _WORD_BITS).reshape((*batch, *shape))
-    axis, half = _pairs(shape)
+    axis, half_shape = _pair_layout(shape)
     if not shape:
         return low.reshape(batch)
-    both = [x.reshape((*batch, *half)) for x in (low, high)]
-    at = len(batch) + axis
-    interleaved = np.stack(both, at + 1).reshape(
-        *batch, *half[:axis], 2 * half[axis], *half[axis + 1 :]
+    word_pair = [x.reshape((*batch, *half_shape)) for x in (low, high)]
+    axis_of_pairs = len(batch) + axis
+    interleaved = np.stack(word_pair, axis_of_pairs + 1).reshape(
+        *batch, *half_shape[:axis], 2 * half_shape[axis], *half_shape[axis + 1 :]
     )
-    return interleaved[(slice(None),) * at + (slice(shape[axis]),)]
+    return interleaved[(slice(None),) * axis_of_pairs + (slice(shape[axis]),)]
 
 
 # --- in a program ---
@@ -142,12 +142,12 @@ def _lower_state(block: Block, state: Operand) -> tuple[Operand, Operand]:
     batch = state.aval.shape[:-1]
 
     def part(i: int) -> Operand:
-        piece = block.slice(state, [*[0] * len(batch), i], [*batch, i + 1])
-        return block.convert(block.reshape(piece, batch), _UINT64)
+        word = block.slice(state, [*[0] * len(batch), i], [*batch, i + 1])
+        return block.convert(block.reshape(word, batch), _UINT64)
 
     if state.aval.dtype == _UINT64:
         return part(0), part(1)
-    return long(block, part(0), part(1)), long(block, part(2), part(3))
+    return join_halves(block, part(0), part(1)), join_halves(block, part(2), part(3))
 
 
 def _lower_halves(block: Block, x: Operand) -> list[Operand]:
@@ -158,11 +158,11 @@ def _lower_halves(block: Block, x: Operand) -> list[Operand]:
 def _lower_philox(block: Block, operands: Sequence[Operand]) -> list[Operand]:
     """Philox's function for six words: four of counters, two of keys."""
     words = operands[0].aval
-    longs = words.update(dtype=_UINT64)
+    words_uint64 = words.update(dtype=_UINT64)
 
     def multiply(x: Operand, factor: int) -> tuple[Operand, Operand]:
-        pair = (block.convert(x, _UINT64), block.full(factor, longs))
-        low, high = _lower_halves(block, block.elementwise("multiply", pair, longs))
+        pair = (block.convert(x, _UINT64), block.full(factor, words_uint64))
+        low, high = _lower_halves(block, block.elementwise("multiply", pair, words_uint64))
         return high, low
 
     def xor(x: Operand, y: Operand) -> Operand:
@@ -175,8 +175,8 @@ def _lower_philox(block: Block, operands: Sequence[Operand]) -> list[Operand]:
 
 
 def _call_philox(block: Block, operands: Sequence[Operand]) -> list[Operand]:
-    words, stem = operands[0].aval, "philox4x32"
-    name = block.module.function((stem, words), stem, [words] * 6, _lower_philox)
+    words, name_stem = operands[0].aval, "philox4x32"
+    name = block.module.function((name_stem, words), name_stem, [words] * 6, _lower_philox)
     return block.call(name, operands, (words,) * 4)
 
 
@@ -185,11 +185,13 @@ def _lower_counters(
 ) -> tuple[list[Operand], list[Operand]]:
     """The words of the key, and of m counters in a row with the key above, for each state."""
     batch = key.aval.shape
-    many = aval((*batch, m), _UINT64)
-    key, counter = [block.broadcast(x, range(len(batch)), many.shape) for x in (key, counter)]
-    low = block.elementwise("add", (counter, block.iota(many, len(batch))), many)
-    wrapped = block.compare("LT", low, counter, aval(many.shape, dtypes.bool_))
-    high = block.elementwise("add", (key, block.convert(wrapped, _UINT64)), many)
+    counters_aval = aval((*batch, m), _UINT64)
+    key, counter = [
+        block.broadcast(x, range(len(batch)), counters_aval.shape) for x in (key, counter)
+    ]
+    low = block.elementwise("add", (counter, block.iota(counters_aval, len(batch))), counters_aval)
+    wrapped = block.compare("LT", low, counter, aval(counters_aval.shape, dtypes.bool_))
+    high = block.elementwise("add", (key, block.convert(wrapped, _UINT64)), counters_aval)
     return _lower_halves(block, key), [*_lower_halves(block, low), *_lower_halves(block, high)]
 
 
@@ -198,40 +200,46 @@ def _lower_bits(
 ) -> Operand:
     batch, n, width = key.aval.shape, math.prod(shape), dtypes.bit_width(out.dtype)
     m = _counters_of(shape, width, algorithm)
-    own, counters = _lower_counters(block, key, counter, m)
+    keys, counters = _lower_counters(block, key, counter, m)
     if algorithm == "philox":
-        parts = _call_philox(block, [*counters, *own])
+        parts = _call_philox(block, [*counters, *keys])
         if width == 64:
             parts = [_lower_long(block, parts[i], parts[i + 1]) for i in (0, 2)]
-        flat = _interleaved(block, parts, len(batch))
-        bits = block.slice(flat, [0] * flat.aval.ndim, [*batch, n])
+        flat_words = _interleaved(block, parts, len(batch))
+        bits = block.slice(flat_words, [0] * flat_words.aval.ndim, [*batch, n])
     else:
-        parts = lower_threefry(block, *own, *counters[:2])
+        parts = lower_threefry(block, *keys, *counters[:2])
         if width == 64:
             bits = _lower_long(block, *parts)
         elif not shape:
             bits = parts[0]
         else:
-            axis, half = _pairs(shape)
+            axis, half_shape = _pair_layout(shape)
             bits = _interleaved(
-                block, [block.reshape(x, (*batch, *half)) for x in parts], len(batch) + axis
+                block, [block.reshape(x, (*batch, *half_shape)) for x in parts], len(batch) + axis
             )
             bits = block.slice(bits, [0] * bits.aval.ndim, out.shape)
     return block.convert(block.reshape(bits, out.shape), out.dtype)
 
 
 def _lower_long(block: Block, low: Operand, high: Operand) -> Operand:
-    return long(block, block.convert(low, _UINT64), block.convert(high, _UINT64))
+    return join_halves(block, block.convert(low, _UINT64), block.convert(high, _UINT64))
 
 
 def _interleaved(block: Block, parts: Sequence[Operand], axis: int) -> Operand:
     """Interleaves arrays along an axis."""
     part_aval = parts[0].aval
-    front, n, back = part_aval.shape[:axis], part_aval.shape[axis], part_aval.shape[axis + 1 :]
-    ends = [block.reshape(x, (*front, n, 1, *back)) for x in parts]
-    out = part_aval.update(shape=(*front, n, len(parts), *back))
-    joined = block.op("concatenate", *ends, out=out, attributes=f"dimension = {axis + 1} : i64")
-    return block.reshape(joined, (*front, n * len(parts), *back))
+    leading_shape, n, trailing_shape = (
+        part_aval.shape[:axis],
+        part_aval.shape[axis],
+        part_aval.shape[axis + 1 :],
+    )
+    expanded = [block.reshape(x, (*leading_shape, n, 1, *trailing_shape)) for x in parts]
+    out = part_aval.update(shape=(*leading_shape, n, len(parts), *trailing_shape))
+    stacked = block.op(
+        "concatenate", *expanded, out=out, attributes=f"dimension = {axis + 1} : i64"
+    )
+    return block.reshape(stacked, (*leading_shape, n * len(parts), *trailing_shape))
 
 
 # --- rng_bit_generator ---
@@ -264,9 +272,11 @@ def _(state: Host, *, shape: tuple[int, ...], dtype: DType, algorithm: str) -> S
     key, counter = _host_state(state)
     width = dtypes.bit_width(dtype)
     bits = _host_bits(key, counter, shape, width, algorithm)
-    after = counter + np.uint64(_counters_of(shape, width, algorithm))
-    ends = (key, after) if state.dtype == _UINT64 else (*_halves(key), *_halves(after))
-    return np.stack(ends, -1), np.asarray(bits).astype(dtype)
+    next_counter = counter + np.uint64(_counters_of(shape, width, algorithm))
+    words = (
+        (key, next_counter) if state.dtype == _UINT64 else (*_halves(key), *_halves(next_counter))
+    )
+    return np.stack(words, -1), np.asarray(bits).astype(dtype)
 
 
 @rng_bit_generator.lower
@@ -275,13 +285,13 @@ def _(
 ) -> Sequence[Operand]:
     key, counter = _lower_state(block, state)
     m = _counters_of(shape, dtypes.bit_width(dtype), algorithm)
-    after = block.elementwise("add", (counter, block.full(m, counter.aval)), counter.aval)
-    ends = [key, after]
+    next_counter = block.elementwise("add", (counter, block.full(m, counter.aval)), counter.aval)
+    words = [key, next_counter]
     if state.aval.dtype == _UINT32:
-        ends = [half for x in ends for half in _lower_halves(block, x)]
-    ends = [block.reshape(x, (*x.aval.shape, 1)) for x in ends]
-    last = f"dimension = {out[0].ndim - 1} : i64"
-    state = block.op("concatenate", *ends, out=out[0], attributes=last)
+        words = [half for x in words for half in _lower_halves(block, x)]
+    words = [block.reshape(x, (*x.aval.shape, 1)) for x in words]
+    last_dimension = f"dimension = {out[0].ndim - 1} : i64"
+    state = block.op("concatenate", *words, out=out[0], attributes=last_dimension)
     if not out[1].size:
         return state, block.full(0, out[1])
     return state, _lower_bits(block, key, counter, out[1], shape, algorithm)

@@ -50,16 +50,18 @@ def _shift_right_logical(x: Host, y: Host) -> Host:
     return np.right_shift(unsigned_view(x), unsigned_view(y)).view(x.dtype)
 
 
-def _of_few_bits(shift: Callable[..., Host]) -> dict[DType, Kernel]:
+def _small_int_rules(shift: Callable[..., Host]) -> dict[DType, Kernel]:
     """Evaluate rules for integers of 2 and 4 bits. `shift` gets the first operand as int64,
     sign-extended from its top bit; the second as nonnegative int64; and the number of bits."""
 
     def evaluate(x: Host, y: Host) -> Host:
         bits = dtypes.bit_width(x.dtype)
-        top, mask = 1 << (bits - 1), (1 << bits) - 1
-        signed_value = ((x.astype(np.int64) & mask) ^ top) - top
+        sign_bit, mask = 1 << (bits - 1), (1 << bits) - 1
+        signed_value = ((x.astype(np.int64) & mask) ^ sign_bit) - sign_bit
         result = shift(signed_value, y.astype(np.int64) & mask, bits) & mask
-        return (result if dtypes.is_unsigned(x.dtype) else (result ^ top) - top).astype(x.dtype)
+        return (result if dtypes.is_unsigned(x.dtype) else (result ^ sign_bit) - sign_bit).astype(
+            x.dtype
+        )
 
     return dict.fromkeys(dtypes.SMALL_INTS, evaluate)
 
@@ -68,31 +70,31 @@ def _of_few_bits(shift: Callable[..., Host]) -> dict[DType, Kernel]:
 shift_left = nary(
     "shift_left", "x · 2**y, modulo the width.", evaluate=np.left_shift, stablehlo="shift_left",
     jvp=(zero, zero), accepts="integer",
-    evaluate_in=_of_few_bits(lambda x, y, bits: np.where(y >= bits, 0, x << y)),
+    evaluate_in=_small_int_rules(lambda x, y, bits: np.where(y >= bits, 0, x << y)),
 )  # fmt: skip
 shift_right_arithmetic = nary(
     "shift_right_arithmetic", "Shifts bits right and repeats the top bit.",
     evaluate=_shift_right_arithmetic, stablehlo="shift_right_arithmetic",
     jvp=(zero, zero), accepts="integer",
-    evaluate_in=_of_few_bits(lambda x, y, bits: x >> y),
+    evaluate_in=_small_int_rules(lambda x, y, bits: x >> y),
 )  # fmt: skip
 shift_right_logical = nary(
     "shift_right_logical", "Shifts bits right and fills with zeros.",
     evaluate=_shift_right_logical, stablehlo="shift_right_logical",
     jvp=(zero, zero), accepts="integer",
-    evaluate_in=_of_few_bits(lambda x, y, bits: (x & (1 << bits) - 1) >> y),
+    evaluate_in=_small_int_rules(lambda x, y, bits: (x & (1 << bits) - 1) >> y),
 )  # fmt: skip
 
 
 def _population_count(x: Host) -> Host:
     if x.dtype.itemsize > 1:
         x = np.asarray(x)
-        parts = x.reshape(*x.shape, 1).view(np.uint8)
-        return _ONES[parts].sum(-1, dtype=np.uint8).astype(x.dtype)
-    return _ONES[x.view(np.uint8)].astype(x.dtype)
+        byte_array = x.reshape(*x.shape, 1).view(np.uint8)
+        return _BYTE_BIT_COUNTS[byte_array].sum(-1, dtype=np.uint8).astype(x.dtype)
+    return _BYTE_BIT_COUNTS[x.view(np.uint8)].astype(x.dtype)
 
 
-_ONES = np.array([bin(n).count("1") for n in range(256)], np.uint8)
+_BYTE_BIT_COUNTS = np.array([bin(n).count("1") for n in range(256)], np.uint8)
 
 
 def _clz(x: Host) -> Host:
@@ -100,13 +102,13 @@ def _clz(x: Host) -> Host:
     remaining_bits = unsigned_view(np.asarray(x)).astype(np.uint64)
     count = np.full(remaining_bits.shape, bits, np.int64)
     for step in (32, 16, 8, 4, 2, 1):
-        large = remaining_bits >> np.uint64(step) != 0
-        remaining_bits = np.where(large, remaining_bits >> np.uint64(step), remaining_bits)
-        count -= large * step
+        is_large = remaining_bits >> np.uint64(step) != 0
+        remaining_bits = np.where(is_large, remaining_bits >> np.uint64(step), remaining_bits)
+        count -= is_large * step
     return (count - (remaining_bits != 0)).astype(x.dtype)
 
 
-def _counted_in_bytes(count: Kernel, leading: bool) -> dict[DType, Kernel]:
+def _byte_count_rules(count: Kernel, leading: bool) -> dict[DType, Kernel]:
     """Evaluate rules for integers of 2 and 4 bits. A byte adds `leading` zeros in front of them."""
 
     def evaluate(x: Host) -> Host:
@@ -131,10 +133,10 @@ def _lower_population_count(block: Block, x: Operand, out: Aval) -> Operand:
 population_count = unary(
     "population_count", "The number of bits that are one.", evaluate=_population_count,
     stablehlo=_lower_population_count,
-    jvp=zero, accepts="integer", evaluate_in=_counted_in_bytes(_population_count, leading=False),
+    jvp=zero, accepts="integer", evaluate_in=_byte_count_rules(_population_count, leading=False),
 )  # fmt: skip
 clz = unary(
     "clz", "The number of leading bits that are zero.", evaluate=_clz,
     stablehlo="count_leading_zeros", jvp=zero, accepts="integer",
-    evaluate_in=_counted_in_bytes(_clz, leading=True),
+    evaluate_in=_byte_count_rules(_clz, leading=True),
 )  # fmt: skip

@@ -110,9 +110,9 @@ class HostFunction:
             dtype = expected.dtype
         if host.shape != expected.shape or dtype != expected.dtype:
             raise errors.ShapeError(
-                f"{self}: expected {expected} as result {number} of the callback, as was "
-                f"announced; got {value.aval}\n"
-                "  fix: convert it in the callback, or announce the callback's type"
+                f"{self}: expected {expected} as result {number} of the callback, as "
+                f"declared; got {value.aval}\n"
+                "  fix: convert it in the callback, or declare the callback's type"
             )
         return host.astype(dtype, copy=False)
 
@@ -136,15 +136,17 @@ class HostFunction:
 
         return call if devices[0].platform == "cpu" else call_from_accelerator
 
-    def batched(self, mask: Sequence[bool], size: int) -> "HostFunction":
+    def batched(self, mask: Sequence[bool], batch_size: int) -> "HostFunction":
         """The function for batched arguments; created once for each mask and size."""
-        return batched_function(self, tuple(mask), size)
+        return batched_function(self, tuple(mask), batch_size)
 
 
 @derived
-def batched_function(function: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
+def batched_function(
+    function: HostFunction, mask: tuple[bool, ...], batch_size: int
+) -> HostFunction:
     """See `HostFunction.batched`."""
-    return function.batching.function(function, mask, size)
+    return function.batching.function(function, mask, batch_size)
 
 
 def dtype_rank(dtype: DType) -> int:
@@ -157,18 +159,18 @@ def dtype_rank(dtype: DType) -> int:
 # --- functions of a batch ---
 
 
-def batched_types(outs: Sequence[Aval], size: int) -> list[Aval]:
+def batched_types(outs: Sequence[Aval], batch_size: int) -> list[Aval]:
     """The types of results that carry a batch."""
-    return [a.update(shape=(size, *a.shape)) for a in outs]
+    return [a.update(shape=(batch_size, *a.shape)) for a in outs]
 
 
-def called_for_each(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
+def called_for_each(base: HostFunction, mask: tuple[bool, ...], batch_size: int) -> HostFunction:
     """Calls the function for each element of the batch, in order."""
 
     def function(args: list[Any], device: object) -> list[Any]:
         hosts = [np.asarray(a) for a in args]
         rows = []
-        for i in range(size):
+        for i in range(batch_size):
             element = [
                 Array(h[i], a.aval.update(shape=a.shape[1:])) if m else a
                 for h, a, m in zip(hosts, args, mask, strict=True)
@@ -178,15 +180,17 @@ def called_for_each(base: HostFunction, mask: tuple[bool, ...], size: int) -> Ho
             return [np.zeros((0, *a.shape), a.dtype) for a in base.outs]
         return [np.stack(column) for column in zip(*rows, strict=True)]
 
-    key = (called_for_each, base, mask, size)
-    return HostFunction(function, batched_types(base.outs, size), base.__name__, one_by_one, key)
-
-
-def called_once(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
-    """Calls the function once, with the whole batch, as arrays with one more axis."""
-    key = (called_once, base, mask, size)
+    key = (called_for_each, base, mask, batch_size)
     return HostFunction(
-        base.function, batched_types(base.outs, size), base.__name__, base.batching, key
+        function, batched_types(base.outs, batch_size), base.__name__, one_by_one, key
+    )
+
+
+def called_once(base: HostFunction, mask: tuple[bool, ...], batch_size: int) -> HostFunction:
+    """Calls the function once, with the whole batch, as arrays with one more axis."""
+    key = (called_once, base, mask, batch_size)
+    return HostFunction(
+        base.function, batched_types(base.outs, batch_size), base.__name__, base.batching, key
     )
 
 

@@ -48,7 +48,7 @@ T = TypeVar("T")
 Pairs = tuple[tuple[int, int], ...]  # (from, to)
 
 
-def members(sizes: Sequence[int], groups: Groups) -> int:
+def group_size(sizes: Sequence[int], groups: Groups) -> int:
     """The number of elements in a group. All groups have the same size."""
     return math.prod(sizes) if groups is None else len(groups[0])
 
@@ -56,9 +56,9 @@ def members(sizes: Sequence[int], groups: Groups) -> int:
 def linear_index(axes: Names, sizes: tuple[int, ...]) -> Value:
     """The number of this element in row-major order."""
     number: Any = None
-    for name, size in zip(axes, sizes, strict=True):
-        at = axis_index(axes=(name,), sizes=(size,))
-        number = at if number is None else add(mul(number, literal(size, dtypes.int32)), at)
+    for name, length in zip(axes, sizes, strict=True):
+        index = axis_index(axes=(name,), sizes=(length,))
+        number = index if number is None else add(mul(number, literal(length, dtypes.int32)), index)
     return literal(0, dtypes.int32) if number is None else number
 
 
@@ -90,11 +90,11 @@ def grouped(x: Value, groups: Groups) -> Value:
 
 def ungrouped(x: Value, groups: Groups) -> Value:
     """[groups, members, …] as [elements, …]."""
-    flat = reshape(x, shape=(x.shape[0] * x.shape[1], *x.shape[2:]))
+    elements = reshape(x, shape=(x.shape[0] * x.shape[1], *x.shape[2:]))
     if groups is None:
-        return flat
+        return elements
     order = [i for group in groups for i in group]
-    return take_rows(flat, [int(i) for i in np.argsort(order)])
+    return take_rows(elements, [int(i) for i in np.argsort(order)])
 
 
 def to_members(x: Value, groups: Groups) -> BatchedResult:
@@ -105,11 +105,11 @@ def to_members(x: Value, groups: Groups) -> BatchedResult:
     return take_rows(x, [group_of[i] for i in range(len(group_of))])
 
 
-def on_stack(whole: Rule) -> Rule:
+def stack_collective(stack_rule: Rule) -> Rule:
     """The `collective` rule, from a function of the stack of all elements' values.
 
     Args:
-      whole: (stack [elements, …], groups, further params) -> stack, or `Shared`.
+      stack_rule: (stack [elements, …], groups, further params) -> stack, or `Shared`.
     """
 
     def rule(
@@ -122,49 +122,51 @@ def on_stack(whole: Rule) -> Rule:
         groups: Groups,
         **params: object,
     ) -> BatchedResult:
-        (x,), at = args, axes.index(axis.name)
+        (x,), position = args, axes.index(axis.name)
         if not batched[0]:
             x = widen(x, (axis.size, *x.shape))
-        other_axes, lengths = without(axes, at), without(sizes, at)
+        other_axes, lengths = remove_at(axes, position), remove_at(sizes, position)
         if not other_axes:
-            return whole(x, groups, **params)
+            return stack_rule(x, groups, **params)
         # the other axes are not mapped here: gather all parts, compute, and keep this element's
         # part
-        everyone = all_gather(
+        gathered = all_gather(
             reshape(x, shape=(1, *x.shape)),
             axes=other_axes,
             sizes=lengths,
             groups=None,
             dimension=0,
         )
-        stack = move_axis(reshape(everyone, shape=(*lengths, *x.shape)), len(lengths), at)
-        done = whole(reshape(stack, shape=(math.prod(sizes), *x.shape[1:])), groups, **params)
-        if isinstance(done, Shared):
-            return done
-        shape = done.shape[1:]
-        done = move_axis(reshape(done, shape=(*sizes, *shape)), at, len(lengths))
-        done = reshape(done, shape=(math.prod(lengths), axis.size, *shape))
-        return reshape(own_part(done, 0, other_axes, lengths, 1), shape=done.shape[1:])
+        stack = move_axis(reshape(gathered, shape=(*lengths, *x.shape)), len(lengths), position)
+        result = stack_rule(
+            reshape(stack, shape=(math.prod(sizes), *x.shape[1:])), groups, **params
+        )
+        if isinstance(result, Shared):
+            return result
+        shape = result.shape[1:]
+        result = move_axis(reshape(result, shape=(*sizes, *shape)), position, len(lengths))
+        result = reshape(result, shape=(math.prod(lengths), axis.size, *shape))
+        return reshape(part_of_element(result, 0, other_axes, lengths, 1), shape=result.shape[1:])
 
     return rule
 
 
 def on_own_axis(primitive: Primitive, equal_results: bool = False) -> Callable[[Rule], None]:
     """Decorates a function of the stacked values of all elements and makes it a collective; see
-    `on_stack`."""
+    `stack_collective`."""
 
-    def define(whole: Rule) -> None:
-        primitive.collective = Collective(on_stack(whole), equal_results=equal_results)
+    def define(stack_rule: Rule) -> None:
+        primitive.collective = Collective(stack_collective(stack_rule), equal_results=equal_results)
 
     return define
 
 
-def without(items: tuple[T, ...], at: int) -> tuple[T, ...]:
+def remove_at(items: tuple[T, ...], position: int) -> tuple[T, ...]:
     """All items except one."""
-    return items[:at] + items[at + 1 :]
+    return items[:position] + items[position + 1 :]
 
 
-def own_part(x: Value, dimension: int, axes: Names, sizes: Integers, length: int) -> Value:
+def part_of_element(x: Value, dimension: int, axes: Names, sizes: Integers, length: int) -> Value:
     """This element's part of an axis, of the given length."""
     starts = [literal(0, dtypes.int32)] * x.ndim
     starts[dimension] = mul(linear_index(axes, sizes), literal(length, dtypes.int32))
@@ -175,7 +177,7 @@ def own_part(x: Value, dimension: int, axes: Names, sizes: Integers, length: int
 # --- lowering: replicas and devices ---
 
 
-def lower_reduction(by: Primitive, name: str) -> Rule:
+def lower_reduction(combiner: Primitive, name: str) -> Rule:
     """A lowering rule: reduces over the replicas by a binary primitive."""
 
     def rule(
@@ -185,16 +187,16 @@ def lower_reduction(by: Primitive, name: str) -> Rule:
         axes: Names,
         sizes: Integers,
         groups: Groups,
-        **rest: object,
+        **options: object,
     ) -> Operand:
         scalar = x.aval.update(shape=(), weak_type=False)
         body = block.region(
             (scalar, scalar),
-            lambda b, args: [by.lower_rule(b, *args, out=scalar)],  # type: ignore[misc]
+            lambda b, args: [combiner.lower_rule(b, *args, out=scalar)],  # type: ignore[misc]
         )
-        marks = replica_attributes(block, by.name, axes, groups)
-        marks += "".join(f", {k} = {v} : i64" for k, v in rest.items())
-        return block.op(name, x, out=out, attributes=marks, regions=[body])
+        attributes = replica_attributes(block, combiner.name, axes, groups)
+        attributes += "".join(f", {k} = {v} : i64" for k, v in options.items())
+        return block.op(name, x, out=out, attributes=attributes, regions=[body])
 
     return rule
 
@@ -206,7 +208,7 @@ def axis_reduction(
     name: str,
     doc: str,
     accepts: str,
-    by: Primitive,
+    combiner: Primitive,
     reduce: Primitive,
     repeat: Callable[[Value, int], Value],
 ) -> Primitive:
@@ -224,7 +226,7 @@ def axis_reduction(
 
     primitive.batch(batch_in_front(primitive))
 
-    def whole(x: Value, groups: Groups) -> BatchedResult:
+    def reduce_stack(x: Value, groups: Groups) -> BatchedResult:
         if groups is None:
             return Shared(reduce(x, axes=(0,)))
         # groups may differ in size
@@ -232,7 +234,7 @@ def axis_reduction(
         rows = [reshape(row, shape=(1, *row.shape)) for row in rows]
         return to_members(concatenate(*rows, dimension=0), groups)
 
-    in_groups = on_stack(whole)
+    in_groups = stack_collective(reduce_stack)
 
     def on_axis(
         args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers, groups: Groups
@@ -240,14 +242,16 @@ def axis_reduction(
         check_kind(name, accepts, args[0].aval)
         if groups is not None:
             return in_groups(args, batched, axis, axes=axes, sizes=sizes, groups=groups)
-        at = axes.index(axis.name)
+        position = axes.index(axis.name)
         x = reduce(args[0], axes=(0,)) if batched[0] else repeat(args[0], axis.size)
         if len(axes) > 1:
-            x = primitive(x, axes=without(axes, at), sizes=without(sizes, at), groups=None)
+            x = primitive(
+                x, axes=remove_at(axes, position), sizes=remove_at(sizes, position), groups=None
+            )
         return Shared(x)
 
     primitive.collective = Collective(on_axis, equal_results=True)
-    primitive.lower(lower_reduction(by, "all_reduce"))
+    primitive.lower(lower_reduction(combiner, "all_reduce"))
     return primitive
 
 
@@ -258,14 +262,18 @@ def times_count(x: Value, n: int) -> Value:
     return reduce_sum(widen(x, (n, *x.shape)), axes=(0,))
 
 
-def itself(x: Value, n: int) -> Value:
+def extreme_of_copies(x: Value, n: int) -> Value:
     """The extreme of n copies of a value, which is the value."""
     return x
 
 
 psum = axis_reduction("psum", "Sum over named axes.", "number", add, reduce_sum, times_count)
-pmax = axis_reduction("pmax", "Maximum over named axes.", "real or bool", max_, reduce_max, itself)
-pmin = axis_reduction("pmin", "Minimum over named axes.", "real or bool", min_, reduce_min, itself)
+pmax = axis_reduction(
+    "pmax", "Maximum over named axes.", "real or bool", max_, reduce_max, extreme_of_copies
+)
+pmin = axis_reduction(
+    "pmin", "Minimum over named axes.", "real or bool", min_, reduce_min, extreme_of_copies
+)
 
 
 psum.jvp(linear_jvp(psum))
@@ -308,10 +316,10 @@ def _(
     pairs = [(row[source], row[target]) for row in rows for source, target in perm]
     if not pairs:
         return block.full(0, out)
-    marks = f"source_target_pairs = {matrix(pairs)}"
+    attributes = f"source_target_pairs = {matrix(pairs)}"
     if block.module.meshes is not None:
-        marks += f", {block.module.channel()}"
-    return block.op("collective_permute", x, out=out, attributes=marks)
+        attributes += f", {block.module.channel()}"
+    return block.op("collective_permute", x, out=out, attributes=attributes)
 
 
 ppermute.jvp(linear_jvp(ppermute))
@@ -328,12 +336,14 @@ ppermute.batch(batch_in_front(ppermute))
 @on_own_axis(ppermute)
 def _(x: Value, groups: Groups, *, perm: Pairs) -> BatchedResult:
     source_of = {target: source for source, target in perm}
-    received = take_rows(x, [source_of.get(i, 0) for i in range(x.shape[0])])
+    received_values = take_rows(x, [source_of.get(i, 0) for i in range(x.shape[0])])
     if len(source_of) == x.shape[0]:
-        return received
-    sent = np.array([i in source_of for i in range(x.shape[0])]).reshape(-1, *[1] * (x.ndim - 1))
-    mask = Array(sent, aval(sent.shape, dtypes.bool_))
-    return where(widen(mask, x.shape), received, zeros(x.aval))
+        return received_values
+    is_received = np.array([i in source_of for i in range(x.shape[0])]).reshape(
+        -1, *[1] * (x.ndim - 1)
+    )
+    mask = Array(is_received, aval(is_received.shape, dtypes.bool_))
+    return where(widen(mask, x.shape), received_values, zeros(x.aval))
 
 
 all_gather = Primitive("all_gather", "Gathers the values of all elements along an axis.")
@@ -342,7 +352,7 @@ all_gather.takes_keys = True
 
 @all_gather.type
 def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, dimension: int) -> Aval:
-    return scale_axis(x, dimension, members(sizes, groups))
+    return scale_axis(x, dimension, group_size(sizes, groups))
 
 
 def scale_axis(x: Aval, dimension: int, factor: int) -> Aval:
@@ -357,8 +367,8 @@ def _(
     block: Block, x: Operand, out: Aval, axes: Names, groups: Groups, dimension: int, **_: object
 ) -> Operand:
     replicas = replica_attributes(block, "all_gather", axes, groups)
-    marks = f"all_gather_dim = {dimension} : i64, {replicas}"
-    return block.op("all_gather", x, out=out, attributes=marks)
+    attributes = f"all_gather_dim = {dimension} : i64, {replicas}"
+    return block.op("all_gather", x, out=out, attributes=attributes)
 
 
 all_gather.jvp(linear_jvp(all_gather))
@@ -398,7 +408,7 @@ psum_scatter = Primitive(
 @psum_scatter.type
 def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, dimension: int) -> Aval:
     check_kind("psum_scatter", "number", x)
-    return divide_axis(x, dimension, members(sizes, groups))
+    return divide_axis(x, dimension, group_size(sizes, groups))
 
 
 def divide_axis(x: Aval, dimension: int, parts: int) -> Aval:
@@ -442,7 +452,7 @@ all_to_all.takes_keys = True
 
 @all_to_all.type
 def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, split: int, concat: int) -> Aval:
-    count = members(sizes, groups)
+    count = group_size(sizes, groups)
     return scale_axis(divide_axis(x, split, count), concat, count)
 
 
@@ -457,12 +467,12 @@ def _(
     split: int,
     concat: int,
 ) -> Operand:
-    marks = (
+    attributes = (
         f"split_dimension = {split} : i64, concat_dimension = {concat} : i64, "
-        f"split_count = {members(sizes, groups)} : i64, "
+        f"split_count = {group_size(sizes, groups)} : i64, "
         + replica_attributes(block, "all_to_all", axes, groups, ids=False)
     )
-    return block.op("all_to_all", x, out=out, attributes=marks)
+    return block.op("all_to_all", x, out=out, attributes=attributes)
 
 
 all_to_all.jvp(linear_jvp(all_to_all))
@@ -500,18 +510,22 @@ def _(block: Block, out: Aval, axes: Names, sizes: Integers) -> Operand:
     number = out.update(dtype=dtypes.uint32)
 
     def write(block: Block, args: Sequence[Operand]) -> list[Operand]:
-        size = block.constant(np.uint32(sizes[0]), number)
+        length = block.constant(np.uint32(sizes[0]), number)
         replica = own_replica(block, number)
-        at = block.elementwise("divide", (replica, block.constant(np.uint32(step), number)), number)
-        return [block.convert(block.elementwise("remainder", (at, size), number), dtypes.int32)]
+        quotient = block.elementwise(
+            "divide", (replica, block.constant(np.uint32(step), number)), number
+        )
+        return [
+            block.convert(block.elementwise("remainder", (quotient, length), number), dtypes.int32)
+        ]
 
     region, meshes = block.module.region, block.module.meshes
     if region is None or meshes is None or not region.rest:
         return write(block, ())[0]
     # XLA gives the number of a device only where the program is written for one
-    inside = Region(region.mesh, frozenset(region.mesh.axis_names))
+    manual_region = Region(region.mesh, frozenset(region.mesh.axis_names))
     (index,) = block.manual(
-        [], [], [out], write, axes=block.module.axes, region=inside, manual=region.rest,
+        [], [], [out], write, axes=block.module.axes, region=manual_region, manual=region.rest,
         inputs=[], results=[meshes.sharding(region.mesh, (), 0)],
     )  # fmt: skip
     return index

@@ -66,8 +66,12 @@ def ordinal(x: Host) -> Host:
     if not dtypes.is_float(x.dtype):
         return x
     if x.dtype.name.endswith(("fnuz", "e2m1fn", "fnu")):
-        wide = x.astype(np.float32)
-        x = np.where(np.isnan(wide), np.float32(-np.inf), wide) if x.dtype.name[-1] == "z" else wide
+        x_float32 = x.astype(np.float32)
+        x = (
+            np.where(np.isnan(x_float32), np.float32(-np.inf), x_float32)
+            if x.dtype.name[-1] == "z"
+            else x_float32
+        )
     bits = np.asarray(x).view(f"i{x.dtype.itemsize}")
     return np.where(bits < 0, np.iinfo(bits.dtype).max ^ bits, bits)
 

@@ -1,9 +1,10 @@
 """Lowering of functions of complex numbers by their symmetries, with the values that C99 requires.
 
 XLA's own functions of complex numbers lose the signs of zeros, and with them the side of a branch
-cut, and return NaN for infinite numbers. Here a function is computed for positive parts (or a
-positive imaginary part); then the values at infinity and NaN are inserted (C99, Annex G.6), and the
-signs are restored. NumPy's functions have the same values.
+cut, and return NaN for infinite numbers. Here roots, logarithms and inverse functions are computed
+from absolute values of the parts, or of the imaginary part only, and the signs are restored. Other
+functions take the parts with their signs. The values at infinity and NaN are inserted (C99, Annex
+G.6). NumPy's functions have the same values.
 """
 
 import math
@@ -31,7 +32,7 @@ def _negative(m: BlockAlgebra, x: Term) -> Term:
     return Term(m, block.compare("LT", bits, block.full(0, bits.aval), flags))
 
 
-def _nothing(m: BlockAlgebra, x: Term) -> Term:
+def _signed_zero(m: BlockAlgebra, x: Term) -> Term:
     """0 with the sign of a number."""
     return m.where(x < 0, -0.0, 0.0)
 
@@ -45,15 +46,15 @@ def _finite(m: BlockAlgebra, x: Term) -> Term:
 
 
 def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
-    """A lowering rule.
+    """The lowering rule of a function of real or complex numbers.
 
     Args:
       real_rule: (block, x, out) -> operand, for real numbers.
-      in_parts: computes the function where the imaginary part is not negative. Unless the symmetry
-        is `conjugate`, the real part is not negative either.
-      symmetry: `conjugate`: only f(conj z) = conj f(z) holds; `odd` or `even`: f is also odd or
-        even; `kept`: `in_parts` takes signs unchanged. Use it for functions with sines and cosines:
-        XLA computes both of one argument together, and replaces a cosine of |y| by one of y.
+      in_parts: computes the parts of the result from the parts of z.
+      symmetry: `conjugate`: f(conj z) = conj f(z); `in_parts` gets |Im z|. `odd` or `even`: f is
+        also odd or even; `in_parts` gets |Re z| and |Im z|. `kept`: `in_parts` gets the parts with
+        their signs, as functions with sines and cosines need: XLA computes sine and cosine of one
+        argument together, and replaces a cosine of |y| by one of y.
     """
 
     def rule(block: Block, x: Operand, out: Aval) -> Operand:
@@ -63,13 +64,13 @@ def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
         if symmetry == "kept":
             re, im = in_parts(m, a, b)
             return block.op("complex", re.operand, im.operand, out=out)
-        left, below = _negative(m, a), _negative(m, b)
+        re_is_negative, im_is_negative = _negative(m, a), _negative(m, b)
         re, im = in_parts(m, a if symmetry == "conjugate" else m.abs(a), m.abs(b))
         if symmetry == "odd":
-            re = m.where(left, -re, re)
+            re = m.where(re_is_negative, -re, re)
         elif symmetry == "even":
-            im = m.where(left, -im, im)
-        im = m.where(below, -im, im)
+            im = m.where(re_is_negative, -im, im)
+        im = m.where(im_is_negative, -im, im)
         return block.op("complex", re.operand, im.operand, out=out)
 
     return by_kind(real_rule, rule)
@@ -105,26 +106,28 @@ def with_parts_swapped(in_parts: InParts) -> InParts:
 
 def reciprocal_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
     """1 / z, with signs; 0 if one part is infinite, NaN if both are. Scaling prevents overflow."""
-    unit, most = m.unit(x, y), float(dtypes.finfo(m.aval.dtype).max)
-    a, b = (m.maximum(m.minimum(part, most), -most) * unit for part in (x, y))
-    sizes = m.abs(x), m.abs(y)
-    square = m.where(m.maximum(*sizes) == math.inf, math.inf - m.minimum(*sizes), a * a + b * b)
-    return a / square * unit, -(b / square * unit)
+    scale, largest_number = m.unit(x, y), float(dtypes.finfo(m.aval.dtype).max)
+    a, b = (m.maximum(m.minimum(part, largest_number), -largest_number) * scale for part in (x, y))
+    magnitudes = m.abs(x), m.abs(y)
+    square = m.where(
+        m.maximum(*magnitudes) == math.inf, math.inf - m.minimum(*magnitudes), a * a + b * b
+    )
+    return a / square * scale, -(b / square * scale)
 
 
 def sign_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
     """z / |z|, with signs; 0 at 0. If one part is infinite, the other is ignored unless it is
     infinite or NaN."""
-    unit = m.unit(x, y)
-    a, b = x * unit, y * unit
+    scale = m.unit(x, y)
+    a, b = x * scale, y * scale
     square = a * a + b * b
-    size = m.where(square == 0, 1.0, m.sqrt(square))
+    length = m.where(square == 0, 1.0, m.sqrt(square))
 
-    def of(part: Term, scaled: Term, other: Term) -> Term:
-        far = m.where(part < 0, -1.0, 1.0) + (other - other)
-        return m.where(m.abs(part) == math.inf, far, scaled / size)
+    def part_of_sign(part: Term, scaled_part: Term, other: Term) -> Term:
+        unit_part = m.where(part < 0, -1.0, 1.0) + (other - other)
+        return m.where(m.abs(part) == math.inf, unit_part, scaled_part / length)
 
-    return of(x, a, y), of(y, b, x)
+    return part_of_sign(x, a, y), part_of_sign(y, b, x)
 
 
 # --- exponentials and logarithms ---
@@ -133,18 +136,18 @@ def sign_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
 def exp_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
     """exp(z), with signs."""
     re, im = operation("exponential")(m, x, y)
-    astray = ~_finite(m, y)
-    re = m.where(astray & (m.abs(x) == math.inf), m.where(x < 0, 0.0, math.inf), re)
-    return re, m.where(y == 0, y, m.where(astray & (x == -math.inf), _nothing(m, y), im))
+    y_not_finite = ~_finite(m, y)
+    re = m.where(y_not_finite & (m.abs(x) == math.inf), m.where(x < 0, 0.0, math.inf), re)
+    return re, m.where(y == 0, y, m.where(y_not_finite & (x == -math.inf), _signed_zero(m, y), im))
 
 
 def expm1_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
     """exp(z) - 1, with signs."""
     re, im = operation("exponential_minus_one")(m, x, y)
-    astray = ~_finite(m, y)
+    y_not_finite = ~_finite(m, y)
     re = m.where((x == 0) & (y == 0), x, m.where(x == -math.inf, -1.0, re))
-    re = m.where(astray & (x == math.inf), math.inf, re)
-    return re, m.where(y == 0, y, m.where(astray & (x == -math.inf), _nothing(m, y), im))
+    re = m.where(y_not_finite & (x == math.inf), math.inf, re)
+    return re, m.where(y == 0, y, m.where(y_not_finite & (x == -math.inf), _signed_zero(m, y), im))
 
 
 def _logarithm(name: str) -> InParts:
@@ -183,8 +186,8 @@ def sinh_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
 
     def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
         sinh, cosh = (Term(m, hyperbolic(n, m.block, x.operand, m.aval)) for n in ("sinh", "cosh"))
-        astray = ~_finite(m, y)
-        re = m.where(((x == 0) | (m.abs(x) == math.inf)) & astray, x, sinh * m.cos(y))
+        y_not_finite = ~_finite(m, y)
+        re = m.where(((x == 0) | (m.abs(x) == math.inf)) & y_not_finite, x, sinh * m.cos(y))
         return re, m.where(y == 0, y, cosh * m.sin(y))
 
     return apply
@@ -196,9 +199,9 @@ def cosh_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
     def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
         sinh, cosh = (Term(m, hyperbolic(n, m.block, x.operand, m.aval)) for n in ("sinh", "cosh"))
         re = m.where((m.abs(x) == math.inf) & ~_finite(m, y), math.inf, cosh * m.cos(y))
-        minus = _negative(m, m.maximum(m.minimum(x, 1), -1) * m.maximum(m.minimum(y, 1), -1))
-        nothing = m.where(minus, -0.0, 0.0)
-        return re, m.where((x == 0) | (y == 0), nothing, sinh * m.sin(y))
+        is_negative = _negative(m, m.maximum(m.minimum(x, 1), -1) * m.maximum(m.minimum(y, 1), -1))
+        signed_zero = m.where(is_negative, -0.0, 0.0)
+        return re, m.where((x == 0) | (y == 0), signed_zero, sinh * m.sin(y))
 
     return apply
 
@@ -218,9 +221,9 @@ def tanh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
     """tanh(z), with signs."""
     # where the real part is 1, the imaginary one is 0 with the sign of sin(2y), also at infinity
     re, im = operation("tanh")(m, m.maximum(m.minimum(x, 400.0), -400.0), y)
-    far, astray = m.abs(x) == math.inf, ~_finite(m, y)
-    re = m.where(far, m.where(x < 0, -1.0, 1.0), m.where(x == 0, x, re))
-    return re, m.where(y == 0, y, m.where(far & astray, _nothing(m, y), im))
+    x_is_infinite, y_not_finite = m.abs(x) == math.inf, ~_finite(m, y)
+    re = m.where(x_is_infinite, m.where(x < 0, -1.0, 1.0), m.where(x == 0, x, re))
+    return re, m.where(y == 0, y, m.where(x_is_infinite & y_not_finite, _signed_zero(m, y), im))
 
 
 def asinh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
@@ -249,10 +252,10 @@ def acos_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
 def atanh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
     """The inverse of tanh."""
     re, im = operation("chlo.atanh")(m, x, y)
-    far, lost = _infinite(x) | _infinite(y), (x != x) | (y != y)
-    re = m.where(far | (x == 0), 0.0, m.where(lost, math.nan, re))
-    im = m.where(far, math.pi / 2, m.where((y == 0) & (x <= 1), 0.0, im))
-    return re, m.where((y != y) | (lost & ~far), math.nan, im)
+    is_infinite, is_nan = _infinite(x) | _infinite(y), (x != x) | (y != y)
+    re = m.where(is_infinite | (x == 0), 0.0, m.where(is_nan, math.nan, re))
+    im = m.where(is_infinite, math.pi / 2, m.where((y == 0) & (x <= 1), 0.0, im))
+    return re, m.where((y != y) | (is_nan & ~is_infinite), math.nan, im)
 
 
 asin_in_parts = with_parts_swapped(asinh_in_parts)

@@ -33,15 +33,15 @@ def _(x: Aval, *, dtype: DType) -> Aval:
             f"bitcast_convert_type: expected dtypes of integers or real floats; got {x} to "
             f"{dtype.name}"
         )
-    old, new = dtypes.bit_width(x.dtype), dtypes.bit_width(dtype)
-    if new == old:
+    old_width, new_width = dtypes.bit_width(x.dtype), dtypes.bit_width(dtype)
+    if new_width == old_width:
         return x.update(dtype=dtype, weak_type=False)
-    if new < old:
-        return x.update(shape=(*x.shape, old // new), dtype=dtype, weak_type=False)
-    if not x.ndim or x.shape[-1] != new // old:
+    if new_width < old_width:
+        return x.update(shape=(*x.shape, old_width // new_width), dtype=dtype, weak_type=False)
+    if not x.ndim or x.shape[-1] != new_width // old_width:
         raise ShapeError(
-            f"bitcast_convert_type: to {dtype.name} the last axis must have length {new // old}, "
-            f"the ratio of the widths; got {x}"
+            f"bitcast_convert_type: to {dtype.name} the last axis must have length "
+            f"{new_width // old_width}, the ratio of the widths; got {x}"
         )
     return x.update(shape=x.shape[:-1], dtype=dtype, weak_type=False)
 
@@ -51,24 +51,30 @@ _PACKED = (*dtypes.SMALL_INTS, np.dtype(dtypes.float4_e2m1fn))
 
 @bitcast_convert_type.evaluate
 def _(x: Host, *, dtype: DType) -> Host:
-    old, new = dtypes.bit_width(x.dtype), dtypes.bit_width(dtype)
+    old_width, new_width = dtypes.bit_width(x.dtype), dtypes.bit_width(dtype)
     if x.dtype == dtype:
         return x
-    if old == new and x.dtype not in _PACKED:
+    if old_width == new_width and x.dtype not in _PACKED:
         return np.ascontiguousarray(x).reshape(x.shape).view(dtype)
-    shape = x.shape if new == old else (*x.shape, old // new) if new < old else x.shape[:-1]
+    shape = (
+        x.shape
+        if new_width == old_width
+        else (*x.shape, old_width // new_width)
+        if new_width < old_width
+        else x.shape[:-1]
+    )
     if not x.size:
         return np.empty(shape, dtype)
     elements = np.ascontiguousarray(x).reshape(-1)
     # NumPy keeps 2 and 4 bits in a byte; XLA packs several in one, the lowest first
     parts = elements.view(np.uint8)
-    if old < 8:
-        places = np.arange(0, min(new, 8), old, dtype=np.uint8)
-        parts = (parts & np.uint8((1 << old) - 1)).reshape(-1, len(places)) << places
+    if old_width < 8:
+        shifts = np.arange(0, min(new_width, 8), old_width, dtype=np.uint8)
+        parts = (parts & np.uint8((1 << old_width) - 1)).reshape(-1, len(shifts)) << shifts
         parts = np.bitwise_or.reduce(parts, axis=1)
-    if new < 8:
-        places = np.arange(0, min(old, 8), new, dtype=np.uint8)
-        parts = (parts[:, None] >> places & np.uint8((1 << new) - 1)).reshape(-1)
+    if new_width < 8:
+        shifts = np.arange(0, min(old_width, 8), new_width, dtype=np.uint8)
+        parts = (parts[:, None] >> shifts & np.uint8((1 << new_width) - 1)).reshape(-1)
         if dtype in dtypes.SMALL_INTS:
             return parts.view(np.int8).astype(dtype).reshape(shape)
     return parts.view(dtype).reshape(shape)
@@ -90,26 +96,26 @@ bitcast_convert_type.batch(batch_in_front(bitcast_convert_type))
 
 def _reduce_precision(x: Host, *, exponent_bits: int, mantissa_bits: int) -> Host:
     info = dtypes.finfo(x.dtype)
-    unsigned = np.dtype(f"u{x.dtype.itemsize}")
-    own_mantissa, own_exponent = int(info.nmant), int(info.bits) - 1 - int(info.nmant)
+    bits_dtype = np.dtype(f"u{x.dtype.itemsize}")
+    x_mantissa, x_exponent = int(info.nmant), int(info.bits) - 1 - int(info.nmant)
     original = np.asarray(x)
-    bits = original.view(unsigned)
-    one = unsigned.type(1)
-    if mantissa_bits < own_mantissa:
-        dropped = unsigned.type(own_mantissa - mantissa_bits)
-        last = bits >> dropped & one  # half-way, to the even one
-        bits = bits + ((one << (dropped - one)) - one + last)
-        bits = bits >> dropped << dropped
-    if exponent_bits < own_exponent:
-        own_bias, bias = (1 << (own_exponent - 1)) - 1, (1 << (exponent_bits - 1)) - 1
-        all_ones = unsigned.type(((1 << own_exponent) - 1) << own_mantissa)
-        sign = bits & unsigned.type(1 << (int(info.bits) - 1))
+    bits = original.view(bits_dtype)
+    one = bits_dtype.type(1)
+    if mantissa_bits < x_mantissa:
+        n_dropped = bits_dtype.type(x_mantissa - mantissa_bits)
+        last_bit = bits >> n_dropped & one  # half-way, to the even one
+        bits = bits + ((one << (n_dropped - one)) - one + last_bit)
+        bits = bits >> n_dropped << n_dropped
+    if exponent_bits < x_exponent:
+        x_bias, bias = (1 << (x_exponent - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+        all_ones = bits_dtype.type(((1 << x_exponent) - 1) << x_mantissa)
+        sign = bits & bits_dtype.type(1 << (int(info.bits) - 1))
         exponent = bits & all_ones
-        largest = unsigned.type(own_bias + bias << own_mantissa)
-        smallest = unsigned.type(own_bias - bias << own_mantissa)
+        largest = bits_dtype.type(x_bias + bias << x_mantissa)
+        smallest = bits_dtype.type(x_bias - bias << x_mantissa)
         bits = np.where(exponent > largest, sign | all_ones, bits)
         bits = np.where(exponent <= smallest, sign, bits)
-    return np.where(np.isnan(original), original, bits.astype(unsigned).view(x.dtype))
+    return np.where(np.isnan(original), original, bits.astype(bits_dtype).view(x.dtype))
 
 
 def _lower_reduce_precision(

@@ -37,7 +37,7 @@ class ConvDimensionNumbers(NamedTuple):
     """The layout of a convolution's arrays.
 
     Attributes:
-      lhs_spec: (batch, feature, spatial…): the places of these axes in the lhs.
+      lhs_spec: (batch, feature, spatial…): the positions of these axes in the lhs.
       rhs_spec: (out feature, in feature, spatial…), in the rhs (the kernel).
       out_spec: (batch, feature, spatial…), in the output.
     Example:
@@ -89,8 +89,8 @@ def out_length(
     n: int, k: int, stride: int, padding: Sequence[int], dilation: int, k_dilation: int
 ) -> int:
     """The length of an output's spatial axis, from the lengths of the input's and the kernel's."""
-    room = dilated(n, dilation) + sum(padding) - dilated(k, k_dilation)
-    return room // stride + 1 if room >= 0 else 0
+    last_start = dilated(n, dilation) + sum(padding) - dilated(k, k_dilation)
+    return last_start // stride + 1 if last_start >= 0 else 0
 
 
 def spatial_shape(
@@ -119,17 +119,17 @@ def check_layout(lhs: Aval, rhs: Aval, c: Convolution) -> None:
         raise ShapeError(
             f"{_NAME}: expected operands of equally many axes, at least two; got {lhs} and {rhs}"
         )
-    for what, spec in c.numbers._asdict().items():
+    for name, spec in c.numbers._asdict().items():
         if sorted(spec) != list(range(n + 2)):
-            raise ShapeError(f"{_NAME}: {what} must name {n + 2} axes once each; got {spec}")
+            raise ShapeError(f"{_NAME}: {name} must name {n + 2} axes once each; got {spec}")
     options: Sequence[Any] = c[:4]
-    for what, values in zip(_OPTIONS, options, strict=True):
+    for name, values in zip(_OPTIONS, options, strict=True):
         if len(values) != n:
             raise ShapeError(
-                f"{_NAME}: {what} needs one entry for each of {n} spatial axes; got {tuple(values)}"
+                f"{_NAME}: {name} needs one entry for each of {n} spatial axes; got {tuple(values)}"
             )
-        if what != "padding" and any(v < 1 for v in values):
-            raise ShapeError(f"{_NAME}: {what} must be positive; got {tuple(values)}")
+        if name != "padding" and any(v < 1 for v in values):
+            raise ShapeError(f"{_NAME}: {name} must be positive; got {tuple(values)}")
 
 
 def check_groups(
@@ -137,24 +137,24 @@ def check_groups(
 ) -> None:
     """Raises an error for groups that do not divide the operands' batch and features."""
     batch, features = (lhs.shape[i] for i in numbers.lhs_spec[:2])
-    outs, ins = (rhs.shape[i] for i in numbers.rhs_spec[:2])
+    out_features, in_features = (rhs.shape[i] for i in numbers.rhs_spec[:2])
     if min(feature_groups, batch_groups) < 1 or (feature_groups > 1 and batch_groups > 1):
         raise ShapeError(
             f"{_NAME}: feature_group_count and batch_group_count must be positive, and one of them "
             f"1; got {feature_groups} and {batch_groups}"
         )
-    if features != ins * feature_groups:
+    if features != in_features * feature_groups:
         raise ShapeError(
-            f"{_NAME}: lhs features ({features}) must be rhs in-features ({ins}) times "
+            f"{_NAME}: lhs features ({features}) must be rhs in-features ({in_features}) times "
             f"feature_group_count ({feature_groups}); got {lhs} and {rhs} with {numbers}"
         )
-    for what, length, groups in (
-        ("rhs out-features", outs, feature_groups),
-        ("rhs out-features", outs, batch_groups),
+    for name, length, groups in (
+        ("rhs out-features", out_features, feature_groups),
+        ("rhs out-features", out_features, batch_groups),
         ("lhs batch", batch, batch_groups),
     ):
         if length % groups:
-            raise ShapeError(f"{_NAME}: {what} ({length}) must be a multiple of {groups} groups")
+            raise ShapeError(f"{_NAME}: {name} ({length}) must be a multiple of {groups} groups")
 
 
 @conv_general_dilated.type
@@ -191,9 +191,9 @@ def _(lhs: Host, rhs: Host, **params: Any) -> Host:
     n = x.ndim - 2
     groups = c.feature_groups * c.batch_groups
     spatial = spatial_shape(x.shape[2:], kernel.shape[2:], *c[:4])
-    batch, outs = x.shape[0] // c.batch_groups, kernel.shape[0] // groups
+    batch, out_features = x.shape[0] // c.batch_groups, kernel.shape[0] // groups
     if not (x.size and kernel.size and math.prod(spatial)):
-        out_shape = (batch, groups * outs, *spatial)
+        out_shape = (batch, groups * out_features, *spatial)
         return np.zeros([out_shape[i] for i in np.argsort(numbers.out_spec)], dtype)
     # windows [batch, feature, place…, kernel place…]
     x = dilate_and_pad(x, ((0, 0), (0, 0), *c.padding), (1, 1, *c.lhs_dilation), wide_dtype.type(0))
@@ -204,13 +204,13 @@ def _(lhs: Host, rhs: Host, **params: Any) -> Host:
         windows = windows.reshape(batch, groups, -1, *windows.shape[2:]).swapaxes(0, 1)
     # [group, batch, feature, place…, kernel place…] -> [group, batch, place…, feature, kernel…]
     windows = np.moveaxis(windows, 2, 2 + n)
-    places, taps = math.prod(spatial), math.prod(kernel.shape[1:])
-    left = windows.reshape(groups, batch * places, taps)
-    right = kernel.reshape(groups, outs, taps).swapaxes(1, 2)
-    result = np.matmul(left, right).reshape(groups, batch, *spatial, outs)
+    n_windows, n_taps = math.prod(spatial), math.prod(kernel.shape[1:])
+    left = windows.reshape(groups, batch * n_windows, n_taps)
+    right = kernel.reshape(groups, out_features, n_taps).swapaxes(1, 2)
+    result = np.matmul(left, right).reshape(groups, batch, *spatial, out_features)
     # [group, batch, place…, out] -> [batch, group, out, place…]
     result = result.transpose(1, 0, 2 + n, *range(2, 2 + n))
-    result = result.reshape(batch, groups * outs, *spatial)
+    result = result.reshape(batch, groups * out_features, *spatial)
     result = result.transpose(np.argsort(numbers.out_spec))
     return result if wide_dtype == dtype else from_accumulator(result, dtype)
 
@@ -224,31 +224,33 @@ def dilate_and_pad(
     lengths = [dilated(n, d) for n, d in zip(x.shape, dilation, strict=True)]
     shape = [n + max(a, 0) + max(b, 0) for n, (a, b) in zip(lengths, padding, strict=True)]
     out = np.full(shape, value, x.dtype)
-    place = [
+    region = [
         slice(max(a, 0), max(a, 0) + n, d)
         for n, d, (a, _) in zip(lengths, dilation, padding, strict=True)
     ]
-    out[tuple(place)] = x
-    cut = [slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(shape, padding, strict=True)]
-    return out[tuple(cut)]
+    out[tuple(region)] = x
+    crop_slices = [
+        slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(shape, padding, strict=True)
+    ]
+    return out[tuple(crop_slices)]
 
 
 def windows_of(
     x: Host,
     window: Sequence[int],
-    places: Sequence[int],
+    out_lengths: Sequence[int],
     strides: Sequence[int],
     dilation: Sequence[int],
 ) -> Host:
     """A view [lead…, place…, window place…] of the last axes of an array."""
     n = len(window)
-    lead = x.ndim - n
-    steps = x.strides[lead:]
+    n_leading = x.ndim - n
+    steps = x.strides[n_leading:]
     return np.lib.stride_tricks.as_strided(
         x,
-        (*x.shape[:lead], *places, *window),
+        (*x.shape[:n_leading], *out_lengths, *window),
         (
-            *x.strides[:lead],
+            *x.strides[:n_leading],
             *(s * step for s, step in zip(strides, steps, strict=True)),
             *(d * step for d, step in zip(dilation, steps, strict=True)),
         ),
@@ -283,9 +285,11 @@ def _(block: Block, lhs: Operand, rhs: Operand, out: Aval, **params: Any) -> Ope
 def layout_text(numbers: ConvDimensionNumbers) -> str:
     """The layouts as text, such as `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
 
-    def names(spec: Sequence[int], first: str, second: str) -> str:
-        places = dict(zip(spec, [first, second, *map(str, range(len(spec) - 2))], strict=True))
-        return f"[{', '.join(places[i] for i in range(len(spec)))}]"
+    def names(spec: Sequence[int], batch_name: str, feature_name: str) -> str:
+        name_of_axis = dict(
+            zip(spec, [batch_name, feature_name, *map(str, range(len(spec) - 2))], strict=True)
+        )
+        return f"[{', '.join(name_of_axis[i] for i in range(len(spec)))}]"
 
     lhs, rhs, out = numbers
     return f"{names(lhs, 'b', 'f')}x{names(rhs, 'o', 'i')}->{names(out, 'b', 'f')}"
@@ -367,17 +371,18 @@ def cotangent_of_lhs(ct: Value, lhs: Aval, rhs: Argument, c: Convolution) -> Val
 
 
 def padding_of_cotangent(ct: Value, lhs: Argument, rhs: Argument, c: Convolution) -> Padding:
-    """The padding with which a cotangent, dilated by the strides, has as many places for the kernel
-    as the lhs has elements, and for the lhs as the kernel has."""
+    """The padding of a cotangent dilated by the strides. A window with the kernel's extent then has
+    as many positions as the lhs has elements, and one with the lhs's extent as many as the kernel
+    has."""
     spec, k_spec, o_spec = c.numbers
-    lengths, reach = (
+    lengths, window_extents = (
         extents(lhs, spec[2:], c.lhs_dilation),
         extents(rhs, k_spec[2:], c.rhs_dilation),
     )
     spans = extents(ct, o_spec[2:], c.strides)
     return tuple(
         (k - 1 - a, n - span + a)
-        for n, k, span, (a, _) in zip(lengths, reach, spans, c.padding, strict=True)
+        for n, k, span, (a, _) in zip(lengths, window_extents, spans, c.padding, strict=True)
     )
 
 
@@ -387,7 +392,7 @@ def cotangent_of_rhs(ct: Value, lhs: Value, rhs: Argument, c: Convolution) -> Va
     if math.prod(c.lhs_dilation) > math.prod(c.strides):
         return cotangent_of_rhs_by_lhs(ct, lhs, rhs, c)
     spec, k_spec, o_spec = c.numbers
-    lengths, reach = (
+    lengths, window_extents = (
         extents(lhs, spec[2:], c.lhs_dilation),
         extents(rhs, k_spec[2:], c.rhs_dilation),
     )
@@ -398,7 +403,7 @@ def cotangent_of_rhs(ct: Value, lhs: Value, rhs: Argument, c: Convolution) -> Va
         strides=c.rhs_dilation,
         padding=tuple(
             (a, k - 1 + span - n - a)
-            for n, k, span, (a, _) in zip(lengths, reach, spans, c.padding, strict=True)
+            for n, k, span, (a, _) in zip(lengths, window_extents, spans, c.padding, strict=True)
         ),
         lhs_dilation=c.lhs_dilation,
         rhs_dilation=c.strides,
@@ -450,23 +455,27 @@ def move_groups(x: Value, source: int, target: int, groups: int) -> Value:
     return fold_into(unfold_from(x, source, groups), target, 1)
 
 
-def unfold_from(x: Value, axis: int, size: int, groups: int = 1) -> Value:
+def unfold_from(x: Value, axis: int, batch_size: int, groups: int = 1) -> Value:
     """Moves a factor of an axis to the front: [groups, size, rest] -> size, …, [groups, rest]."""
     shape = x.shape
-    remaining = shape[axis] // (size * groups)
-    x = reshape(x, shape=(*shape[:axis], groups, size, remaining, *shape[axis + 1 :]))
+    remaining_length = shape[axis] // (batch_size * groups)
+    x = reshape(x, shape=(*shape[:axis], groups, batch_size, remaining_length, *shape[axis + 1 :]))
     x = move_axis(x, axis + 1, 0)
-    return reshape(x, shape=(size, *shape[:axis], groups * remaining, *shape[axis + 1 :]))
+    return reshape(
+        x, shape=(batch_size, *shape[:axis], groups * remaining_length, *shape[axis + 1 :])
+    )
 
 
 def fold_into(x: Value, axis: int, groups: int = 1) -> Value:
     """Merges axis 0 into an axis (counted without axis 0), between its groups and the rest; the
-    inverse of `split`."""
-    size, *shape = x.shape
-    remaining = shape[axis] // groups
-    x = reshape(x, shape=(size, *shape[:axis], groups, remaining, *shape[axis + 1 :]))
+    inverse of `unfold_from`."""
+    batch_size, *shape = x.shape
+    remaining_length = shape[axis] // groups
+    x = reshape(x, shape=(batch_size, *shape[:axis], groups, remaining_length, *shape[axis + 1 :]))
     x = move_axis(x, 0, axis + 1)
-    return reshape(x, shape=(*shape[:axis], groups * size * remaining, *shape[axis + 1 :]))
+    return reshape(
+        x, shape=(*shape[:axis], groups * batch_size * remaining_length, *shape[axis + 1 :])
+    )
 
 
 @conv_general_dilated.batch
@@ -481,8 +490,8 @@ def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
         out = conv_general_dilated(lhs, fold_into(rhs, k_spec[0], groups), **params)
         return unfold_from(out, o_spec[1], batch_size, groups)
     if c.batch_groups > 1:  # more groups
-        at, params["batch_groups"] = spec[0], c.batch_groups * batch_size
+        axis, params["batch_groups"] = spec[0], c.batch_groups * batch_size
     else:
-        at, params["feature_groups"] = spec[1], c.feature_groups * batch_size
-    out = conv_general_dilated(fold_into(lhs, at), fold_into(rhs, k_spec[0]), **params)
+        axis, params["feature_groups"] = spec[1], c.feature_groups * batch_size
+    out = conv_general_dilated(fold_into(lhs, axis), fold_into(rhs, k_spec[0]), **params)
     return unfold_from(out, o_spec[1], batch_size)

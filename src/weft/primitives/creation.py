@@ -33,8 +33,8 @@ def _(*, dtype: DType, shape: tuple[int, ...], dimension: int) -> Aval:
 
 @iota.evaluate
 def _(*, dtype: DType, shape: tuple[int, ...], dimension: int) -> Host:
-    line = np.arange(shape[dimension]).astype(dtype)
-    return np.broadcast_to(line.reshape((-1, *(1,) * (len(shape) - dimension - 1))), shape)
+    indices = np.arange(shape[dimension]).astype(dtype)
+    return np.broadcast_to(indices.reshape((-1, *(1,) * (len(shape) - dimension - 1))), shape)
 
 
 @iota.lower

@@ -50,7 +50,7 @@ def loop(
     start: np.generic | None,
     step: Combine,
     *xs: Operand,
-    together: int = 4,
+    unroll: int = 4,
 ) -> Operand:
     """Writes a loop along an axis: out[k] = step(out[k - 1], *(x[k] for x in xs)).
 
@@ -60,41 +60,45 @@ def loop(
     Args:
       start: the value of `out` before the first step, as a scalar of the dtype; `None` to begin
         with the first element of the only `x`, because an infinite complex number times 1 has NaN.
-      step: called as (block, before, *now, out), on slices of length one.
-      together: the number of steps in a round, if each step computes one number.
+      step: called as (block, carry, *elements, out), on slices of length one.
+      unroll: the number of steps in a round, if each step computes one number.
     """
     if axis and xs[0].aval.size > 100_000:  # rows are read three times faster than columns
         order = (axis, *(i for i in range(xs[0].aval.ndim) if i != axis))
-        back = tuple(sorted(range(len(order)), key=lambda i: order[i]))
+        inverse_order = tuple(sorted(range(len(order)), key=lambda i: order[i]))
         transposed = [block.transpose(x, order) for x in xs]
         return block.transpose(
-            loop(block, 0, reverse, start, step, *transposed, together=together), back
+            loop(block, 0, reverse, start, step, *transposed, unroll=unroll), inverse_order
         )
     array_aval = xs[0].aval.update(weak_type=False)
     n = array_aval.shape[axis]
-    row = of_length(array_aval, axis, 1)
+    row = with_length(array_aval, axis, 1)
     counter = array_aval.update(shape=(), dtype=dtypes.int32)
     flag = array_aval.update(shape=(), dtype=dtypes.bool_)
-    carried = [counter, row, array_aval, *[array_aval] * len(xs)]
+    state_avals = [counter, row, array_aval, *[array_aval] * len(xs)]
 
-    def going(inner: Block, args: Sequence[Operand]) -> list[Operand]:
+    def is_unfinished(inner: Block, args: Sequence[Operand]) -> list[Operand]:
         return [inner.compare("LT", args[0], inner.full(n, counter), flag)]
 
     def advance(inner: Block, args: Sequence[Operand], steps: int) -> list[Operand]:
         return take_steps(inner, axis, reverse, step, steps, *args)
 
     if start is None:
-        first = [n - 1 if reverse and i == axis else 0 for i in range(array_aval.ndim)]
-        before = block.slice(xs[0], first, [i + m for i, m in zip(first, row.shape, strict=True)])
-        state, done = [block.full(1, counter), before, xs[0], *xs], 1
+        start_indices = [n - 1 if reverse and i == axis else 0 for i in range(array_aval.ndim)]
+        carry = block.slice(
+            xs[0], start_indices, [i + m for i, m in zip(start_indices, row.shape, strict=True)]
+        )
+        state, n_done = [block.full(1, counter), carry, xs[0], *xs], 1
     else:
-        nothing = block.constant(array_aval.dtype.type(0), array_aval)
-        state, done = [block.full(0, counter), block.constant(start, row), nothing, *xs], 0
-    steps = together if row.size == 1 and n >= 64 else 1
-    for _ in range((n - done) % steps):
+        zeros = block.constant(array_aval.dtype.type(0), array_aval)
+        state, n_done = [block.full(0, counter), block.constant(start, row), zeros, *xs], 0
+    steps = unroll if row.size == 1 and n >= 64 else 1
+    for _ in range((n - n_done) % steps):
         state = advance(block, state, 1)
-    rounds = block.region(carried, lambda inner, args: advance(inner, args, steps))
-    results = block.op("while", *state, out=carried, regions=[block.region(carried, going), rounds])
+    rounds = block.region(state_avals, lambda inner, args: advance(inner, args, steps))
+    results = block.op(
+        "while", *state, out=state_avals, regions=[block.region(state_avals, is_unfinished), rounds]
+    )
     return results[2]
 
 
@@ -105,40 +109,40 @@ def take_steps(
     step: Combine,
     steps: int,
     count: Operand,
-    before: Operand,
+    carry: Operand,
     out: Operand,
     *xs: Operand,
 ) -> list[Operand]:
     """Writes some steps of a loop after the first `count`; returns the state after them."""
-    counter, row, out_aval = count.aval, before.aval, out.aval
-    window = of_length(out_aval, axis, steps)
-    place = count
+    counter, row, out_aval = count.aval, carry.aval, out.aval
+    window = with_length(out_aval, axis, steps)
+    start_index = count
     if reverse:
-        last = block.full(out_aval.shape[axis] - steps, counter)
-        place = block.elementwise("subtract", (last, count), counter)
-    at = [place if i == axis else block.full(0, counter) for i in range(out_aval.ndim)]
+        last_start = block.full(out_aval.shape[axis] - steps, counter)
+        start_index = block.elementwise("subtract", (last_start, count), counter)
+    indices = [start_index if i == axis else block.full(0, counter) for i in range(out_aval.ndim)]
     sizes = f"slice_sizes = {ints(window.shape)}"
-    now = [block.op("dynamic_slice", x, *at, out=window, attributes=sizes) for x in xs]
+    windows = [block.op("dynamic_slice", x, *indices, out=window, attributes=sizes) for x in xs]
     rows = []
     for k in range(steps):
-        first = steps - 1 - k if reverse else k
-        start = [first if i == axis else 0 for i in range(out_aval.ndim)]
+        row_number = steps - 1 - k if reverse else k
+        start = [row_number if i == axis else 0 for i in range(out_aval.ndim)]
         limit = [i + m for i, m in zip(start, row.shape, strict=True)]
-        before = step(block, before, *[block.slice(x, start, limit) for x in now], row)
-        rows.append(before)
+        carry = step(block, carry, *[block.slice(x, start, limit) for x in windows], row)
+        rows.append(carry)
     result = rows[0]
     if steps > 1:
-        along = f"dimension = {axis} : i64"
-        ordered = rows[::-1] if reverse else rows
-        result = block.op("concatenate", *ordered, out=window, attributes=along)
-    out = block.op("dynamic_update_slice", out, result, *at, out=out_aval)
+        dimension = f"dimension = {axis} : i64"
+        rows_in_order = rows[::-1] if reverse else rows
+        result = block.op("concatenate", *rows_in_order, out=window, attributes=dimension)
+    out = block.op("dynamic_update_slice", out, result, *indices, out=out_aval)
     count = block.elementwise("add", (count, block.full(steps, counter)), counter)
-    return [count, before, out, *xs]
+    return [count, carry, out, *xs]
 
 
-def of_length(whole: Aval, axis: int, n: int) -> Aval:
+def with_length(array_aval: Aval, axis: int, n: int) -> Aval:
     """The aval with another length along an axis."""
-    return whole.update(shape=(*whole.shape[:axis], n, *whole.shape[axis + 1 :]))
+    return array_aval.update(shape=(*array_aval.shape[:axis], n, *array_aval.shape[axis + 1 :]))
 
 
 def write_prefix_windows(
@@ -148,29 +152,29 @@ def write_prefix_windows(
     compilers recognise this form and run it fast."""
     array_aval = x.aval.update(weak_type=False)
     n = array_aval.shape[axis]
-    size = [n if i == axis else 1 for i in range(array_aval.ndim)]
+    window = [n if i == axis else 1 for i in range(array_aval.ndim)]
     edge = (0, n - 1) if reverse else (n - 1, 0)
     padding = [edge if i == axis else (0, 0) for i in range(array_aval.ndim)]
     scalar = array_aval.update(shape=())
     identity = monoid.identity(array_aval.dtype)
     flag = scalar.update(dtype=dtypes.bool_)
 
-    def combined(inner: Block, xs: Sequence[Operand]) -> list[Operand]:
-        both = monoid.write(inner, xs[0], xs[1], scalar)
+    def combine(inner: Block, xs: Sequence[Operand]) -> list[Operand]:
+        combination = monoid.write(inner, xs[0], xs[1], scalar)
         if not (monoid is PRODUCT and dtypes.is_complex(array_aval.dtype)):
-            return [both]
+            return [combination]
         one = inner.constant(identity, scalar)  # an infinite complex number times 1 has a NaN
-        for before, x in (xs, xs[::-1]):
-            both = inner.select(inner.compare("EQ", before, one, flag), x, both)
-        return [both]
+        for operand, x in (xs, xs[::-1]):
+            combination = inner.select(inner.compare("EQ", operand, one, flag), x, combination)
+        return [combination]
 
     (result,) = block.op(
         "reduce_window",
         x,
         block.constant(identity, scalar),
         out=[array_aval],
-        attributes=f"window_dimensions = {ints(size)}, padding = {matrix(padding)}",
-        regions=[block.region([scalar] * 2, combined)],
+        attributes=f"window_dimensions = {ints(window)}, padding = {matrix(padding)}",
+        regions=[block.region([scalar] * 2, combine)],
     )
     return result
 
@@ -208,8 +212,8 @@ def cumulative(name: str, doc: str, monoid: Monoid, *, accepts: str) -> Primitiv
             return x
         x = block.convert(x, REDUCTION_DTYPE.get(out.dtype, out.dtype))  # rounded once, at the end
         if block.module.platform == "cpu":
-            together = 1 if monoid is LOGSUMEXP else 4  # whose steps are long
-            result = loop(block, axis, reverse, None, monoid.write, x, together=together)
+            unroll = 1 if monoid is LOGSUMEXP else 4  # whose steps are long
+            result = loop(block, axis, reverse, None, monoid.write, x, unroll=unroll)
         else:
             result = write_prefix_windows(block, axis, reverse, monoid, x)
         return block.convert(result, out.dtype)
@@ -251,9 +255,9 @@ def _(a: Host, b: Host, *, axis: int, reverse: bool) -> Host:
     factors = np.moveaxis(a, axis, 0).astype(wide_dtype)
     rows = np.moveaxis(b, axis, 0).astype(wide_dtype)
     out = np.empty_like(rows)
-    before = None
+    carry = None
     for k in range(len(rows) - 1, -1, -1) if reverse else range(len(rows)):
-        before = out[k] = rows[k] if before is None else factors[k] * before + rows[k]
+        carry = out[k] = rows[k] if carry is None else factors[k] * carry + rows[k]
     return np.moveaxis(out, 0, axis).astype(b.dtype)
 
 
@@ -262,9 +266,9 @@ def _(block: Block, a: Operand, b: Operand, out: Aval, axis: int, reverse: bool)
     if out.size == 0:
         return b
 
-    def step(inner: Block, before: Operand, factor: Operand, x: Operand, row: Aval) -> Operand:
+    def step(inner: Block, carry: Operand, factor: Operand, x: Operand, row: Aval) -> Operand:
         return inner.elementwise(
-            "add", (inner.elementwise("multiply", (factor, before), row), x), row
+            "add", (inner.elementwise("multiply", (factor, carry), row), x), row
         )
 
     wide_dtype = REDUCTION_DTYPE.get(out.dtype, out.dtype)
@@ -272,10 +276,10 @@ def _(block: Block, a: Operand, b: Operand, out: Aval, axis: int, reverse: bool)
     # nothing precedes the first element, so its factor is ignored, even if it is infinite
     array_aval = a.aval.update(dtype=dtypes.int32)
     end = block.full(array_aval.shape[axis] - 1 if reverse else 0, array_aval)
-    first = block.compare(
+    is_first = block.compare(
         "EQ", block.iota(array_aval, axis), end, array_aval.update(dtype=dtypes.bool_)
     )
-    a = block.select(first, block.full(0, a.aval), a)
+    a = block.select(is_first, block.full(0, a.aval), a)
     return block.convert(loop(block, axis, reverse, wide_dtype.type(0), step, a, b), out.dtype)
 
 
@@ -294,27 +298,29 @@ def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bo
 def _(ct: Value, a: Argument, b: Argument, *, axis: int, reverse: bool) -> Tangents:
     if isinstance(a, Aval):
         raise TypeError("linear_recurrence: is linear in its second operand only")
-    back = linear_recurrence(
+    ct_b = linear_recurrence(
         shift_by_one(a, axis, not reverse, 0), ct, axis=axis, reverse=not reverse
     )
-    return None, back
+    return None, ct_b
 
 
 linear_recurrence.batch(batch_in_front(linear_recurrence, "axis"))
 
 
-def shift_by_one(x: Value, axis: int, reverse: bool, first: float | np.generic) -> Value:
-    """The array shifted by one along an axis, with `first` in front (at the end if `reverse`)."""
+def shift_by_one(x: Value, axis: int, reverse: bool, edge_value: float | np.generic) -> Value:
+    """The array shifted by one along an axis, with `edge_value` first (last if `reverse`)."""
     n = x.shape[axis]
     if not n:
         return x
     edge = full(
-        x.aval.update(shape=(*x.shape[:axis], 1, *x.shape[axis + 1 :]), weak_type=False), first
+        x.aval.update(shape=(*x.shape[:axis], 1, *x.shape[axis + 1 :]), weak_type=False), edge_value
     )
     start = tuple(int(reverse) if i == axis else 0 for i in range(x.ndim))
     limit = tuple(s + m - (i == axis) for i, (s, m) in enumerate(zip(start, x.shape, strict=True)))
-    remaining = slice_(x, start=start, limit=limit, strides=(1,) * x.ndim)
-    return concatenate(*((remaining, edge) if reverse else (edge, remaining)), dimension=axis)
+    remaining_elements = slice_(x, start=start, limit=limit, strides=(1,) * x.ndim)
+    return concatenate(
+        *((remaining_elements, edge) if reverse else (edge, remaining_elements)), dimension=axis
+    )
 
 
 # --- the running reductions ---
@@ -336,8 +342,8 @@ cumprod = cumulative("cumprod", "Cumulative product along `axis`.", PRODUCT, acc
 @cumprod.jvp
 def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bool) -> Tangent:
     (x,), (dx,) = primals, tangents
-    share = mul(dx, shift_by_one(out, axis, reverse, 1))
-    return linear_recurrence(x, share, axis=axis, reverse=reverse)
+    contribution = mul(dx, shift_by_one(out, axis, reverse, 1))
+    return linear_recurrence(x, contribution, axis=axis, reverse=reverse)
 
 
 cummax = cumulative("cummax", "Cumulative maximum along `axis`.", MAXIMUM, accepts="any")
@@ -350,8 +356,10 @@ def _cumulative_extreme_jvp(
     """An element that equals the extreme before it shares the derivative with it equally."""
     (x,), (dx,) = primals, tangents
     one = out.aval.update(shape=(), weak_type=False)
-    tied = eq(shift_by_one(out, axis, reverse, np.nan), out)  # NaN: nothing comes before the first
-    weight = where(eq(x, out), where(tied, full(one, 0.5), full(one, 1)), full(one, 0))
+    is_tie = eq(
+        shift_by_one(out, axis, reverse, np.nan), out
+    )  # NaN: nothing comes before the first
+    weight = where(eq(x, out), where(is_tie, full(one, 0.5), full(one, 1)), full(one, 0))
     return linear_recurrence(sub(full(one, 1), weight), mul(dx, weight), axis=axis, reverse=reverse)
 
 
@@ -370,9 +378,9 @@ def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bo
     # these weights, functions of (element - sum before it), add up to exactly one
     scalar = out.aval.update(shape=(), weak_type=False)
     low = lowest(out.dtype)
-    nothing = eq(out, full(scalar, low))
-    above = sub(x, shift_by_one(out, axis, reverse, low))
-    above = where(nothing, full(scalar, 0), above)
-    here = where(nothing, full(scalar, 0), logistic(above))
-    there = logistic(neg(above))
-    return linear_recurrence(there, mul(dx, here), axis=axis, reverse=reverse)
+    is_lowest = eq(out, full(scalar, low))
+    difference = sub(x, shift_by_one(out, axis, reverse, low))
+    difference = where(is_lowest, full(scalar, 0), difference)
+    weight_of_element = where(is_lowest, full(scalar, 0), logistic(difference))
+    weight_of_sum = logistic(neg(difference))
+    return linear_recurrence(weight_of_sum, mul(dx, weight_of_element), axis=axis, reverse=reverse)

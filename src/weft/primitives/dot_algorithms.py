@@ -113,12 +113,12 @@ def canonical_algorithm(name: str, algorithm: DotAlgorithm) -> Algorithm:
     """
     types: list[Any] = []
     for field, value in zip(algorithm._fields, algorithm[:3], strict=False):
-        narrow = isinstance(value, str) and value == TF32
-        if not narrow and (value is None or not dtypes.is_float(dtypes.named_dtype(value))):
+        is_tf32 = isinstance(value, str) and value == TF32
+        if not is_tf32 and (value is None or not dtypes.is_float(dtypes.named_dtype(value))):
             raise TypeError(f"{name}: {field} of a DotAlgorithm must be a float dtype; got {value}")
-        types.append(TF32 if narrow else dtypes.named_dtype(value))
-    exact = DotAlgorithm(types[0], types[1], types[2], *algorithm[3:])
-    return _PRESET_OF.get(exact, exact)
+        types.append(TF32 if is_tf32 else dtypes.named_dtype(value))
+    canonical = DotAlgorithm(types[0], types[1], types[2], *algorithm[3:])
+    return _PRESET_OF.get(canonical, canonical)
 
 
 class ProductTypes(NamedTuple):
@@ -129,7 +129,7 @@ class ProductTypes(NamedTuple):
     sums: DType
 
 
-def applies(algorithm: object, dtype: DType) -> TypeGuard[Algorithm]:
+def uses_algorithm(algorithm: object, dtype: DType) -> TypeGuard[Algorithm]:
     """True if products of a dtype use an algorithm. Only real floats do."""
     return isinstance(algorithm, (DotAlgorithm, DotAlgorithmPreset)) and dtypes.is_float(dtype)
 
@@ -145,12 +145,12 @@ def product_types(algorithm: Algorithm, dtype: DType) -> ProductTypes:
 
     Raises: TypeError: the algorithm accepts only float8.
     """
-    exact = definition(algorithm)
+    full_algorithm = definition(algorithm)
     lhs, rhs = [
-        operand_type(algorithm, precision_type, exact.num_primitive_operations, dtype)
-        for precision_type in exact[:2]
+        operand_type(algorithm, precision_type, full_algorithm.num_primitive_operations, dtype)
+        for precision_type in full_algorithm[:2]
     ]
-    sums = _F32 if exact[2] is None else np.dtype(exact[2])
+    sums = _F32 if full_algorithm[2] is None else np.dtype(full_algorithm[2])
     return ProductTypes(lhs, rhs, sums)
 
 
@@ -184,20 +184,21 @@ def check_on_cpu(algorithm: Algorithm) -> None:
 
 def algorithm_attribute(algorithm: Algorithm, types: ProductTypes) -> str:
     """StableHLO's attribute, for operands that are in the algorithm's dtypes."""
-    exact = definition(algorithm)
+    full_algorithm = definition(algorithm)
     names = [
         expected
         if isinstance(expected, str)
         else element(actual if expected is None else np.dtype(expected))
-        for expected, actual in zip(exact[:3], types, strict=True)
+        for expected, actual in zip(full_algorithm[:3], types, strict=True)
     ]
     fields = [
         f"lhs_precision_type = {names[0]}",
         f"rhs_precision_type = {names[1]}",
         f"accumulation_type = {names[2]}",
-        f"lhs_component_count = {exact.lhs_component_count}",
-        f"rhs_component_count = {exact.rhs_component_count}",
-        f"num_primitive_operations = {exact.num_primitive_operations}",
-        f"allow_imprecise_accumulation = {str(exact.allow_imprecise_accumulation).lower()}",
+        f"lhs_component_count = {full_algorithm.lhs_component_count}",
+        f"rhs_component_count = {full_algorithm.rhs_component_count}",
+        f"num_primitive_operations = {full_algorithm.num_primitive_operations}",
+        "allow_imprecise_accumulation = "
+        f"{str(full_algorithm.allow_imprecise_accumulation).lower()}",
     ]
     return f", algorithm = #stablehlo.dot_algorithm<{', '.join(fields)}>"

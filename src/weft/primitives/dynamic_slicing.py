@@ -43,10 +43,10 @@ def _(x: Aval, *starts: Aval, sizes: tuple[int, ...]) -> Aval:
     if len(sizes) != x.ndim:
         raise ShapeError(f"dynamic_slice: {x} needs {x.ndim} slice sizes; got {tuple(sizes)}")
     check_starts("dynamic_slice", x, starts)
-    for axis, (n, size) in enumerate(zip(x.shape, sizes, strict=True)):
-        if not 0 <= size <= n:
+    for axis, (n, length) in enumerate(zip(x.shape, sizes, strict=True)):
+        if not 0 <= length <= n:
             raise ShapeError(
-                f"dynamic_slice: size {size} does not fit axis {axis} of {x}\n"
+                f"dynamic_slice: size {length} does not fit axis {axis} of {x}\n"
                 f"  fix: slice sizes from 0 to {n}"
             )
     return x.update(shape=sizes)
@@ -68,13 +68,13 @@ def clamped_window(
     return tuple(
         [
             slice(None)
-            if size == n
-            else slice(0, size)
+            if length == n
+            else slice(0, length)
             if (i := int(start)) <= 0
-            else slice(i, i + size)
-            if i <= n - size
-            else slice(n - size, n)
-            for n, start, size in zip(shape, starts, sizes, strict=True)
+            else slice(i, i + length)
+            if i <= n - length
+            else slice(n - length, n)
+            for n, start, length in zip(shape, starts, sizes, strict=True)
         ]
     )
 
@@ -97,9 +97,13 @@ def signed_starts(block: Block, starts: Sequence[Operand], shape: Integers) -> l
 def _(block: Block, x: Operand, *starts: Operand, out: Aval, sizes: Integers) -> Operand:
     if out.shape == x.aval.shape:
         return x
-    marks = f"slice_sizes = {ints(sizes)}"
+    attributes = f"slice_sizes = {ints(sizes)}"
     return block.op(
-        "dynamic_slice", x, *signed_starts(block, starts, x.aval.shape), out=out, attributes=marks
+        "dynamic_slice",
+        x,
+        *signed_starts(block, starts, x.aval.shape),
+        out=out,
+        attributes=attributes,
     )
 
 
@@ -111,8 +115,8 @@ def _(primals: Values, tangents: Tangents, out: Value, *, sizes: Integers) -> Ta
 @dynamic_slice.transpose
 def _(ct: Value, x: Argument, *starts: Argument, sizes: Integers) -> Tangents:
     # the cotangent goes back to where the window was read
-    nothing = zeros(ct.aval.update(shape=x.shape, weak_type=False))
-    return (dynamic_update_slice(nothing, ct, *starts), *[None] * len(starts))
+    x_zeros = zeros(ct.aval.update(shape=x.shape, weak_type=False))
+    return (dynamic_update_slice(x_zeros, ct, *starts), *[None] * len(starts))
 
 
 @dynamic_slice.batch
@@ -211,8 +215,8 @@ def _(primals: Values, tangents: Tangents, out: Value) -> Tangent:
 def _(ct: Value, x: Argument, update: Argument, *starts: Argument) -> Tangents:
     ct_x = ct_update = None
     if is_linear(x):
-        nothing = zeros(ct.aval.update(shape=update.shape, weak_type=False))
-        ct_x = dynamic_update_slice(ct, nothing, *starts)
+        update_zeros = zeros(ct.aval.update(shape=update.shape, weak_type=False))
+        ct_x = dynamic_update_slice(ct, update_zeros, *starts)
     if is_linear(update):
         ct_update = dynamic_slice(ct, *starts, sizes=update.shape)
     return (ct_x, ct_update, *[None] * len(starts))

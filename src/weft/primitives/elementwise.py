@@ -68,15 +68,15 @@ HALF: dict[DType, DType] = {
 
 
 def in_wider(
-    evaluate: Kernel, wider: DType, out_dtype: Callable[[DType], DType] | None = None
+    evaluate: Kernel, wide_dtype: DType, out_dtype: Callable[[DType], DType] | None = None
 ) -> Rule:
     """An evaluate rule that computes in a wider dtype and rounds to the operand's (or to
     `out_dtype(its dtype)`)."""
 
     def rule(x: Value, *others: Value, **params: object) -> Value:
         dtype = out_dtype(x.dtype) if out_dtype else x.dtype
-        other_operands = [y.astype(wider) if y.dtype == x.dtype else y for y in others]
-        return evaluate(x.astype(wider), *other_operands, **params).astype(dtype)
+        other_operands = [y.astype(wide_dtype) if y.dtype == x.dtype else y for y in others]
+        return evaluate(x.astype(wide_dtype), *other_operands, **params).astype(dtype)
 
     return rule
 
@@ -90,10 +90,10 @@ def evaluate_in_wider(
     """Adds evaluate rules for the dtypes in which NumPy's functions are not exact."""
     evaluate = primitive.evaluate_rule
     assert evaluate is not None
-    for dtype, wider in table.items():
+    for dtype, wide_dtype in table.items():
         if dtype in KINDS[accepts]:
-            inner = primitive.evaluate_in.get(wider, evaluate)
-            primitive.evaluate_in.setdefault(dtype, in_wider(inner, wider, out_dtype))
+            evaluate_wide = primitive.evaluate_in.get(wide_dtype, evaluate)
+            primitive.evaluate_in.setdefault(dtype, in_wider(evaluate_wide, wide_dtype, out_dtype))
 
 
 def zero(*_: Value, **params: object) -> None:
@@ -130,8 +130,8 @@ def lowered_in_bytes(rule: Rule) -> Rule:
     """
 
     def widened(x: Aval) -> Aval:
-        few = dtypes.bit_width(x.dtype) == 2
-        return x.update(dtype=WIDER[x.dtype], weak_type=False) if few else x
+        is_2_bits = dtypes.bit_width(x.dtype) == 2
+        return x.update(dtype=WIDER[x.dtype], weak_type=False) if is_2_bits else x
 
     def lower_rule(block: Block, *operands: Operand, out: Any, **params: object) -> Any:
         outs = [out] if isinstance(out, Aval) else list(out)
@@ -141,24 +141,24 @@ def lowered_in_bytes(rule: Rule) -> Rule:
         byte_outs = [widened(o) for o in outs]
         result = rule(block, *xs, out=byte_outs[0] if outs[0] is out else byte_outs, **params)
         results = [result] if outs[0] is out else result
-        back = [block.convert(x, o.dtype) for x, o in zip(results, outs, strict=True)]
-        return back[0] if outs[0] is out else back
+        converted = [block.convert(x, o.dtype) for x, o in zip(results, outs, strict=True)]
+        return converted[0] if outs[0] is out else converted
 
     return lower_rule
 
 
-def sum_of_shares(shares: Sequence[Derivative | None]) -> Rule:
+def sum_of_shares(contributions: Sequence[Derivative | None]) -> Rule:
     """The jvp rule that adds the contributions of the operands' tangents, and broadcasts the
     sum."""
 
-    @functools.wraps(next(filter(None, shares), zero))
+    @functools.wraps(next(filter(None, contributions), zero))
     def jvp_rule(primals: Values, tangents: Tangents, out: Value) -> Tangent:
         total = None
-        for t, rule in zip(tangents, shares, strict=True):
+        for t, rule in zip(tangents, contributions, strict=True):
             if t is not None and rule is not None:
-                share = rule(t, out, *primals)
-                if share is not None:
-                    total = share if total is None else total + share
+                contribution = rule(t, out, *primals)
+                if contribution is not None:
+                    total = contribution if total is None else total + contribution
         return None if total is None else widen(total, out.shape)
 
     return jvp_rule
@@ -270,8 +270,8 @@ def nary(
         check_kind(name, accepts, *avals)
         shape = broadcast_shape(name, avals)
         dtype = out_dtype(avals[0].dtype) if out_dtype else avals[0].dtype
-        weak = all([a.weak_type for a in avals]) and not out_dtype
-        return avals[0].update(shape=shape, dtype=dtype, weak_type=weak)
+        weak_type = all([a.weak_type for a in avals]) and not out_dtype
+        return avals[0].update(shape=shape, dtype=dtype, weak_type=weak_type)
 
     primitive.type(type_rule)
     primitive.lower(stablehlo if callable(stablehlo) else lowering_by(stablehlo))

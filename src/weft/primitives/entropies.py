@@ -9,7 +9,7 @@ from .arithmetic import add, div, like, mul, neg, sub
 from .comparison import eq
 from .exponential import FALSE, exp, log, log1p
 from .formulas import WITHIN_TWO, Algebra, Number, inverse_tanh, log_of_2
-from .power_formulas import power_less_one
+from .power_formulas import power_minus_one
 from .selection import where
 from .special import by_formula
 
@@ -22,21 +22,21 @@ def _xlog1py(m: Algebra, x: Number, y: Number) -> Number:
     return m.where((x == 0) & (y == y), 0.0, x * m.log1p(y))
 
 
-def _share(x: Value, y: Value) -> Value:
+def _quotient(x: Value, y: Value) -> Value:
     """x / y; 0 for 0 / 0."""
-    none = like(x, 0)
-    return div(x, where(where(eq(x, none), eq(y, none), FALSE), like(x, 1), y))
+    zero = like(x, 0)
+    return div(x, where(where(eq(x, zero), eq(y, zero), FALSE), like(x, 1), y))
 
 
 xlogy: Primitive = by_formula(
     "xlogy", "x log(y); 0 where x is 0.", _xlogy,
-    (lambda dx, out, x, y: mul(dx, log(y)), lambda dy, out, x, y: mul(dy, _share(x, y))),
+    (lambda dx, out, x, y: mul(dx, log(y)), lambda dy, out, x, y: mul(dy, _quotient(x, y))),
 )  # fmt: skip
 xlog1py: Primitive = by_formula(
     "xlog1py", "x log(1 + y); 0 where x is 0.", _xlog1py,
     (
         lambda dx, out, x, y: mul(dx, log1p(y)),
-        lambda dy, out, x, y: mul(dy, _share(x, add(y, like(y, 1)))),
+        lambda dy, out, x, y: mul(dy, _quotient(x, add(y, like(y, 1)))),
     ),
 )  # fmt: skip
 
@@ -71,48 +71,50 @@ def log_of_quotient(m: Algebra, p: Number, q: Number) -> Number:
     return m.where(m.maximum(p, q) == math.inf, p - q, _sum_of_logs(m, *_reduced(m, p, q)))
 
 
-def _inside(m: Algebra, p: Number, q: Number, inside: Number, at_zero: Number | float) -> Number:
-    """`inside` for p, q > 0, `at_zero` for p = 0, inf outside."""
-    out = m.where((p > 0) & (q > 0), inside, m.where((p == 0) & (q >= 0), at_zero, math.inf))
+def _extended_to_edges(
+    m: Algebra, p: Number, q: Number, value: Number, at_zero: Number | float
+) -> Number:
+    """`value` for p, q > 0, `at_zero` for p = 0, inf outside."""
+    out = m.where((p > 0) & (q > 0), value, m.where((p == 0) & (q >= 0), at_zero, math.inf))
     return m.where((p != p) | (q != q), math.nan, out)
 
 
 def _rel_entr(m: Algebra, p: Number, q: Number) -> Number:
-    return _inside(m, p, q, p * log_of_quotient(m, p, q), 0.0)
+    return _extended_to_edges(m, p, q, p * log_of_quotient(m, p, q), 0.0)
 
 
 def kl_div_formula(m: Algebra, p: Number, q: Number) -> Number:
     """p log(p / q) - p + q for p, q > 0."""
     k, s, t = _reduced(m, p, q)
-    far = p * _sum_of_logs(m, k, s, t) - p + q
-    near = 2 * q * (s * s) * (1 + (1 + s) * s * t) / (1 - s)  # where these terms cancel
-    out = m.where(k == 0, near, far)
+    general_value = p * _sum_of_logs(m, k, s, t) - p + q
+    near_value = 2 * q * (s * s) * (1 + (1 + s) * s * t) / (1 - s)  # where these terms cancel
+    out = m.where(k == 0, near_value, general_value)
     return m.where(m.maximum(p, q) == math.inf, p * (p - q) - p + q, out)
 
 
 def _kl_div(m: Algebra, p: Number, q: Number) -> Number:
-    return _inside(m, p, q, kl_div_formula(m, p, q), q)
+    return _extended_to_edges(m, p, q, kl_div_formula(m, p, q), q)
 
 
 def _log_ratio(p: Value, q: Value) -> Value:
     """log(p / q); 0 for 0 / 0."""
-    none = like(p, 0)
-    both = where(eq(p, none), eq(q, none), FALSE)
-    return log(div(where(both, like(p, 1), p), where(both, like(p, 1), q)))
+    zero = like(p, 0)
+    both_zero = where(eq(p, zero), eq(q, zero), FALSE)
+    return log(div(where(both_zero, like(p, 1), p), where(both_zero, like(p, 1), q)))
 
 
 rel_entr: Primitive = by_formula(
     "rel_entr", "p log(p / q), a term of the relative entropy.", _rel_entr,
     (
         lambda dp, out, p, q: mul(dp, add(_log_ratio(p, q), like(p, 1))),
-        lambda dq, out, p, q: neg(mul(dq, _share(p, q))),
+        lambda dq, out, p, q: neg(mul(dq, _quotient(p, q))),
     ),
 )  # fmt: skip
 kl_div: Primitive = by_formula(
     "kl_div", "p log(p / q) - p + q, a term of the divergence of Kullback and Leibler.", _kl_div,
     (
         lambda dp, out, p, q: mul(dp, _log_ratio(p, q)),
-        lambda dq, out, p, q: mul(dq, sub(like(q, 1), _share(p, q))),
+        lambda dq, out, p, q: mul(dq, sub(like(q, 1), _quotient(p, q))),
     ),
 )  # fmt: skip
 
@@ -123,9 +125,9 @@ def _logit(m: Algebra, p: Number) -> Number:
     q = 1 - p
     k, a, b = m.quotient(p, q)
     s = m.where(k == 0, 2 * p - 1, (a - b) / (a + b))
-    inside = p * q
-    edge = m.where(inside == 0, (p - 0.5) * math.inf, math.nan)
-    return m.where(inside > 0, _sum_of_logs(m, k, s, inverse_tanh(m, s, WITHIN_TWO)), edge)
+    product = p * q
+    edge = m.where(product == 0, (p - 0.5) * math.inf, math.nan)
+    return m.where(product > 0, _sum_of_logs(m, k, s, inverse_tanh(m, s, WITHIN_TWO)), edge)
 
 
 logit: Primitive = by_formula(
@@ -135,22 +137,22 @@ logit: Primitive = by_formula(
 
 
 def _boxcox(m: Algebra, x: Number, power: Number) -> Number:
-    return power_less_one(m, x, 0, power)
+    return power_minus_one(m, x, 0, power)
 
 
 def _boxcox1p(m: Algebra, x: Number, power: Number) -> Number:
-    return power_less_one(m, x, 1, power)
+    return power_minus_one(m, x, 1, power)
 
 
 def _slope_in_power(out: Value, logarithm: Value, power: Value) -> Value:
     """The derivative of (exp(power · logarithm) - 1) / power in `power`."""
-    one, none = like(out, 1), eq(power, like(power, 0))
-    safe = where(none, one, power)
-    grown = add(mul(out, power), one)
+    one, is_zero = like(out, 1), eq(power, like(power, 0))
+    nonzero_power = where(is_zero, one, power)
+    exponential = add(mul(out, power), one)
     # below this |power · logarithm| the difference is mostly rounding error: log²/2 is more
     # accurate
-    slope = div(sub(mul(logarithm, grown), out), safe)
-    return where(none, mul(like(out, 0.5), mul(logarithm, logarithm)), slope)
+    slope = div(sub(mul(logarithm, exponential), out), nonzero_power)
+    return where(is_zero, mul(like(out, 0.5), mul(logarithm, logarithm)), slope)
 
 
 boxcox: Primitive = by_formula(

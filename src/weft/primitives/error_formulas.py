@@ -55,26 +55,32 @@ _ERFCX_16: Ratio = (
 
 def _erfcx_near(m: Algebra, x: Number) -> Number:
     """exp(x²) erfc(x) for x from 0 to where erfc vanishes."""
-    top, bottom = _ERFCX_7 if m.eps > 1e-10 else _ERFCX_16
+    numerator, denominator = _ERFCX_7 if m.eps > 1e-10 else _ERFCX_16
     x = m.minimum(x, 64 if m.eps > 1e-10 else 28)
-    return polynomial(m, top, x) / polynomial(m, bottom, x)
+    return polynomial(m, numerator, x) / polynomial(m, denominator, x)
 
 
-def with_exp_of_square(m: Algebra, front: Number, x: Number, factor: float) -> Number:
-    """front · exp(factor · x²) for any x. Rounding the square would cost x² units in the last
-    place. The rounding error is restored by means of the exact square of the first bits of x (as in
-    W. J. Cody 1969)."""
-    size = m.minimum(m.abs(x), 64)
-    head = m.floor(size * 16) * 0.0625
-    lost = (head * head - size * size) + (size - head) * (size + head)
+def with_exp_of_square(m: Algebra, factor_in_front: Number, x: Number, factor: float) -> Number:
+    """factor_in_front · exp(factor · x²) for any x. Rounding the square would cost x² units in the
+    last place. The rounding error is restored by means of the exact square of the first bits of x
+    (as in W. J. Cody 1969)."""
+    magnitude = m.minimum(m.abs(x), 64)
+    rounded_x = m.floor(magnitude * 16) * 0.0625
+    square_error = (rounded_x * rounded_x - magnitude * magnitude) + (magnitude - rounded_x) * (
+        magnitude + rounded_x
+    )
     square = x * x
-    return front * (1 + factor * lost) * m.exp(-square if factor == -1 else factor * square)
+    return (
+        factor_in_front
+        * (1 + factor * square_error)
+        * m.exp(-square if factor == -1 else factor * square)
+    )
 
 
 def normal_tail(m: Algebra, x: Number) -> Number:
     """The probability that a normal variable is more than |x|."""
-    scaled = 0.5 * _erfcx_near(m, m.abs(x) * math.sqrt(0.5))
-    return with_exp_of_square(m, scaled, x, -0.5)
+    scaled_tail = 0.5 * _erfcx_near(m, m.abs(x) * math.sqrt(0.5))
+    return with_exp_of_square(m, scaled_tail, x, -0.5)
 
 
 def erfc_formula(m: Algebra, x: Number) -> Number:
@@ -98,27 +104,31 @@ _FAR_7 = (
 )
 
 
-def _ratio_of_length(m: Algebra, short: Ratio, long: Ratio, r: Number) -> Number:
+def _ratio_for_dtype(m: Algebra, float32_ratio: Ratio, float64_ratio: Ratio, r: Number) -> Number:
     """A ratio of polynomials, of the degree that the dtype needs."""
     if m.eps > 1e-10:
-        top, bottom = short
+        numerator, denominator = float32_ratio
     else:
-        top, bottom = long[0][::-1], long[1][::-1]
-    return polynomial(m, top, r) / polynomial(m, bottom, r)
+        numerator, denominator = float64_ratio[0][::-1], float64_ratio[1][::-1]
+    return polynomial(m, numerator, r) / polynomial(m, denominator, r)
 
 
 def normal_quantile_formula(m: Algebra, centred: Number, tail: Number) -> Number:
     """The quantile of the normal distribution of the probability 1/2 + centred, where `tail` is
     1/2 - |centred|."""
-    middle = m.abs(centred) <= 0.425
-    inner = m.where(middle, centred, 0.0)
-    near = inner * _ratio_of_length(m, _CENTRE_7, CENTRE, 0.180625 - inner * inner)
-    r = m.sqrt(-m.log(m.where(middle, 0.25, tail)))
-    far = r > 5
-    beyond = _ratio_of_length(m, _FAR_7, FAR_TAIL, m.where(far, r, 5.0) - 5)
-    size = m.where(far, beyond, _ratio_of_length(m, _TAIL_7, TAIL, m.where(far, 5.0, r) - 1.6))
-    size = m.where(tail == 0, math.inf, size)
-    return m.where(middle, near, m.where(centred < 0, -size, size))
+    is_central = m.abs(centred) <= 0.425
+    central_x = m.where(is_central, centred, 0.0)
+    central_value = central_x * _ratio_for_dtype(
+        m, _CENTRE_7, CENTRE, 0.180625 - central_x * central_x
+    )
+    r = m.sqrt(-m.log(m.where(is_central, 0.25, tail)))
+    is_far = r > 5
+    far_value = _ratio_for_dtype(m, _FAR_7, FAR_TAIL, m.where(is_far, r, 5.0) - 5)
+    tail_value = m.where(
+        is_far, far_value, _ratio_for_dtype(m, _TAIL_7, TAIL, m.where(is_far, 5.0, r) - 1.6)
+    )
+    tail_value = m.where(tail == 0, math.inf, tail_value)
+    return m.where(is_central, central_value, m.where(centred < 0, -tail_value, tail_value))
 
 
 def erf_inv_formula(m: Algebra, y: Number) -> Number:

@@ -20,7 +20,7 @@ from .error_formulas import (
     with_exp_of_square,
 )
 from .exponential import exp
-from .formulas import Algebra, Number, log_of_rest, lowered
+from .formulas import Algebra, Number, lowered, split_log1m
 from .special import by_formula, elementwise, special
 
 # --- error functions ---
@@ -63,28 +63,30 @@ def _ndtr(m: Algebra, x: Number) -> Number:
 
 def _log_ndtr(m: Algebra, x: Number) -> Number:
     """Uses one logarithm: log(1 - tail) for x > 0, log(tail) for x < 0."""
-    scaled = 0.5 * erfcx_positive(m, m.abs(x) * math.sqrt(0.5))
-    tail = with_exp_of_square(m, scaled, x, -0.5)
-    rest, lost = log_of_rest(m, tail)
-    below, right = x < -1, x > 0
-    logarithm = m.log(m.where(right, rest, m.where(below, scaled, tail)))
-    left = m.where(below, logarithm - 0.5 * (x * x), logarithm)
-    return m.where(right, m.where(rest == 1, -tail, logarithm + lost), left)
+    scaled_tail = 0.5 * erfcx_positive(m, m.abs(x) * math.sqrt(0.5))
+    tail = with_exp_of_square(m, scaled_tail, x, -0.5)
+    complement, rounding_error = split_log1m(m, tail)
+    is_far_left, is_positive = x < -1, x > 0
+    logarithm = m.log(m.where(is_positive, complement, m.where(is_far_left, scaled_tail, tail)))
+    negative_value = m.where(is_far_left, logarithm - 0.5 * (x * x), logarithm)
+    return m.where(
+        is_positive, m.where(complement == 1, -tail, logarithm + rounding_error), negative_value
+    )
 
 
 def _inverse_mills(m: Algebra, x: Number) -> Number:
-    size = m.abs(x)
-    scaled = erfcx_positive(m, size * math.sqrt(0.5))
+    magnitude = m.abs(x)
+    scaled_tail = erfcx_positive(m, magnitude * math.sqrt(0.5))
     density = with_exp_of_square(m, m.like(x, math.sqrt(2 / math.pi)), x, -0.5)
-    tail = with_exp_of_square(m, scaled, x, -0.5)
-    return m.where(x < 0, math.sqrt(2 / math.pi) / scaled, density / (2 - tail))
+    tail = with_exp_of_square(m, scaled_tail, x, -0.5)
+    return m.where(x < 0, math.sqrt(2 / math.pi) / scaled_tail, density / (2 - tail))
 
 
 def _erfcx(m: Algebra, x: Number) -> Number:
-    size = m.abs(x)
-    out = erfcx_positive(m, size)
-    grown = with_exp_of_square(m, m.like(x, 2.0), x, 1.0)
-    return m.where(x < 0, grown - out, out)
+    magnitude = m.abs(x)
+    out = erfcx_positive(m, magnitude)
+    exponential = with_exp_of_square(m, m.like(x, 2.0), x, 1.0)
+    return m.where(x < 0, exponential - out, out)
 
 
 def _ndtri(m: Algebra, p: Number) -> Number:

@@ -69,8 +69,8 @@ _lower_real_exp2 = lowered(_exp2_formula)
 
 def _lower_exp2(block: Block, x: Operand, out: Aval) -> Operand:
     if dtypes.is_complex(out.dtype):
-        scaled = block.elementwise("multiply", (x, block.full(np.log(2), out)), out)
-        return block.elementwise("exponential", (scaled,), out)
+        exponent = block.elementwise("multiply", (x, block.full(np.log(2), out)), out)
+        return block.elementwise("exponential", (exponent,), out)
     return _lower_real_exp2(block, x, out=out)
 
 
@@ -80,7 +80,7 @@ exp2: Primitive = transcendental(
 )  # fmt: skip
 
 
-def _of_parts(real: Host, imag: Host, dtype: DType) -> Host:
+def _complex_of_parts(real: Host, imag: Host, dtype: DType) -> Host:
     """A complex number from its parts. Adding 1j times a part would lose signs of zeros;
     multiplying would lose infinities."""
     out = np.empty(np.shape(real), dtype)
@@ -89,12 +89,14 @@ def _of_parts(real: Host, imag: Host, dtype: DType) -> Host:
 
 
 def _complex_expm1(z: Host) -> Host:
-    """Corrects NumPy's result, whose imaginary part is NaN for infinite numbers."""
+    """Avoids NumPy's function, which returns NaN for infinite numbers such as inf + 0j."""
     x, y = z.real, z.imag
     power = np.exp(z)
-    near = np.expm1(x) * np.cos(y) - 2 * np.square(np.sin(y / 2))
-    far = np.where(x == -np.inf, -1, power.real - 1)
-    return _of_parts(np.where(np.isfinite(x) & np.isfinite(y), near, far), power.imag, z.dtype)
+    finite_real = np.expm1(x) * np.cos(y) - 2 * np.square(np.sin(y / 2))
+    infinite_real = np.where(x == -np.inf, -1, power.real - 1)
+    return _complex_of_parts(
+        np.where(np.isfinite(x) & np.isfinite(y), finite_real, infinite_real), power.imag, z.dtype
+    )
 
 
 expm1: Primitive = transcendental(
@@ -138,10 +140,12 @@ def _complex_log1p(z: Host) -> Host:
     """Avoids NumPy's function, which loses digits near 0: its real part is the logarithm of a
     number close to one."""
     x, y = z.real, z.imag
-    near = np.maximum(np.abs(x), np.abs(y)) < 0.5
-    small = 0.5 * np.log1p(np.where(near, x * (2 + x) + y * y, 0))
-    out = np.log(_of_parts(1 + x, y, z.dtype))
-    return _of_parts(np.where(near, small, out.real), np.arctan2(y, 1 + x), z.dtype)
+    is_small = np.maximum(np.abs(x), np.abs(y)) < 0.5
+    small_real = 0.5 * np.log1p(np.where(is_small, x * (2 + x) + y * y, 0))
+    out = np.log(_complex_of_parts(1 + x, y, z.dtype))
+    return _complex_of_parts(
+        np.where(is_small, small_real, out.real), np.arctan2(y, 1 + x), z.dtype
+    )
 
 
 _lower_log1p = lowered(lambda m, x: m.log1p(x))
@@ -177,14 +181,14 @@ evaluate_in_wider(logistic, "inexact", table=HALF)
 
 def _logaddexp(m: Algebra, x: Number, y: Number) -> Number:
     distance = x - y
-    near = m.maximum(x, y) + m.log1p(m.exp(-m.abs(distance)))
-    return m.where(distance != distance, x + y, near)  # both infinite, or NaN
+    finite_value = m.maximum(x, y) + m.log1p(m.exp(-m.abs(distance)))
+    return m.where(distance != distance, x + y, finite_value)  # both infinite, or NaN
 
 
 def _weight(x: Value, y: Value) -> Value:
     """exp(x) / (exp(x) + exp(y)); one half for equal infinities."""
-    alike = where(is_finite(x), FALSE, eq(x, y))
-    return logistic(where(alike, like(x, 0), sub(x, y)))
+    is_equal_infinity = where(is_finite(x), FALSE, eq(x, y))
+    return logistic(where(is_equal_infinity, like(x, 0), sub(x, y)))
 
 
 logaddexp: Primitive = transcendental_of_several(
@@ -206,8 +210,8 @@ def _(x: Aval, y: Aval) -> Aval:
     if not dtypes.is_integer(y.dtype):
         same_dtype("pow", x, y)
     check_kind("pow", "inexact", x)
-    weak = x.weak_type and (y.weak_type or y.dtype != x.dtype)
-    return x.update(shape=broadcast_shape("pow", (x, y)), weak_type=weak)
+    weak_type = x.weak_type and (y.weak_type or y.dtype != x.dtype)
+    return x.update(shape=broadcast_shape("pow", (x, y)), weak_type=weak_type)
 
 
 @pow_.evaluate
@@ -229,26 +233,26 @@ def _(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
     part = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
     flags = out.update(dtype=dtypes.bool_, weak_type=False)
     zero = block.full(0, out)
-    vanishes = block.compare("EQ", x, zero, flags)
+    is_zero = block.compare("EQ", x, zero, flags)
     positive = block.compare("GT", block.op("real", y, out=part), block.full(0, part), flags)
-    return block.select(block.elementwise("and", (vanishes, positive), flags), zero, power)
+    return block.select(block.elementwise("and", (is_zero, positive), flags), zero, power)
 
 
 @pow_.jvp
 def _(primals: Values, tangents: Tangents, out: Value) -> Tangent:
     (x, y), (dx, dy) = primals, tangents
-    none, one = like(x, 0), like(x, 1)
+    zero, one = like(x, 0), like(x, 1)
     total = None
     if dx is not None:
         if y.dtype != x.dtype:
             y = convert_element_type(y, dtype=x.dtype)
-        # 0 ** 0 is 1 in a neighbourhood: its derivative is 0, not 0 · 0 ** -1
-        both_zero = where(eq(x, none), eq(y, none), FALSE)
+        # x ** 0 is 1 for every x: its derivative at 0 is 0, not 0 · 0 ** -1
+        both_zero = where(eq(x, zero), eq(y, zero), FALSE)
         lower = pow_(x, where(both_zero, one, sub(y, one)))
         total = mul(dx, mul(y, lower))
     if dy is not None:
-        share = mul(dy, mul(out, log(where(eq(x, none), one, x))))
-        total = share if total is None else add(total, share)
+        contribution = mul(dy, mul(out, log(where(eq(x, zero), one, x))))
+        total = contribution if total is None else add(total, contribution)
     return None if total is None else widen(total, out.shape)
 
 

@@ -69,36 +69,37 @@ def _(x: Aval, *, fft_type: FftType, fft_lengths: Integers) -> Aval:
         )
     if any(n < 1 for n in fft_lengths):
         raise ShapeError(f"{name}: lengths must be 1 or more; got fft_lengths {fft_lengths}")
-    whole, half = fft_lengths, (*fft_lengths[:-1], real_length(fft_lengths[-1]))
+    full_lengths, half_lengths = fft_lengths, (*fft_lengths[:-1], real_length(fft_lengths[-1]))
     check_kind(name, "float32 or float64" if fft_type is FftType.RFFT else "complex", x)
-    expected = half if fft_type is FftType.IRFFT else whole
-    if x.shape[-len(whole) :] != expected:
+    expected = half_lengths if fft_type is FftType.IRFFT else full_lengths
+    if x.shape[-len(full_lengths) :] != expected:
         raise ShapeError(
-            f"{name}: the last axes of {x} must have lengths {expected} for fft_lengths {whole}"
+            f"{name}: the last axes of {x} must have lengths {expected} for fft_lengths "
+            f"{full_lengths}"
         )
-    lead, dtype = x.shape[: -len(whole)], x.dtype
+    batch_shape, dtype = x.shape[: -len(full_lengths)], x.dtype
     if fft_type is FftType.RFFT:
         dtype = dtypes.complex_of(dtype)
     elif fft_type is FftType.IRFFT:
         dtype = dtypes.real_of(dtype)
-    shape = (*lead, *(half if fft_type is FftType.RFFT else whole))
+    shape = (*batch_shape, *(half_lengths if fft_type is FftType.RFFT else full_lengths))
     return x.update(shape=shape, dtype=dtype, weak_type=False)
 
 
 @fft.evaluate
 def fft_evaluated(x: Host, *, fft_type: FftType, fft_lengths: Integers) -> Host:
-    before = range(-len(fft_lengths), -1)
+    leading_axes = range(-len(fft_lengths), -1)
     if fft_type is FftType.FFT or fft_type is FftType.IFFT:
-        transformed = np.fft.fft if fft_type is FftType.FFT else np.fft.ifft
-        for axis in (*before, -1):
-            x = transformed(x, axis=axis)
+        transform = np.fft.fft if fft_type is FftType.FFT else np.fft.ifft
+        for axis in (*leading_axes, -1):
+            x = transform(x, axis=axis)
         return x
     if fft_type is FftType.RFFT:
         x = np.fft.rfft(x)
-        for axis in before:
+        for axis in leading_axes:
             x = np.fft.fft(x, axis=axis)
         return x
-    for axis in before:
+    for axis in leading_axes:
         x = np.fft.ifft(x, axis=axis)
     return np.fft.irfft(x, fft_lengths[-1])
 
@@ -117,26 +118,26 @@ def _(x: Aval, *, fft_type: FftType, fft_lengths: Integers) -> Kernel:
 def _(block: Block, x: Operand, out: Aval, fft_type: FftType, fft_lengths: Integers) -> Operand:
     if not out.size:
         return block.full(0, out)
-    *outer, last = fft_lengths
-    if fft_type is FftType.IRFFT and outer and block.module.platform not in ("cpu", "tpu"):
+    *outer_lengths, last_length = fft_lengths
+    if fft_type is FftType.IRFFT and outer_lengths and block.module.platform not in ("cpu", "tpu"):
         # cuFFT's transform of several axes expects a spectrum of real numbers along all of them,
         # and is wrong otherwise: https://github.com/jax-ml/jax/issues/40143
-        lead, n = x.aval.ndim - len(fft_lengths), x.aval.ndim
-        order = (*range(lead), n - 1, *range(lead, n - 1))
+        n_batch, n = x.aval.ndim - len(fft_lengths), x.aval.ndim
+        order = (*range(n_batch), n - 1, *range(n_batch, n - 1))
         x = block.transpose(x, order)
-        x = written_transform(block, x, x.aval, FftType.IFFT, outer)
+        x = write_transform(block, x, x.aval, FftType.IFFT, outer_lengths)
         x = block.transpose(x, tuple([order.index(i) for i in range(n)]))
-        return written_transform(block, x, out, fft_type, (last,))
+        return write_transform(block, x, out, fft_type, (last_length,))
     if fft_type is FftType.FFT and out.ndim > 2 and block.module.meshes is not None:
         # XLA divides such a transform among devices. If there are more devices than a part can be
         # divided into, it ends the process
-        result = written_transform(block, last_axis_whole(block, x), out, fft_type, fft_lengths)
-        return last_axis_whole(block, result)
-    return written_transform(block, x, out, fft_type, fft_lengths)
+        result = write_transform(block, replicate_last_axis(block, x), out, fft_type, fft_lengths)
+        return replicate_last_axis(block, result)
+    return write_transform(block, x, out, fft_type, fft_lengths)
 
 
-def last_axis_whole(block: Block, x: Operand) -> Operand:
-    """The same value with its last axis whole on every device; the compiler places the other
+def replicate_last_axis(block: Block, x: Operand) -> Operand:
+    """The value with its last axis replicated on every device; the compiler divides the other
     axes."""
     meshes, region = block.module.meshes, block.module.region
     if meshes is None or (region is not None and not region.rest):
@@ -146,10 +147,10 @@ def last_axis_whole(block: Block, x: Operand) -> Operand:
     return block.constraint(x, meshes.sharding(mesh, spec, x.aval.ndim))
 
 
-def written_transform(
+def write_transform(
     block: Block, x: Operand, out: Aval, fft_type: FftType, fft_lengths: Sequence[int]
 ) -> Operand:
-    """XLA's operation."""
+    """Writes XLA's operation."""
     kind = f"fft_type = #stablehlo<fft_type {fft_type.name}>"
     lengths = f"fft_length = {ints(fft_lengths)}"
     result: Operand = block.op("fft", x, out=out, attributes=f"{kind}, {lengths}")
@@ -163,24 +164,27 @@ fft.jvp(linear_jvp(fft))
 def _(ct: Value, x: Argument, *, fft_type: FftType, fft_lengths: Integers) -> Tangents:
     if fft_type is FftType.RFFT:
         count = math.prod(fft_lengths)
-        both = conjugate_pairs(ct, fft_lengths[-1], count, count / 2)
-        return (fft(both, fft_type=FftType.IRFFT, fft_lengths=fft_lengths),)
+        spectrum = conjugate_pairs(ct, fft_lengths[-1], count, count / 2)
+        return (fft(spectrum, fft_type=FftType.IRFFT, fft_lengths=fft_lengths),)
     if fft_type is FftType.IRFFT:
-        one = fft(ct, fft_type=FftType.RFFT, fft_lengths=fft_lengths)
+        spectrum_half = fft(ct, fft_type=FftType.RFFT, fft_lengths=fft_lengths)
         scale = 1 / math.prod(fft_lengths)
-        return (conjugate_pairs(one, fft_lengths[-1], scale, 2 * scale),)
+        return (conjugate_pairs(spectrum_half, fft_lengths[-1], scale, 2 * scale),)
     return (fft(ct, fft_type=fft_type, fft_lengths=fft_lengths),)
 
 
-def conjugate_pairs(half: Value, n: int, alone: float, paired: float) -> Value:
-    """The conjugate of half a spectrum along its last axis, times `paired` at frequencies that have
-    a conjugate in the other half, and times `alone` at 0 and n / 2."""
-    x, y = real(half), imag(half)  # two real products: a complex one takes twice as long
+def conjugate_pairs(half_spectrum: Value, n: int, edge_weight: float, pair_weight: float) -> Value:
+    """The conjugate of half a spectrum along its last axis, times `pair_weight` at frequencies with
+    a conjugate in the other half, and times `edge_weight` at 0 and n / 2."""
+    x, y = (
+        real(half_spectrum),
+        imag(half_spectrum),
+    )  # two real products: a complex one takes twice as long
     scalar = x.aval.update(shape=(), weak_type=False)
-    inside = full(scalar.update(shape=((n - 1) // 2,)), paired)
+    inner_weights = full(scalar.update(shape=((n - 1) // 2,)), pair_weight)
     edges = ((1, int(n % 2 == 0), 0),)
-    line = pad(inside, full(scalar, alone), padding=edges)
-    weights = broadcast_in_dim(line, shape=x.shape, dims=(x.ndim - 1,))
+    weight_line = pad(inner_weights, full(scalar, edge_weight), padding=edges)
+    weights = broadcast_in_dim(weight_line, shape=x.shape, dims=(x.ndim - 1,))
     return complex_(mul(x, weights), neg(mul(y, weights)))
 
 

@@ -51,12 +51,12 @@ class HostAlgebra:
     def loop(
         self,
         limit: int,
-        going: Callable[..., Host],
+        cond_fun: Callable[..., Host],
         step: Callable[..., Sequence[Host]],
         state: Sequence[Host],
     ) -> Sequence[Host]:
         for n in range(1, limit + 1):
-            if not np.any(going(*state)):
+            if not np.any(cond_fun(*state)):
                 break
             state = step(float(n), *state)
         return state
@@ -71,10 +71,10 @@ class Term:
     def __init__(self, algebra: "BlockAlgebra", operand: Any) -> None:
         self.algebra, self.operand = algebra, operand
 
-    def _with(self, operation: str, other: Any, swapped: bool = False) -> "Term":
+    def _with(self, operation: str, other: Any, is_swapped: bool = False) -> "Term":
         block, aval = self.algebra.block, self.operand.aval
-        second = other.operand if isinstance(other, Term) else block.full(other, aval)
-        pair = (second, self.operand) if swapped else (self.operand, second)
+        other_operand = other.operand if isinstance(other, Term) else block.full(other, aval)
+        pair = (other_operand, self.operand) if is_swapped else (self.operand, other_operand)
         return Term(self.algebra, block.elementwise(operation, pair, aval))
 
     def __add__(self, other: object) -> "Term":
@@ -109,9 +109,9 @@ class Term:
 
     def _compare(self, direction: str, other: Any) -> "Term":
         block, aval = self.algebra.block, self.operand.aval
-        second = other.operand if isinstance(other, Term) else block.full(other, aval)
+        other_operand = other.operand if isinstance(other, Term) else block.full(other, aval)
         flags = aval.update(dtype=dtypes.bool_)
-        return Term(self.algebra, block.compare(direction, self.operand, second, flags))
+        return Term(self.algebra, block.compare(direction, self.operand, other_operand, flags))
 
     def __lt__(self, other: object) -> "Term":
         return self._compare("LT", other)
@@ -185,12 +185,12 @@ class Algebra(Protocol):
     def loop(
         self,
         limit: int,
-        going: Callable[..., Number],
+        cond_fun: Callable[..., Number],
         step: Callable[..., Sequence[Number]],
         state: Sequence[Number],
     ) -> Sequence[Number]:
-        """Repeats `state = step(n, *state)` for n = 1, 2, … while `going(*state)` holds anywhere,
-        at most `limit` times."""
+        """Repeats `state = step(n, *state)` for n = 1, 2, … while `cond_fun(*state)` is true
+        anywhere, at most `limit` times."""
 
 
 def _unary(operation: str) -> "staticmethod[[Term], Term]":
@@ -227,24 +227,24 @@ class BlockAlgebra:
         """The logarithm of x = 2**k (1 + f) to base 2 or 10, 1 + f from √½ to √2."""
         minus_k, f = self.reduced(x, 0, math.sqrt(2))
         high, low = (1.0, 0.0) if base == 2 else log10_of_2(self)
-        near = (f - self.bend(f)) * (1 / math.log(base))
-        return self.log_outside(x, (near - minus_k * low) - minus_k * high)
+        log_1p_f = (f - self.bend(f)) * (1 / math.log(base))
+        return self.log_outside(x, (log_1p_f - minus_k * low) - minus_k * high)
 
-    def reduced(self, x: Term, more: int, most: float) -> tuple[Term, Term]:
-        """(-k, f) with x + more = 2**k (1 + f), where 1 + f is from most / 2 to most and `more` is
-        0 or 1. Rounding of the sum does not affect f."""
-        _, places, bias = self._format()
-        total = 1 + x if more else x
-        shift = (self._bits(self.term(most)) - self._bits(total)) & (-1 << places)
-        part = self._number(self._bits(x) + shift)
-        if not more:
-            return self._exponent(shift), part - 1
-        shrunk = self._number((shift + (bias << places))._with("maximum", 0))  # 2**-k, or 0
-        return self._exponent(shift), part - (1 - shrunk)
+    def reduced(self, x: Term, addend: int, upper_bound: float) -> tuple[Term, Term]:
+        """(-k, f) with x + addend = 2**k (1 + f), where 1 + f is from upper_bound / 2 to
+        upper_bound, and `addend` is 0 or 1. Rounding of the sum does not affect f."""
+        _, mantissa_bits, bias = self._format()
+        total = 1 + x if addend else x
+        shift = (self._bits(self.term(upper_bound)) - self._bits(total)) & (-1 << mantissa_bits)
+        scaled_x = self._number(self._bits(x) + shift)
+        if not addend:
+            return self._exponent(shift), scaled_x - 1
+        scale = self._number((shift + (bias << mantissa_bits))._with("maximum", 0))  # 2**-k, or 0
+        return self._exponent(shift), scaled_x - (1 - scale)
 
-    def log_outside(self, x: Term, inside: Term) -> Term:
-        """`inside` for positive finite x, elsewhere the logarithm of x."""
-        out = self.where(x < math.inf, inside, x)
+    def log_outside(self, x: Term, finite_value: Term) -> Term:
+        """`finite_value` for positive finite x, elsewhere the logarithm of x."""
+        out = self.where(x < math.inf, finite_value, x)
         return self.where(x > 0, out, self.where(x == 0, -math.inf, math.nan))
 
     def head(self, x: Term) -> Term:
@@ -259,31 +259,35 @@ class BlockAlgebra:
 
     def power_of_two(self, n: Term) -> Term:
         """2 to the power of an integer, by writing the exponent bits."""
-        block, bits, places, bias = self.block, *self._format()
-        biased = block.convert((n + bias).operand, bits.dtype)
-        power = block.elementwise("shift_left", (biased, block.full(places, bits)), bits)
+        block, bits, mantissa_bits, bias = self.block, *self._format()
+        biased_exponent = block.convert((n + bias).operand, bits.dtype)
+        power = block.elementwise(
+            "shift_left", (biased_exponent, block.full(mantissa_bits, bits)), bits
+        )
         return Term(self, block.op("bitcast_convert", power, out=self.aval))
 
     def quotient(self, p: Term, q: Term) -> tuple[Term, Term, Term]:
         """p / q as 2**k a / b: see `Algebra.quotient`. The difference of the bits is nearly the
         difference of the logarithms."""
-        _, places, bias = self._format()
-        fraction = (1 << places) - 1
-        bits, others = self._bits(p), self._bits(q)
-        apart = bits - others
-        sign = apart._with("shift_right_arithmetic", 8 * self.aval.dtype.itemsize - 1)
-        shift = (apart + (sign & fraction)) & ~fraction  # towards zero
-        mantissa = (bits & fraction) | (bias << places)
-        b = self._number(others + (shift - (bits - mantissa)))
+        _, mantissa_bits, bias = self._format()
+        fraction = (1 << mantissa_bits) - 1
+        p_bits, q_bits = self._bits(p), self._bits(q)
+        difference = p_bits - q_bits
+        sign = difference._with("shift_right_arithmetic", 8 * self.aval.dtype.itemsize - 1)
+        shift = (difference + (sign & fraction)) & ~fraction  # towards zero
+        mantissa = (p_bits & fraction) | (bias << mantissa_bits)
+        b = self._number(q_bits + (shift - (p_bits - mantissa)))
         return self._exponent(shift), self._number(mantissa), b
 
     def unit(self, x: Term, y: Term) -> Term:
         """A power of two that scales the larger of |x| and |y| to between 1 and 4; zero stays
         zero."""
-        _, places, bias = self._format()
-        exponents = (2 * bias + 1) << places
-        larger = (self._bits(x) & exponents)._with("maximum", self._bits(y) & exponents)
-        return self._number(((2 * bias << places) - larger)._with("maximum", 1 << places))
+        _, mantissa_bits, bias = self._format()
+        exponents = (2 * bias + 1) << mantissa_bits
+        larger_exponent = (self._bits(x) & exponents)._with("maximum", self._bits(y) & exponents)
+        return self._number(
+            ((2 * bias << mantissa_bits) - larger_exponent)._with("maximum", 1 << mantissa_bits)
+        )
 
     def _bits(self, x: Term) -> Term:
         return Term(self, self.bits(x))
@@ -294,9 +298,11 @@ class BlockAlgebra:
 
     def _exponent(self, shift: Term) -> Term:
         """The number by which bits shift the exponent."""
-        whole = shift._with("shift_right_arithmetic", self._format()[1]).operand
-        small = self.block.convert(whole, dtypes.int32)  # processors convert these in vectors
-        return Term(self, self.block.convert(small, self.aval.dtype))
+        exponent = shift._with("shift_right_arithmetic", self._format()[1]).operand
+        exponent_int32 = self.block.convert(
+            exponent, dtypes.int32
+        )  # processors convert these in vectors
+        return Term(self, self.block.convert(exponent_int32, self.aval.dtype))
 
     def has_sign(self, x: Term) -> Term:
         """True for negative numbers, and for -0."""
@@ -331,37 +337,37 @@ class BlockAlgebra:
     def loop(
         self,
         limit: int,
-        going: Callable[..., Number],
+        cond_fun: Callable[..., Number],
         step: Callable[..., Sequence[Number]],
         state: Sequence[Term],
     ) -> Sequence[Number]:
-        flat = self.aval.update(shape=())
-        flag = flat.update(dtype=dtypes.bool_)
-        avals = [flat, *(s.operand.aval for s in state)]
+        scalar = self.aval.update(shape=())
+        flag = scalar.update(dtype=dtypes.bool_)
+        avals = [scalar, *(s.operand.aval for s in state)]
 
         def condition(block: Block, args: Sequence[Operand]) -> list[Operand]:
             self.block = block
-            count, *rest = args
-            alive = going(*(Term(self, r) for r in rest)).operand
-            if alive.aval.ndim:
-                alive = block.reduce("or", False, alive, range(alive.aval.ndim), flag)
-            more = block.compare("LE", count, block.full(limit, flat), flag)
-            return [block.elementwise("and", (alive, more), flag)]
+            count, *state_operands = args
+            is_active = cond_fun(*(Term(self, r) for r in state_operands)).operand
+            if is_active.aval.ndim:
+                is_active = block.reduce("or", False, is_active, range(is_active.aval.ndim), flag)
+            in_limit = block.compare("LE", count, block.full(limit, scalar), flag)
+            return [block.elementwise("and", (is_active, in_limit), flag)]
 
         def body(block: Block, args: Sequence[Operand]) -> list[Operand]:
             self.block = block
-            count, *rest = args
+            count, *state_operands = args
             n = Term(self, block.widen(count, self.aval.shape))
-            after = step(n, *(Term(self, r) for r in rest))
-            following = block.elementwise("add", (count, block.full(1, flat)), flat)
-            return [following, *(self.term(a).operand for a in after)]
+            next_state = step(n, *(Term(self, r) for r in state_operands))
+            next_count = block.elementwise("add", (count, block.full(1, scalar)), scalar)
+            return [next_count, *(self.term(a).operand for a in next_state)]
 
-        outside = self.block
+        outer_block = self.block
         try:
-            regions = [outside.region(avals, condition), outside.region(avals, body)]
+            regions = [outer_block.region(avals, condition), outer_block.region(avals, body)]
         finally:
-            self.block = outside
-        start = [self.block.full(1, flat), *(s.operand for s in state)]
+            self.block = outer_block
+        start = [self.block.full(1, scalar), *(s.operand for s in state)]
         outs = self.block.op("while", *start, out=avals, regions=regions)
         return [Term(self, o) for o in outs[1:]]
 
@@ -449,13 +455,13 @@ _SINE_OF_PI_FLOAT64 = (
 
 def sine_of_pi(m: Algebra, t: Number) -> Number:
     """sin(πt) for |t| ≤ 1/2, ten times as fast as XLA's own sine, which is not vectorised."""
-    long = m.eps < 1e-10
-    return t * polynomial(m, _SINE_OF_PI_FLOAT64 if long else _SINE_OF_PI, t * t)
+    is_float64 = m.eps < 1e-10
+    return t * polynomial(m, _SINE_OF_PI_FLOAT64 if is_float64 else _SINE_OF_PI, t * t)
 
 
-def log_of_rest(m: Algebra, part: Number) -> tuple[Number, Number]:
-    """(rest, lost) with log(1 - part) = log(rest) + lost, for part from 0 to 1. With it, two
-    branches of a function can share the logarithm."""
+def split_log1m(m: Algebra, part: Number) -> tuple[Number, Number]:
+    """(complement, error) with log(1 - part) = log(complement) + error, for part from 0 to 1. With
+    it, two branches of a function can share the logarithm."""
     complement = 1 - part
     # the minimum keeps XLA from simplifying 1 - (1 - part)
     return complement, ((1 - m.minimum(complement, 2.0)) - part) / complement
@@ -498,7 +504,7 @@ def log_of_2(m: Algebra) -> tuple[float, float]:
 
 
 def log10_of_2(m: Algebra) -> tuple[float, float]:
-    """log10(2) as a sum of two numbers, like `log_2`."""
+    """log10(2) as a sum of two numbers, like `log_of_2`."""
     if m.eps > 1e-10:
         return 0.301025390625, 4.605038981195214e-06
     return 0.30102999566361177, 3.694239077158931e-13

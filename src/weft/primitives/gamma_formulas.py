@@ -45,75 +45,75 @@ DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 
 TRIGAMMA_SERIES = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
-def series(m: Algebra, coefficients: tuple[float, ...], first: Number, square: Number) -> Number:
-    """The sum of c[k] · first · square**k."""
-    total = m.like(first, coefficients[-1])
+def series(m: Algebra, coefficients: tuple[float, ...], leading: Number, square: Number) -> Number:
+    """The sum of c[k] · leading · square**k."""
+    total = m.like(leading, coefficients[-1])
     for c in reversed(coefficients[:-1]):
         total = total * square + c
-    return total * first
+    return total * leading
 
 
 def lgamma_formula(m: Algebra, x: Number) -> Number:
     """log |Γ(x)|."""
-    size = m.abs(x)
-    here = m.where(size < 0.5, x, size)  # here x may be negative
+    magnitude = m.abs(x)
+    argument = m.where(magnitude < 0.5, x, magnitude)  # may be negative
     # moves x to [3/2, 5/2] by Γ(x + 1) = x Γ(x); uses Stirling's series beyond 8
-    below_half, below = here < 0.5, here < 1.5
-    near = m.where(below, here + m.where(below_half, 2.0, 1.0), here)
-    factor = m.where(below, here * m.where(below_half, 1 + here, 1.0), 1.0)
-    t = m.where(below_half, here, m.where(below, here - 1, here - 2))
+    below_half, is_below = argument < 0.5, argument < 1.5
+    reduced_x = m.where(is_below, argument + m.where(below_half, 2.0, 1.0), argument)
+    factor = m.where(is_below, argument * m.where(below_half, 1 + argument, 1.0), 1.0)
+    t = m.where(below_half, argument, m.where(is_below, argument - 1, argument - 2))
     for _ in range(6):
-        far = near >= 2.5
-        near = m.where(far, near - 1, near)
-        factor = m.where(far, factor * near, factor)
-    t = m.where(below, t, near - 2)
-    large = here >= 8
-    logarithm = m.log(m.where(large, here, m.abs(factor)))
-    close = t * chebyshev(m, LGAMMA_NEAR_2, 2 * t) + m.where(below, -logarithm, logarithm)
-    inverse = 1 / m.maximum(here, 8)
+        is_above = reduced_x >= 2.5
+        reduced_x = m.where(is_above, reduced_x - 1, reduced_x)
+        factor = m.where(is_above, factor * reduced_x, factor)
+    t = m.where(is_below, t, reduced_x - 2)
+    is_large = argument >= 8
+    logarithm = m.log(m.where(is_large, argument, m.abs(factor)))
+    near_value = t * chebyshev(m, LGAMMA_NEAR_2, 2 * t) + m.where(is_below, -logarithm, logarithm)
+    inverse = 1 / m.maximum(argument, 8)
     tail = series(m, STIRLING, inverse, inverse * inverse)
-    beyond = (here - 0.5) * (logarithm - 1) + ((math.log(2 * math.pi) - 1) / 2 + tail)
-    out = m.where(large, beyond, close)
+    stirling_value = (argument - 0.5) * (logarithm - 1) + ((math.log(2 * math.pi) - 1) / 2 + tail)
+    out = m.where(is_large, stirling_value, near_value)
     # log |Γ(-x)| = log(π / (x |sin(πx)|)) - log Γ(x)
-    turn = size - m.floor(size + 0.5)
-    reflected = m.log(math.pi / (size * m.abs(sine_of_pi(m, turn)))) - out
+    offset = magnitude - m.floor(magnitude + 0.5)
+    reflected = m.log(math.pi / (magnitude * m.abs(sine_of_pi(m, offset)))) - out
     out = m.where(x <= -0.5, reflected, out)
-    pole = (x < 0) & (turn == 0)
-    return m.where(pole | (size == math.inf), math.inf, out)
+    pole = (x < 0) & (offset == 0)
+    return m.where(pole | (magnitude == math.inf), math.inf, out)
 
 
 def digamma_formula(m: Algebra, x: Number) -> Number:
     """The derivative of log Γ(x)."""
-    size = m.abs(x)
+    magnitude = m.abs(x)
     # moves x to [1, 2] by digamma(x + 1) = digamma(x) + 1 / x
-    below = size < 1
-    near = m.where(below, size + 1, size)
-    moved = m.where(below, -1 / size, 0.0)
+    is_below = magnitude < 1
+    reduced_x = m.where(is_below, magnitude + 1, magnitude)
+    correction = m.where(is_below, -1 / magnitude, 0.0)
     for _ in range(6):
-        far = near > 2
-        near = m.where(far, near - 1, near)
-        moved = m.where(far, moved + 1 / near, moved)
-    slope = chebyshev(m, DIGAMMA_NEAR_ZERO, 2 * near - 3)
+        is_above = reduced_x > 2
+        reduced_x = m.where(is_above, reduced_x - 1, reduced_x)
+        correction = m.where(is_above, correction + 1 / reduced_x, correction)
+    slope = chebyshev(m, DIGAMMA_NEAR_ZERO, 2 * reduced_x - 3)
     # XLA would add constants that are subtracted one after the other, and the second would be lost
-    zero, rest = _ZERO if m.eps > 1e-10 else _ZERO_FLOAT64
-    close = (near - zero) * slope - rest * slope + moved
-    inverse = 1 / m.maximum(size, 8)
+    zero_head, zero_tail = _ZERO if m.eps > 1e-10 else _ZERO_FLOAT64
+    near_value = (reduced_x - zero_head) * slope - zero_tail * slope + correction
+    inverse = 1 / m.maximum(magnitude, 8)
     square = inverse * inverse
     tail = 0.5 * inverse + series(m, DIGAMMA_SERIES, square, square)
-    out = m.where(size >= 8, m.log(m.maximum(size, 8)) - tail, close)
+    out = m.where(magnitude >= 8, m.log(m.maximum(magnitude, 8)) - tail, near_value)
     # digamma(-x) = digamma(x) + 1 / x + π / tan(πx)
-    turn = size - m.floor(size + 0.5)
-    cosine = sine_of_pi(m, 0.5 - m.abs(turn))
-    reflected = out + 1 / size + math.pi * cosine / sine_of_pi(m, turn)
-    pole = (x < 0) & ((turn == 0) | (size == math.inf))
+    offset = magnitude - m.floor(magnitude + 0.5)
+    cosine = sine_of_pi(m, 0.5 - m.abs(offset))
+    reflected = out + 1 / magnitude + math.pi * cosine / sine_of_pi(m, offset)
+    pole = (x < 0) & ((offset == 0) | (magnitude == math.inf))
     out = m.where(x < 0, m.where(pole, math.nan, reflected), out)
-    return m.where(size == 0, -1 / x, out)
+    return m.where(magnitude == 0, -1 / x, out)
 
 
 def trigamma_formula(m: Algebra, x: Number) -> Number:
     """The derivative of digamma (DLMF 5.15.5, 5.15.6 and 5.15.8)."""
-    size = m.abs(x)
-    base = m.where(x < 0, size + 1, x)
+    magnitude = m.abs(x)
+    base = m.where(x < 0, magnitude + 1, x)
     count, terms = (12, 8) if m.eps < 1e-10 else (6, 4)
     inverse = 1 / (base + count)
     square = inverse * inverse
@@ -122,8 +122,8 @@ def trigamma_formula(m: Algebra, x: Number) -> Number:
         part = 1 / (base + n)
         total = total + part * part
     # trigamma(-x) = (π / sin(πx))² - trigamma(1 + x)
-    part = math.pi / sine_of_pi(m, size - m.floor(size + 0.5))
-    reflected = m.where(size == math.inf, math.inf, part * part - total)
+    part = math.pi / sine_of_pi(m, magnitude - m.floor(magnitude + 0.5))
+    reflected = m.where(magnitude == math.inf, math.inf, part * part - total)
     return m.where(x < 0, reflected, total)
 
 
@@ -142,12 +142,12 @@ GAMMA_FROM_1_TO_2 = (
 
 def _gamma_above_1(m: Algebra, x: Number, steps: int) -> Number:
     """Γ(x) for x from 1 to 2 + steps."""
-    times = m.like(x, 1.0)
+    factor = m.like(x, 1.0)
     for _ in range(steps):
-        far = x > 2
-        x = m.where(far, x - 1, x)
-        times = m.where(far, times * x, times)
-    return chebyshev(m, GAMMA_FROM_1_TO_2, 2 * m.minimum(x, 2) - 3) * times
+        is_above = x > 2
+        x = m.where(is_above, x - 1, x)
+        factor = m.where(is_above, factor * x, factor)
+    return chebyshev(m, GAMMA_FROM_1_TO_2, 2 * m.minimum(x, 2) - 3) * factor
 
 
 def gamma_below(m: Algebra, x: Number, limit: int) -> Number:
@@ -163,51 +163,51 @@ def lgamma_above_1(m: Algebra, a: Number) -> Number:
     return t * chebyshev(m, LGAMMA_NEAR_2, 2 * t) - m.where(low, m.log1p(a), 0.0)
 
 
-def stirling_remainder(m: Algebra, x: Number, least: float = 8) -> Number:
-    """Stirling's series for x ≥ least: 8, or in float32 4."""
-    inverse = 1 / m.maximum(x, least)
+def stirling_remainder(m: Algebra, x: Number, lower_bound: float = 8) -> Number:
+    """Stirling's series for x ≥ `lower_bound`, which is 8, or 4 in float32."""
+    inverse = 1 / m.maximum(x, lower_bound)
     coefficients = STIRLING[:5] if m.eps > 1e-10 else STIRLING
     return series(m, coefficients, inverse, inverse * inverse)
 
 
 def gamma_formula(m: Algebra, x: Number) -> Number:
     """Γ(x)."""
-    size = m.abs(x)
-    here = m.where(size < 0.5, x, size)
+    magnitude = m.abs(x)
+    argument = m.where(magnitude < 0.5, x, magnitude)
     # moves x to [1, 2] by Γ(x + 1) = x Γ(x); uses Stirling's series beyond 8
-    below = here < 1
-    near = m.where(below, here + m.where(here < 0, 2.0, 1.0), here)
-    factor = m.where(below, m.where(here < 0, here + 1, 1.0) * here, 1.0)
-    close = _gamma_above_1(m, near, 6) / factor
-    large = m.maximum(here, 8)
-    inverse = 1 / large
+    is_below = argument < 1
+    reduced_x = m.where(is_below, argument + m.where(argument < 0, 2.0, 1.0), argument)
+    factor = m.where(is_below, m.where(argument < 0, argument + 1, 1.0) * argument, 1.0)
+    near_value = _gamma_above_1(m, reduced_x, 6) / factor
+    x_large = m.maximum(argument, 8)
+    inverse = 1 / x_large
     # Γ = sqrt(2π) x^(x - 1/2) exp(-x + stirling), with the power in two halves to avoid overflow
-    half = m.power(large, 0.5 * large - 0.25)
+    half = m.power(x_large, 0.5 * x_large - 0.25)
     tail = m.exp(series(m, STIRLING, inverse, inverse * inverse))
-    beyond = half * m.exp(-large) * half * (math.sqrt(2 * math.pi) * tail)
-    # for large x the powers are infinite and the exponential is zero
-    out = m.where(here >= 8, m.where(here > 180, math.inf, beyond), close)
+    stirling_value = half * m.exp(-x_large) * half * (math.sqrt(2 * math.pi) * tail)
+    # for a large argument the powers are infinite and the exponential is zero
+    out = m.where(argument >= 8, m.where(argument > 180, math.inf, stirling_value), near_value)
     # Γ(-x) = -π / (x sin(πx) Γ(x))
-    nearest = m.floor(size + 0.5)
-    turn = size - nearest
-    odd = nearest - 2 * m.floor(0.5 * nearest)
-    sine = sine_of_pi(m, turn) * (1 - 2 * odd)
-    reflected = -math.pi / (size * sine * out)
-    out = m.where(x <= -0.5, m.where(turn == 0, math.nan, reflected), out)
+    nearest = m.floor(magnitude + 0.5)
+    offset = magnitude - nearest
+    is_odd = nearest - 2 * m.floor(0.5 * nearest)
+    sine = sine_of_pi(m, offset) * (1 - 2 * is_odd)
+    reflected = -math.pi / (magnitude * sine * out)
+    out = m.where(x <= -0.5, m.where(offset == 0, math.nan, reflected), out)
     out = m.where(x == -math.inf, math.nan, out)
-    return m.where(size == 0, 1 / x, out)
+    return m.where(magnitude == 0, 1 / x, out)
 
 
 def gamma_sign(m: Algebra, x: Number) -> Number:
     """The sign of Γ(x): 1 at 0, -1 at -0, NaN at the other poles."""
     floor = m.floor(x)
-    odd = floor - 2 * m.floor(0.5 * floor)
-    out = m.where(x < 0, m.where(floor == x, math.nan, 1 - 2 * odd), 1.0)
+    is_odd = floor - 2 * m.floor(0.5 * floor)
+    out = m.where(x < 0, m.where(floor == x, math.nan, 1 - 2 * is_odd), 1.0)
     out = m.where(x == 0, m.where(1 / x < 0, -1.0, 1.0), out)
     return m.where(x == x, out, x)
 
 
-def _mirrored(m: Algebra, a: Number, b: Number) -> tuple[Number, Number]:
+def _reflected_from_poles(m: Algebra, a: Number, b: Number) -> tuple[Number, Number]:
     """Replaces a by 1 - a - b where needed; returns the result and a mask of the changes. For
     integers a ≤ 0 and 0 < b ≤ -a, both Γ(a) and Γ(a + b) have poles, and B(a, b) = (-1)**b B(1 - a
     - b, b)."""
@@ -217,60 +217,72 @@ def _mirrored(m: Algebra, a: Number, b: Number) -> tuple[Number, Number]:
 
 def betaln_formula(m: Algebra, a: Number, b: Number) -> Number:
     """log |B(a, b)|. For large arguments it avoids differences of large logarithms (DLMF 5.11)."""
-    a, _ = _mirrored(m, a, b)
-    b, _ = _mirrored(m, b, a)
+    a, _ = _reflected_from_poles(m, a, b)
+    b, _ = _reflected_from_poles(m, b, a)
     low, high = m.minimum(a, b), m.maximum(a, b)
     total = low + high
-    large, both = (high >= 8) & (low > 0), low >= 8
-    p, q = m.where(both, low, 8.0), m.where(large, high, 8.0)
-    least = lgamma_formula(m, low)
-    plain = least + (lgamma_formula(m, high) - lgamma_formula(m, total))
-    small = m.where(large & ~both, low, 1.0)
-    rest = stirling_remainder(m, q) - stirling_remainder(m, q + small)
-    one = least + (rest + small * (1 - m.log(q + small)) - (q - 0.5) * m.log1p(small / q))
+    high_is_large, both_large = (high >= 8) & (low > 0), low >= 8
+    p, q = m.where(both_large, low, 8.0), m.where(high_is_large, high, 8.0)
+    lgamma_low = lgamma_formula(m, low)
+    direct_value = lgamma_low + (lgamma_formula(m, high) - lgamma_formula(m, total))
+    low_small = m.where(high_is_large & ~both_large, low, 1.0)
+    remainder = stirling_remainder(m, q) - stirling_remainder(m, q + low_small)
+    value_of_one_large = lgamma_low + (
+        remainder + low_small * (1 - m.log(q + low_small)) - (q - 0.5) * m.log1p(low_small / q)
+    )
     tails = stirling_remainder(m, p) + stirling_remainder(m, q) - stirling_remainder(m, p + q)
     logs = (p - 0.5) * m.log(p / (p + q)) - q * m.log1p(p / q) - 0.5 * m.log(q)
-    two = logs + (0.5 * math.log(2 * math.pi) + tails)
-    out = m.where(large, m.where(both, two, one), plain)
+    value_of_two_large = logs + (0.5 * math.log(2 * math.pi) + tails)
+    out = m.where(
+        high_is_large, m.where(both_large, value_of_two_large, value_of_one_large), direct_value
+    )
     return m.where((high == math.inf) & (low > 0), -math.inf, out)
 
 
 def beta_anywhere(m: Algebra, a: Number, b: Number) -> Number:
     """B(a, b), at the poles and between them too."""
-    first, turned = _mirrored(m, a, b)
-    second, also = _mirrored(m, b, first)
-    odd_b, odd_a = (z - 2 * m.floor(0.5 * z) for z in (b, a))
-    turn = m.where(turned, 1 - 2 * odd_b, 1.0) * m.where(also, 1 - 2 * odd_a, 1.0)
-    total = first + second
-    few = (m.abs(first) < 20) & (m.abs(second) < 20) & (m.abs(total) < 30)
-    product = m.where(few, total, 1.0)
-    factors = [gamma_formula(m, m.where(few, z, 1.0)) for z in (first, second)]
+    a_mirrored, a_reflected = _reflected_from_poles(m, a, b)
+    b_mirrored, b_reflected = _reflected_from_poles(m, b, a_mirrored)
+    b_is_odd, a_is_odd = (z - 2 * m.floor(0.5 * z) for z in (b, a))
+    reflection_sign = m.where(a_reflected, 1 - 2 * b_is_odd, 1.0) * m.where(
+        b_reflected, 1 - 2 * a_is_odd, 1.0
+    )
+    total = a_mirrored + b_mirrored
+    is_moderate = (m.abs(a_mirrored) < 20) & (m.abs(b_mirrored) < 20) & (m.abs(total) < 30)
+    product = m.where(is_moderate, total, 1.0)
+    factors = [gamma_formula(m, m.where(is_moderate, z, 1.0)) for z in (a_mirrored, b_mirrored)]
     # 1/Γ is 0 at the poles
     pole = (product <= 0) & (product == m.floor(product))
-    below = m.where(pole, math.inf, gamma_formula(m, product))
-    one, other = factors
-    ordered = m.abs(one) < m.abs(other)  # divides the larger one first to avoid overflow
-    direct = m.where(ordered, other, one) / below * m.where(ordered, one, other)
-    sign = gamma_sign(m, first) * gamma_sign(m, second) * gamma_sign(m, total)
-    far = sign * m.exp(betaln_formula(m, first, second))
-    return turn * m.where(few, direct, far)
+    gamma_product = m.where(pole, math.inf, gamma_formula(m, product))
+    gamma_a, gamma_b = factors
+    is_ascending = m.abs(gamma_a) < m.abs(gamma_b)  # divides the larger one first to avoid overflow
+    direct_value = (
+        m.where(is_ascending, gamma_b, gamma_a)
+        / gamma_product
+        * m.where(is_ascending, gamma_a, gamma_b)
+    )
+    sign = gamma_sign(m, a_mirrored) * gamma_sign(m, b_mirrored) * gamma_sign(m, total)
+    log_value = sign * m.exp(betaln_formula(m, a_mirrored, b_mirrored))
+    return reflection_sign * m.where(is_moderate, direct_value, log_value)
 
 
 def poch_anywhere(m: Algebra, z: Number, n: Number) -> Number:
     """Γ(z + n) / Γ(z); for integers z ≤ 0 and n, the product z (z + 1) … (z + n - 1)."""
     are_integers = (z <= 0) & (z == m.floor(z)) & (n == m.floor(n))
-    ends = are_integers & (n > -z)  # 0 is among the factors
-    turned = are_integers & (n <= -z)
-    start = m.where(turned, 1 - z - n, m.where(ends, 1.0, z))  # (-1)**n times the mirrored product
-    odd = n - 2 * m.floor(0.5 * n)
-    sign = m.where(turned, 1 - 2 * odd, 1.0)
+    has_zero_factor = are_integers & (n > -z)  # 0 is among the factors
+    is_reflected = are_integers & (n <= -z)
+    start = m.where(
+        is_reflected, 1 - z - n, m.where(has_zero_factor, 1.0, z)
+    )  # (-1)**n times the mirrored product
+    is_odd = n - 2 * m.floor(0.5 * n)
+    sign = m.where(is_reflected, 1 - 2 * is_odd, 1.0)
     end = start + n
-    few = (m.abs(start) < 30) & (m.abs(end) < 30)
-    below, above = m.where(few, start, 1.0), m.where(few, end, 1.0)
-    direct = gamma_formula(m, above) / gamma_formula(m, below)
+    is_moderate = (m.abs(start) < 30) & (m.abs(end) < 30)
+    start_moderate, end_moderate = m.where(is_moderate, start, 1.0), m.where(is_moderate, end, 1.0)
+    direct_value = gamma_formula(m, end_moderate) / gamma_formula(m, start_moderate)
     logarithm = lgamma_formula(m, end) - lgamma_formula(m, start)
-    far = gamma_sign(m, end) * gamma_sign(m, start) * m.exp(logarithm)
-    out = m.where(few, direct, far) * sign
-    over, under = ((e <= 0) & (e == m.floor(e)) for e in (end, start))  # poles
-    out = m.where(over, math.inf, m.where(under, 0.0, out))
-    return m.where(ends, 0.0, m.where(n == 0, 1.0, out))
+    log_value = gamma_sign(m, end) * gamma_sign(m, start) * m.exp(logarithm)
+    out = m.where(is_moderate, direct_value, log_value) * sign
+    end_is_pole, start_is_pole = ((e <= 0) & (e == m.floor(e)) for e in (end, start))  # poles
+    out = m.where(end_is_pole, math.inf, m.where(start_is_pole, 0.0, out))
+    return m.where(has_zero_factor, 0.0, m.where(n == 0, 1.0, out))

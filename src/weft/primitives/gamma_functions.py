@@ -57,15 +57,15 @@ _MAX_SHIFTS = 1000  # terms of negative q
 def _zeta(m: Algebra, x: Number, q: Number) -> Number:
     """Uses the Euler-Maclaurin formula (DLMF 25.11.5 and 25.11.43)."""
 
-    def going(total: Number, q: Number) -> Number:
+    def needs_shift(total: Number, q: Number) -> Number:
         return (q < 0) & (q >= -_MAX_SHIFTS) & (q != m.floor(q))
 
     def step(n: Number, total: Number, q: Number) -> Sequence[Number]:
-        more = going(total, q)
-        return m.where(more, total + m.power(q, -x), total), m.where(more, q + 1, q)
+        active = needs_shift(total, q)
+        return m.where(active, total + m.power(q, -x), total), m.where(active, q + 1, q)
 
     count, terms = (8, 12) if m.eps < 1e-10 else (4, 6)  # a power takes as long as many terms
-    total, q = m.loop(_MAX_SHIFTS + 1, going, step, (m.like(x, 0.0), q))
+    total, q = m.loop(_MAX_SHIFTS + 1, needs_shift, step, (m.like(x, 0.0), q))
     q = m.where(q < 0, math.nan, q)
     for n in range(count):
         total = total + m.power(q + n, -x)
@@ -77,16 +77,16 @@ def _zeta(m: Algebra, x: Number, q: Number) -> Number:
         tail = tail + m.where(power == 0, 0.0, c * factor * power)
         factor = factor * (x + (2 * k + 1)) * (x + (2 * k + 2))
         power = power * (inverse * inverse)
-    last = m.power(end, -x)
-    return total + m.where(last == 0, 0.0, last * tail)
+    end_power = m.power(end, -x)
+    return total + m.where(end_power == 0, 0.0, end_power * tail)
 
 
 def _zeta_everywhere(m: Algebra, x: Number, q: Number) -> Number:
     out = m.where((q <= 0) & (x != m.floor(x)), math.nan, _zeta(m, x, q))
     out = m.where(x < 1, math.nan, out)
-    even = (m.floor(x / 2) * 2 == x) & (x < math.inf)
+    is_even = (m.floor(x / 2) * 2 == x) & (x < math.inf)
     pole = (q <= 0) & (q == m.floor(q))
-    out = m.where(pole, m.where(even, math.inf, math.nan), out)
+    out = m.where(pole, m.where(is_even, math.inf, math.nan), out)
     return m.where(x == 1, math.inf, out)
 
 
@@ -103,11 +103,13 @@ zeta: Primitive = specials(
 def _polygamma(m: Algebra, n: Number, x: Number) -> Number:
     is_integer = (n >= 0) & (n < math.inf) & (n == m.floor(n))
     order = m.where(is_integer, n, 1.0)
-    first = order == 0
-    raised = m.where(first, 2.0, order + 1)
-    odd = order - 2 * m.floor(0.5 * order)
-    general = (2 * odd - 1) * gamma_formula(m, raised) * _zeta_everywhere(m, raised, x)
-    out = m.where(first, digamma_formula(m, x), general)
+    is_digamma = order == 0
+    zeta_order = m.where(is_digamma, 2.0, order + 1)
+    is_odd = order - 2 * m.floor(0.5 * order)
+    general_value = (
+        (2 * is_odd - 1) * gamma_formula(m, zeta_order) * _zeta_everywhere(m, zeta_order, x)
+    )
+    out = m.where(is_digamma, digamma_formula(m, x), general_value)
     return m.where(is_integer, out, math.nan)
 
 

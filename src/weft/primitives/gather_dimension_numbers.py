@@ -180,8 +180,8 @@ def window_sizes(
     """The size of a window along each axis of the operand."""
     sizes = [1] * x.ndim
     remaining_axes = others((*dn.inserted_window_dims, *dn.operand_batching_dims), x.ndim)
-    for d, at in zip(remaining_axes, dn.update_window_dims, strict=True):
-        sizes[d] = updates.shape[at]
+    for d, update_dim in zip(remaining_axes, dn.update_window_dims, strict=True):
+        sizes[d] = updates.shape[update_dim]
     return tuple(sizes)
 
 
@@ -207,8 +207,9 @@ def check_scatter(
             f"{name}: updates must have an axis for each of the indices' but the last; got "
             f"{updates} with update_window_dims {dn.update_window_dims} for {indices}"
         )
-    for d, at in zip(remaining_axes, dn.update_window_dims, strict=True):
-        if updates.shape[at] > x.shape[d]:
+    for d, update_dim in zip(remaining_axes, dn.update_window_dims, strict=True):
+        if updates.shape[update_dim] > x.shape[d]:
             raise ShapeError(
-                f"{name}: a window of length {updates.shape[at]} does not fit axis {d} of {x}"
+                f"{name}: a window of length {updates.shape[update_dim]} does not fit axis {d} of "
+                f"{x}"
             )

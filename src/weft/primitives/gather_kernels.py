@@ -33,59 +33,59 @@ class Windows:
         sizes: Sequence[int],
         numbers: Numbers,
     ) -> None:
-        window_axes, dropped, start_map, operand_batching, indices_batching = numbers
+        window_axes, removed_axes, start_map, operand_batching, indices_batching = numbers
         batch = tuple(index_shape[:-1])
         n_batch = len(batch)
-        kept = [d for d in range(len(shape)) if d not in dropped and d not in operand_batching]
+        axes = [d for d in range(len(shape)) if d not in removed_axes and d not in operand_batching]
         # a window as long as its axis can begin only at 0, so it needs no index array
-        moving = {d: k for k, d in enumerate(start_map) if sizes[d] != shape[d]}
-        advanced = sorted({*moving, *operand_batching})
+        indexed_axes = {d: k for k, d in enumerate(start_map) if sizes[d] != shape[d]}
+        advanced = sorted({*indexed_axes, *operand_batching})
         basic = [d for d in range(len(shape)) if d not in advanced]
-        kept_advanced = [d for d in advanced if d in kept]
+        remaining_advanced = [d for d in advanced if d in axes]
         self.batch, self.order = batch, (*advanced, *basic)
         self.bounds = np.array([shape[d] - sizes[d] for d in start_map], np.int64)
         self.fixed = (
             *(slice(None) for _ in advanced),
-            *(0 if d in dropped else slice(0, sizes[d]) for d in basic),
+            *(0 if d in removed_axes else slice(0, sizes[d]) for d in basic),
             ...,
         )
-        self.whole = all(d not in dropped and sizes[d] == shape[d] for d in basic)
+        self.whole = all(d not in removed_axes and sizes[d] == shape[d] for d in basic)
         self.columns: list[tuple[Any, Any]] = []  # (place in start_map or starts, offsets or None)
         for d in advanced:
-            if d in moving:
-                start: Any = moving[d]
+            if d in indexed_axes:
+                start: Any = indexed_axes[d]
             else:
                 axis = indices_batching[list(operand_batching).index(d)]
-                line = np.arange(shape[d]).reshape((-1, *(1,) * (n_batch - axis - 1)))
-                start = np.broadcast_to(line, batch)
+                indices = np.arange(shape[d]).reshape((-1, *(1,) * (n_batch - axis - 1)))
+                start = np.broadcast_to(indices, batch)
             offsets = None
-            if d in kept_advanced:
+            if d in remaining_advanced:
                 offsets = np.arange(sizes[d]).reshape(
-                    (-1, *(1,) * (len(kept_advanced) - kept_advanced.index(d) - 1))
+                    (-1, *(1,) * (len(remaining_advanced) - remaining_advanced.index(d) - 1))
                 )
             self.columns.append((start, offsets))
-        self.wide = len(kept_advanced)
-        rank = n_batch + len(kept)
-        places = [i for i in range(rank) if i not in window_axes]
-        place_of = dict(zip(kept, window_axes, strict=True))
-        inside = [place_of[d] for d in (*kept_advanced, *basic) if d in kept]
-        self.places = (*places, *inside)
+        self.wide = len(remaining_advanced)
+        rank = n_batch + len(axes)
+        batch_positions = [i for i in range(rank) if i not in window_axes]
+        axis_positions = dict(zip(axes, window_axes, strict=True))
+        window_positions = [axis_positions[d] for d in (*remaining_advanced, *basic) if d in axes]
+        self.places = (*batch_positions, *window_positions)
         self.inverse = tuple(int(i) for i in np.argsort(self.places)) if self.places else ()
         self.straight = self.places == tuple(range(rank))
         self.in_order = self.order == tuple(range(len(shape)))
         # one index along one axis and all other axes whole: numpy.take
         self.axis = None
-        if len(advanced) == 1 and not kept_advanced and not operand_batching and self.whole:
+        if len(advanced) == 1 and not remaining_advanced and not operand_batching and self.whole:
             self.axis = advanced[0]
-            before = [place_of[d] for d in basic if d < self.axis]
-            after = [place_of[d] for d in basic if d > self.axis]
-            permutation = (*before, *places, *after)
+            dims_before = [axis_positions[d] for d in basic if d < self.axis]
+            dims_after = [axis_positions[d] for d in basic if d > self.axis]
+            permutation = (*dims_before, *batch_positions, *dims_after)
             self.take_inverse = (
                 None
                 if permutation == tuple(range(rank))
                 else tuple(int(i) for i in np.argsort(permutation))
             )
-            self.take_column = moving[self.axis]
+            self.take_column = indexed_axes[self.axis]
 
     def view(self, x: Any) -> Any:
         """The operand with the axes to be indexed in front."""
@@ -117,7 +117,7 @@ class Windows:
 
 
 def as_int64(indices: Host) -> Host:
-    """Indices as int64; larger unsigned ones become very large."""
+    """Indices as int64; those of uint64 are clamped to 2**62."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**62))
     return indices.astype(np.int64)

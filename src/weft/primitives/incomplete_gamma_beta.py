@@ -31,28 +31,30 @@ from .special import specials, undefined
 
 def _digamma_positive(m: Algebra, a: Number) -> Number:
     """digamma(a) for a > 0, as a formula."""
-    total, moved = m.like(a, 0.0), a
+    total, shifted_a = m.like(a, 0.0), a
     for _ in range(8):
-        small = moved < 8
-        total = m.where(small, total - 1 / moved, total)
-        moved = m.where(small, moved + 1, moved)
-    inverse = 1 / moved
+        is_small = shifted_a < 8
+        total = m.where(is_small, total - 1 / shifted_a, total)
+        shifted_a = m.where(is_small, shifted_a + 1, shifted_a)
+    inverse = 1 / shifted_a
     square = inverse * inverse
-    return total + m.log(moved) - 0.5 * inverse - series(m, DIGAMMA_SERIES, square, square)
+    return total + m.log(shifted_a) - 0.5 * inverse - series(m, DIGAMMA_SERIES, square, square)
 
 
 def _gamma_factor(m: Algebra, a: Number, x: Number) -> Number:
     """x**a exp(-x) / Γ(a + 1). For large a the factors are combined, since each alone would lose
     digits."""
-    big = a > 30
-    small = m.where(big, 1.0, a)
+    is_large = a > 30
+    a_small = m.where(is_large, 1.0, a)
     # in two halves, so that neither factor overflows or vanishes before the whole
-    half = m.power(x, 0.5 * small) * m.exp(-0.5 * x)
-    plain = half / gamma_formula(m, small + 1) * half
-    large = m.maximum(a, 8)
-    distance = kl_div_formula(m, large, x)
-    joined = m.exp(-distance - stirling_remainder(m, large)) / m.sqrt(large * (2 * math.pi))
-    return m.where(big, joined, plain)
+    half = m.power(x, 0.5 * a_small) * m.exp(-0.5 * x)
+    small_value = half / gamma_formula(m, a_small + 1) * half
+    a_large = m.maximum(a, 8)
+    distance = kl_div_formula(m, a_large, x)
+    large_value = m.exp(-distance - stirling_remainder(m, a_large)) / m.sqrt(
+        a_large * (2 * math.pi)
+    )
+    return m.where(is_large, large_value, small_value)
 
 
 _LIMIT = 3000  # maximum steps of a series or fraction; near x = a it needs about 5·sqrt(a)
@@ -60,19 +62,19 @@ _LIMIT = 3000  # maximum steps of a series or fraction; near x = a it needs abou
 
 def _gamma_series(m: Algebra, a: Number, x: Number, derivative: bool) -> Sequence[Number]:
     """S = 1 + x/(a+1) + x²/((a+1)(a+2)) + …, and its derivative in a."""
-    one, none = m.like(x, 1.0), m.like(x, 0.0)
+    one, zero = m.like(x, 1.0), m.like(x, 0.0)
     if not derivative:
 
         def step(n: Number, term: Number, total: Number) -> Sequence[Number]:
             term = term * (x / (a + n))
             return term, total + term
 
-        def going(term: Number, total: Number) -> Number:
+        def is_unconverged(term: Number, total: Number) -> Number:
             return term > total * (m.eps / 4)
 
-        return m.loop(_LIMIT, going, step, (one, one))[1:]
+        return m.loop(_LIMIT, is_unconverged, step, (one, one))[1:]
 
-    def both(
+    def step_with_derivative(
         n: Number, term: Number, total: Number, d_term: Number, d_total: Number
     ) -> Sequence[Number]:
         ratio = x / (a + n)
@@ -80,28 +82,32 @@ def _gamma_series(m: Algebra, a: Number, x: Number, derivative: bool) -> Sequenc
         term = term * ratio
         return term, total + term, d_term, d_total + d_term
 
-    def going_both(term: Number, total: Number, d_term: Number, d_total: Number) -> Number:
+    def is_unconverged_with_derivative(
+        term: Number, total: Number, d_term: Number, d_total: Number
+    ) -> Number:
         return (term > total * (m.eps / 4)) | (m.abs(d_term) > m.abs(d_total) * (m.eps / 4))
 
-    return m.loop(_LIMIT, going_both, both, (one, one, none, none))[1::2]
+    return m.loop(
+        _LIMIT, is_unconverged_with_derivative, step_with_derivative, (one, one, zero, zero)
+    )[1::2]
 
 
 def _gamma_fraction(m: Algebra, a: Number, x: Number) -> Number:
     """h with Γ(a, x) = x**a exp(-x) h, by Lentz's method for the continued fraction."""
-    first = x + 1 - a
-    d = 1 / first
+    first_denominator = x + 1 - a
+    d = 1 / first_denominator
 
     def step(n: Number, h: Number, d: Number, u: Number, change: Number) -> Sequence[Number]:
-        numerator, b = n * (a - n), first + 2 * n
+        numerator, b = n * (a - n), first_denominator + 2 * n
         d = 1 / (numerator * d + b)
         c = b + numerator * u
         factor = m.where(change > 2 * m.eps, d * c, 1.0)  # see `_gamma_fraction_and_slope`
         return h * factor, d, 1 / c, m.abs(factor - 1)
 
-    def going(h: Number, d: Number, u: Number, change: Number) -> Number:
+    def is_unconverged(h: Number, d: Number, u: Number, change: Number) -> Number:
         return change > 2 * m.eps
 
-    return m.loop(_LIMIT, going, step, (d, d, m.like(x, 0.0), m.like(x, 1.0)))[0]
+    return m.loop(_LIMIT, is_unconverged, step, (d, d, m.like(x, 0.0), m.like(x, 1.0)))[0]
 
 
 def _gamma_fraction_and_slope(m: Algebra, a: Number, x: Number) -> tuple[Number, Number]:
@@ -110,10 +116,10 @@ def _gamma_fraction_and_slope(m: Algebra, a: Number, x: Number) -> tuple[Number,
     An element that has converged is multiplied by 1 while the loop continues for slower ones.
     Thousands of rounded factors would make it drift.
     """
-    first = x + 1 - a
-    d = 1 / first
+    first_denominator = x + 1 - a
+    d = 1 / first_denominator
     dd = d * d
-    none = m.like(x, 0.0)
+    zero = m.like(x, 0.0)
 
     def step(
         n: Number,
@@ -125,27 +131,27 @@ def _gamma_fraction_and_slope(m: Algebra, a: Number, x: Number) -> tuple[Number,
         du: Number,
         change: Number,
     ) -> Sequence[Number]:
-        numerator, b = n * (a - n), first + 2 * n
+        numerator, b = n * (a - n), first_denominator + 2 * n
         d_new = 1 / (numerator * d + b)
         dd_new = -(d_new * d_new) * (n * d + numerator * dd - 1)
         c = b + numerator * u
         dc = n * u + numerator * du - 1
-        alive = change > 2 * m.eps
-        factor = m.where(alive, d_new * c, 1.0)
-        d_factor = m.where(alive, dd_new * c + d_new * dc, 0.0)
+        is_active = change > 2 * m.eps
+        factor = m.where(is_active, d_new * c, 1.0)
+        d_factor = m.where(is_active, dd_new * c + d_new * dc, 0.0)
         u = 1 / c
         return (
             h * factor, dh * factor + h * d_factor, d_new, dd_new, u, -(u * u) * dc,
             m.abs(factor - 1) + m.abs(d_factor) * m.abs(h / m.maximum(m.abs(dh), m.tiny)),
         )  # fmt: skip
 
-    def going(
+    def is_unconverged(
         h: Number, dh: Number, d: Number, dd: Number, u: Number, du: Number, change: Number
     ) -> Number:
         return change > 2 * m.eps
 
-    start = (d, dd, d, dd, none, none, m.like(x, 1.0))
-    h, dh, *_ = m.loop(_LIMIT, going, step, start)
+    start = (d, dd, d, dd, zero, zero, m.like(x, 1.0))
+    h, dh, *_ = m.loop(_LIMIT, is_unconverged, step, start)
     return h, dh
 
 
@@ -155,10 +161,10 @@ def _regions(
     """A mask of where the series is used, and the operands of the series and of the fraction. Each
     gets a harmless value where the other is used."""
     valid = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
-    below = (x <= 1) | (x <= a)
-    series = (m.where(valid & below, a, 1.0), m.where(valid & below, x, 0.5))
-    fraction = (m.where(valid & ~below, a, 1.0), m.where(valid & ~below, x, 2.0))
-    return below, series, fraction
+    uses_series = (x <= 1) | (x <= a)
+    series = (m.where(valid & uses_series, a, 1.0), m.where(valid & uses_series, x, 0.5))
+    fraction = (m.where(valid & ~uses_series, a, 1.0), m.where(valid & ~uses_series, x, 2.0))
+    return uses_series, series, fraction
 
 
 def _upper_for_small(m: Algebra, a: Number, x: Number) -> Number:
@@ -175,49 +181,51 @@ def _upper_for_small(m: Algebra, a: Number, x: Number) -> Number:
 
 def _igamma_formula(complement: bool) -> Formula:
     def formula(m: Algebra, a: Number, x: Number) -> Number:
-        below, (sa, sx), (fa, fx) = _regions(m, a, x)
+        uses_series, (sa, sx), (fa, fx) = _regions(m, a, x)
         (total,) = _gamma_series(m, sa, sx, False)
         p = _gamma_factor(m, sa, sx) * total
         q = _gamma_factor(m, fa, fx) * fa * _gamma_fraction(m, fa, fx)
         if complement:
-            few = (a < 1) & (x <= 1)
-            near = _upper_for_small(m, m.where(few, sa, 0.5), m.where(few, sx, 0.5))
-            out = m.where(below, m.where(few, near, m.maximum(1 - p, 0)), q)
+            is_small = (a < 1) & (x <= 1)
+            small_value = _upper_for_small(
+                m, m.where(is_small, sa, 0.5), m.where(is_small, sx, 0.5)
+            )
+            out = m.where(uses_series, m.where(is_small, small_value, m.maximum(1 - p, 0)), q)
         else:
-            out = m.where(below, p, 1 - q)
+            out = m.where(uses_series, p, 1 - q)
         at_zero, at_infinity = (1.0, 0.0) if complement else (0.0, 1.0)
         out = m.where((x == 0) | (a == math.inf), at_zero, out)
         # if a is 0, all mass is at 0
         out = m.where(
             (x == math.inf) | (a == 0), m.where(a == math.inf, math.nan, at_infinity), out
         )
-        wrong = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | (a != a) | (x != x)
-        return m.where(wrong, math.nan, out)
+        is_invalid = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | (a != a) | (x != x)
+        return m.where(is_invalid, math.nan, out)
 
     return formula
 
 
 def _igamma_grad_a_formula(m: Algebra, a: Number, x: Number) -> Number:
-    below, (sa, sx), (fa, fx) = _regions(m, a, x)
+    uses_series, (sa, sx), (fa, fx) = _regions(m, a, x)
     total, d_total = _gamma_series(m, sa, sx, True)
     p = _gamma_factor(m, sa, sx) * (d_total + total * (m.log(sx) - _digamma_positive(m, sa + 1)))
     h, dh = _gamma_fraction_and_slope(m, fa, fx)
     q = _gamma_factor(m, fa, fx) * fa * (dh + h * (m.log(fx) - _digamma_positive(m, fa)))
-    out = m.where(below, p, -q)
+    out = m.where(uses_series, p, -q)
     out = m.where((x == 0) | (a == math.inf) | (x == math.inf), 0.0, out)
-    wrong = (a <= 0) | (x < 0) | (a != a) | (x != x) | ((a == math.inf) & (x == math.inf))
-    return m.where(wrong, math.nan, out)
+    is_invalid = (a <= 0) | (x < 0) | (a != a) | (x != x) | ((a == math.inf) & (x == math.inf))
+    return m.where(is_invalid, math.nan, out)
 
 
 def _random_gamma_grad_formula(m: Algebra, a: Number, x: Number) -> Number:
-    below, (sa, sx), (fa, fx) = _regions(m, a, x)
+    uses_series, (sa, sx), (fa, fx) = _regions(m, a, x)
     total, d_total = _gamma_series(m, sa, sx, True)
     p = -(sx / sa) * (d_total + total * (m.log(sx) - _digamma_positive(m, sa + 1)))
     h, dh = _gamma_fraction_and_slope(m, fa, fx)
     q = fx * (dh + h * (m.log(fx) - _digamma_positive(m, fa)))
-    out = m.where(x == 0, 0.0, m.where(below, p, q))
-    wrong = (a <= 0) | (x < 0) | (a != a) | (x != x) | (a == math.inf) | (x == math.inf)
-    return m.where(wrong, math.nan, out)
+    out = m.where(x == 0, 0.0, m.where(uses_series, p, q))
+    is_invalid = (a <= 0) | (x < 0) | (a != a) | (x != x) | (a == math.inf) | (x == math.inf)
+    return m.where(is_invalid, math.nan, out)
 
 
 def _formula(name: str, doc: str, formula: Formula, jvp: Sequence[Rule] | None) -> Primitive:
@@ -267,46 +275,49 @@ random_gamma_grad: Primitive = _formula(
 def _beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
     """x**p (1-x)**q / B(p, q). Where p or q is small, it is a product of powers and gamma
     functions. Elsewhere Stirling's series joins the factors, which would lose digits separately."""
-    first = p < q
+    p_is_lower = p < q
     low, high = m.minimum(p, q), m.maximum(p, q)
-    z_low, z_high = m.where(first, x, 1 - x), m.where(first, 1 - x, x)
-    joined = _joined_beta_factor(m, m.maximum(p, 8), m.maximum(q, 8), x)
-    few = m.where(low >= 8, 1.0, low)
-    below = high < 8
-    by_logarithm = first & (x < 0.5)  # where 1 - x is rounded
+    z_low, z_high = m.where(p_is_lower, x, 1 - x), m.where(p_is_lower, 1 - x, x)
+    large_value = _joined_beta_factor(m, m.maximum(p, 8), m.maximum(q, 8), x)
+    low_small = m.where(low >= 8, 1.0, low)
+    both_small = high < 8
+    by_logarithm = p_is_lower & (x < 0.5)  # where 1 - x is rounded
     half = 0.5 * high  # powers in two halves, since they may underflow before the product does
     power = m.where(by_logarithm, m.exp(half * m.log1p(-x)), m.power(z_high, half))
-    one, inverse = m.where(below, high, 1.0), 1 / gamma_below(m, few, 8)
-    ratio = gamma_below(m, few + one, 16) / gamma_below(m, one, 8)
-    direct = m.power(z_low, few) * power * (ratio * inverse) * power
+    high_small, inverse = m.where(both_small, high, 1.0), 1 / gamma_below(m, low_small, 8)
+    ratio = gamma_below(m, low_small + high_small, 16) / gamma_below(m, high_small, 8)
+    small_value = m.power(z_low, low_small) * power * (ratio * inverse) * power
     # Γ(l + g) / Γ(g) is about g**l
-    large = m.maximum(high, 8)
-    total = large + few
-    rest = stirling_remainder(m, total) - stirling_remainder(m, large)
-    rest = rest + ((total - 0.5) * m.log1p(few / large) - few)
-    moderate = power * m.power(z_low * large, few) * power * m.exp(rest)
-    logarithm = m.log(z_low * large) * few + m.where(first, m.log1p(-x), m.log(x)) * large
-    mixed = m.where(large < 1000, moderate, m.exp(logarithm + rest)) * inverse
-    return m.where(low >= 8, joined, m.where(below, direct, mixed))
+    high_large = m.maximum(high, 8)
+    total = high_large + low_small
+    remainder = stirling_remainder(m, total) - stirling_remainder(m, high_large)
+    remainder = remainder + ((total - 0.5) * m.log1p(low_small / high_large) - low_small)
+    moderate_value = power * m.power(z_low * high_large, low_small) * power * m.exp(remainder)
+    logarithm = (
+        m.log(z_low * high_large) * low_small
+        + m.where(p_is_lower, m.log1p(-x), m.log(x)) * high_large
+    )
+    mixed_value = m.where(high_large < 1000, moderate_value, m.exp(logarithm + remainder)) * inverse
+    return m.where(low >= 8, large_value, m.where(both_small, small_value, mixed_value))
 
 
 def _joined_beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
     """The same for p, q ≥ 8. The exponents of the powers are divergences, so they do not cancel."""
     total = p + q
     distance = kl_div_formula(m, p, total * x) + kl_div_formula(m, q, total * (1 - x))
-    rest = stirling_remainder(m, total) - stirling_remainder(m, p) - stirling_remainder(m, q)
-    return m.exp(rest - distance) * m.sqrt(p / total * q / (2 * math.pi))
+    remainder = stirling_remainder(m, total) - stirling_remainder(m, p) - stirling_remainder(m, q)
+    return m.exp(remainder - distance) * m.sqrt(p / total * q / (2 * math.pi))
 
 
 def _beta_formula(m: Algebra, a: Number, b: Number, x: Number) -> Number:
-    inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & (a < math.inf) & (b < math.inf)
-    p, q, t = m.where(inside, a, 1.0), m.where(inside, b, 1.0), m.where(inside, x, 0.5)
+    is_inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & (a < math.inf) & (b < math.inf)
+    p, q, t = m.where(is_inside, a, 1.0), m.where(is_inside, b, 1.0), m.where(is_inside, x, 0.5)
     # I(a, b, x) = 1 - I(b, a, 1 - x) where the fraction converges fast; for small b only beyond the
     # mean, since 1 - I would lose digits before it
     swap = m.where(q < 1, t * (p + q) > p, t * (p + q + 2) > p + 1)
     low, high = m.where(swap, q, p), m.where(swap, p, q)
     y = m.where(swap, 1 - t, t)
-    front = _beta_factor(m, p, q, t) / low
+    factor = _beta_factor(m, p, q, t) / low
 
     def nonzero(z: Number) -> Number:
         return m.where(m.abs(z) < 1e-30, 1e-30, z)
@@ -314,30 +325,32 @@ def _beta_formula(m: Algebra, a: Number, b: Number, x: Number) -> Number:
     d = 1 / nonzero(1 - (low + high) * y / (low + 1))
 
     def step(n: Number, h: Number, c: Number, d: Number, change: Number) -> Sequence[Number]:
-        even = n * (high - n) * y / ((low + 2 * n - 1) * (low + 2 * n))
-        d = 1 / nonzero(1 + even * d)
-        c = nonzero(1 + even / c)
-        alive = change > 2 * m.eps  # see `_gamma_fraction_and_slope`
-        h = h * m.where(alive, d * c, 1.0)
-        odd = -(low + n) * (low + high + n) * y / ((low + 2 * n) * (low + 2 * n + 1))
-        d = 1 / nonzero(1 + odd * d)
-        c = nonzero(1 + odd / c)
-        factor = m.where(alive, d * c, 1.0)
-        return h * factor, c, d, m.abs(factor - 1)
+        even_term = n * (high - n) * y / ((low + 2 * n - 1) * (low + 2 * n))
+        d = 1 / nonzero(1 + even_term * d)
+        c = nonzero(1 + even_term / c)
+        is_active = change > 2 * m.eps  # see `_gamma_fraction_and_slope`
+        h = h * m.where(is_active, d * c, 1.0)
+        odd_term = -(low + n) * (low + high + n) * y / ((low + 2 * n) * (low + 2 * n + 1))
+        d = 1 / nonzero(1 + odd_term * d)
+        c = nonzero(1 + odd_term / c)
+        step_factor = m.where(is_active, d * c, 1.0)
+        return h * step_factor, c, d, m.abs(step_factor - 1)
 
-    def going(h: Number, c: Number, d: Number, change: Number) -> Number:
+    def is_unconverged(h: Number, c: Number, d: Number, change: Number) -> Number:
         return change > 2 * m.eps
 
-    h = m.loop(_LIMIT, going, step, (d, m.like(d, 1.0), d, m.like(d, 1.0)))[0]
-    value = m.where(swap, 1 - front * h, front * h)
+    h = m.loop(_LIMIT, is_unconverged, step, (d, m.like(d, 1.0), d, m.like(d, 1.0)))[0]
+    value = m.where(swap, 1 - factor * h, factor * h)
     value = m.where(x == 0, 0.0, m.where(x == 1, 1.0, value))
     # degenerate distributions, with all weight at 0 or 1
     value = m.where((b == 0) | (a == math.inf), 0.0, value)
     value = m.where((a == 0) | (b == math.inf), 1.0, value)
     value = m.where((a == 0) & (x == 0), 0.0, m.where((b == 0) & (x == 1), 1.0, value))
-    both = ((a == 0) & (b == 0)) | ((a == math.inf) & (b == math.inf))
-    wrong = both | (a < 0) | (b < 0) | (x < 0) | (x > 1) | (a != a) | (b != b) | (x != x)
-    return m.where(wrong, math.nan, value)
+    both_degenerate = ((a == 0) & (b == 0)) | ((a == math.inf) & (b == math.inf))
+    is_invalid = (
+        both_degenerate | (a < 0) | (b < 0) | (x < 0) | (x > 1) | (a != a) | (b != b) | (x != x)
+    )
+    return m.where(is_invalid, math.nan, value)
 
 
 def _beta_density(a: Value, b: Value, x: Value) -> Value:

@@ -67,16 +67,16 @@ def _(
     check_increasing("gather", "collapsed_slice_dims", dn.collapsed_slice_dims, x)
     if len(slice_sizes) != x.ndim:
         raise errors.ShapeError(f"gather: {x} needs {x.ndim} slice sizes; got {slice_sizes}")
-    dropped = (*dn.collapsed_slice_dims, *dn.operand_batching_dims)
-    for axis, (n, size) in enumerate(zip(x.shape, slice_sizes, strict=True)):
-        if not 0 <= size <= n:
-            raise errors.ShapeError(f"gather: slice size {size} does not fit axis {axis} of {x}")
-        if axis in dropped and size != 1:
+    removed_axes = (*dn.collapsed_slice_dims, *dn.operand_batching_dims)
+    for axis, (n, length) in enumerate(zip(x.shape, slice_sizes, strict=True)):
+        if not 0 <= length <= n:
+            raise errors.ShapeError(f"gather: slice size {length} does not fit axis {axis} of {x}")
+        if axis in removed_axes and length != 1:
             raise errors.ShapeError(
-                f"gather: slice sizes must be 1 along collapsed and batching axes {dropped}; got "
-                f"{slice_sizes}"
+                f"gather: slice sizes must be 1 along collapsed and batching axes {removed_axes}; "
+                f"got {slice_sizes}"
             )
-    window = [slice_sizes[d] for d in others(dropped, x.ndim)]
+    window = [slice_sizes[d] for d in others(removed_axes, x.ndim)]
     rank = len(window) + indices.ndim - 1
     if len(dn.offset_dims) != len(window):
         raise errors.ShapeError(
@@ -116,8 +116,8 @@ def wide_indices(block: Block, indices: Operand, shape: Sequence[int]) -> Operan
     """Indices in a signed dtype that can hold the operand's lengths. Unsigned indices that do not
     fit are clamped to its largest number."""
     dtype = indices.aval.dtype
-    far = max(shape, default=0) > dtypes.iinfo(dtypes.int32).max
-    wide_dtype = dtypes.int64 if dtypes.bit_width(dtype) == 64 or far else dtypes.int32
+    needs_int64 = max(shape, default=0) > dtypes.iinfo(dtypes.int32).max
+    wide_dtype = dtypes.int64 if dtypes.bit_width(dtype) == 64 or needs_int64 else dtypes.int32
     if dtypes.is_unsigned(dtype) and dtypes.bit_width(dtype) >= dtypes.bit_width(wide_dtype):
         bound = block.full(dtypes.iinfo(wide_dtype).max, indices.aval)
         indices = block.elementwise("minimum", (indices, bound), indices.aval)
@@ -129,7 +129,7 @@ def within_bounds(block: Block, indices: Operand, bounds: Sequence[int]) -> Oper
     a = indices.aval
     flags = a.update(dtype=dtypes.bool_)
     limits = block.constant(np.array(bounds, a.dtype), aval((len(bounds),), a.dtype))
-    good = block.elementwise(
+    in_bounds = block.elementwise(
         "and",
         (
             block.compare("GE", indices, block.full(0, a), flags),
@@ -137,7 +137,7 @@ def within_bounds(block: Block, indices: Operand, bounds: Sequence[int]) -> Oper
         ),
         flags,
     )
-    return block.reduce("and", True, good, (a.ndim - 1,), flags.update(shape=a.shape[:-1]))
+    return block.reduce("and", True, in_bounds, (a.ndim - 1,), flags.update(shape=a.shape[:-1]))
 
 
 @gather.lower
@@ -175,9 +175,9 @@ def _(
     if fill is None:
         return result
     bounds = [x.aval.shape[d] - slice_sizes[d] for d in dn.start_index_map]
-    good = within_bounds(block, indices, bounds)
-    good = block.broadcast(good, others(dn.offset_dims, out.ndim), out.shape)
-    return block.select(good, result, block.constant(np.asarray(fill), out.strong()))
+    in_bounds = within_bounds(block, indices, bounds)
+    in_bounds = block.broadcast(in_bounds, others(dn.offset_dims, out.ndim), out.shape)
+    return block.select(in_bounds, result, block.constant(np.asarray(fill), out.strong()))
 
 
 @gather.jvp
@@ -198,9 +198,9 @@ def _(
     fill_value: object,
     **flags: object,
 ) -> Tangents:
-    nothing = zeros(ct.aval.update(shape=x.shape, weak_type=False))
+    x_zeros = zeros(ct.aval.update(shape=x.shape, weak_type=False))
     numbers = ScatterDimensionNumbers(*dimension_numbers)
-    return scatter_add(nothing, indices, ct, dimension_numbers=numbers, **flags), None
+    return scatter_add(x_zeros, indices, ct, dimension_numbers=numbers, **flags), None
 
 
 def shift_axes(axes: Sequence[int]) -> tuple[int, ...]:
@@ -208,13 +208,13 @@ def shift_axes(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(d + 1 for d in axes)
 
 
-def batched_numbers(numbers: Numbers, indices_too: bool) -> Numbers:
+def batched_numbers(numbers: Numbers, indices_batched: bool) -> Numbers:
     """The dimension numbers for an operand with a batch axis in front; the indices may have one
     too."""
-    window, dropped, index_map, batching, index_batching = [shift_axes(a) for a in numbers]
-    if indices_too:
-        return type(numbers)(window, dropped, index_map, (0, *batching), (0, *index_batching))
-    return type(numbers)((0, *window), dropped, index_map, batching, numbers[4])
+    window, removed_axes, index_map, batching, index_batching = [shift_axes(a) for a in numbers]
+    if indices_batched:
+        return type(numbers)(window, removed_axes, index_map, (0, *batching), (0, *index_batching))
+    return type(numbers)((0, *window), removed_axes, index_map, batching, numbers[4])
 
 
 @gather.batch
@@ -233,9 +233,9 @@ def _(
         numbers = batched_numbers(numbers, batched[1])
         slice_sizes = (min(batch_size, 1) if batched[1] else batch_size, *slice_sizes)
     else:
-        offset, dropped, index_map, batching, index_batching = numbers
+        offset, removed_axes, index_map, batching, index_batching = numbers
         numbers = GatherDimensionNumbers(
-            shift_axes(offset), dropped, index_map, batching, shift_axes(index_batching)
+            shift_axes(offset), removed_axes, index_map, batching, shift_axes(index_batching)
         )
     return gather(
         *args,
@@ -302,9 +302,9 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primi
     @primitive.host.work
     def _(avals: Avals, outs: Avals, **params: Any) -> int:
         x, indices, updates = avals
-        single = not params["dimension_numbers"].update_window_dims
-        fast = ufunc is None or single or writes_once(indices, params["unique_indices"])
-        return max(x.size, updates.size * (1 if fast else 400))  # ufunc.at is slow for windows
+        writes_elements = not params["dimension_numbers"].update_window_dims
+        is_fast = ufunc is None or writes_elements or writes_once(indices, params["unique_indices"])
+        return max(x.size, updates.size * (1 if is_fast else 400))  # ufunc.at is slow for windows
 
     return primitive
 
@@ -442,9 +442,9 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
     numbers = reshape(
         iota(dtype=dtypes.int32, shape=(updates.size,), dimension=0), shape=updates.shape
     )
-    winners = scatter(zeros_shaped(x, dtypes.int32), indices, numbers, **params)
-    won = eq(gather_updates(winners, indices, updates, -1, **params), numbers)
-    du = where(won, du, zeros_shaped(du))
+    last_writers = scatter(zeros_shaped(x, dtypes.int32), indices, numbers, **params)
+    is_last_writer = eq(gather_updates(last_writers, indices, updates, -1, **params), numbers)
+    du = where(is_last_writer, du, zeros_shaped(du))
     base = zeros_shaped(x)
     if dx is not None:
         base = scatter(dx, indices, zeros_shaped(updates), **params)
@@ -456,8 +456,8 @@ def _(ct: Value, x: Argument, indices: Argument, updates: Argument, **params: An
     # linear in the updates only if each element is written at most once: see the jvp rule
     ct_x = ct_updates = None
     if is_linear(x):
-        nothing = zeros(ct.aval.update(shape=updates.shape, weak_type=False))
-        ct_x = scatter(ct, indices, nothing, **params)
+        update_zeros = zeros(ct.aval.update(shape=updates.shape, weak_type=False))
+        ct_x = scatter(ct, indices, update_zeros, **params)
     if is_linear(updates):
         ct_updates = gather_updates(ct, indices, updates, **params)
     return ct_x, None, ct_updates
@@ -488,9 +488,9 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
             "scatter_mul: the derivative in the updates is known only if no element is multiplied "
             "twice\n  fix: unique_indices=True, if that is so"
         )
-    share = mul(du, gather_updates(x, indices, updates, **params))
+    contribution = mul(du, gather_updates(x, indices, updates, **params))
     base = zeros_shaped(x) if total is None else total
-    return scatter_add(base, indices, share, **params)
+    return scatter_add(base, indices, contribution, **params)
 
 
 @scatter_mul.transpose
@@ -502,18 +502,18 @@ def _scatter_extreme_jvp(primals: Values, tangents: Tangents, out: Value, **para
     # elements equal to the extreme share the derivative, as in jax
     x, indices, updates = primals
     dx, _, du = tangents
-    unchanged = eq(x, out)
-    won = eq(updates, gather_updates(out, indices, updates, np.nan, **params))
+    is_unchanged = eq(x, out)
+    is_extreme = eq(updates, gather_updates(out, indices, updates, np.nan, **params))
     one = x.dtype
     counts = scatter_add(
-        convert_element_type(unchanged, dtype=one),
+        convert_element_type(is_unchanged, dtype=one),
         indices,
-        convert_element_type(won, dtype=one),
+        convert_element_type(is_extreme, dtype=one),
         **params,
     )
-    total = zeros_shaped(x) if dx is None else where(unchanged, dx, zeros_shaped(x))
+    total = zeros_shaped(x) if dx is None else where(is_unchanged, dx, zeros_shaped(x))
     if du is not None:
-        total = scatter_add(total, indices, where(won, du, zeros_shaped(updates)), **params)
+        total = scatter_add(total, indices, where(is_extreme, du, zeros_shaped(updates)), **params)
     return div(total, counts)
 
 

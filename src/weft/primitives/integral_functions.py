@@ -29,32 +29,42 @@ _ZERO_FLOAT64 = 0.3725074107813666, 1.3140183414386028e-17
 
 def _exp1(m: Algebra, x: Number) -> Number:
     """Uses DLMF 6.6.2 below 1, and a series for x exp(x) E1(x) in (x - 5) / (x + 3) above 1."""
-    near, far = m.minimum(x, 1), m.maximum(x, 1)
+    x_small, x_large = m.minimum(x, 1), m.maximum(x, 1)
     count = 12 if m.eps > 1e-10 else 19
     terms = [(-1) ** k / ((k + 1) * math.factorial(k + 1)) for k in range(count)]
-    small = near * polynomial(m, terms, near) - (m.log(m.maximum(near, 0)) + np.euler_gamma)
-    large = clenshaw(m, s.E1_ABOVE_1, 1 - 8 / (far + 3)) * m.exp(-far) / far
-    out = m.where(x <= 1, small, large)
+    small_value = x_small * polynomial(m, terms, x_small) - (
+        m.log(m.maximum(x_small, 0)) + np.euler_gamma
+    )
+    large_value = clenshaw(m, s.E1_ABOVE_1, 1 - 8 / (x_large + 3)) * m.exp(-x_large) / x_large
+    out = m.where(x <= 1, small_value, large_value)
     return m.where((x < 0) | (x != x), math.nan, out)
 
 
 def _expi_positive(m: Algebra, x: Number) -> Number:
-    zero, rest = _ZERO if m.eps > 1e-10 else _ZERO_FLOAT64
-    near = m.minimum(x, 1)
+    zero_head, zero_tail = _ZERO if m.eps > 1e-10 else _ZERO_FLOAT64
+    x_small = m.minimum(x, 1)
     # XLA would add constants that are subtracted one after the other, and the second would be lost
-    apart = near - zero
-    slope = chebyshev(m, s.EI_BELOW_1, 2 * near - 1)
-    close = near > 0.2
-    change = m.where(close & (apart != 0), apart * (1 / zero), 0.5)
-    both = slope + m.where(apart == 0, 1.0, m.log1p(change) / change) * (1 / zero)
-    beside = m.log(m.where(close, 1.0, near * (1 / zero))) + apart * slope
-    below_1 = m.where(close, apart * both - rest * both, beside)
-    middle = m.minimum(m.maximum(x, 1), 6)
+    distance_from_zero = x_small - zero_head
+    slope = chebyshev(m, s.EI_BELOW_1, 2 * x_small - 1)
+    is_near_zero = x_small > 0.2
+    change = m.where(
+        is_near_zero & (distance_from_zero != 0), distance_from_zero * (1 / zero_head), 0.5
+    )
+    slope_with_log = slope + m.where(distance_from_zero == 0, 1.0, m.log1p(change) / change) * (
+        1 / zero_head
+    )
+    left_value = (
+        m.log(m.where(is_near_zero, 1.0, x_small * (1 / zero_head))) + distance_from_zero * slope
+    )
+    below_1 = m.where(
+        is_near_zero, distance_from_zero * slope_with_log - zero_tail * slope_with_log, left_value
+    )
+    x_medium = m.minimum(m.maximum(x, 1), 6)
     count = 24 if m.eps > 1e-10 else 40
     terms = [1 / ((k + 1) * math.factorial(k + 1)) for k in range(count)]
-    below_6 = m.log(middle) + (np.euler_gamma + middle * polynomial(m, terms, middle))
-    far = m.maximum(x, 6)
-    inverse = 1 / far
+    below_6 = m.log(x_medium) + (np.euler_gamma + x_medium * polynomial(m, terms, x_medium))
+    x_large = m.maximum(x, 6)
+    inverse = 1 / x_large
     series = m.where(
         x <= 12,
         chebyshev(m, s.EI_6_12, 24 * m.maximum(inverse, 1 / 12) - 3),
@@ -64,9 +74,9 @@ def _expi_positive(m: Algebra, x: Number) -> Number:
             chebyshev(m, s.EI_ABOVE_24, 48 * m.minimum(inverse, 1 / 24) - 1),
         ),
     )
-    half = m.exp(0.5 * far)
-    beyond = m.where(far == math.inf, math.inf, series * half * inverse * half)
-    return m.where(x <= 1, below_1, m.where(x <= 6, below_6, beyond))
+    half = m.exp(0.5 * x_large)
+    above_6 = m.where(x_large == math.inf, math.inf, series * half * inverse * half)
+    return m.where(x <= 1, below_1, m.where(x <= 6, below_6, above_6))
 
 
 def _expi(m: Algebra, x: Number) -> Number:
@@ -92,9 +102,11 @@ def _expn_below_1(m: Algebra, n: Number, x: Number) -> Number:
     for k in range(count):
         if k:
             term, harmonic = term * (x * (-1 / k)), harmonic + 1 / k
-        here = n == k + 1
-        single = (harmonic - np.euler_gamma) - logarithm
-        total = total + m.where(here, term * single, -term / m.where(here, 1.0, k + 1 - n))
+        is_order = n == k + 1
+        log_factor = (harmonic - np.euler_gamma) - logarithm
+        total = total + m.where(
+            is_order, term * log_factor, -term / m.where(is_order, 1.0, k + 1 - n)
+        )
     return total
 
 
@@ -113,23 +125,23 @@ def _expn_above_1(m: Algebra, n: Number, x: Number) -> Number:
 
 def _expn(m: Algebra, n: Number, x: Number) -> Number:
     valid = (n >= 1) & (n < math.inf) & (n == m.floor(n)) & (x > 0) & (x < math.inf)
-    low = valid & (x <= 1)
+    is_low = valid & (x <= 1)
     order = m.where(valid, n, 1.0)
-    near = _expn_below_1(m, order, m.where(low, x, 0.5))
-    far = _expn_above_1(m, order, m.where(valid & (x > 1), x, 2.0))
-    out = m.where(low, near, far)
+    value_below_1 = _expn_below_1(m, order, m.where(is_low, x, 0.5))
+    value_above_1 = _expn_above_1(m, order, m.where(valid & (x > 1), x, 2.0))
+    out = m.where(is_low, value_below_1, value_above_1)
     out = m.where(x == 0, m.where(n > 1, 1 / (n - 1), math.inf), out)
     out = m.where(n == 0, m.exp(-x) / x, out)
     out = m.where(x == math.inf, 0.0, out)
-    wrong = (n < 0) | (n != m.floor(n)) | (n != n) | (x < 0) | (x != x)
-    return m.where(wrong, math.nan, out)
+    is_invalid = (n < 0) | (n != m.floor(n)) | (n != n) | (x < 0) | (x != x)
+    return m.where(is_invalid, math.nan, out)
 
 
 def _expn_slope(dx: Value, out: Value, n: Value, x: Value) -> Value:
-    first = eq(n, like(n, 0))
-    lower = expn(where(first, n, sub(n, like(n, 1))), x)
+    is_order_0 = eq(n, like(n, 0))
+    lower = expn(where(is_order_0, n, sub(n, like(n, 1))), x)
     # E(0) is exp(-x) / x
-    return neg(mul(dx, where(first, mul(lower, add(like(x, 1), div(like(x, 1), x))), lower)))
+    return neg(mul(dx, where(is_order_0, mul(lower, add(like(x, 1), div(like(x, 1), x))), lower)))
 
 
 expn: Primitive = by_formula(
@@ -150,31 +162,31 @@ _DILOGARITHM = (
 def _spence(m: Algebra, x: Number) -> Number:
     """Maps x to 1/2 ≤ x ≤ 2 by reflection and inversion (DLMF 25.12.4 and 25.12.6); uses a series
     in log(x) there."""
-    small, large = x < 0.5, x > 2
+    is_small, is_large = x < 0.5, x > 2
     inverse = 1 / m.maximum(x, 2)
-    u = 0.0 - m.log1p(m.where(small, -x, m.where(large, -inverse, x - 1)))  # 0.0 at x = 1
+    u = 0.0 - m.log1p(m.where(is_small, -x, m.where(is_large, -inverse, x - 1)))  # 0.0 at x = 1
     square = u * u
     series = u - 0.25 * square + u * square * polynomial(m, _DILOGARITHM, square)
-    logarithm = m.log(m.where(small | large, x, 1.0))
-    sixth = math.pi**2 / 6
+    logarithm = m.log(m.where(is_small | is_large, x, 1.0))
+    pi_squared_over_6 = math.pi**2 / 6
     product = m.where((x == 0) | (x == math.inf), 0.0, logarithm * u)
-    low = sixth + product - series
-    high = product - 0.5 * logarithm * logarithm - sixth + series
-    out = m.where(small, low, m.where(large, high, series))
+    low = pi_squared_over_6 + product - series
+    high = product - 0.5 * logarithm * logarithm - pi_squared_over_6 + series
+    out = m.where(is_small, low, m.where(is_large, high, series))
     out = m.where(x == math.inf, -math.inf, out)
     return m.where((x < 0) | (x != x), math.nan, out)
 
 
 def _log_over(x: Value) -> Value:
     """log(x) / (1 - x), and -1 at 1."""
-    apart = sub(x, like(x, 1))
-    near = lt(abs_(apart), like(x, 0.05))
-    d = where(near, apart, like(x, 0))
+    distance = sub(x, like(x, 1))
+    is_near = lt(abs_(distance), like(x, 0.05))
+    d = where(is_near, distance, like(x, 0))
     total = like(x, 1 / 12)
     for k in range(11, 0, -1):
         total = sub(like(x, 1 / k), mul(d, total))
-    far = div(log(where(near, like(x, 2), x)), neg(where(near, like(x, 1), apart)))
-    return where(near, neg(total), far)
+    quotient = div(log(where(is_near, like(x, 2), x)), neg(where(is_near, like(x, 1), distance)))
+    return where(is_near, neg(total), quotient)
 
 
 spence: Primitive = by_formula(
@@ -191,47 +203,49 @@ def _auxiliary(m: Algebra, x: Number) -> tuple[Number, Number]:
     return clenshaw(m, s.SINE_F, t) * inverse, clenshaw(m, s.SINE_G, t) * inverse * inverse
 
 
-def _alternating(m: Algebra, first: int, step: int, limit: float) -> list[float]:
-    """The coefficients (-1)**k / (n n!), n = first + step · k, as long as limit**n needs."""
-    orders = [first + step * k for k in range(30)]
+def _alternating_coefficients(m: Algebra, first_order: int, step: int, limit: float) -> list[float]:
+    """The coefficients (-1)**k / (n n!), n = first_order + step · k, as long as limit**n needs."""
+    orders = [first_order + step * k for k in range(30)]
     terms = [(-1) ** k / (n * math.factorial(n)) for k, n in enumerate(orders)]
     return [c for c, n in zip(terms, orders, strict=True) if abs(c) * limit**n > m.eps / 8]
 
 
 def _sine_integral(m: Algebra, x: Number) -> Number:
-    size = m.abs(x)
-    near, far = m.minimum(size, 4), m.maximum(size, 4)
-    small = near * polynomial(m, _alternating(m, 1, 2, 4.0), near * near)
-    f, g = _auxiliary(m, far)
-    angle = m.where(far == math.inf, 0.0, far)
-    large = 0.5 * math.pi - f * m.cos(angle) - g * m.sin(angle)
-    out = m.where(size <= 4, small, large)
+    magnitude = m.abs(x)
+    x_small, x_large = m.minimum(magnitude, 4), m.maximum(magnitude, 4)
+    small_value = x_small * polynomial(
+        m, _alternating_coefficients(m, 1, 2, 4.0), x_small * x_small
+    )
+    f, g = _auxiliary(m, x_large)
+    angle = m.where(x_large == math.inf, 0.0, x_large)
+    large_value = 0.5 * math.pi - f * m.cos(angle) - g * m.sin(angle)
+    out = m.where(magnitude <= 4, small_value, large_value)
     return m.where(x == x, m.where(x < 0, -out, m.where(x == 0, x, out)), x)
 
 
 def _cosine_integral(m: Algebra, x: Number) -> Number:
-    size = m.abs(x)
-    near, far = m.minimum(size, 4), m.maximum(size, 4)
-    square = near * near
-    small = (m.log(near) + np.euler_gamma) - square * polynomial(
-        m, _alternating(m, 2, 2, 4.0), square
+    magnitude = m.abs(x)
+    x_small, x_large = m.minimum(magnitude, 4), m.maximum(magnitude, 4)
+    square = x_small * x_small
+    small_value = (m.log(x_small) + np.euler_gamma) - square * polynomial(
+        m, _alternating_coefficients(m, 2, 2, 4.0), square
     )
-    f, g = _auxiliary(m, far)
-    angle = m.where(far == math.inf, 0.0, far)
-    large = f * m.sin(angle) - g * m.cos(angle)
-    out = m.where(size <= 4, small, large)
+    f, g = _auxiliary(m, x_large)
+    angle = m.where(x_large == math.inf, 0.0, x_large)
+    large_value = f * m.sin(angle) - g * m.cos(angle)
+    out = m.where(magnitude <= 4, small_value, large_value)
     return m.where((x == -math.inf) | (x != x), math.nan, out)
 
 
 def _sine_over(x: Value) -> Value:
     """sin(x) / x, and 1 at 0."""
-    small = lt(abs_(x), like(x, 0.1))
-    d = where(small, x, like(x, 0))
-    square = mul(d, d)
+    is_small = lt(abs_(x), like(x, 0.1))
+    x_small = where(is_small, x, like(x, 0))
+    square = mul(x_small, x_small)
     total = like(x, 1.0)
     for k in range(6, 0, -1):
         total = sub(like(x, 1), mul(mul(square, like(x, 1 / (2 * k * (2 * k + 1)))), total))
-    return where(small, total, div(sin(x), where(small, like(x, 1), x)))
+    return where(is_small, total, div(sin(x), where(is_small, like(x, 1), x)))
 
 
 sine_integral: Primitive = by_formula(
@@ -248,54 +262,56 @@ cosine_integral: Primitive = by_formula(
 
 def _quarter_turns(m: Algebra, x: Number) -> tuple[Number, Number]:
     """sin(πx²/2) and cos(πx²/2). It computes x² modulo 4 from the remainder of x modulo 2."""
-    beyond = x - 2 * m.floor(0.5 * x)  # x = 2n + beyond: x² = 4n² + 4n·beyond + beyond²
-    whole = 4 * (0.5 * (x - beyond) * beyond)
-    turns = beyond * beyond + (whole - 4 * m.floor(0.25 * whole))
-    turns = 0.5 * turns  # of half turns
-    number = m.floor(turns + 0.5)
-    rest = turns - number
-    odd = number - 2 * m.floor(0.5 * number)
-    sign = 1 - 2 * odd
-    return sign * sine_of_pi(m, rest), sign * sine_of_pi(m, 0.5 - m.abs(rest))
+    remainder = x - 2 * m.floor(0.5 * x)  # r, with x = 2n + r and x² = 4n² + 4nr + r²
+    multiple = 4 * (0.5 * (x - remainder) * remainder)
+    quarter_turns = remainder * remainder + (multiple - 4 * m.floor(0.25 * multiple))
+    half_turns = 0.5 * quarter_turns
+    number = m.floor(half_turns + 0.5)
+    fraction = half_turns - number
+    is_odd = number - 2 * m.floor(0.5 * number)
+    sign = 1 - 2 * is_odd
+    return sign * sine_of_pi(m, fraction), sign * sine_of_pi(m, 0.5 - m.abs(fraction))
 
 
 def _fresnel(m: Algebra, x: Number, of_sine: bool) -> Number:
     """Uses series (DLMF 7.6.4, 7.6.6) below 1.6; above, the auxiliary functions (DLMF 7.4.5, 7.4.6)
     as series in (1.6 / x)⁴."""
-    size = m.abs(x)
-    near, far = m.minimum(size, 1.6), m.maximum(size, 1.6)
-    first = 3 if of_sine else 1
+    magnitude = m.abs(x)
+    x_small, x_large = m.minimum(magnitude, 1.6), m.maximum(magnitude, 1.6)
+    first_power = 3 if of_sine else 1
     terms = []
     for k in range(26):
         order = 2 * k + (1 if of_sine else 0)
-        power = 4 * k + first
+        power = 4 * k + first_power
         c = (-1) ** k * (math.pi / 2) ** order / (math.factorial(order) * power)
         if abs(c) * 1.6**power > m.eps / 8:
             terms.append(c)
-    fourth = (near * near) * (near * near)
-    small = (near * near * near if of_sine else near) * polynomial(m, terms, fourth)
-    inverse = 1 / far
+    fourth_power = (x_small * x_small) * (x_small * x_small)
+    small_value = (x_small * x_small * x_small if of_sine else x_small) * polynomial(
+        m, terms, fourth_power
+    )
+    inverse = 1 / x_large
     ratio = 1.6 * inverse
     t = 2 * (ratio * ratio) * (ratio * ratio) - 1
     f = clenshaw(m, s.FRESNEL_F, t) * (inverse * (1 / math.pi))
     g = clenshaw(m, s.FRESNEL_G, t) * (inverse * inverse * inverse * (1 / math.pi**2))
-    sine, cosine = _quarter_turns(m, m.where(far == math.inf, 0.0, far))
+    sine, cosine = _quarter_turns(m, m.where(x_large == math.inf, 0.0, x_large))
     wave = f * cosine + g * sine if of_sine else g * cosine - f * sine
-    out = m.where(size <= 1.6, small, 0.5 - wave)
+    out = m.where(magnitude <= 1.6, small_value, 0.5 - wave)
     return m.where(x == x, m.where(x < 0, -out, m.where(x == 0, x, out)), x)
 
 
-def _half_pi_square(x: Value) -> Value:
+def _half_pi_times_square(x: Value) -> Value:
     return mul(like(x, math.pi / 2), mul(x, x))
 
 
 fresnel_sine: Primitive = by_formula(
     "fresnel_sine", "Fresnel's integral S(x).", lambda m, x: _fresnel(m, x, True),
-    lambda dx, out, x: mul(dx, sin(_half_pi_square(x))),
+    lambda dx, out, x: mul(dx, sin(_half_pi_times_square(x))),
 )  # fmt: skip
 fresnel_cosine: Primitive = by_formula(
     "fresnel_cosine", "Fresnel's integral C(x).", lambda m, x: _fresnel(m, x, False),
-    lambda dx, out, x: mul(dx, cos(_half_pi_square(x))),
+    lambda dx, out, x: mul(dx, cos(_half_pi_times_square(x))),
 )  # fmt: skip
 
 # --- Dawson's integral ---
@@ -304,16 +320,20 @@ fresnel_cosine: Primitive = by_formula(
 def _dawsn(m: Algebra, x: Number) -> Number:
     """Uses a ratio of polynomials for x² up to 25 or 49, and beyond that fitted terms of the
     asymptotic series (DLMF 7.6.4 with 7.12.1). Both share one division."""
-    short = m.eps > 1e-10
-    limit = 25.0 if short else 49.0
-    top, bottom = s.DAWSON_NEAR_FLOAT32 if short else s.DAWSON_NEAR
+    is_float32 = m.eps > 1e-10
+    limit = 25.0 if is_float32 else 49.0
+    numerator_coefficients, denominator_coefficients = (
+        s.DAWSON_NEAR_FLOAT32 if is_float32 else s.DAWSON_NEAR
+    )
     square = x * x
-    near = m.minimum(square, limit)
+    square_small = m.minimum(square, limit)
     inverse = 1 / m.maximum(square, limit)
-    series = polynomial(m, s.DAWSON_FAR_FLOAT32 if short else s.DAWSON_FAR, inverse)
-    close = square < limit
-    above = m.where(close, x * polynomial(m, top, near), 0.5 * series)
-    return above / m.where(close, polynomial(m, bottom, near), x)
+    series = polynomial(m, s.DAWSON_FAR_FLOAT32 if is_float32 else s.DAWSON_FAR, inverse)
+    is_small = square < limit
+    numerator = m.where(
+        is_small, x * polynomial(m, numerator_coefficients, square_small), 0.5 * series
+    )
+    return numerator / m.where(is_small, polynomial(m, denominator_coefficients, square_small), x)
 
 
 dawsn: Primitive = by_formula(

@@ -60,7 +60,8 @@ REDUCTION_DTYPE: dict[DType, DType] = {**WIDER, **HALF}
 def signed_zeros(
     ufunc: Ufunc, gather: Callable[..., object], x: Host, axis: int | Integers, result: Host
 ) -> Host:
-    """Gives extremes that are zero XLA's sign: -0 is below +0 (NumPy may return either).
+    """Extremes in which zeros have the sign that XLA gives them: -0 is below +0. NumPy may return
+    either.
 
     Args:
       ufunc: np.maximum or np.minimum.
@@ -69,9 +70,9 @@ def signed_zeros(
     """
     if x.dtype.kind != "f":
         return result
-    positive = ufunc is np.maximum
-    winning = gather((x == 0) & (np.signbit(x) != positive), axis=axis)
-    zero = np.where(winning == positive, x.dtype.type(0.0), x.dtype.type(-0.0))
+    is_maximum = ufunc is np.maximum
+    has_winner = gather((x == 0) & (np.signbit(x) != is_maximum), axis=axis)
+    zero = np.where(has_winner == is_maximum, x.dtype.type(0.0), x.dtype.type(-0.0))
     return np.where(result == 0, zero, result)
 
 

@@ -51,25 +51,29 @@ _ROOT = math.sqrt(0.5)
 
 def _ratio(coefficients: Ratio, r: Host) -> Host:
     """A ratio of polynomials."""
-    top, bottom = (np.full_like(r, c[0]) for c in coefficients)
-    for total, (_, *rest) in zip((top, bottom), coefficients, strict=True):
-        for c in rest:
+    numerator, denominator = (np.full_like(r, c[0]) for c in coefficients)
+    for total, (_, *lower_coefficients) in zip((numerator, denominator), coefficients, strict=True):
+        for c in lower_coefficients:
             total *= r
             total += c
-    return top / bottom
+    return numerator / denominator
 
 
 def erf_inv(x: Host) -> Host:
     """The inverse of erf."""
     x = np.asarray(x)
-    flat = x.reshape(-1)
-    if flat.size <= _MAX_SCALAR_ELEMENTS and x.dtype.itemsize < 8:
-        return np.array([_one(y) for y in flat.tolist()]).reshape(x.shape).astype(x.dtype)
-    out = np.empty(flat.shape, x.dtype)
+    elements = x.reshape(-1)
+    if elements.size <= _MAX_SCALAR_ELEMENTS and x.dtype.itemsize < 8:
+        return (
+            np.array([_erf_inv_of_number(y) for y in elements.tolist()])
+            .reshape(x.shape)
+            .astype(x.dtype)
+        )
+    out = np.empty(elements.shape, x.dtype)
     with np.errstate(all="ignore"):
-        for at in range(0, flat.size, _CHUNK_ELEMENTS):
-            out[at : at + _CHUNK_ELEMENTS] = _chunk(
-                flat[at : at + _CHUNK_ELEMENTS].astype(np.float64)
+        for start in range(0, elements.size, _CHUNK_ELEMENTS):
+            out[start : start + _CHUNK_ELEMENTS] = _erf_inv_of_chunk(
+                elements[start : start + _CHUNK_ELEMENTS].astype(np.float64)
             )
     return out.reshape(x.shape)
 
@@ -78,40 +82,46 @@ _MAX_SCALAR_ELEMENTS = 32  # up to this many elements a Python loop is faster th
 _CHUNK_ELEMENTS = 16384  # elements processed at a time, so that they stay in the cache
 
 
-def _chunk(y: Host) -> Host:
+def _erf_inv_of_chunk(y: Host) -> Host:
     half = 0.5 * y
     out = half * _ratio(CENTRE, 0.180625 - half * half)
     tails = np.flatnonzero(~(np.abs(y) <= 0.85))
     if tails.size:
         t = y[tails]
         r = np.sqrt(-np.log(0.5 * (1.0 - np.abs(t))))
-        size = _ratio(TAIL, r - 1.6)
-        far = np.flatnonzero(r > 5.0)
-        if far.size:
-            size[far] = _ratio(FAR_TAIL, r[far] - 5.0)
-            size[r == np.inf] = np.inf
-        out[tails] = np.copysign(size, t)
+        tail_values = _ratio(TAIL, r - 1.6)
+        is_far = np.flatnonzero(r > 5.0)
+        if is_far.size:
+            tail_values[is_far] = _ratio(FAR_TAIL, r[is_far] - 5.0)
+            tail_values[r == np.inf] = np.inf
+        out[tails] = np.copysign(tail_values, t)
     return out * _ROOT
 
 
-def _one(y: float) -> float:
+def _erf_inv_of_number(y: float) -> float:
     """For a number of at most 24 bits, for which 1 - |y| keeps enough digits."""
-    size = abs(y)
-    if not 1e-8 < size < 1.0:
-        return math.copysign(math.inf, y) if size == 1.0 else y / _SLOPE if size < 1.0 else math.nan
-    if size <= 0.85:
+    magnitude = abs(y)
+    if not 1e-8 < magnitude < 1.0:
+        return (
+            math.copysign(math.inf, y)
+            if magnitude == 1.0
+            else y / _SLOPE
+            if magnitude < 1.0
+            else math.nan
+        )
+    if magnitude <= 0.85:
         return 0.5 * y * _scalar_ratio(CENTRE, 0.180625 - 0.25 * y * y) * _ROOT
-    r = math.sqrt(-math.log(0.5 * (1.0 - size)))
+    r = math.sqrt(-math.log(0.5 * (1.0 - magnitude)))
     tail = _scalar_ratio(TAIL, r - 1.6) if r <= 5.0 else _scalar_ratio(FAR_TAIL, r - 5.0)
     return math.copysign(tail * _ROOT, y)
 
 
 def _scalar_ratio(coefficients: Ratio, r: float) -> float:
     """A ratio of polynomials, for one number."""
-    top = bottom = 0.0
+    numerator = denominator = 0.0
     for a, b in zip(*coefficients, strict=True):
-        top, bottom = top * r + a, bottom * r + b
-    return top / bottom
+        numerator, denominator = numerator * r + a, denominator * r + b
+    return numerator / denominator
 
 
 _SLOPE = 2 / math.sqrt(math.pi)  # of erf at zero

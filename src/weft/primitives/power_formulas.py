@@ -40,58 +40,68 @@ _MAX_EXPONENT = 1000
 """e to this power is too large for every dtype, and its reciprocal is too small."""
 
 
-def power_less_one(m: Algebra, x: Number, more: int, y: Number) -> Number:
-    """((x + more)**y - 1) / y for `more` 0 or 1; the logarithm where y is 0. The sum x + more is
-    not rounded. The result is NaN where it is negative."""
+def power_minus_one(m: Algebra, x: Number, addend: int, y: Number) -> Number:
+    """((x + addend)**y - 1) / y for `addend` 0 or 1; the logarithm where y is 0. The sum x + addend
+    is not rounded. The result is NaN where it is negative."""
     if not isinstance(m, BlockAlgebra):
-        logarithm = m.log1p(x) if more else m.log(x)
-        total, none = x + more, y == 0
-        less = m.power(m.where(total < 0, math.nan, total), y) - 1
-        less = m.where(m.abs(y * logarithm) < 0.7, m.expm1(y * logarithm), less)
-        return m.where(none, logarithm, less / m.where(none, 1.0, y))
-    product, rest, logarithm = _product(m, x, more, y)
-    most = (128.5 if m.eps > 1e-10 else 1024.5) * math.log(2)
-    over = product >= most
-    product = m.maximum(m.minimum(product, most - 0.1), -64)
+        logarithm = m.log1p(x) if addend else m.log(x)
+        total, is_logarithm = x + addend, y == 0
+        difference = m.power(m.where(total < 0, math.nan, total), y) - 1
+        difference = m.where(m.abs(y * logarithm) < 0.7, m.expm1(y * logarithm), difference)
+        return m.where(is_logarithm, logarithm, difference / m.where(is_logarithm, 1.0, y))
+    product, product_tail, logarithm = _product(m, x, addend, y)
+    largest_exponent = (128.5 if m.eps > 1e-10 else 1024.5) * math.log(2)
+    overflows = product >= largest_exponent
+    product = m.maximum(m.minimum(product, largest_exponent - 0.1), -64)
     n = m.round(product * (1 / math.log(2)))
     half = m.power_of_two(n - 1)  # 2**n may be infinite where the result is finite
-    less = half * _expm1(m, product, rest, n) + (half - 0.5)
-    none = (m.abs(y) < 1e-30) | (logarithm == 0)  # the zero at 1 has its sign, for any y
-    out = m.where(over, math.inf, less) / (0.5 * m.where(none, 1.0, y))
-    return m.where(none, logarithm, out)
+    difference = half * _expm1(m, product, product_tail, n) + (half - 0.5)
+    is_logarithm = (m.abs(y) < 1e-30) | (logarithm == 0)  # the zero at 1 has its sign, for any y
+    out = m.where(overflows, math.inf, difference) / (0.5 * m.where(is_logarithm, 1.0, y))
+    return m.where(is_logarithm, logarithm, out)
 
 
-def _product(m: BlockAlgebra, x: Term, more: int, y: Term) -> tuple[Term, Term, Term]:
-    """(p, q, l): y log(x + more) is p + q, where q is small, and the logarithm is l."""
-    head, rest = log_in_two(m, x, more)
-    logarithm = m.log_outside(x + more if more else x, head + rest)
-    first, plain = m.head(y), y * logarithm
-    near = m.abs(plain) < _MAX_EXPONENT
-    product = m.where(near, first * head, plain)
-    return product, m.where(near, y * rest + (y - first) * head, 0.0), logarithm
+def _product(m: BlockAlgebra, x: Term, addend: int, y: Term) -> tuple[Term, Term, Term]:
+    """(p, q, l): y log(x + addend) is p + q, where q is small, and the logarithm is l."""
+    log_head, log_tail = log_in_two(m, x, addend)
+    logarithm = m.log_outside(x + addend if addend else x, log_head + log_tail)
+    y_head, direct_product = m.head(y), y * logarithm
+    is_finite_exponent = m.abs(direct_product) < _MAX_EXPONENT
+    product = m.where(is_finite_exponent, y_head * log_head, direct_product)
+    return (
+        product,
+        m.where(is_finite_exponent, y * log_tail + (y - y_head) * log_head, 0.0),
+        logarithm,
+    )
 
 
-def log_in_two(m: BlockAlgebra, x: Term, more: int) -> tuple[Term, Term]:
-    """log(x + more), for a positive finite sum, as a sum of two numbers; the first has half of the
-    digits."""
-    minus_k, f = m.reduced(x, more, 1.5)
+def log_in_two(m: BlockAlgebra, x: Term, addend: int) -> tuple[Term, Term]:
+    """log(x + addend), for a positive finite sum, as a sum of two numbers; the first has half of
+    the digits."""
+    minus_k, f = m.reduced(x, addend, 1.5)
     low, high = f < -0.15, f >= 0.25  # then 1 + f is multiplied by 1.25 or 0.75
-    turn = m.where(low, 0.25, m.where(high, -0.25, 0.0))
-    f = (f + turn) + turn * f
-    first, second = log_of_2(m)
-    up, down = _LOGARITHMS if m.eps > 1e-10 else _LOGARITHMS_FLOAT64
-    base = m.where(low, -up[0], m.where(high, -down[0], 0.0)) - minus_k * first
-    beyond = m.where(low, -up[1], m.where(high, -down[1], 0.0)) - minus_k * second
+    factor_change = m.where(low, 0.25, m.where(high, -0.25, 0.0))
+    f = (f + factor_change) + factor_change * f
+    log_2_head, log_2_tail = log_of_2(m)
+    upper_logarithm, lower_logarithm = _LOGARITHMS if m.eps > 1e-10 else _LOGARITHMS_FLOAT64
+    base = (
+        m.where(low, -upper_logarithm[0], m.where(high, -lower_logarithm[0], 0.0))
+        - minus_k * log_2_head
+    )
+    base_tail = (
+        m.where(low, -upper_logarithm[1], m.where(high, -lower_logarithm[1], 0.0))
+        - minus_k * log_2_tail
+    )
     s, square = f / (2 + f), 0.5 * (f * f)
-    third = s * (square + 2 * (s * s) * inverse_tanh(m, s, WITHIN_ROOT))
-    head = m.head(base + (f - (square - third)))
+    correction = s * (square + 2 * (s * s) * inverse_tanh(m, s, WITHIN_ROOT))
+    head = m.head(base + (f - (square - correction)))
     start = m.head(f)
-    rest = ((base - head) + f) - 0.5 * (start * start)
-    return head, rest - (0.5 * ((f - start) * (f + start)) - third - beyond)
+    tail = ((base - head) + f) - 0.5 * (start * start)
+    return head, tail - (0.5 * ((f - start) * (f + start)) - correction - base_tail)
 
 
-def _expm1(m: BlockAlgebra, product: Term, rest: Term, n: Term) -> Term:
-    """exp(product + rest - n log(2)) - 1, for exponents from -0.35 to 0.7."""
-    first, second = log_of_2(m)
-    r = (product - n * first) + (rest - n * second)
+def _expm1(m: BlockAlgebra, product: Term, product_tail: Term, n: Term) -> Term:
+    """exp(product + product_tail - n log(2)) - 1, for exponents from -0.35 to 0.7."""
+    log_2_head, log_2_tail = log_of_2(m)
+    r = (product - n * log_2_head) + (product_tail - n * log_2_tail)
     return r + r * r * polynomial(m, _EXP if m.eps > 1e-10 else _EXP_FLOAT64, r)

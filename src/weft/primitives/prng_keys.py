@@ -43,8 +43,8 @@ def _(words: Aval, *, dtype: ExtendedDType = KEY) -> Aval:
 
 @random_wrap.evaluate
 def _(words: Host, *, dtype: ExtendedDType = KEY) -> Host:
-    flat = np.ascontiguousarray(words).reshape(-1)
-    return flat.view(dtype.host).reshape(words.shape[:-1])
+    elements = np.ascontiguousarray(words).reshape(-1)
+    return elements.view(dtype.host).reshape(words.shape[:-1])
 
 
 @random_wrap.lower
@@ -54,7 +54,7 @@ def _(block: Block, words: Operand, out: Aval, dtype: ExtendedDType = KEY) -> Op
         block.convert(block.reshape(_word(block, words, i), out.shape), _UINT64)
         for i in range(dtype.words)
     ]
-    halves = [long(block, *ends[i : i + 2]) for i in range(0, dtype.words, 2)]
+    halves = [join_halves(block, *ends[i : i + 2]) for i in range(0, dtype.words, 2)]
     if len(halves) == 1:
         return Operand(halves[0].name, out)
     bits = aval(out.shape, _FLOAT)
@@ -74,11 +74,11 @@ random_wrap.batch(batch_in_front(random_wrap))
 # --- uses ---
 
 
-def _same(keys: object, **params: object) -> Any:
+def _identity_of_keys(keys: object, **params: object) -> Any:
     return keys
 
 
-def _lower_same(block: Block, keys: Operand, out: Aval, **params: object) -> Operand:
+def _lower_identity(block: Block, keys: Operand, out: Aval, **params: object) -> Operand:
     return keys
 
 
@@ -90,9 +90,9 @@ def _use_of_keys(name: str, doc: str) -> Primitive:
     """A primitive that returns its operand."""
     primitive = Primitive(name, doc, host="always")
     primitive.takes_keys = True
-    primitive.type(_same)
-    primitive.evaluate(_same)
-    primitive.lower(_lower_same)
+    primitive.type(_identity_of_keys)
+    primitive.evaluate(_identity_of_keys)
+    primitive.lower(_lower_identity)
     primitive.jvp(_no_tangent)
     primitive.batch(lambda args, batched, batch_size, **params: primitive(*args, **params))
     return primitive
@@ -108,7 +108,7 @@ def _word(block: Block, words: Operand, i: int) -> Operand:
     return block.slice(words, [*[0] * len(key_shape), i], [*key_shape, i + 1])
 
 
-def long(block: Block, low: Operand, high: Operand) -> Operand:
+def join_halves(block: Block, low: Operand, high: Operand) -> Operand:
     """64-bit numbers, from their halves, which are also 64-bit numbers."""
     array_aval = low.aval
     high = block.elementwise("shift_left", (high, block.full(32, array_aval)), array_aval)
@@ -131,8 +131,8 @@ def _(keys: Aval) -> Aval:
 
 @random_unwrap.evaluate
 def _(keys: Host) -> Host:
-    flat = np.ascontiguousarray(keys).reshape(-1)
-    return flat.view(_UINT32).reshape((*keys.shape, keys.dtype.itemsize // 4))
+    elements = np.ascontiguousarray(keys).reshape(-1)
+    return elements.view(_UINT32).reshape((*keys.shape, keys.dtype.itemsize // 4))
 
 
 @random_unwrap.lower
@@ -146,9 +146,9 @@ def _(block: Block, keys: Operand, out: Aval) -> Operand:
 
 def halves_of(block: Block, keys: Operand) -> list[Operand]:
     """The 64-bit numbers that keys are stored as: one, or the bits of a complex number's parts."""
-    shape, stored = keys.aval.shape, keys.aval.dtype.stored
-    numbers = Operand(keys.name, aval(shape, stored))
-    if not dtypes.is_complex(stored):
+    shape, stored_dtype = keys.aval.shape, keys.aval.dtype.stored
+    numbers = Operand(keys.name, aval(shape, stored_dtype))
+    if not dtypes.is_complex(stored_dtype):
         return [numbers]
     parts = [block.op(name, numbers, out=aval(shape, _FLOAT)) for name in ("real", "imag")]
     return [block.op("bitcast_convert", x, out=aval(shape, _UINT64)) for x in parts]

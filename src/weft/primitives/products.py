@@ -21,10 +21,10 @@ from .dot_algorithms import (
     DotAlgorithm,
     DotAlgorithmPreset,
     algorithm_attribute,
-    applies,
     canonical_algorithm,
     check_on_cpu,
     product_types,
+    uses_algorithm,
 )
 from .elementwise import HALF, WIDER, lowered_in_bytes
 from .rule_types import Argument, Avals, Batched, DType, Host, Integers, Kernel, Tangents, Values
@@ -57,7 +57,7 @@ class Precision(enum.Enum):
 Precisions = tuple[Precision, Precision] | None
 """A precision for each operand; `None` by default."""
 
-HowExactly = Precisions | Algorithm
+PrecisionOption = Precisions | Algorithm
 """The same, or an algorithm."""
 
 _NAMES = {
@@ -72,7 +72,7 @@ _NAMES = {
 }
 
 
-def canonical_precision(name: str, precision: object) -> HowExactly:
+def canonical_precision(name: str, precision: object) -> PrecisionOption:
     """Converts a `precision` argument. `None` (the switch default_matmul_precision decides), a
     `Precision`, its name, or a pair of these gives a precision for each operand. An algorithm or
     the name of a preset gives an algorithm.
@@ -132,13 +132,14 @@ def precision_only(name: str, precision: object) -> Precisions:
     )
 
 
-def narrower(dtype: DType, wish: DType) -> bool:
+def narrower(dtype: DType, requested_dtype: DType) -> bool:
     """True if sums of `dtype` would lose range or precision in the requested dtype."""
     return (
-        dtypes.is_complex(dtype) > dtypes.is_complex(wish)
-        or dtypes.is_inexact(dtype) > dtypes.is_inexact(wish)
-        or (dtypes.is_bool(wish) and not dtypes.is_bool(dtype))
-        or dtypes.bit_width(dtypes.real_of(wish)) < dtypes.bit_width(dtypes.real_of(dtype))
+        dtypes.is_complex(dtype) > dtypes.is_complex(requested_dtype)
+        or dtypes.is_inexact(dtype) > dtypes.is_inexact(requested_dtype)
+        or (dtypes.is_bool(requested_dtype) and not dtypes.is_bool(dtype))
+        or dtypes.bit_width(dtypes.real_of(requested_dtype))
+        < dtypes.bit_width(dtypes.real_of(dtype))
     )
 
 
@@ -191,7 +192,7 @@ Dims = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tup
 
 @dot_general.type
 def _(
-    x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: HowExactly = None
+    x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: PrecisionOption = None
 ) -> Aval:
     (cx, cy), (bx, by) = dims
     for name, a, axes in (("lhs", x, (*cx, *bx)), ("rhs", y, (*cy, *by))):
@@ -207,18 +208,18 @@ def _(
         *(x.shape[i] for i in others((*cx, *bx), x.ndim)),
         *(y.shape[i] for i in others((*cy, *by), y.ndim)),
     )
-    weak = x.weak_type and y.weak_type and dtype is None
+    weak_type = x.weak_type and y.weak_type and dtype is None
     dtype = check_result_dtype("dot_general", x, y, dtype)
-    if applies(precision, x.dtype):
+    if uses_algorithm(precision, x.dtype):
         product_types(precision, x.dtype)
-    return x.update(shape=shape, dtype=dtype, weak_type=weak)
+    return x.update(shape=shape, dtype=dtype, weak_type=weak_type)
 
 
 def multiplications(x: Aval, y: Aval, dims: Dims) -> int:
     """The number of multiplications, which is half the number of operations."""
     (_, cy), (_, by) = dims
-    free = math.prod(y.shape[i] for i in others((*cy, *by), y.ndim))
-    return x.size * free
+    n_free = math.prod(y.shape[i] for i in others((*cy, *by), y.ndim))
+    return x.size * n_free
 
 
 @dot_general.host.work
@@ -234,29 +235,29 @@ def _(avals: Avals, outs: Avals, *, dims: Dims, **_: object) -> int:
 
 @dot_general.evaluate
 def _(
-    x: Host, y: Host, *, dims: Dims, dtype: DType | None = None, precision: HowExactly = None
+    x: Host, y: Host, *, dims: Dims, dtype: DType | None = None, precision: PrecisionOption = None
 ) -> Host:
     return kernel_for(x, y, dims, dtype, precision)(x, y)
 
 
 @dot_general.host.kernel
 def _(
-    x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: HowExactly = None
+    x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: PrecisionOption = None
 ) -> Kernel:
     return kernel_for(x, y, dims, dtype, precision)
 
 
 def kernel_for(
-    x: Aval | Host, y: Aval | Host, dims: Dims, dtype: DType | None, precision: HowExactly
+    x: Aval | Host, y: Aval | Host, dims: Dims, dtype: DType | None, precision: PrecisionOption
 ) -> Kernel:
     """The NumPy function for arrays like these."""
-    if not applies(precision, x.dtype):
+    if not uses_algorithm(precision, x.dtype):
         return product(x.shape, y.shape, x.dtype, dims, dtype)
     check_on_cpu(precision)
     types = product_types(precision, x.dtype)
-    within = product(x.shape, y.shape, types.lhs, dims, types.sums)
+    multiply = product(x.shape, y.shape, types.lhs, dims, types.sums)
     out = dtype or x.dtype
-    return lambda x, y: within(x.astype(types.lhs), y.astype(types.rhs)).astype(out)
+    return lambda x, y: multiply(x.astype(types.lhs), y.astype(types.rhs)).astype(out)
 
 
 def product(
@@ -271,23 +272,23 @@ def product(
     out_dtype = out_dtype or dtype
     wide_dtype = accumulator(out_dtype)
     x_ndim, y_ndim = len(x_shape), len(y_shape)
-    function: Callable[..., Any] | None = in_one_thread(x_shape, y_shape, dtype, dims)
+    function: Callable[..., Any] | None = single_thread_kernel(x_shape, y_shape, dtype, dims)
     if function is not None:
         pass
     elif not bx and len(cx) == 1 and 0 < x_ndim <= 2 and 0 < y_ndim <= 2:
-        turn_x, turn_y = cx[0] == 0 and x_ndim == 2, cy[0] == 1
-        if not turn_x and not turn_y:
+        transposes_x, transposes_y = cx[0] == 0 and x_ndim == 2, cy[0] == 1
+        if not transposes_x and not transposes_y:
             function = np.dot
-        elif not turn_y:
+        elif not transposes_y:
             function = lambda x, y: np.dot(x.T, y)  # noqa: E731
-        elif not turn_x:
+        elif not transposes_x:
             function = lambda x, y: np.dot(x, y.T)  # noqa: E731
         else:
             function = lambda x, y: np.dot(x.T, y.T)  # noqa: E731
     elif dims == (((2,), (1,)), ((0,), (0,))) and x_ndim == y_ndim == 3:
         function = np.matmul
     else:
-        function = _folded(x_shape, y_shape, dims)
+        function = _as_matrix_product(x_shape, y_shape, dims)
     if wide_dtype == dtype == out_dtype:
         return function
 
@@ -298,7 +299,7 @@ def product(
     return widened
 
 
-def in_one_thread(
+def single_thread_kernel(
     x_shape: tuple[int, ...], y_shape: tuple[int, ...], dtype: DType, dims: Dims
 ) -> Kernel | None:
     """The NumPy function for a long product with a vector, or `None` for other products."""
@@ -315,7 +316,7 @@ def in_one_thread(
     return (lambda v, y: matrix_vector(y, v)) if cy[0] else lambda v, y: matrix_vector(y.T, v)
 
 
-def _folded(x_shape: Integers, y_shape: Integers, dims: Dims) -> Kernel:
+def _as_matrix_product(x_shape: Integers, y_shape: Integers, dims: Dims) -> Kernel:
     """Computes any product as one stack of matrix products: moves and merges axes, multiplies, and
     splits axes again."""
     (cx, cy), (bx, by) = dims
@@ -330,11 +331,11 @@ def _folded(x_shape: Integers, y_shape: Integers, dims: Dims) -> Kernel:
     shape = (*batch, *left, *right)
     multiply = np.matmul if bx else np.dot
 
-    def folded(x: Host, y: Host) -> Host:
+    def multiply_folded(x: Host, y: Host) -> Host:
         x = x.transpose(order_x).reshape(fold_x)
         return multiply(x, y.transpose(order_y).reshape(fold_y)).reshape(shape)
 
-    return folded
+    return multiply_folded
 
 
 @dot_general.lower
@@ -345,16 +346,16 @@ def _(
     y: Operand,
     out: Aval,
     dims: Dims,
-    precision: HowExactly = None,
+    precision: PrecisionOption = None,
     **_: object,
 ) -> Operand:
-    if applies(precision, x.aval.dtype):
+    if uses_algorithm(precision, x.aval.dtype):
         return lowered_by_algorithm(block, x, y, out, precision, dimension_numbers(dims))
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         precision = None
     if must_convert(block, x.aval.dtype, out.dtype):
         x, y = block.convert(x, out.dtype), block.convert(y, out.dtype)
-    if many_and_small(block, x.aval, y.aval, dims):
+    if has_many_small_products(block, x.aval, y.aval, dims):
         (cx, cy), batches = dims
         n = x.aval.ndim - 2
         if cx == (n,):
@@ -375,7 +376,7 @@ def dimension_numbers(dims: Dims) -> str:
     )
 
 
-def many_and_small(block: Block, x: Aval, y: Aval, dims: Dims) -> bool:
+def has_many_small_products(block: Block, x: Aval, y: Aval, dims: Dims) -> bool:
     """True for many products of small matrices.
 
     XLA's fast kernel on CPUs needs the rows of the first operand. For these sizes it pays to
@@ -400,14 +401,14 @@ def lowered_by_algorithm(
     if block.module.platform == "cpu":
         check_on_cpu(algorithm)
     types = product_types(algorithm, x.aval.dtype)
-    within = block.op(
+    product = block.op(
         "dot_general",
         block.convert(x, types.lhs),
         block.convert(y, types.rhs),
         out=out.update(dtype=types.sums),
         attributes=numbers + algorithm_attribute(algorithm, types),
     )
-    return block.convert(within, out.dtype)
+    return block.convert(product, out.dtype)
 
 
 def must_convert(block: Block, dtype: DType, out_dtype: DType) -> bool:
@@ -424,24 +425,32 @@ dot_general.jvp(bilinear_jvp(dot_general))
 
 @dot_general.transpose
 def _(
-    ct: Value, x: Argument, y: Argument, *, dims: Dims, precision: HowExactly = None, **_: object
+    ct: Value,
+    x: Argument,
+    y: Argument,
+    *,
+    dims: Dims,
+    precision: PrecisionOption = None,
+    **_: object,
 ) -> Tangents:
     (cx, cy), (bx, by) = dims
     n = len(bx)
     fx, fy = others((*cx, *bx), x.ndim), others((*cy, *by), y.ndim)
     batch_out = tuple(range(n))
-    left_out = tuple(range(n, n + len(fx)))
-    right_out = tuple(range(n + len(fx), n + len(fx) + len(fy)))
+    lhs_out = tuple(range(n, n + len(fx)))
+    rhs_out = tuple(range(n + len(fx), n + len(fx) + len(fy)))
     if type(x) is Aval:
         # ct [batch, fx, fy] · y over fy -> [batch, fx, cy in y's order]
-        back = (right_out, fy), (batch_out, by)
-        result = dot_general(ct, in_dtype(y, ct.dtype), dims=back, dtype=None, precision=precision)
+        ct_dims = (rhs_out, fy), (batch_out, by)
+        result = dot_general(
+            ct, in_dtype(y, ct.dtype), dims=ct_dims, dtype=None, precision=precision
+        )
         axis_order = sorted(range(len(cy)), key=lambda i: cy[i])
         order = (*bx, *fx, *(cx[i] for i in axis_order))
         return in_dtype(inverse_transpose(result, order), x.dtype), None
     # x · ct [batch, fx, fy] over fx -> [batch, cx in x's order, fy]: of matrices as y itself is
-    back = (fx, left_out), (bx, batch_out)
-    result = dot_general(in_dtype(x, ct.dtype), ct, dims=back, dtype=None, precision=precision)
+    ct_dims = (fx, lhs_out), (bx, batch_out)
+    result = dot_general(in_dtype(x, ct.dtype), ct, dims=ct_dims, dtype=None, precision=precision)
     axis_order = sorted(range(len(cx)), key=lambda i: cx[i])
     order = (*by, *(cy[i] for i in axis_order), *fy)
     return None, in_dtype(inverse_transpose(result, order), y.dtype)
@@ -462,14 +471,14 @@ def inverse_transpose(x: Value, order: tuple[int, ...]) -> Value:
 def _(args: Values, batched: Batched, batch_size: int, *, dims: Dims, **params: object) -> Value:
     (cx, cy), (bx, by) = dims
     x, y = args
-    at_x, at_y = map(int, batched)
-    moved_c = (tuple(i + at_x for i in cx), tuple(i + at_y for i in cy))
-    moved_b = (tuple(i + at_x for i in bx), tuple(i + at_y for i in by))
-    if at_x and at_y:
-        moved_b = ((0, *moved_b[0]), (0, *moved_b[1]))
-        return dot_general(x, y, dims=(moved_c, moved_b), **params)
-    out = dot_general(x, y, dims=(moved_c, moved_b), **params)
+    x_offset, y_offset = map(int, batched)
+    contracting = (tuple(i + x_offset for i in cx), tuple(i + y_offset for i in cy))
+    batch = (tuple(i + x_offset for i in bx), tuple(i + y_offset for i in by))
+    if x_offset and y_offset:
+        batch = ((0, *batch[0]), (0, *batch[1]))
+        return dot_general(x, y, dims=(contracting, batch), **params)
+    out = dot_general(x, y, dims=(contracting, batch), **params)
     n = len(bx)
-    at = n if at_x else n + (x.ndim - len(cx) - n)
-    order = (at, *(i for i in range(out.ndim) if i != at))
-    return out if at == 0 else transpose(out, permutation=order)
+    batch_axis = n if x_offset else n + (x.ndim - len(cx) - n)
+    order = (batch_axis, *(i for i in range(out.ndim) if i != batch_axis))
+    return out if batch_axis == 0 else transpose(out, permutation=order)

@@ -40,7 +40,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA  # so that no key is all zeros
 _WORD = np.dtype(np.uint32)
 
-_AS_INTS = 8  # up to this many pairs, Python's integers are faster than NumPy
+_MAX_INT_WORDS = 8  # up to this many pairs, Python's integers are faster than NumPy
 MAX_KEY_WORDS = 2**32 - 1  # words of one key in the classic stream, whose counters have 32 bits
 _CHUNK = 32768  # pairs processed at a time, so that they stay in the cache
 
@@ -74,20 +74,20 @@ def _rounds(
 def threefry(k0: Host, k1: Host, x0: Host, x1: Host) -> tuple[Host, Host]:
     """Threefry on uint32 arrays that broadcast together."""
     operands = (k0, k1, x0, x1)
-    together = np.broadcast(*operands)
-    shape, size = together.shape, together.size
-    if size <= _AS_INTS:
-        lists = [_repeated(a, shape, size) for a in operands]
-        both = np.array([_on_ints(*words) for words in zip(*lists, strict=True)], _WORD)
-        both = both.reshape(*shape, 2)
-        return both[..., 0], both[..., 1]
+    broadcast = np.broadcast(*operands)
+    shape, size = broadcast.shape, broadcast.size
+    if size <= _MAX_INT_WORDS:
+        lists = [_broadcast_list(a, shape, size) for a in operands]
+        word_pairs = np.array([_on_ints(*words) for words in zip(*lists, strict=True)], _WORD)
+        word_pairs = word_pairs.reshape(*shape, 2)
+        return word_pairs[..., 0], word_pairs[..., 1]
     y0, y1 = np.empty(shape, _WORD), np.empty(shape, _WORD)
     k0, k1, x0, x1 = [np.broadcast_to(a, shape) for a in operands]
     _in_chunks(k0, k1, x0, x1, y0, y1)
     return y0, y1
 
 
-def _repeated(x: Host, shape: tuple[int, ...], size: int) -> list[int]:
+def _broadcast_list(x: Host, shape: tuple[int, ...], size: int) -> list[int]:
     """The elements, broadcast to a shape, as a list."""
     if x.size == 1:
         return [x.item()] * size
@@ -113,30 +113,30 @@ def _in_chunks(k0: Host, k1: Host, x0: Host, x1: Host, y0: Host, y1: Host) -> No
         return
     row = y0.size // len(y0)
     if row > _CHUNK:
-        for at in range(len(y0)):
-            _in_chunks(*[a[at] for a in operands])
+        for start in range(len(y0)):
+            _in_chunks(*[a[start] for a in operands])
         return
     step = _CHUNK // row
-    for at in range(0, len(y0), step):
-        _on_arrays(*[a[at : at + step] for a in operands])
+    for start in range(0, len(y0), step):
+        _on_arrays(*[a[start : start + step] for a in operands])
 
 
 def _on_arrays(k0: Host, k1: Host, x0: Host, x1: Host, y0: Host, y1: Host) -> None:
     y0[...], y1[...] = x0, x1
     k0, k1 = _narrow(k0), _narrow(k1)
     rotated = np.empty_like(y1)
-    plus, exclusive, either = np.add, np.bitwise_xor, np.bitwise_or
-    left, right, numbers = np.left_shift, np.right_shift, _NUMBERS
+    add_ufunc, xor_ufunc, or_ufunc = np.add, np.bitwise_xor, np.bitwise_or
+    left_shift, right_shift, numbers = np.left_shift, np.right_shift, _NUMBERS
 
     def add(x: Host, y: Host) -> Host:
-        return plus(x, y, x)
+        return add_ufunc(x, y, x)
 
     def xor(x: Host, y: Host) -> Host:
-        return exclusive(x, y, x)
+        return xor_ufunc(x, y, x)
 
     def rotate(x: Host, distance: int) -> Host:
-        left(x, numbers[distance], rotated)
-        return either(right(x, numbers[32 - distance], x), rotated, x)
+        left_shift(x, numbers[distance], rotated)
+        return or_ufunc(right_shift(x, numbers[32 - distance], x), rotated, x)
 
     keys = (k0, k1, np.asarray(k0 ^ k1 ^ numbers[33]))
     _rounds(keys, y0, y1, add, xor, rotate, numbers.__getitem__)
@@ -160,8 +160,8 @@ def lower_threefry(
     block: Block, k0: Operand, k1: Operand, x0: Operand, x1: Operand
 ) -> list[Operand]:
     """A call of Threefry's function for the operands' common shape."""
-    out, stem = x0.aval.strong(), "threefry2x32"
-    name = block.module.function((stem, out), stem, [out] * 4, _write_threefry)
+    out, name_stem = x0.aval.strong(), "threefry2x32"
+    name = block.module.function((name_stem, out), name_stem, [out] * 4, _write_threefry)
     return block.call(name, (k0, k1, x0, x1), (out, out))
 
 
@@ -244,10 +244,10 @@ def words_of_bits(shape: Integers, width: int) -> int:
     return -(-math.prod(shape) * width // 32)
 
 
-def counters(places: Host) -> tuple[Host, Host]:
+def counters(positions: Host) -> tuple[Host, Host]:
     """The two counters of the elements at these positions in the partitionable stream."""
-    places = places.astype(np.uint64)
-    return (places >> np.uint64(32)).astype(_WORD), places.astype(_WORD)
+    positions = positions.astype(np.uint64)
+    return (positions >> np.uint64(32)).astype(_WORD), positions.astype(_WORD)
 
 
 @random_bits.evaluate
@@ -263,11 +263,11 @@ def _(key: Host, *, shape: tuple[int, ...], width: int, partitionable: bool) -> 
         return bits.reshape(out_shape)
     words = words_of_bits(shape, width)
     half = (words + 1) // 2
-    first = np.arange(half, dtype=_WORD)
-    second = np.arange(half, 2 * half, dtype=_WORD)
+    counters_0 = np.arange(half, dtype=_WORD)
+    counters_1 = np.arange(half, 2 * half, dtype=_WORD)
     if words % 2:
-        second[-1] = 0
-    y0, y1 = threefry(k0, k1, first, second)
+        counters_1[-1] = 0
+    y0, y1 = threefry(k0, k1, counters_0, counters_1)
     if width == 64:
         return _uint64_of(y0, y1).reshape(out_shape)
     bits = np.concatenate((y0, y1), -1).astype("<u4").view(f"<u{width // 8}")
@@ -278,16 +278,16 @@ def _uint64_of(high: Host, low: Host) -> Host:
     return high.astype(np.uint64) << np.uint64(32) | low
 
 
-MAX_APART = 128  # elements; splitting a key makes this many
+MAX_OUTLINED_SIZE = 128  # elements; splitting a key makes this many
 
 
 @random_bits.lower
 def _(block: Block, key: Operand, out: Aval, **params: Any) -> Operand:
-    """The bits of few elements, as for keys, come from a function that XLA does not inline. If it
-    did, it would recompute the keys for each element that they help to make, and compile a kernel
-    for each key (benchmarks/compile.py, "dropout 8")."""
+    """Writes the bits. Those of few elements, such as keys, come from a function that XLA does not
+    inline. If it did, it would recompute the keys for each element that they help to make, and
+    compile a kernel for each key (benchmarks/compile.py, "dropout 8")."""
     module = block.module
-    if module.platform != "cpu" or module.region is not None or out.size > MAX_APART:
+    if module.platform != "cpu" or module.region is not None or out.size > MAX_OUTLINED_SIZE:
         return _write_bits(block, key, out, **params)
     signature = "random_bits", key.aval.strong(), *params.values()
 
@@ -306,23 +306,23 @@ def _write_bits(
         return block.full(0, out)
     words = n if partitionable else words_of_bits(shape, width)
     half = n if partitionable else (words + 1) // 2
-    pairs, flat = aval((*keys, half), _WORD), aval((*keys, n), out.dtype)
+    pairs, flat_aval = aval((*keys, half), _WORD), aval((*keys, n), out.dtype)
     if partitionable:
-        first, second = _lower_places(block, pairs)
+        counters_0, counters_1 = _write_counters(block, pairs)
     else:
-        first = block.iota(pairs, len(keys))
-        second = block.elementwise("add", (first, block.full(half, pairs)), pairs)
+        counters_0 = block.iota(pairs, len(keys))
+        counters_1 = block.elementwise("add", (counters_0, block.full(half, pairs)), pairs)
         if words % 2:
-            last = block.compare(
-                "EQ", second, block.full(words, pairs), aval(pairs.shape, dtypes.bool_)
+            is_last = block.compare(
+                "EQ", counters_1, block.full(words, pairs), aval(pairs.shape, dtypes.bool_)
             )
-            second = block.select(last, block.full(0, pairs), second)
+            counters_1 = block.select(is_last, block.full(0, pairs), counters_1)
     k0, k1 = _two_words(block, key, pairs)
-    y0, y1 = lower_threefry(block, k0, k1, first, second)
+    y0, y1 = lower_threefry(block, k0, k1, counters_0, counters_1)
     if width == 64:
         y0, y1 = block.convert(y0, out.dtype), block.convert(y1, out.dtype)
-        y0 = block.elementwise("shift_left", (y0, block.full(32, flat)), flat)
-        bits = block.elementwise("or", (y0, y1), flat)
+        y0 = block.elementwise("shift_left", (y0, block.full(32, flat_aval)), flat_aval)
+        bits = block.elementwise("or", (y0, y1), flat_aval)
     elif partitionable:
         bits = block.convert(block.elementwise("xor", (y0, y1), pairs), out.dtype)
     else:
@@ -332,21 +332,21 @@ def _write_bits(
             parts = aval((*keys, 2 * half, 32 // width), out.dtype)
             bits = block.op("bitcast_convert", bits, out=parts)
             bits = block.reshape(bits, (*keys, 2 * half * (32 // width)))
-        if bits.aval.shape != flat.shape:
-            bits = block.slice(bits, [0] * flat.ndim, flat.shape)
+        if bits.aval.shape != flat_aval.shape:
+            bits = block.slice(bits, [0] * flat_aval.ndim, flat_aval.shape)
     return block.reshape(bits, out.shape)
 
 
-def _lower_places(block: Block, pairs: Aval) -> tuple[Operand, Operand]:
+def _write_counters(block: Block, pairs: Aval) -> tuple[Operand, Operand]:
     """`counters` of 0, 1, 2, … along the last axis."""
     axis = pairs.ndim - 1
     if pairs.shape[axis] <= 2**32:
         return block.full(0, pairs), block.iota(pairs, axis)
-    places = block.iota(pairs.update(dtype=dtypes.uint64), axis)
+    positions = block.iota(pairs.update(dtype=dtypes.uint64), axis)
     high = block.elementwise(
-        "shift_right_logical", (places, block.full(32, places.aval)), places.aval
+        "shift_right_logical", (positions, block.full(32, positions.aval)), positions.aval
     )
-    return block.convert(high, _WORD), block.convert(places, _WORD)
+    return block.convert(high, _WORD), block.convert(positions, _WORD)
 
 
 def _two_words(block: Block, key: Operand, pairs: Aval) -> list[Operand]:

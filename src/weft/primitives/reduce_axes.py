@@ -12,7 +12,7 @@ from ..core.primitive import Axis, Collective, Primitive, Shared, is_linear
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from .arithmetic import div
-from .collectives import psum, times_count, without
+from .collectives import psum, remove_at, times_count
 from .rule_types import Argument, Batched, BatchedResult, Integers, Names, Tangent, Tangents, Values
 from .structural import reduce_sum
 
@@ -21,14 +21,14 @@ def by_variation(
     name: str,
     doc: str,
     change: Callable[[Value, bool, int], tuple[Value, bool]],
-    across: Callable[[Value, bool, Axis], Value],
+    resolve_axis: Callable[[Value, bool, Axis], Value],
 ) -> Primitive:
-    """A linear map of the first operand. The other operands, the references, only matter by whether
+    """A linear map of the first operand. The other operands, the references, matter only in whether
     they vary along an axis; their values are not used.
 
     Args:
       change: (operand, varies, size) -> (result, varies), applied where no reference varies.
-      across: the same for a program of one element: (operand, varies, axis) -> result.
+      resolve_axis: the same for a program of one element: (operand, varies, axis) -> result.
     """
     primitive = Primitive(name, doc)
 
@@ -64,39 +64,43 @@ def by_variation(
         return x if batched[0] else Shared(x)
 
     def resolve(
-        args: Values, vary: Sequence[bool], axis: Axis, *, axes: Names, sizes: Integers
+        args: Values, variations: Sequence[bool], axis: Axis, *, axes: Names, sizes: Integers
     ) -> Values:
-        (x, *references), (varies, *references_vary) = args, vary
+        (x, *references), (varies, *references_vary) = args, variations
         if axis.name not in axes:
             return [primitive(*args, axes=axes, sizes=sizes)]
-        at = axes.index(axis.name)
+        position = axes.index(axis.name)
         if not any(references_vary):
-            x = across(x, varies, axis)
+            x = resolve_axis(x, varies, axis)
         if len(axes) > 1:  # the other axes are resolved later
-            x = primitive(x, *references, axes=without(axes, at), sizes=without(sizes, at))
+            x = primitive(
+                x, *references, axes=remove_at(axes, position), sizes=remove_at(sizes, position)
+            )
         return [x]
 
     def on_axis(
         args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers
     ) -> BatchedResult:
         (x, *references), (varies, *references_vary) = args, batched
-        at = axes.index(axis.name)
+        position = axes.index(axis.name)
         if not any(references_vary):
             x, varies = change(x, varies, axis.size)
         if len(axes) > 1:
-            x = primitive(x, *references, axes=without(axes, at), sizes=without(sizes, at))
+            x = primitive(
+                x, *references, axes=remove_at(axes, position), sizes=remove_at(sizes, position)
+            )
         return x if varies else Shared(x)
 
     primitive.collective = Collective(on_axis, resolve=resolve)
     return primitive
 
 
-def _sum_of_copies(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
-    return reduce_sum(x, axes=(0,)) if varies else times_count(x, size), False
+def _sum_of_copies(x: Value, varies: bool, length: int) -> tuple[Value, bool]:
+    return reduce_sum(x, axes=(0,)) if varies else times_count(x, length), False
 
 
-def _part(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
-    return div(x, literal(size, x.dtype)), varies
+def _share_of_copy(x: Value, varies: bool, length: int) -> tuple[Value, bool]:
+    return div(x, literal(length, x.dtype)), varies
 
 
 def _sum_across(x: Value, varies: bool, axis: Axis) -> Value:
@@ -113,5 +117,8 @@ psum_shared = by_variation(
     "psum_shared", "Sum over axes along which no reference varies.", _sum_of_copies, _sum_across
 )
 share = by_variation(
-    "share", "An equal share of a sum: divides by the length of the axes.", _part, _part_across
+    "share",
+    "An equal share of a sum: divides by the lengths of the axes along which no reference varies.",
+    _share_of_copy,
+    _part_across,
 )

@@ -124,8 +124,8 @@ def mean_at_extreme(x: Value, dx: Value, extreme: Value, total: Callable[[Value]
       extreme: the extreme, broadcast to the shape of `x`.
       total: the sum over the elements that are compared.
     """
-    here = convert_element_type(eq(x, extreme), dtype=x.dtype)
-    return div(total(mul(dx, here)), total(here))
+    is_extreme = convert_element_type(eq(x, extreme), dtype=x.dtype)
+    return div(total(mul(dx, is_extreme)), total(is_extreme))
 
 
 def _reduce_extreme_jvp(
@@ -186,22 +186,24 @@ def products_of_others(x: Value) -> Value:
 
     if n <= _MAX_CUMPROD_ELEMENTS:
         one = full(x.aval.update(shape=(1, *other_axes), weak_type=False), 1)
-        before = concatenate(one, cumprod(part(0, n - 1), axis=0, reverse=False), dimension=0)
-        after = concatenate(cumprod(part(1, n), axis=0, reverse=True), one, dimension=0)
-        return mul(before, after)
-    unit = 4
-    while n > _MAX_CUMPROD_ELEMENTS * unit:
-        unit *= 4
-    if n % unit:
-        main, end = split(x, sizes=(n - n % unit, n % unit), axis=0)
-        pairs = (main, end), (end, main)
+        products_before = concatenate(
+            one, cumprod(part(0, n - 1), axis=0, reverse=False), dimension=0
+        )
+        products_after = concatenate(cumprod(part(1, n), axis=0, reverse=True), one, dimension=0)
+        return mul(products_before, products_after)
+    multiple = 4
+    while n > _MAX_CUMPROD_ELEMENTS * multiple:
+        multiple *= 4
+    if n % multiple:
+        divisible_part, end = split(x, sizes=(n - n % multiple, n % multiple), axis=0)
+        pairs = (divisible_part, end), (end, divisible_part)
         products = [mul(products_of_others(v), reduce_prod(w, axes=(0,))) for v, w in pairs]
         return concatenate(*products, dimension=0)
     a, b, c, d = split(x, sizes=(n // 4,) * 4, axis=0)
     left, right = mul(a, b), mul(c, d)
-    outside = products_of_others(mul(left, right))
-    to_left, to_right = mul(outside, right), mul(outside, left)
-    ends = (to_left, b), (to_left, a), (to_right, d), (to_right, c)
+    outer_products = products_of_others(mul(left, right))
+    left_products, right_products = mul(outer_products, right), mul(outer_products, left)
+    ends = (left_products, b), (left_products, a), (right_products, d), (right_products, c)
     return concatenate(*[mul(v, w) for v, w in ends], dimension=0)
 
 
@@ -282,7 +284,7 @@ def two_passes(block: Block, x: Operand, out: Aval, axis: int, largest: bool) ->
     return block.reduce("minimum", last_index, index, [axis], out)
 
 
-def further_pair(largest: bool) -> Callable[[Block, Sequence[Operand]], list[Operand]]:
+def better_pair(largest: bool) -> Callable[[Block, Sequence[Operand]], list[Operand]]:
     """Writes the choice between two pairs (element, index): the pair with the larger, or smaller,
     element. A NaN beats all numbers, and the first of equal elements wins."""
 
@@ -293,14 +295,14 @@ def further_pair(largest: bool) -> Callable[[Block, Sequence[Operand]], list[Ope
         def logic(name: str, a: Operand, b: Operand) -> Operand:
             return block.elementwise(name, (a, b), mask)
 
-        beyond = block.compare("GT" if largest else "LT", x, y, mask)
-        level = block.compare("EQ", x, y, mask)
+        is_better = block.compare("GT" if largest else "LT", x, y, mask)
+        is_tie = block.compare("EQ", x, y, mask)
         if x.aval.inexact:
             x_nan, y_nan = (block.compare("NE", v, v, mask) for v in (x, y))
-            beyond = logic("or", beyond, logic("and", x_nan, block.compare("EQ", y, y, mask)))
-            level = logic("or", level, logic("and", x_nan, y_nan))
-        first = logic("or", beyond, logic("and", level, block.compare("LT", i, j, mask)))
-        return [block.select(first, x, y), block.select(first, i, j)]
+            is_better = logic("or", is_better, logic("and", x_nan, block.compare("EQ", y, y, mask)))
+            is_tie = logic("or", is_tie, logic("and", x_nan, y_nan))
+        takes_first = logic("or", is_better, logic("and", is_tie, block.compare("LT", i, j, mask)))
+        return [block.select(takes_first, x, y), block.select(takes_first, i, j)]
 
     return write
 
@@ -317,7 +319,7 @@ def one_pass(block: Block, x: Operand, out: Aval, axis: int, largest: bool) -> O
         block.full(0, index),
         out=[out.update(dtype=x.aval.dtype), out],
         attributes=f"dimensions = {ints([axis])}",
-        regions=[block.region([element, index] * 2, further_pair(largest))],
+        regions=[block.region([element, index] * 2, better_pair(largest))],
     )
     return positions
 

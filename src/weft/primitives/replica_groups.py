@@ -22,8 +22,8 @@ def unbound_axis(
     operation: str, name: Hashable, axes: Sequence[tuple[Hashable, int]]
 ) -> errors.UnboundAxisError:
     """The error for a name that no axis in scope has."""
-    named = [(n, size) for n, size in axes if not isinstance(n, Mark)]
-    in_scope = ", ".join(f"{n!r} (of length {size})" for n, size in named) or "none"
+    named_axes = [(n, length) for n, length in axes if not isinstance(n, Mark)]
+    in_scope = ", ".join(f"{n!r} (of length {length})" for n, length in named_axes) or "none"
     return errors.UnboundAxisError(
         f"{operation}: expected the name of an axis in scope; got {name!r}; in scope: {in_scope}\n"
         f"  fix: call it inside a function mapped by vmap or pmap(…, axis_name={name!r})"
@@ -36,10 +36,14 @@ def replica_groups(block: Block, name: str, axes: Names, groups: Groups) -> list
     The replicas are counted row by row over all axes that the program is written for.
     """
     env = block.module.axes
-    at = [axis_number(block, name, axis) for axis in axes]
-    others = [i for i in range(len(env)) if i not in at]
-    numbers = device_order(block.module).reshape([size for _, size in env])
-    rows = numbers.transpose(others + at).reshape(-1, math.prod(env[i][1] for i in at)).tolist()
+    axis_numbers = [axis_number(block, name, axis) for axis in axes]
+    other_axes = [i for i in range(len(env)) if i not in axis_numbers]
+    numbers = device_order(block.module).reshape([length for _, length in env])
+    rows = (
+        numbers.transpose(other_axes + axis_numbers)
+        .reshape(-1, math.prod(env[i][1] for i in axis_numbers))
+        .tolist()
+    )
     if groups is None:
         return rows
     widest = max(map(len, groups))
@@ -60,16 +64,16 @@ def axis_number(block: Block, operation: str, axis: Hashable) -> int:
 
 def stride(block: Block, operation: str, axis: Hashable) -> int:
     """The difference between the numbers of two neighbours along an axis."""
-    after = block.module.axes[axis_number(block, operation, axis) + 1 :]
-    return math.prod(size for _, size in after)
+    later_axes = block.module.axes[axis_number(block, operation, axis) + 1 :]
+    return math.prod(length for _, length in later_axes)
 
 
 def device_order(module: Module) -> Host:
     """XLA's numbers of the replicas or devices, in the order of `module.axes`."""
     if module.region is None or module.meshes is None:
-        return np.arange(math.prod(size for _, size in module.axes))
-    places = {device: i for i, device in enumerate(module.meshes.devices)}
-    return np.array([places[device] for device in module.region.mesh.devices.flat])
+        return np.arange(math.prod(length for _, length in module.axes))
+    positions = {device: i for i, device in enumerate(module.meshes.devices)}
+    return np.array([positions[device] for device in module.region.mesh.devices.flat])
 
 
 def replica_attributes(
@@ -80,10 +84,10 @@ def replica_attributes(
     Args:
       ids: whether the operation has the attribute `use_global_device_ids`.
     """
-    marks = f"replica_groups = {matrix(replica_groups(block, name, axes, groups))}"
+    attributes = f"replica_groups = {matrix(replica_groups(block, name, axes, groups))}"
     if block.module.meshes is not None:
-        marks += f", {block.module.channel()}" + ", use_global_device_ids" * ids
-    return marks
+        attributes += f", {block.module.channel()}" + ", use_global_device_ids" * ids
+    return attributes
 
 
 def own_replica(block: Block, out: Aval) -> Operand:
@@ -91,14 +95,14 @@ def own_replica(block: Block, out: Aval) -> Operand:
     region, meshes = block.module.region, block.module.meshes
     if meshes is None or region is None:
         return block.op("replica_id", out=out)
-    own = block.op("partition_id", out=out)
+    partition = block.op("partition_id", out=out)
     devices = tuple(region.mesh.devices.flat)
     if devices == meshes.devices:
-        return own
+        return partition
     table = np.array([devices.index(d) for d in meshes.devices], np.uint32)
-    places = block.constant(table, out.update(shape=table.shape))
-    one = block.op(
-        "dynamic_slice", places, own, out=out.update(shape=(1,)),
+    position_table = block.constant(table, out.update(shape=table.shape))
+    position = block.op(
+        "dynamic_slice", position_table, partition, out=out.update(shape=(1,)),
         attributes="slice_sizes = array<i64: 1>",
     )  # fmt: skip
-    return block.reshape(one, ())
+    return block.reshape(position, ())

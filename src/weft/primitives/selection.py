@@ -58,9 +58,9 @@ def _chosen_bits(which: Host, x: Host, y: Host) -> Host:
     since `np.where` branches at each element."""
     mask_dtype = _INT_OF[x.dtype]
     mask = np.negative(which.view(np.int8)).astype(mask_dtype)
-    second = y.view(mask_dtype)
-    bits = np.bitwise_and(np.bitwise_xor(x.view(mask_dtype), second), mask)
-    return np.bitwise_xor(bits, second, out=bits).view(x.dtype)
+    y_bits = y.view(mask_dtype)
+    bits = np.bitwise_and(np.bitwise_xor(x.view(mask_dtype), y_bits), mask)
+    return np.bitwise_xor(bits, y_bits, out=bits).view(x.dtype)
 
 
 @select_n.evaluate
@@ -84,12 +84,12 @@ def _(block: Block, which: Operand, *cases: Operand, out: Aval) -> Operand:
         which = block.widen(which, out.shape)
     if which.aval.dtype == dtypes.bool_:
         return block.select(which, choices[1], choices[0])
-    chosen = choices[-1]
+    result = choices[-1]
     flags = which.aval.update(dtype=dtypes.bool_, weak_type=False)
     for i in range(len(choices) - 2, -1, -1):
         bound = block.full(i, which.aval.update(weak_type=False))
-        chosen = block.select(block.compare("LE", which, bound, flags), choices[i], chosen)
-    return chosen
+        result = block.select(block.compare("LE", which, bound, flags), choices[i], result)
+    return result
 
 
 @select_n.jvp
@@ -100,14 +100,14 @@ def _(primals: Values, tangents: Tangents, out: Value) -> Tangent:
 
 @select_n.transpose
 def _(ct: Value, which: Argument, *cases: Argument) -> Tangents:
-    nothing = zeros(ct.aval.update(shape=(), weak_type=False))
+    zero = zeros(ct.aval.update(shape=(), weak_type=False))
     cts: list[Any] = [None]
     for i, case in enumerate(cases):
         if type(case) is not Aval:
             cts.append(None)
         else:
-            mine = [ct if i == j else nothing for j in range(len(cases))]
-            cts.append(unbroadcast(select_n(which, *mine), case))
+            ct_cases = [ct if i == j else zero for j in range(len(cases))]
+            cts.append(unbroadcast(select_n(which, *ct_cases), case))
     return cts
 
 

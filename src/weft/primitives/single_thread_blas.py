@@ -24,12 +24,12 @@ _MIN_BLOCK_ROWS = 8
 def long_sum(count: int, dtype: DType) -> Kernel:
     """The kernel of a sum of all of `count` elements."""
     row_multiple = count - count % _ROW_ELEMENTS
-    row, rest = np.ones(_ROW_ELEMENTS, dtype), np.ones(count - row_multiple, dtype)
+    row, ones_of_remainder = np.ones(_ROW_ELEMENTS, dtype), np.ones(count - row_multiple, dtype)
 
     def kernel(x: Host) -> Host:
-        flat = x.ravel()
-        total = np.add.reduce(np.vecdot(flat[:row_multiple].reshape(-1, _ROW_ELEMENTS), row))
-        return total + flat[row_multiple:].dot(rest)
+        elements = x.ravel()
+        total = np.add.reduce(np.vecdot(elements[:row_multiple].reshape(-1, _ROW_ELEMENTS), row))
+        return total + elements[row_multiple:].dot(ones_of_remainder)
 
     return kernel
 
@@ -40,11 +40,11 @@ def row_sums(count: int, dtype: DType) -> Kernel:
     if count <= MIN_SPLIT_ELEMENTS:
         return lambda x: matrix_vector(x, ones)
     row_multiple = count - count % _ROW_ELEMENTS
-    row, rest = ones[:_ROW_ELEMENTS], ones[row_multiple:]
+    row, ones_of_remainder = ones[:_ROW_ELEMENTS], ones[row_multiple:]
 
     def kernel(x: Host) -> Host:
         parts = np.vecdot(x[:, :row_multiple].reshape(len(x), -1, _ROW_ELEMENTS), row)
-        return np.add.reduce(parts, axis=1) + x[:, row_multiple:].dot(rest)
+        return np.add.reduce(parts, axis=1) + x[:, row_multiple:].dot(ones_of_remainder)
 
     return kernel
 

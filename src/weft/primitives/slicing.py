@@ -33,22 +33,22 @@ def _(*xs: Aval, dimension: int) -> Aval:
     if not xs:
         raise ValueError("concatenate: expected at least one array; got none")
     same_dtype("concatenate", *xs)
-    first = xs[0]
-    if any(x.ndim != first.ndim for x in xs):
+    first_aval = xs[0]
+    if any(x.ndim != first_aval.ndim for x in xs):
         raise ShapeError(
             f"concatenate: arrays must have the same number of axes; got {', '.join(map(str, xs))}"
         )
-    if not 0 <= dimension < first.ndim:
-        raise AxisError(f"concatenate: dimension {dimension} is out of range for {first}")
+    if not 0 <= dimension < first_aval.ndim:
+        raise AxisError(f"concatenate: dimension {dimension} is out of range for {first_aval}")
     for x in xs:
-        if any(i != dimension and n != first.shape[i] for i, n in enumerate(x.shape)):
+        if any(i != dimension and n != first_aval.shape[i] for i, n in enumerate(x.shape)):
             raise ShapeError(
                 f"concatenate: arrays may differ in length along dimension {dimension} only; got "
                 f"{', '.join(map(str, xs))}"
             )
-    shape = list(first.shape)
+    shape = list(first_aval.shape)
     shape[dimension] = sum(x.shape[dimension] for x in xs)
-    return first.update(shape=shape, weak_type=all(x.weak_type for x in xs))
+    return first_aval.update(shape=shape, weak_type=all(x.weak_type for x in xs))
 
 
 @concatenate.evaluate
@@ -68,8 +68,8 @@ def _(block: Block, *xs: Operand, out: Aval, dimension: int) -> Operand:
 
 def is_interleaving(xs: Sequence[Operand], out: Aval, dimension: int) -> bool:
     """True for several parts with many elements, each of length one along the last axis."""
-    few = len(xs) <= 8 and out.size >= 1024
-    return few and dimension == out.ndim - 1 and all(x.aval.shape[-1] == 1 for x in xs)
+    is_worthwhile = len(xs) <= 8 and out.size >= 1024
+    return is_worthwhile and dimension == out.ndim - 1 and all(x.aval.shape[-1] == 1 for x in xs)
 
 
 def interleaved(block: Block, xs: Sequence[Operand], out: Aval) -> Operand:
@@ -78,12 +78,12 @@ def interleaved(block: Block, xs: Sequence[Operand], out: Aval) -> Operand:
     XLA's CPU joins along the last axis element by element, which takes three times as long for
     three parts; nine parts and more are faster joined directly.
     """
-    *front, n = out.shape
-    rows = [block.reshape(x, (1, *front)) for x in xs]
-    joined_aval = out.update(shape=(n, *front))
-    joined = block.op("concatenate", *rows, out=joined_aval, attributes="dimension = 0 : i64")
+    *leading_shape, n = out.shape
+    rows = [block.reshape(x, (1, *leading_shape)) for x in xs]
+    stacked_aval = out.update(shape=(n, *leading_shape))
+    stacked = block.op("concatenate", *rows, out=stacked_aval, attributes="dimension = 0 : i64")
     order = ints((*range(1, out.ndim), 0))
-    return block.op("transpose", joined, out=out, attributes=f"permutation = {order}")
+    return block.op("transpose", stacked, out=out, attributes=f"permutation = {order}")
 
 
 @concatenate.jvp
@@ -121,29 +121,29 @@ def _(x: Aval, value: Aval, *, padding: Padding) -> Aval:
         raise ShapeError(f"pad: the padding value must be a scalar; got {value}")
     if len(padding) != x.ndim:
         raise ShapeError(f"pad: {x} needs {x.ndim} triples of padding; got {len(padding)}")
-    if any(between < 0 for _, _, between in padding):
+    if any(interior < 0 for _, _, interior in padding):
         raise ShapeError(f"pad: padding between elements must not be negative; got {padding}")
     shape = tuple(
-        n + before + after + between * max(n - 1, 0)
-        for n, (before, after, between) in zip(x.shape, padding, strict=True)
+        n + low + high + interior * max(n - 1, 0)
+        for n, (low, high, interior) in zip(x.shape, padding, strict=True)
     )
     if any(n < 0 for n in shape):
         raise ShapeError(f"pad: padding {padding} cuts off more than {x} has: shape {shape}")
     return x.update(shape=shape, weak_type=x.weak_type and value.weak_type)
 
 
-def _places(shape: Integers, padding: Padding) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+def _pad_slices(shape: Integers, padding: Padding) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     """The slices of an operand that padding keeps, and their positions in the padded array."""
     sources, targets = [], []
-    for n, (before, after, between) in zip(shape, padding, strict=True):
-        step = between + 1
-        length = n + before + after + between * max(n - 1, 0)
-        first = 0 if before >= 0 else -(before // step)  # ceil(-before / step)
-        last = min(n - 1, (length - 1 - before) // step)
-        count = max(last - first + 1, 0)
-        at = before + first * step if count else 0
-        sources.append(slice(first, first + count))
-        targets.append(slice(at, at + count * step, step))
+    for n, (low, high, interior) in zip(shape, padding, strict=True):
+        step = interior + 1
+        length = n + low + high + interior * max(n - 1, 0)
+        first_index = 0 if low >= 0 else -(low // step)  # ceil(-low / step)
+        last_index = min(n - 1, (length - 1 - low) // step)
+        count = max(last_index - first_index + 1, 0)
+        position = low + first_index * step if count else 0
+        sources.append(slice(first_index, first_index + count))
+        targets.append(slice(position, position + count * step, step))
     return tuple(sources), tuple(targets)
 
 
@@ -153,10 +153,10 @@ def _(x: Host, value: Host, *, padding: Padding) -> Host:
 
 
 def _pad_kernel(x: Host | Aval, value: Host | Aval, *, padding: Padding) -> Kernel:
-    sources, targets = _places(x.shape, padding)
+    sources, targets = _pad_slices(x.shape, padding)
     shape = tuple(
-        n + before + after + between * max(n - 1, 0)
-        for n, (before, after, between) in zip(x.shape, padding, strict=True)
+        n + low + high + interior * max(n - 1, 0)
+        for n, (low, high, interior) in zip(x.shape, padding, strict=True)
     )
     cuts = any(s.stop - s.start != n for s, n in zip(sources, x.shape, strict=True))
 
@@ -178,36 +178,40 @@ def _(block: Block, x: Operand, value: Operand, out: Aval, padding: Padding) -> 
     axis = sparse_axis(block, x, padding, out)
     if axis is None:
         return block.pad(x, value, padding)
-    rest = [(0, 0, 0) if i == axis else p for i, p in enumerate(padding)]
-    if any(map(any, rest)):
-        x = block.pad(x, value, rest)
-    before, _, between = padding[axis]
-    return strewn(block, x, block.widen(value, out.shape), out, axis, before, between + 1)
+    other_padding = [(0, 0, 0) if i == axis else p for i, p in enumerate(padding)]
+    if any(map(any, other_padding)):
+        x = block.pad(x, value, other_padding)
+    low, _, interior = padding[axis]
+    return scatter_at_steps(block, x, block.widen(value, out.shape), out, axis, low, interior + 1)
 
 
 def sparse_axis(block: Block, x: Operand, padding: Padding, out: Aval) -> int | None:
     """In a program for the CPU, the only axis with space between elements, if they are at least
     eight places apart; otherwise `None`."""
-    apart = [i for i, (_, _, between) in enumerate(padding) if between]
-    if len(apart) != 1 or block.module.platform != "cpu" or block.module.meshes is not None:
+    spaced_axes = [i for i, (_, _, interior) in enumerate(padding) if interior]
+    if len(spaced_axes) != 1 or block.module.platform != "cpu" or block.module.meshes is not None:
         return None
-    before, after, between = padding[apart[0]]
-    dense = between < 7 or min(before, after) < 0 or not x.aval.size
-    return None if dense or not dtypes.is_inexact(out.dtype) or out.size < 1024 else apart[0]
+    low, high, interior = padding[spaced_axes[0]]
+    is_dense = interior < 7 or min(low, high) < 0 or not x.aval.size
+    return (
+        None if is_dense or not dtypes.is_inexact(out.dtype) or out.size < 1024 else spaced_axes[0]
+    )
 
 
-def strewn(
-    block: Block, x: Operand, ground: Operand, out: Aval, axis: int, first: int, step: int
+def scatter_at_steps(
+    block: Block, x: Operand, background: Operand, out: Aval, axis: int, start: int, step: int
 ) -> Operand:
-    """Puts the elements of `x` at every `step`-th place along an axis of `ground`.
+    """Puts the elements of `x` at every `step`-th place along an axis of `background`.
 
     In a pad, XLA's CPU divides by the step for each element. So this is many times faster for the
     cotangent of a large matrix's diagonal.
     """
     count = x.aval.shape[axis]
-    places = aval((count, 1), dtypes.int32 if out.shape[axis] < 2**31 else dtypes.int64)
-    at = block.elementwise("multiply", (block.iota(places, 0), block.full(step, places)), places)
-    at = block.elementwise("add", (at, block.full(first, places)), places)
+    indices_aval = aval((count, 1), dtypes.int32 if out.shape[axis] < 2**31 else dtypes.int64)
+    indices = block.elementwise(
+        "multiply", (block.iota(indices_aval, 0), block.full(step, indices_aval)), indices_aval
+    )
+    indices = block.elementwise("add", (indices, block.full(start, indices_aval)), indices_aval)
     scalar = out.update(shape=(), weak_type=False)
     numbers = (
         f"update_window_dims = {list(others((axis,), out.ndim))}, inserted_window_dims = [{axis}], "
@@ -215,8 +219,8 @@ def strewn(
     )
     return block.op(
         "scatter",
-        ground,
-        at,
+        background,
+        indices,
         x,
         out=out,
         regions=(block.region((scalar, scalar), lambda inner, args: [args[1]]),),
@@ -233,11 +237,15 @@ def _(primals: Values, tangents: Tangents, out: Value, *, padding: Padding) -> T
 
 @pad.transpose
 def _(ct: Value, x: Argument, value: Argument, *, padding: Padding) -> Tangents:
-    nothing = full(ct.aval.update(shape=(), weak_type=False), 0)
-    back = tuple((-before, -after, 0) for before, after, _ in padding)
-    ct_x = pad(ct, nothing, padding=back) if any(b[:2] != (0, 0) for b in back) else ct
-    if any(between for _, _, between in padding):
-        strides = tuple(between + 1 for _, _, between in padding)
+    zero = full(ct.aval.update(shape=(), weak_type=False), 0)
+    inverse_padding = tuple((-low, -high, 0) for low, high, _ in padding)
+    ct_x = (
+        pad(ct, zero, padding=inverse_padding)
+        if any(b[:2] != (0, 0) for b in inverse_padding)
+        else ct
+    )
+    if any(interior for _, _, interior in padding):
+        strides = tuple(interior + 1 for _, _, interior in padding)
         ct_x = slice_(ct_x, start=(0,) * ct.ndim, limit=ct_x.shape, strides=strides)
     ct_value = None
     if is_linear(value):
@@ -254,12 +262,12 @@ def _(args: Values, batched: Batched, batch_size: int, *, padding: Padding) -> V
     padding = ((0, 0, 0), *padding)
     if not batched[1]:
         return pad(x, value, padding=padding)
-    inner = full(x.aval.update(shape=(), weak_type=False), 0)
-    padded = pad(x, inner, padding=padding)
+    zero = full(x.aval.update(shape=(), weak_type=False), 0)
+    padded = pad(x, zero, padding=padding)
     flags = x.aval.update(dtype=np.dtype(np.bool_), shape=x.shape[1:], weak_type=False)
-    outside = pad(full(flags, False), full(flags.update(shape=()), True), padding=padding[1:])
+    is_outside = pad(full(flags, False), full(flags.update(shape=()), True), padding=padding[1:])
     values = reshape(value, shape=(batch_size, *(1,) * (x.ndim - 1)))
-    return where(outside, widen(values, padded.shape), padded)
+    return where(is_outside, widen(values, padded.shape), padded)
 
 
 # --- rev ---
@@ -351,8 +359,8 @@ def _(ct: Value, x: Argument, *, start: Integers, limit: Integers, strides: Inte
         (a, n - a - ((m - 1) * step + 1 if m else 0), step - 1)
         for a, step, n, m in zip(start, strides, x.shape, ct.shape, strict=True)
     )
-    nothing = full(ct.aval.update(shape=(), weak_type=False), 0)
-    return (pad(ct, nothing, padding=padding),)
+    zero = full(ct.aval.update(shape=(), weak_type=False), 0)
+    return (pad(ct, zero, padding=padding),)
 
 
 @slice_.batch
@@ -391,9 +399,9 @@ def _(x: Host, *, sizes: tuple[int, ...], axis: int) -> Sequence[Host]:
 
 
 def _split_kernel(x: Host | Aval, *, sizes: tuple[int, ...], axis: int) -> Kernel:
-    front = (slice(None),) * axis
+    leading_slices = (slice(None),) * axis
     ends = itertools.accumulate(sizes)
-    windows = [(*front, slice(end - n, end)) for n, end in zip(sizes, ends, strict=True)]
+    windows = [(*leading_slices, slice(end - n, end)) for n, end in zip(sizes, ends, strict=True)]
     return lambda x: [x[w] for w in windows]
 
 
@@ -415,9 +423,9 @@ split.jvp(linear_jvp(split))
 
 @split.transpose
 def _(cts: Tangents, x: Argument, *, sizes: tuple[int, ...], axis: int) -> Tangents:
-    present = next(ct for ct in cts if ct is not None)
+    first_ct = next(ct for ct in cts if ct is not None)
     all_cts = [
-        full(present.aval.update(shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])), 0)
+        full(first_ct.aval.update(shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])), 0)
         if ct is None
         else ct
         for ct, n in zip(cts, sizes, strict=True)

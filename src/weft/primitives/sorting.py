@@ -62,8 +62,8 @@ def _(
     for x in operands[:num_keys]:
         if is_extended(x.dtype):
             raise no_numbers("sort", x)
-    places = operands[0].update(dtype=dtypes.int32, weak_type=False)
-    return [*operands, *[places] * with_places]
+    positions = operands[0].update(dtype=dtypes.int32, weak_type=False)
+    return [*operands, *[positions] * with_places]
 
 
 @sort.evaluate
@@ -71,7 +71,7 @@ def _(
     *operands: Host, dimension: int, is_stable: bool, num_keys: int, with_places: bool = False
 ) -> Sequence[Host]:
     if len(operands) == 1 and not with_places and not dtypes.is_complex(operands[0].dtype):
-        return [sorted_alone(operands[0], dimension, is_stable)]
+        return [sort_one_array(operands[0], dimension, is_stable)]
     keys = [k for x in operands[:num_keys] for k in numpy_keys(x)]
     if len(keys) == 1:
         order = stable_order(keys[0], dimension)
@@ -81,17 +81,17 @@ def _(
     return [*results, order.astype(np.int32)] if with_places else results
 
 
-def sorted_alone(x: Host, dimension: int, is_stable: bool) -> Host:
+def sort_one_array(x: Host, dimension: int, is_stable: bool) -> Host:
     """One array sorted. NumPy's unstable sort is up to six times faster, and differs only in the
     order of 0 and -0."""
     wide_dtype = REDUCTION_DTYPE.get(x.dtype)
-    narrow, x = x.dtype, x if wide_dtype is None else x.astype(wide_dtype)
+    dtype, x = x.dtype, x if wide_dtype is None else x.astype(wide_dtype)
     result = np.sort(x, axis=dimension)
     if is_stable and x.dtype.kind == "f":
         signs = np.signbit(result[result == 0])
         if signs.any() and not signs.all():
             result = np.sort(x, axis=dimension, kind="stable")
-    return result if wide_dtype is None else result.astype(narrow)
+    return result if wide_dtype is None else result.astype(dtype)
 
 
 def stable_order(x: Host, axis: int) -> Host:
@@ -110,12 +110,12 @@ def stable_order(x: Host, axis: int) -> Host:
     return np.moveaxis(numbers & 0xFFFFFFFF, -1, axis)
 
 
-def unique_numbers(keys: Host, places: Host) -> Host:
-    """64-bit numbers in the order of integer keys of up to 32 bits; of equal keys, of `places`."""
+def unique_numbers(keys: Host, positions: Host) -> Host:
+    """64-bit numbers in the order of integer keys of up to 32 bits, then of `positions`."""
     numbers = keys.astype(np.int64)
     if keys.dtype == np.uint32:
         numbers -= 1 << 31
-    return (numbers << 32) | places
+    return (numbers << 32) | positions
 
 
 def numpy_keys(x: Host) -> list[Host]:
@@ -167,23 +167,23 @@ def key_pairs(block: Block, x: Operand, y: Operand) -> list[tuple[Operand, Opera
 
 def precedes(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
     """Writes the comparison of the first of each pair with the second, in lexicographic order."""
-    (x, y), rest = pairs[0], pairs[1:]
+    (x, y), other_pairs = pairs[0], pairs[1:]
     flag = x.aval.update(dtype=dtypes.bool_)
 
     def logic(name: str, a: Operand, b: Operand) -> Operand:
         return block.elementwise(name, (a, b), flag)
 
-    less = block.compare("LT", x, y, flag)
+    is_less = block.compare("LT", x, y, flag)
     inexact = x.aval.inexact
     if inexact:
         y_nan, x_number = block.compare("NE", y, y, flag), block.compare("EQ", x, x, flag)
-        less = logic("or", less, logic("and", y_nan, x_number))
-    if not rest:
-        return less
-    level = block.compare("EQ", x, y, flag)
+        is_less = logic("or", is_less, logic("and", y_nan, x_number))
+    if not other_pairs:
+        return is_less
+    is_tie = block.compare("EQ", x, y, flag)
     if inexact:
-        level = logic("or", level, logic("and", block.compare("NE", x, x, flag), y_nan))
-    return logic("or", less, logic("and", level, precedes(block, rest)))
+        is_tie = logic("or", is_tie, logic("and", block.compare("NE", x, x, flag), y_nan))
+    return logic("or", is_less, logic("and", is_tie, precedes(block, other_pairs)))
 
 
 @sort.jvp
@@ -204,7 +204,7 @@ def _(
 
 def take_along(
     x: Value,
-    places: Value,
+    positions: Value,
     axis: int,
     mode: GatherScatterMode = GatherScatterMode.PROMISE_IN_BOUNDS,
     unique: bool = True,
@@ -220,7 +220,7 @@ def take_along(
     )
     return gather(
         x,
-        reshape(places, shape=(*places.shape, 1)),
+        reshape(positions, shape=(*positions.shape, 1)),
         dimension_numbers=numbers,
         slice_sizes=(1,) * x.ndim,
         indices_are_sorted=False,

@@ -17,10 +17,10 @@ from .rule_types import Host, Kernel
 
 def elementwise(function: Callable[[float], float]) -> Kernel:
     """An evaluate rule that calls a Python function for each element."""
-    each = np.frompyfunc(function, 1, 1)
+    elementwise_function = np.frompyfunc(function, 1, 1)
 
     def rule(x: Host) -> Host:
-        out = each(np.asarray(x).astype(np.float64))
+        out = elementwise_function(np.asarray(x).astype(np.float64))
         return np.asarray(out, np.float64).astype(x.dtype)
 
     return rule

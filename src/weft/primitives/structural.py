@@ -25,8 +25,8 @@ from .single_thread_blas import BLOCK_ELEMENTS, MIN_SPLIT_ELEMENTS, column_sums,
 
 def others(axes: Iterable[int], ndim: int) -> tuple[int, ...]:
     """The axes of an array that are not in `axes`."""
-    taken = set(axes)
-    return tuple([i for i in range(ndim) if i not in taken])
+    excluded = set(axes)
+    return tuple([i for i in range(ndim) if i not in excluded])
 
 
 def broadcast_shape(name: str, avals: Sequence[Aval]) -> tuple[int, ...]:
@@ -143,8 +143,12 @@ def batch_in_front(primitive: Primitive, *axes: str) -> Rule:
 
     def batch_rule(args: Values, batched: Batched, batch_size: int, **params: Any) -> Any:
         for name in axes:
-            at = params[name]
-            params[name] = tuple(i + 1 for i in at) if isinstance(at, tuple) else at + 1
+            axis_numbers = params[name]
+            params[name] = (
+                tuple(i + 1 for i in axis_numbers)
+                if isinstance(axis_numbers, tuple)
+                else axis_numbers + 1
+            )
         return primitive(*with_batch_axis(args, batched, batch_size), **params)
 
     return batch_rule
@@ -182,10 +186,10 @@ def _(x: Aval, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Aval:
 
 @broadcast_in_dim.evaluate
 def _(x: Host, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Host:
-    middle = [1] * len(shape)
+    expanded_shape = [1] * len(shape)
     for n, d in zip(x.shape, dims, strict=True):
-        middle[d] = n
-    return np.broadcast_to(x.reshape(middle), shape)
+        expanded_shape[d] = n
+    return np.broadcast_to(x.reshape(expanded_shape), shape)
 
 
 @broadcast_in_dim.lower
@@ -198,8 +202,8 @@ broadcast_in_dim.jvp(linear_jvp(broadcast_in_dim))
 
 @broadcast_in_dim.transpose
 def _(ct: Value, x: Aval, *, shape: Integers, dims: Integers) -> Tangents:
-    repeated = [d for n, d in zip(x.shape, dims, strict=True) if n == 1 and shape[d] != 1]
-    axes = tuple(sorted({*others(dims, len(shape)), *repeated}))
+    repeated_dims = [d for n, d in zip(x.shape, dims, strict=True) if n == 1 and shape[d] != 1]
+    axes = tuple(sorted({*others(dims, len(shape)), *repeated_dims}))
     ct = reduce_sum(ct, axes=axes) if axes else ct
     return (reshape(ct, shape=x.shape) if ct.shape != x.shape else ct,)
 
@@ -232,14 +236,14 @@ def sum_evaluated(x: Host, *, axes: tuple[int, ...]) -> Host:
 def _(x: Aval, *, axes: tuple[int, ...]) -> Kernel:
     if x.dtype.itemsize <= 2 and dtypes.is_inexact(x.dtype):
         return functools.partial(sum_evaluated, axes=axes)
-    every = None if len(axes) == x.ndim else axes
+    axis = None if len(axes) == x.ndim else axes
     if dtypes.is_inexact(x.dtype):
         result = sum_by_product(x, axes)
         if result is not None:
             return result
         # without `dtype`, because NumPy keeps it anyway and each argument costs time
-        return functools.partial(np.add.reduce, axis=every)
-    return functools.partial(np.add.reduce, axis=every, dtype=x.dtype)
+        return functools.partial(np.add.reduce, axis=axis)
+    return functools.partial(np.add.reduce, axis=axis, dtype=x.dtype)
 
 
 def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Kernel | None:
@@ -258,15 +262,15 @@ def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Kernel | None:
     if len(axes) == x.ndim:
         return dot if x.ndim == 1 else lambda x: dot(x.ravel())
     shape = tuple(x.shape[a] for a in others(axes, x.ndim))
-    long = x.size > BLOCK_ELEMENTS
+    is_long = x.size > BLOCK_ELEMENTS
     if first_or_last(axes, x.ndim) == "first":
         width = x.size // count
-        columns = column_sums(count, width, x.dtype) if long else dot
+        columns = column_sums(count, width, x.dtype) if is_long else dot
         if x.ndim == 2:
             return columns
         return lambda x: columns(x.reshape(count, width)).reshape(shape)
     if first_or_last(axes, x.ndim) == "last":
-        rows = row_sums(count, x.dtype) if long else lambda x: x.dot(ones)
+        rows = row_sums(count, x.dtype) if is_long else lambda x: x.dot(ones)
         return lambda x: rows(x.reshape(-1, count)).reshape(shape)
     return None
 
@@ -418,13 +422,11 @@ def converted(x: Host, dtype: DType, weak_type: bool = False) -> Host:
         # XLA: towards zero, NaN is 0, numbers out of range become the nearest limit
         low, high = dtypes.iinfo(dtype).min, dtypes.iinfo(dtype).max
         truncated = np.trunc(x.astype(np.float64))
-        inside = np.where(np.isnan(truncated), 0.0, np.clip(truncated, float(low), float(high)))
-        saturated = np.where(
-            truncated >= float(high), high, np.where(truncated <= float(low), low, 0)
-        )
+        in_range = np.where(np.isnan(truncated), 0.0, np.clip(truncated, float(low), float(high)))
+        limits = np.where(truncated >= float(high), high, np.where(truncated <= float(low), low, 0))
         edge = (truncated >= float(high)) | (truncated <= float(low))
-        exact = np.where(edge, 0.0, inside).astype(np.int64 if low < 0 else np.uint64)
-        return np.where(edge, saturated.astype(exact.dtype), exact).astype(dtype)
+        integers = np.where(edge, 0.0, in_range).astype(np.int64 if low < 0 else np.uint64)
+        return np.where(edge, limits.astype(integers.dtype), integers).astype(dtype)
     if x.dtype in dtypes.SMALL_INTS and dtype in dtypes.SMALL_INTS:
         x = x.astype(np.int8)  # ml_dtypes cannot convert int4 and uint4 to each other
     elif x.dtype in dtypes.SMALL_FLOATS and dtype in dtypes.SMALL_FLOATS:

@@ -55,20 +55,22 @@ def _hyperbolic(name: str, block: Block, x: Operand, aval: Aval) -> Operand:
     def op(operation: str, *operands: Operand) -> Operand:
         return block.elementwise(operation, operands, aval)
 
-    none, half, one = block.full(0, aval), block.full(0.5, aval), block.full(1, aval)
-    size = op("abs", x)
-    root = op("exponential", op("multiply", half, size))
-    large = op("multiply", root, op("multiply", half, root))
-    small = op("divide", block.full(0.25, aval), large)
+    zero, half, one = block.full(0, aval), block.full(0.5, aval), block.full(1, aval)
+    magnitude = op("abs", x)
+    root = op("exponential", op("multiply", half, magnitude))
+    half_exponential = op("multiply", root, op("multiply", half, root))
+    half_inverse = op("divide", block.full(0.25, aval), half_exponential)
     if name == "cosh":
-        return op("add", large, small)
-    u = op("exponential_minus_one", size)
+        return op("add", half_exponential, half_inverse)
+    u = op("exponential_minus_one", magnitude)
     near_zero = op("multiply", half, op("add", u, op("divide", u, op("add", u, one))))
     flags = aval.update(dtype=dtypes.bool_)
-    near = block.compare("LT", size, one, flags)
-    positive = block.select(near, near_zero, op("subtract", large, small))
-    signed = block.select(block.compare("LT", x, none, flags), op("negate", positive), positive)
-    return block.select(block.compare("EQ", size, none, flags), x, signed)
+    is_small = block.compare("LT", magnitude, one, flags)
+    positive = block.select(is_small, near_zero, op("subtract", half_exponential, half_inverse))
+    signed_value = block.select(
+        block.compare("LT", x, zero, flags), op("negate", positive), positive
+    )
+    return block.select(block.compare("EQ", magnitude, zero, flags), x, signed_value)
 
 
 def _lower_hyperbolic(name: str) -> Rule:
@@ -104,11 +106,11 @@ asinh: Primitive = _chlo(
 
 def _slope_of_acosh(dx: Value, out: Value, x: Value) -> Value:
     """dx / sqrt(x² - 1), computed as dx / x where the square might be infinite."""
-    less, more = sub(x, like(x, 1)), one_plus(x)
+    x_minus_1, x_plus_1 = sub(x, like(x, 1)), one_plus(x)
     if dtypes.is_complex(x.dtype):
-        return mul(dx, mul(rsqrt(less), rsqrt(more)))
+        return mul(dx, mul(rsqrt(x_minus_1), rsqrt(x_plus_1)))
     limit = like(x, 2 * float(dtypes.finfo(x.dtype).eps) ** -0.5)
-    return div(dx, where(lt(x, limit), sqrt(mul(less, more)), x))
+    return div(dx, where(lt(x, limit), sqrt(mul(x_minus_1, x_plus_1)), x))
 
 
 acosh: Primitive = _chlo(

@@ -26,24 +26,28 @@ _RIGHT_ANGLE_FLOAT64 = math.pi / 2, 6.123233995736766e-17
 
 def _of_ratio(m: Algebra, t: Number) -> Number:
     """The arctangent of t from 0 to 1."""
-    top, bottom = _COEFFICIENTS if m.eps > 1e-10 else _COEFFICIENTS_FLOAT64
+    numerator, denominator = _COEFFICIENTS if m.eps > 1e-10 else _COEFFICIENTS_FLOAT64
     square = t * t
-    return t - t * square * polynomial(m, top, square) / polynomial(m, bottom, square)
+    return t - t * square * polynomial(m, numerator, square) / polynomial(m, denominator, square)
 
 
-def _less(m: Algebra, quarters: int, angle: Number) -> Number:
+def _right_angles_minus(m: Algebra, quarters: int, angle: Number) -> Number:
     """A number of right angles minus an angle."""
-    first, rest = _RIGHT_ANGLE if m.eps > 1e-10 else _RIGHT_ANGLE_FLOAT64
-    return quarters * first - (angle - quarters * rest)
+    right_angle, right_angle_tail = _RIGHT_ANGLE if m.eps > 1e-10 else _RIGHT_ANGLE_FLOAT64
+    return quarters * right_angle - (angle - quarters * right_angle_tail)
 
 
 def _in_first_quadrant(m: Algebra, y: Number, x: Number) -> Number:
     """The angle of the point (y, x), for y and x that are not negative; 0 for the origin."""
-    large, small = m.maximum(y, x), m.minimum(y, x)
-    same = large == small  # also for two infinities
-    ratio = m.where(same, m.where(large == 0, 0.0, 1.0), small / m.where(same, 1.0, large))
+    larger_leg, smaller_leg = m.maximum(y, x), m.minimum(y, x)
+    is_equal = larger_leg == smaller_leg  # also for two infinities
+    ratio = m.where(
+        is_equal,
+        m.where(larger_leg == 0, 0.0, 1.0),
+        smaller_leg / m.where(is_equal, 1.0, larger_leg),
+    )
     angle = _of_ratio(m, ratio)
-    return m.where(y > x, _less(m, 1, angle), angle)
+    return m.where(y > x, _right_angles_minus(m, 1, angle), angle)
 
 
 def atan_formula(m: Algebra, x: Number) -> Number:
@@ -55,14 +59,14 @@ def atan_formula(m: Algebra, x: Number) -> Number:
 def atan2_formula(m: BlockAlgebra, y: Term, x: Term) -> Term:
     """The angle of the point (y, x)."""
     angle = _in_first_quadrant(m, m.abs(y), m.abs(x))
-    angle = m.where(m.has_sign(x), _less(m, 2, angle), angle)
+    angle = m.where(m.has_sign(x), _right_angles_minus(m, 2, angle), angle)
     return m.where(m.has_sign(y), -angle, angle)
 
 
 def asin_formula(m: Algebra, x: Number) -> Number:
     """The inverse of the sine."""
-    size = m.abs(x)
-    angle = 2 * _of_ratio(m, size / (1 + m.sqrt((1 - size) * (1 + size))))
+    magnitude = m.abs(x)
+    angle = 2 * _of_ratio(m, magnitude / (1 + m.sqrt((1 - magnitude) * (1 + magnitude))))
     return m.where(x < 0, -angle, m.where(x == 0, x, angle))
 
 

@@ -53,10 +53,10 @@ def apply_elementwise(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
             t = e.primitive.jvp_rule(values, tangents, out, **params)
         env[e.outvars[0]] = out, t
 
-    def whole(x: Value) -> Value:
+    def broadcast_value(x: Value) -> Value:
         return x if x is None or x.shape == shape else broadcast_in_dim(x, shape=shape, dims=())
 
-    return [(whole(x), whole(t)) for x, t in map(pair, jaxpr.outvars)]
+    return [(broadcast_value(x), broadcast_value(t)) for x, t in map(pair, jaxpr.outvars)]
 
 
 def map_pairs(function: Callable[[Any], Any], pairs: Sequence[Pair]) -> list[Pair]:
@@ -64,11 +64,11 @@ def map_pairs(function: Callable[[Any], Any], pairs: Sequence[Pair]) -> list[Pai
     return [(function(x), None if t is None else function(t)) for x, t in pairs]
 
 
-def instantiate_tangents(pairs: Sequence[Pair], like: Sequence[Pair]) -> list[Pair]:
+def instantiate_tangents(pairs: Sequence[Pair], others: Sequence[Pair]) -> list[Pair]:
     """The pairs, with zeros for missing tangents if other pairs have one."""
     return [
-        (x, zeros(x.aval.strong()) if t is None and there is not None else t)
-        for (x, t), (_, there) in zip(pairs, like, strict=True)
+        (x, zeros(x.aval.strong()) if t is None and other_tangent is not None else t)
+        for (x, t), (_, other_tangent) in zip(pairs, others, strict=True)
     ]
 
 
@@ -84,7 +84,7 @@ def concatenate_pairs(a: Sequence[Pair], b: Sequence[Pair]) -> list[Pair]:
 def row_slices(start: int, stop: int, step: int) -> Callable[[Any], Any]:
     """Every `step`-th slice along axis 0."""
 
-    def cut(x: Value) -> Any:
+    def take_slice(x: Value) -> Any:
         row_shape = x.shape[1:]
         return slice_(
             x,
@@ -93,7 +93,7 @@ def row_slices(start: int, stop: int, step: int) -> Callable[[Any], Any]:
             strides=(step, *[1] * len(row_shape)),
         )
 
-    return cut
+    return take_slice
 
 
 def pairwise_reduction(
@@ -113,13 +113,13 @@ def pairwise_reduction(
         xs,
     )
     while n > 1:
-        even = map_pairs(row_slices(0, n - n % 2, 2), xs)
-        odd = map_pairs(row_slices(1, n, 2), xs)
-        combined = apply_elementwise(jaxpr, [*even, *odd])
+        even_rows = map_pairs(row_slices(0, n - n % 2, 2), xs)
+        odd_rows = map_pairs(row_slices(1, n, 2), xs)
+        combinations = apply_elementwise(jaxpr, [*even_rows, *odd_rows])
         xs = (
-            concatenate_pairs(combined, map_pairs(row_slices(n - 1, n, 1), xs))
+            concatenate_pairs(combinations, map_pairs(row_slices(n - 1, n, 1), xs))
             if n % 2
-            else combined
+            else combinations
         )
         n = n // 2 + n % 2
     start = map_pairs(lambda i: broadcast_init(i, remaining_shape), inits)
@@ -139,31 +139,35 @@ def pairwise_windows(
     if 0 in shape or 0 in xs[0][0].shape:
         return start
     padding = tuple(
-        (before, after, d - 1)
-        for (before, after), d in zip(geometry.padding, geometry.base_dilation, strict=True)
+        (low, high, d - 1)
+        for (low, high), d in zip(geometry.padding, geometry.base_dilation, strict=True)
     )
     padded = [
         (
             pad_with(x, i, padding),
-            None if t is u is None else pad_with(written(x, t), written(i, u), padding),
+            None
+            if t is u is None
+            else pad_with(zeros_written_out(x, t), zeros_written_out(i, u), padding),
         )
         for (x, t), (i, u) in zip(xs, inits, strict=True)
     ]
 
-    def cut(pairs: Sequence[Pair], axis: int, start: int, length: int, step: int) -> Any:
-        def one(x: Value) -> Value:
-            first, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
-            first[axis], limit[axis] = start, start + (length - 1) * step + 1
+    def cut_pairs(pairs: Sequence[Pair], axis: int, start: int, length: int, step: int) -> Any:
+        def cut_value(x: Value) -> Value:
+            start_indices, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
+            start_indices[axis], limit[axis] = start, start + (length - 1) * step + 1
             strides[axis] = step
-            return slice_(x, start=tuple(first), limit=tuple(limit), strides=tuple(strides))
+            return slice_(x, start=tuple(start_indices), limit=tuple(limit), strides=tuple(strides))
 
-        return map_pairs(one, pairs)
+        return map_pairs(cut_value, pairs)
 
-    result = slide(padded, geometry, shape, cut, lambda a, b: apply_elementwise(jaxpr, [*a, *b]))
+    result = slide(
+        padded, geometry, shape, cut_pairs, lambda a, b: apply_elementwise(jaxpr, [*a, *b])
+    )
     return apply_elementwise(jaxpr, [*start, *result])
 
 
-def written(x: Value, t: Value) -> Value:
+def zeros_written_out(x: Value, t: Value) -> Value:
     """A tangent with zeros written out."""
     return zeros(x.aval.strong()) if t is None else t
 
@@ -177,11 +181,11 @@ def pad_with(x: Value, init: Value, padding: Padding) -> Value:
     """An array padded with an initial value."""
     if not init.ndim:
         return pad(x, init, padding=padding)
-    inside = pad(
+    is_inside = pad(
         full(x.aval.update(dtype=dtypes.bool_), True), scalar_zero(dtypes.bool_), padding=padding
     )
     padded = pad(x, scalar_zero(x.dtype), padding=padding)
-    return where(inside, padded, broadcast_init(init, padded.shape))
+    return where(is_inside, padded, broadcast_init(init, padded.shape))
 
 
 def scalar_zero(dtype: DType) -> Value:
@@ -191,14 +195,16 @@ def scalar_zero(dtype: DType) -> Value:
 
 def pairs_of(primals: Values, tangents: Tangents) -> tuple[list[Pair], list[Pair]]:
     """The operands and the initial values, each with its tangent."""
-    both = list(zip(primals, tangents, strict=True))
-    return both[: len(both) // 2], both[len(both) // 2 :]
+    pairs = list(zip(primals, tangents, strict=True))
+    return pairs[: len(pairs) // 2], pairs[len(pairs) // 2 :]
 
 
-def operands_of(args: Values, batched: Sequence[bool], size: int) -> tuple[list[Value], Values]:
+def operands_of(
+    args: Values, batched: Sequence[bool], batch_size: int
+) -> tuple[list[Value], Values]:
     """The operands, all of them batched, and the initial values."""
     n = len(args) // 2
-    return with_batch_axis(args[:n], batched[:n], size), args[n:]
+    return with_batch_axis(args[:n], batched[:n], batch_size), args[n:]
 
 
 # --- of axes ---
@@ -247,9 +253,12 @@ def _(args: Values, batched: Batched, batch_size: int, *, jaxpr: Jaxpr, axes: In
     operands, inits = operands_of(args, batched, batch_size)
     axes = tuple(a + 1 for a in axes)
     if any(batched[len(operands) :]):  # XLA accepts one initial value for the batch
-        none = [None] * len(operands)
+        no_tangents = [None] * len(operands)
         return [
-            x for x, _ in pairwise_reduction(jaxpr, *pairs_of([*operands, *inits], none * 2), axes)
+            x
+            for x, _ in pairwise_reduction(
+                jaxpr, *pairs_of([*operands, *inits], no_tangents * 2), axes
+            )
         ]
     return reduce(*operands, *inits, jaxpr=jaxpr, axes=axes)
 
@@ -299,11 +308,11 @@ def _(
     operands, inits = operands_of(args, batched, batch_size)
     batched_geometry = geometry.batched()
     if any(batched[len(operands) :]):  # XLA accepts one initial value for the batch
-        none = [None] * len(operands)
+        no_tangents = [None] * len(operands)
         return [
             x
             for x, _ in pairwise_windows(
-                jaxpr, *pairs_of([*operands, *inits], none * 2), batched_geometry
+                jaxpr, *pairs_of([*operands, *inits], no_tangents * 2), batched_geometry
             )
         ]
     return reduce_window(*operands, *inits, jaxpr=jaxpr, geometry=batched_geometry)

@@ -24,7 +24,7 @@ from .convolution import dilate_and_pad, dilated, out_length, spatial_shape
 from .elementwise import check_kind
 from .gather_dimension_numbers import GatherScatterMode
 from .monoids import MAXIMUM, MINIMUM, REDUCTION_DTYPE, SUM, Monoid, highest, lowest
-from .reductions import further_pair
+from .reductions import better_pair
 from .rule_types import (
     Argument,
     Avals,
@@ -83,13 +83,13 @@ class Geometry(NamedTuple):
 
 def check_geometry(name: str, x: Aval, geometry: Geometry) -> None:
     """Raises an error for windows that do not fit an array."""
-    for what, values in geometry._asdict().items():
+    for name_of_entry, values in geometry._asdict().items():
         if len(values) != x.ndim:
             raise ShapeError(
-                f"{name}: {what} needs one entry for each axis of {x}; got {tuple(values)}"
+                f"{name}: {name_of_entry} needs one entry for each axis of {x}; got {tuple(values)}"
             )
-        if what != "padding" and any(v < 1 for v in values):
-            raise ShapeError(f"{name}: {what} must be positive; got {tuple(values)}")
+        if name_of_entry != "padding" and any(v < 1 for v in values):
+            raise ShapeError(f"{name}: {name_of_entry} must be positive; got {tuple(values)}")
 
 
 # --- windows as slices ---
@@ -118,15 +118,17 @@ def slide(
             x = combine_all(taps, combine)
             continue
         # windows of 1, 2, 4, … elements, put together to one of w
-        pieces, start, size, length = [], 0, 1, n + (w - 1) * gap
-        while size <= w:
-            if w & size:
+        pieces, start, window_length, length = [], 0, 1, n + (w - 1) * gap
+        while window_length <= w:
+            if w & window_length:
                 pieces.append(cut(x, axis, start * gap, n, 1))
-                start += size
-            if 2 * size <= w:
-                length -= size * gap
-                x = combine(cut(x, axis, 0, length, 1), cut(x, axis, size * gap, length, 1))
-            size *= 2
+                start += window_length
+            if 2 * window_length <= w:
+                length -= window_length * gap
+                x = combine(
+                    cut(x, axis, 0, length, 1), cut(x, axis, window_length * gap, length, 1)
+                )
+            window_length *= 2
         x = combine_all(pieces, combine)
     return x
 
@@ -147,10 +149,10 @@ def block_slice(block: Block) -> Rule:
 
     def cut(x: Operand, axis: int, start: int, length: int, step: int) -> Operand:
         shape = x.aval.shape
-        first = [start if i == axis else 0 for i in range(len(shape))]
+        start_indices = [start if i == axis else 0 for i in range(len(shape))]
         stop = [start + (length - 1) * step + 1 if i == axis else n for i, n in enumerate(shape)]
         steps = [step if i == axis else 1 for i in range(len(shape))]
-        return block.slice(x, first, stop, steps)
+        return block.slice(x, start_indices, stop, steps)
 
     return cut
 
@@ -260,11 +262,11 @@ def _(ct: Value, x: Argument, *, geometry: Geometry) -> Tangents:
         return (None,)
     pads = []
     for n, w, s, (low, _), d, e, m in zip(x.shape, *geometry, ct.shape, strict=True):
-        reach = dilated(w, e) - 1
-        before = reach - low
-        pads.append((before, dilated(n, d) + reach - dilated(m, s) - before))
-    back = Geometry(window, base, tuple(pads), strides, gaps)
-    return (reduce_window_sum(ct, geometry=back),)
+        window_reach = dilated(w, e) - 1
+        low_padding = window_reach - low
+        pads.append((low_padding, dilated(n, d) + window_reach - dilated(m, s) - low_padding))
+    ct_geometry = Geometry(window, base, tuple(pads), strides, gaps)
+    return (reduce_window_sum(ct, geometry=ct_geometry),)
 
 
 reduce_window_max = window_reduction(
@@ -281,12 +283,18 @@ def _window_extreme_jvp(largest: bool) -> Rule:
         (x,), (dx,) = primals, tangents
         if not out.size or not x.size:
             return None
-        places = window_place(x, geometry=geometry, largest=largest, batch_dims=0)
-        line = reshape(dx, shape=(dx.size,))
-        full = all(map(reaches_all, x.shape, *geometry))
-        mode = GatherScatterMode.PROMISE_IN_BOUNDS if full else GatherScatterMode.FILL_OR_DROP
-        elements = take_along(line, reshape(places, shape=(out.size,)), 0, mode=mode, unique=False)
-        return reshape(elements, shape=out.shape)
+        positions = window_place(x, geometry=geometry, largest=largest, batch_dims=0)
+        elements = reshape(dx, shape=(dx.size,))
+        has_no_padding = all(map(reaches_all, x.shape, *geometry))
+        mode = (
+            GatherScatterMode.PROMISE_IN_BOUNDS
+            if has_no_padding
+            else GatherScatterMode.FILL_OR_DROP
+        )
+        dx_elements = take_along(
+            elements, reshape(positions, shape=(out.size,)), 0, mode=mode, unique=False
+        )
+        return reshape(dx_elements, shape=out.shape)
 
     return rule
 
@@ -294,8 +302,10 @@ def _window_extreme_jvp(largest: bool) -> Rule:
 def reaches_all(n: int, w: int, stride: int, padding: tuple[int, int], base: int, gap: int) -> bool:
     """True if every window has at least one element, and not only padding, along an axis."""
     starts = np.arange(out_length(n, w, stride, padding, base, gap)) * stride - padding[0]
-    at = starts[:, None] + np.arange(w) * gap
-    return bool(((at >= 0) & (at < dilated(n, base)) & (at % base == 0)).any(1).all())
+    positions = starts[:, None] + np.arange(w) * gap
+    return bool(
+        ((positions >= 0) & (positions < dilated(n, base)) & (positions % base == 0)).any(1).all()
+    )
 
 
 # --- places of extremes ---
@@ -322,7 +332,7 @@ def _(x: Host, *, geometry: Geometry, largest: bool, batch_dims: int) -> Host:
     x = x.astype(REDUCTION_DTYPE.get(x.dtype, x.dtype))
     padded = dilate_and_pad(x, geometry.padding, geometry.base_dilation, x.dtype.type(0))
     nowhere = math.prod(x.shape[batch_dims:])
-    best, place = None, np.full(shape, nowhere, np.int32)
+    extreme, position = None, np.full(shape, nowhere, np.int32)
     for tap in itertools.product(*map(range, geometry.window)):
         value = padded
         for axis, (t, n, s, e) in enumerate(
@@ -330,19 +340,24 @@ def _(x: Host, *, geometry: Geometry, largest: bool, batch_dims: int) -> Host:
         ):
             value = host_slice(value, axis, t * e, n, s)
         index, valid = np.zeros((), np.int32), np.ones((), np.bool_)
-        for axis, (line, good) in enumerate(
+        for axis, (axis_indices, axis_valid) in enumerate(
             zip(*tap_lines(x.shape, geometry, tap, batch_dims), strict=True)
         ):
-            wide = [-1 if i == axis else 1 for i in range(x.ndim)]
-            index, valid = index + line.reshape(wide), valid & good.reshape(wide)
-        if best is None:
-            best, better = value, valid
+            broadcast_shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+            index, valid = (
+                index + axis_indices.reshape(broadcast_shape),
+                valid & axis_valid.reshape(broadcast_shape),
+            )
+        if extreme is None:
+            extreme, is_better = value, valid
         else:
-            beyond = value > best if largest else value < best
-            better = valid & (beyond | (place == nowhere) | ((value != value) & (best == best)))
-        best = np.where(better, value, best)
-        place = np.where(better, index, place)
-    return np.broadcast_to(place, shape).astype(np.int32)
+            exceeds = value > extreme if largest else value < extreme
+            is_better = valid & (
+                exceeds | (position == nowhere) | ((value != value) & (extreme == extreme))
+            )
+        extreme = np.where(is_better, value, extreme)
+        position = np.where(is_better, index, position)
+    return np.broadcast_to(position, shape).astype(np.int32)
 
 
 def tap_lines(
@@ -350,14 +365,14 @@ def tap_lines(
 ) -> tuple[list[Any], list[Any]]:
     """For each axis, the contribution of one position in the window to each output's index, and a
     mask of the outputs for which there is an element."""
-    lines, goods = [], []
+    lines, masks = [], []
     for axis, (n, w, stride, padding, base, gap) in enumerate(zip(shape, *geometry, strict=True)):
-        at = np.arange(out_length(n, w, stride, padding, base, gap)) * stride
-        at = at + tap[axis] * gap - padding[0]
-        goods.append((at >= 0) & (at % base == 0) & (at < dilated(n, base)))
+        positions = np.arange(out_length(n, w, stride, padding, base, gap)) * stride
+        positions = positions + tap[axis] * gap - padding[0]
+        masks.append((positions >= 0) & (positions % base == 0) & (positions < dilated(n, base)))
         step = math.prod(shape[axis + 1 :]) if axis >= batch_dims else 0
-        lines.append((at // base * step).astype(np.int32))
-    return lines, goods
+        lines.append((positions // base * step).astype(np.int32))
+    return lines, masks
 
 
 @window_place.lower
@@ -369,14 +384,16 @@ def _(
     if block.module.platform != "cpu":
         return place_by_pairs(block, x, out, geometry, largest, batch_dims)
     if math.prod(geometry.window) > 64:
-        strided = [w > 8 and s > 1 for w, s in zip(geometry.window, geometry.strides, strict=True)]
-        by = place_by_pairs if any(strided) else place_by_halves
-        return by(block, x, out, geometry, largest, batch_dims)
+        is_strided = [
+            w > 8 and s > 1 for w, s in zip(geometry.window, geometry.strides, strict=True)
+        ]
+        lower_positions = place_by_pairs if any(is_strided) else place_by_halves
+        return lower_positions(block, x, out, geometry, largest, batch_dims)
     shape, flags = x.aval.shape, out.update(dtype=dtypes.bool_)
     nowhere = block.full(math.prod(shape[batch_dims:]), out)
     padded = block_dilate_and_pad(block, x, geometry, x.aval.dtype.type(0))
     cut, inexact = block_slice(block), x.aval.inexact
-    best, place, everywhere = None, nowhere, False
+    extreme, position, is_valid_everywhere = None, nowhere, False
 
     def logic(name: str, a: Operand, b: Operand) -> Operand:
         return block.elementwise(name, (a, b), flags)
@@ -388,23 +405,23 @@ def _(
         ):
             value = cut(value, axis, t * e, n, s)
         index, valid = tap_index(block, out, shape, geometry, tap, batch_dims)
-        if best is None:
-            best, everywhere = value, valid is None
-            place = index if valid is None else block.select(valid, index, place)
+        if extreme is None:
+            extreme, is_valid_everywhere = value, valid is None
+            position = index if valid is None else block.select(valid, index, position)
             continue
-        better = block.compare("GT" if largest else "LT", value, best, flags)
+        is_better = block.compare("GT" if largest else "LT", value, extreme, flags)
         if inexact:
-            best_number = block.compare("EQ", best, best, flags)
-            more = logic("and", block.compare("NE", value, value, flags), best_number)
-            better = logic("or", better, more)
-        if not everywhere:  # some windows may not have an element yet
-            better = logic("or", better, block.compare("EQ", place, nowhere, flags))
-            everywhere = valid is None
+            extreme_is_number = block.compare("EQ", extreme, extreme, flags)
+            x_is_nan = logic("and", block.compare("NE", value, value, flags), extreme_is_number)
+            is_better = logic("or", is_better, x_is_nan)
+        if not is_valid_everywhere:  # some windows may not have an element yet
+            is_better = logic("or", is_better, block.compare("EQ", position, nowhere, flags))
+            is_valid_everywhere = valid is None
         if valid is not None:
-            better = logic("and", better, valid)
-        best = block.select(better, value, best)
-        place = block.select(better, index, place)
-    return place
+            is_better = logic("and", is_better, valid)
+        extreme = block.select(is_better, value, extreme)
+        position = block.select(is_better, index, position)
+    return position
 
 
 def tap_index(
@@ -418,14 +435,14 @@ def tap_index(
     """Writes the sums of `tap_lines`; the second is `None` if all positions are valid."""
     total = valid = None
     flags = out.update(dtype=dtypes.bool_)
-    lines, goods = tap_lines(shape, geometry, tap, batch_dims)
-    for axis, (line, good) in enumerate(zip(lines, goods, strict=True)):
-        row, row_flags = out.update(shape=line.shape), flags.update(shape=line.shape)
-        if line.any():
-            part = block.broadcast(block.constant(line, row), [axis], out.shape)
+    index_lines, masks = tap_lines(shape, geometry, tap, batch_dims)
+    for axis, (indices, mask) in enumerate(zip(index_lines, masks, strict=True)):
+        row, row_flags = out.update(shape=indices.shape), flags.update(shape=indices.shape)
+        if indices.any():
+            part = block.broadcast(block.constant(indices, row), [axis], out.shape)
             total = part if total is None else block.elementwise("add", (total, part), out)
-        if not good.all():
-            part = block.broadcast(block.constant(good, row_flags), [axis], out.shape)
+        if not mask.all():
+            part = block.broadcast(block.constant(mask, row_flags), [axis], out.shape)
             valid = part if valid is None else block.elementwise("and", (valid, part), flags)
     return block.full(0, out) if total is None else total, valid
 
@@ -446,23 +463,23 @@ def place_by_halves(
     def cut(pair: Any, *where: int) -> Any:
         return tuple(slices(v, *where) for v in pair)
 
-    def further(a: Any, b: Any) -> Any:
+    def choose_pair(a: Any, b: Any) -> Any:
         (x, i), (y, j) = a, b
         flags = x.aval.update(dtype=dtypes.bool_, weak_type=False)
 
         def logic(name: str, *xs: Operand) -> Operand:
             return block.elementwise(name, xs, flags)
 
-        beyond = block.compare("GT" if largest else "LT", y, x, flags)
-        same = block.compare("EQ", y, x, flags)
+        exceeds = block.compare("GT" if largest else "LT", y, x, flags)
+        is_tie = block.compare("EQ", y, x, flags)
         if x.aval.inexact:
             nan_x, nan_y = (block.compare("NE", v, v, flags) for v in (x, y))
-            beyond = logic("or", beyond, logic("and", nan_y, logic("not", nan_x)))
-            same = logic("or", same, logic("and", nan_y, nan_x))
-        better = logic("or", beyond, logic("and", same, block.compare("LT", j, i, flags)))
-        return block.select(better, y, x), block.select(better, j, i)
+            exceeds = logic("or", exceeds, logic("and", nan_y, logic("not", nan_x)))
+            is_tie = logic("or", is_tie, logic("and", nan_y, nan_x))
+        is_better = logic("or", exceeds, logic("and", is_tie, block.compare("LT", j, i, flags)))
+        return block.select(is_better, y, x), block.select(is_better, j, i)
 
-    result: Operand = slide(pair, geometry, out.shape, cut, further)[1]
+    result: Operand = slide(pair, geometry, out.shape, cut, choose_pair)[1]
     return result
 
 
@@ -473,10 +490,10 @@ def places_end(x: Aval, batch_dims: int) -> Any:
 
 def places_of(block: Block, x: Operand, batch_dims: int) -> Operand:
     """Writes the position of each element, without the batch axes."""
-    shape, lead = x.aval.shape, x.aval.shape[:batch_dims]
+    shape, batch_shape = x.aval.shape, x.aval.shape[:batch_dims]
     count = math.prod(shape[batch_dims:])
-    line = block.iota(x.aval.update(shape=(count,), dtype=dtypes.int32, weak_type=False), 0)
-    return block.reshape(block.broadcast(line, [len(lead)], (*lead, count)), shape)
+    indices = block.iota(x.aval.update(shape=(count,), dtype=dtypes.int32, weak_type=False), 0)
+    return block.reshape(block.broadcast(indices, [len(batch_shape)], (*batch_shape, count)), shape)
 
 
 def place_by_pairs(
@@ -488,7 +505,7 @@ def place_by_pairs(
     indices = places_of(block, x, batch_dims)
     start = (lowest if largest else highest)(element.dtype)
     values = x.aval.update(shape=out.shape, weak_type=False)
-    text = block.region([element, index] * 2, further_pair(largest))
+    text = block.region([element, index] * 2, better_pair(largest))
     outs = lower_reduce_window(
         block, [x, indices], [start, places_end(x.aval, batch_dims)], [values, out], geometry, text
     )

@@ -35,10 +35,10 @@ class ProgramTable:
         self.used: dict[Jaxpr, None] = {}  # in order of use
 
     def find(self, jaxpr: Jaxpr, keep: bool) -> Jaxpr:
-        """The first program that equals this one except for the names of its variables.
+        """The first living program that equals this one except for the names of its variables.
 
         Args:
-          keep: whether the table keeps it alive.
+          keep: whether the table keeps it alive, until `MAX_PROGRAMS` others were used.
         """
         content = content_of(jaxpr)
         with _lock:
@@ -77,7 +77,8 @@ def hash_consed(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def consed_with(owner: ProgramOwner, jaxpr: Jaxpr) -> Jaxpr:
-    """The first program that equals this one, among the programs that live as long as the owner."""
+    """The first program that equals this one among those in the owner's table, which keeps it
+    alive."""
     return owner.programs.find(jaxpr, True)
 
 
@@ -97,7 +98,8 @@ def content_of(jaxpr: Jaxpr) -> Any:
 
 
 def numbers_as_inputs(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Array]]:
-    """The program with its floating-point literals turned into leading inputs, and their values.
+    """The program with its float and complex literals turned into leading inputs, and their
+    values. Programs inside its equations keep their literals.
 
     So a function outside `jit` that closes over a different learning rate at each call has one
     program. It is compiled once, and rounding is the same for every rate.
@@ -137,7 +139,7 @@ latest_rules_inside = derived(latest_rules)  # the programs that equations refer
 
 
 def is_eager(trace: Trace) -> bool:
-    """True if a trace finally computes its operations and does not record any."""
+    """True if operations under a trace are computed, and no surrounding trace records them."""
     while not isinstance(trace, StageTrace):
         if trace.outside is None:
             return True

@@ -46,7 +46,7 @@ def without_copies(jaxpr: Jaxpr, nc: int, nk: int) -> LeanBody:
 def live_carry(jaxpr: Jaxpr, nc: int, nk: int, live: Mask) -> Mask:
     """The outputs that every step must compute to make the `live` outputs of the last step correct.
 
-    These are the live ones, and each carry that one of them needs in the next step.
+    They are the live outputs, and each carry that one of them needs in the next step.
     """
     while True:
         carry_needed = live_inputs(jaxpr, live)[nc : nc + nk]

@@ -53,7 +53,7 @@ def partial_eval_jaxpr(
     Args:
       jaxpr: without constants.
       used_outs: a mask of the outputs to recompute.
-      policy: `policy(primitive, *avals, **params)` says whether to save the results. Without a
+      policy: `policy(primitive, *avals, **params)` returns whether to save the results. Without a
         policy, only results of operations with effects are saved.
       reusable: a mask of the outputs that can serve as residuals; by default all.
     """

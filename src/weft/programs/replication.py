@@ -1,8 +1,8 @@
 """Replication analysis: which values vary along a mesh axis, to resolve `reduce_axes` there.
 
-Under `vmap` the rules of `psum_shared` and `share` see which values vary. In a program for one
-device of many they do not. There each of them is replaced by its effect along that axis, before the
-program is compiled.
+Under `vmap`, the rules of `psum_shared` and `share` can test which values vary. In a program for
+one of several devices they cannot. There, each of these operations is replaced by its effect along
+that axis before the program is compiled.
 """
 
 from collections.abc import Sequence

@@ -150,8 +150,9 @@ class Divergence:
         calls = any(map(jaxpr_calls_host, jaxprs))
         if varies & communicating and calls:
             raise ValueError(
-                f"{e.primitive}: where devices may go different ways, its functions may call the "
-                "host or use collectives, not both\n  fix: do one of the two outside of it"
+                f"{e.primitive}: where devices may take different branches, its functions may call "
+                "the host or use collectives, not both\n"
+                f"  fix: do one of the two outside of {e.primitive}"
             )
         if self.scope.entered != self.everywhere and not calls:
             communicating = self.everywhere  # arrays may be divided along other axes

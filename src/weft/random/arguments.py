@@ -18,7 +18,7 @@ from ..core.trace import current
 from ..errors import ShapeError
 from ..interpreters.eager_tiers import accelerated
 from ..numpy.axes import shape_tuple
-from ..numpy.creation import wanted_dtype
+from ..numpy.creation import dtype_argument
 from ..numpy.plans import composite
 from ..numpy.promotion import SCALARS, cast, value
 from ..transforms.jit.function import jit
@@ -29,7 +29,7 @@ from .keys import one_key
 
 def float_dtype(name: str, dtype: Any, accepts_complex: bool = False) -> Any:
     """The dtype of samples: the requested one, or the default float."""
-    result_dtype = wanted_dtype(name, dtype)
+    result_dtype = dtype_argument(name, dtype)
     if result_dtype is None:
         return dtypes.default_float()
     if not (dtypes.is_float(result_dtype) or (accepts_complex and dtypes.is_complex(result_dtype))):
@@ -67,9 +67,9 @@ def sample_shape(name: str, shape: Any, **parameters: Any) -> tuple[int, ...]:
         problem = (
             "don't broadcast together" if shape is None else f"don't broadcast to shape {shape}"
         )
-    listed = ", ".join(f"{n} {p.aval}" for n, p in parameters.items())
+    parameter_texts = ", ".join(f"{n} {p.aval}" for n, p in parameters.items())
     raise ValueError(
-        f"{name}: parameters {problem}: {listed}\n"
+        f"{name}: parameters {problem}: {parameter_texts}\n"
         "  fix: `shape` is the shape of the result; leave it out to broadcast the parameters"
     )
 
@@ -123,10 +123,10 @@ def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*xs: Any, shape: tuple[int, ...], **options: Any) -> Any:
         if current.trace is not current.base:
             return function(*xs, shape=shape, **options)
-        size = 1
+        element_count = 1
         for n in shape:
-            size *= n
-        if size <= _MAX_PLANNED_ELEMENTS and not accelerated():
+            element_count *= n
+        if element_count <= _MAX_PLANNED_ELEMENTS and not accelerated():
             return planned[thread.threefry_partitionable](*xs, shape=shape, **options)
         names = ("shape", *options)
         if names not in compiled:

@@ -12,8 +12,8 @@ from ..transforms.jit.function import jit
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import float_dtype
 from .generalized_normal import _generalized, scalar_exponent
-from .keys import one_key, several
-from .uniform import unit
+from .keys import one_key, subkey_list
+from .uniform import unit_uniform
 
 __all__ = ["ball"]
 
@@ -53,13 +53,13 @@ def ball(
 
 
 def _ball(key: Any, p: Any, *, d: int, shape: tuple[int, ...]) -> Any:
-    for_parts, for_rest = several(key)
-    parts = _generalized(for_parts, p, shape=(*shape, d))
-    remainder = -log1p(-unit(for_rest, shape=shape, dtype=p.dtype))
-    powers = pow_(arithmetic.abs_(parts), structural.widen(p, (*shape, d)))
+    coordinates_key, remainder_key = subkey_list(key)
+    coordinates = _generalized(coordinates_key, p, shape=(*shape, d))
+    remainder = -log1p(-unit_uniform(remainder_key, shape=shape, dtype=p.dtype))
+    powers = pow_(arithmetic.abs_(coordinates), structural.widen(p, (*shape, d)))
     total = structural.reduce_sum(powers, axes=(len(shape),)) + remainder
     norm = pow_(total, structural.widen(1.0 / p, shape))
-    return parts / structural.reshape(norm, shape=(*shape, 1))
+    return coordinates / structural.reshape(norm, shape=(*shape, 1))
 
 
 _inside = jit(_ball, static_argnames=("d", "shape"))

@@ -9,7 +9,7 @@ from ..primitives.exponential import exp
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import float_dtype, parameter, sample_shape, with_parameters
 from .gamma import gammas
-from .keys import one_key, several
+from .keys import one_key, subkey_list
 
 __all__ = ["beta", "dirichlet"]
 
@@ -34,11 +34,11 @@ def beta(
       (3,)
     """
     (data, a, b), options = with_parameters("beta", key, shape, dtype, a=a, b=b)
-    for_a, for_b = several(data)
-    x = gammas(for_a, a, options["shape"], logarithm=True)
-    y = gammas(for_b, b, options["shape"], logarithm=True)
-    most = arithmetic.max_(x, y)
-    x, y = exp(x - most), exp(y - most)
+    a_key, b_key = subkey_list(data)
+    x = gammas(a_key, a, options["shape"], logarithm=True)
+    y = gammas(b_key, b, options["shape"], logarithm=True)
+    maximum = arithmetic.max_(x, y)
+    x, y = exp(x - maximum), exp(y - maximum)
     return x / (x + y)
 
 
@@ -72,8 +72,8 @@ def dirichlet(
     batch_shape = leading if shape is None else shape_tuple("dirichlet", shape)
     result_shape = sample_shape("dirichlet", (*batch_shape, *n), alpha=weights)
     x = gammas(data, weights, result_shape, logarithm=True)
-    last = (len(batch_shape),)
-    most = selection.stop_gradient(reductions.reduce_max(x, axes=last))
-    x = exp(x - structural.reshape(most, shape=(*batch_shape, 1)))
-    total = structural.reshape(structural.reduce_sum(x, axes=last), shape=(*batch_shape, 1))
+    last_axis = (len(batch_shape),)
+    maximum = selection.stop_gradient(reductions.reduce_max(x, axes=last_axis))
+    x = exp(x - structural.reshape(maximum, shape=(*batch_shape, 1)))
+    total = structural.reshape(structural.reduce_sum(x, axes=last_axis), shape=(*batch_shape, 1))
     return x / total

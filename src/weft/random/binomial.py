@@ -34,9 +34,9 @@ from ..primitives.selection import where
 from ..transforms.jit.function import jit
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import float_dtype, parameter, sample_shape
-from .keys import one_key, several, subkeys
-from .poisson import accepted
-from .uniform import unit
+from .keys import one_key, subkey_list, subkeys
+from .poisson import rejection_samples
+from .uniform import unit_uniform
 
 __all__ = ["binomial", "multinomial"]
 
@@ -103,19 +103,27 @@ def _counts(key: Any, n: Any, p: Any) -> Any:
     def number(x: float) -> Any:
         return literal(x, dtype)
 
-    rarely = comparison.lt(p, number(0.5))
-    q = where(rarely, p, 1.0 - p)
-    bad = either(neither(comparison.ge(n, number(0.0))), neither(comparison.ge(q, number(0.0))))
-    endless = comparison.eq(n, number(math.inf))
-    q = where(bad, number(0.01), q)
-    few = either(either(bad, endless), comparison.le(n * q, number(_MAX_WAITING_SUCCESSES)))
+    is_below_half = comparison.lt(p, number(0.5))
+    q = where(is_below_half, p, 1.0 - p)
+    is_invalid = either(
+        neither(comparison.ge(n, number(0.0))), neither(comparison.ge(q, number(0.0)))
+    )
+    is_infinite = comparison.eq(n, number(math.inf))
+    q = where(is_invalid, number(0.01), q)
+    is_small = either(
+        either(is_invalid, is_infinite), comparison.le(n * q, number(_MAX_WAITING_SUCCESSES))
+    )
     trials = arithmetic.floor(n)
-    one_by_one = _by_waiting(key, where(few, where(endless, number(-1.0), trials), number(0.0)), q)
-    at_once = _by_rejection(key, where(few, number(1e4), trials), where(few, number(0.5), q))
-    count = where(few, one_by_one, at_once)
-    count = where(rarely, count, trials - count)
-    count = where(endless, where(comparison.gt(p, number(0.0)), number(math.inf), p), count)
-    return where(bad, number(math.nan), count)
+    waiting_count = _by_waiting(
+        key, where(is_small, where(is_infinite, number(-1.0), trials), number(0.0)), q
+    )
+    rejection_count = _by_rejection(
+        key, where(is_small, number(1e4), trials), where(is_small, number(0.5), q)
+    )
+    count = where(is_small, waiting_count, rejection_count)
+    count = where(is_below_half, count, trials - count)
+    count = where(is_infinite, where(comparison.gt(p, number(0.0)), number(math.inf), p), count)
+    return where(is_invalid, number(math.nan), count)
 
 
 _binomial = jit(_counts)
@@ -127,61 +135,61 @@ def _by_waiting(key: Any, n: Any, p: Any) -> Any:
     axes = tuple(range(len(shape)))
     scale = exponential.log1p(-p)
 
-    def more(state: Any) -> Any:
+    def is_unfinished(state: Any) -> Any:
         return reductions.reduce_or(comparison.le(state[1], n), axes=axes)
 
     def step(state: Any) -> Any:
-        count, passed, key = state
-        for_wait, key = several(key)
-        count = where(comparison.le(passed, n), count + 1.0, count)
-        wait = arithmetic.ceil(log(unit(for_wait, shape=shape, dtype=dtype)) / scale)
-        return count, passed + wait, key
+        count, total_wait, key = state
+        wait_key, key = subkey_list(key)
+        count = where(comparison.le(total_wait, n), count + 1.0, count)
+        wait = arithmetic.ceil(log(unit_uniform(wait_key, shape=shape, dtype=dtype)) / scale)
+        return count, total_wait + wait, key
 
     zeros = creation.zeros(aval(shape, dtype))
-    count, _, _ = while_loop(more, step, (zeros, zeros, key))
+    count, _, _ = while_loop(is_unfinished, step, (zeros, zeros, key))
     return count - 1.0
 
 
 def _tail(k: Any) -> Any:
     """The error of Stirling's formula for log(k!)."""
     dtype = k.dtype
-    small = arithmetic.min_(arithmetic.max_(k, literal(0.0, dtype)), literal(9.0, dtype))
+    index = arithmetic.min_(arithmetic.max_(k, literal(0.0, dtype)), literal(9.0, dtype))
     table = Array(np.array(_TAILS, dtype), aval((10,), dtype))
-    exact = take(table, cast(small, dtypes.int32))
-    next_ = k + 1.0
-    square = next_ * next_
-    series = (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / square) / square) / next_
-    return where(comparison.le(k, literal(9.0, dtype)), exact, series)
+    tabulated = take(table, cast(index, dtypes.int32))
+    k_plus_1 = k + 1.0
+    square = k_plus_1 * k_plus_1
+    series = (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / square) / square) / k_plus_1
+    return where(comparison.le(k, literal(9.0, dtype)), tabulated, series)
 
 
 def _by_rejection(key: Any, n: Any, p: Any) -> Any:
     """Hörmann's BTRS; with the constants of the paper."""
     shape, dtype = n.shape, n.dtype
-    spread = arithmetic.sqrt(n * p * (1.0 - p))
-    b = 1.15 + 2.53 * spread
+    deviation = arithmetic.sqrt(n * p * (1.0 - p))
+    b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * p
     centre = n * p + 0.5
-    safe = 0.92 - 4.2 / b
+    acceptance_bound = 0.92 - 4.2 / b
     odds = p / (1.0 - p)
-    alpha = (2.83 + 5.1 / b) * spread
+    alpha = (2.83 + 5.1 / b) * deviation
     mode = arithmetic.floor((n + 1.0) * p)
 
     def number(x: float) -> Any:
         return literal(x, dtype)
 
-    def attempt(u: Any, inside: Any, v: Any) -> tuple[Any, Any, Any]:
-        k = arithmetic.floor((2.0 * a / inside + b) * u + centre)
-        outside = either(comparison.lt(k, number(0.0)), comparison.gt(k, n))
-        height = log(v * alpha / (a / (inside * inside) + b))
+    def attempt(u: Any, distance: Any, v: Any) -> tuple[Any, Any, Any]:
+        k = arithmetic.floor((2.0 * a / distance + b) * u + centre)
+        is_outside = either(comparison.lt(k, number(0.0)), comparison.gt(k, n))
+        height = log(v * alpha / (a / (distance * distance) + b))
         target = (
             (mode + 0.5) * log((mode + 1.0) / (odds * (n - mode + 1.0)))
             + (n + 1.0) * log((n - mode + 1.0) / (n - k + 1.0))
             + (k + 0.5) * log(odds * (n - k + 1.0) / (k + 1.0))
             + (_tail(mode) + _tail(n - mode) - _tail(k) - _tail(n - k))
         )
-        return k, safe, both(neither(outside), comparison.le(height, target))
+        return k, acceptance_bound, both(neither(is_outside), comparison.le(height, target))
 
-    return accepted(attempt, key, shape, dtype)
+    return rejection_samples(attempt, key, shape, dtype)
 
 
 # --- multinomial ---
@@ -224,10 +232,10 @@ def multinomial(
         raise ShapeError("multinomial: p must have at least one axis; got a scalar")
     batch_shape = weights.shape[:-1] if shape is None else shape_tuple("multinomial", shape)
     k = weights.shape[-1]
-    for name, x, to in (("n", trials, batch_shape), ("p", weights, (*batch_shape, k))):
-        if not _broadcasts(x.shape, to):
+    for name, x, target_shape in (("n", trials, batch_shape), ("p", weights, (*batch_shape, k))):
+        if not _broadcasts(x.shape, target_shape):
             raise ShapeError(
-                f"multinomial: {name} must broadcast to shape {to}; got {x.aval}\n"
+                f"multinomial: {name} must broadcast to shape {target_shape}; got {x.aval}\n"
                 "  fix: pass the shape of the result without its last axis"
             )
     trials = structural.widen(trials, batch_shape)
@@ -235,31 +243,31 @@ def multinomial(
     return cast(_multinomial(data, trials, weights, unroll=unroll), dtype)
 
 
-def _broadcasts(x: tuple[int, ...], to: tuple[int, ...]) -> bool:
+def _broadcasts(shape: tuple[int, ...], target_shape: tuple[int, ...]) -> bool:
     try:
-        return np.broadcast_shapes(x, to) == to
+        return np.broadcast_shapes(shape, target_shape) == target_shape
     except ValueError:
         return False
 
 
 def _outcomes(key: Any, n: Any, p: Any, *, unroll: int | bool) -> Any:
-    last = p.ndim - 1
-    first = (last, *range(last))
-    remaining_weight = cumulative.cumsum(p, axis=last, reverse=True)
-    zero = comparison.eq(remaining_weight, literal(0.0, p.dtype))
-    shares = structural.transpose(
-        p / where(zero, literal(1.0, p.dtype), remaining_weight), permutation=first
+    last_axis = p.ndim - 1
+    order = (last_axis, *range(last_axis))
+    remaining_weight = cumulative.cumsum(p, axis=last_axis, reverse=True)
+    is_zero = comparison.eq(remaining_weight, literal(0.0, p.dtype))
+    fractions = structural.transpose(
+        p / where(is_zero, literal(1.0, p.dtype), remaining_weight), permutation=order
     )
 
-    def step(left: Any, weights: Any) -> Any:
-        share, key = weights
-        share = arithmetic.min_(
-            arithmetic.max_(share, literal(0.0, p.dtype)), literal(1.0, p.dtype)
+    def step(remaining_trials: Any, weights: Any) -> Any:
+        fraction, key = weights
+        fraction = arithmetic.min_(
+            arithmetic.max_(fraction, literal(0.0, p.dtype)), literal(1.0, p.dtype)
         )
-        count = _counts(key, left, share)
-        return left - count, count
+        count = _counts(key, remaining_trials, fraction)
+        return remaining_trials - count, count
 
-    _, counts = scan(step, n, (shares, subkeys(key, (p.shape[-1],))), unroll=unroll)
+    _, counts = scan(step, n, (fractions, subkeys(key, (p.shape[-1],))), unroll=unroll)
     return structural.transpose(counts, permutation=(*range(1, p.ndim), 0))
 
 

@@ -60,32 +60,34 @@ def categorical(
             f"categorical: shape must end with {other_axes}, the shape of the logits {x.aval} "
             f"without axis {axis}; got {result_shape}"
         )
-    front, mode = (
+    leading_shape, mode = (
         result_shape[: len(result_shape) - len(other_axes)],
         drawing_mode("categorical", mode),
     )
     if replace:
-        return most(data, x, axis=axis, shape=(*front, *x.shape), mode=mode)
-    count = math.prod(front)
+        return gumbel_argmax(data, x, axis=axis, shape=(*leading_shape, *x.shape), mode=mode)
+    count = math.prod(leading_shape)
     if count > x.shape[axis]:
         raise ShapeError(
             f"categorical: can't draw {count} of {x.shape[axis]} categories without replacement"
         )
-    indices = foremost(data, x, axis=axis, k=count, shape=x.shape, mode=mode)
+    indices = gumbel_top_k(data, x, axis=axis, k=count, shape=x.shape, mode=mode)
     return structural.reshape(indices, shape=result_shape)
 
 
 @sampler
-def foremost(key: Any, logits: Any, *, axis: int, k: int, shape: tuple[int, ...], mode: str) -> Any:
+def gumbel_top_k(
+    key: Any, logits: Any, *, axis: int, k: int, shape: tuple[int, ...], mode: str
+) -> Any:
     """The indices of the k largest sums of a logit and a Gumbel sample, along axis 0."""
     scores = gumbels(key, shape=shape, dtype=logits.dtype, mode=mode) + logits
-    last = len(shape) - 1
-    _, indices = sorting.top_k(structural.move_axis(scores, axis, last), k=k)
-    return structural.move_axis(indices, last, 0)
+    last_axis = len(shape) - 1
+    _, indices = sorting.top_k(structural.move_axis(scores, axis, last_axis), k=k)
+    return structural.move_axis(indices, last_axis, 0)
 
 
 @sampler
-def most(key: Any, logits: Any, *, axis: int, shape: tuple[int, ...], mode: str) -> Any:
+def gumbel_argmax(key: Any, logits: Any, *, axis: int, shape: tuple[int, ...], mode: str) -> Any:
     """The index of the largest sum of a logit and a Gumbel sample."""
     scores = gumbels(key, shape=shape, dtype=logits.dtype, mode=mode) + logits
     axis += len(shape) - logits.ndim

@@ -18,7 +18,7 @@ from .continuous import gumbels
 from .keys import one_key
 from .permutation import as_elements, permutation
 from .randint import randint
-from .uniform import unit
+from .uniform import unit_uniform
 
 __all__ = ["choice"]
 
@@ -56,8 +56,8 @@ def choice(
     axis = one_axis("choice", axis, x)
     n, draws = x.shape[axis], math.prod(shape)
     if not draws:
-        empty = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
-        return creation.zeros(aval(empty, x.dtype))
+        empty_shape = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
+        return creation.zeros(aval(empty_shape, x.dtype))
     if not n:
         raise ShapeError(
             f"choice: expected at least one element to choose from; got {x.aval}\n  fix: shape=(0,)"
@@ -67,9 +67,11 @@ def choice(
             f"choice: can't draw {draws} of {n} elements without replacement\n  fix: replace=True"
         )
     if p is None and not replace:
-        mixed = permutation(data, x, axis)
+        permuted = permutation(data, x, axis)
         limit = [draws if i == axis else m for i, m in enumerate(x.shape)]
-        part = slicing.slice_(mixed, start=(0,) * x.ndim, limit=tuple(limit), strides=(1,) * x.ndim)
+        part = slicing.slice_(
+            permuted, start=(0,) * x.ndim, limit=tuple(limit), strides=(1,) * x.ndim
+        )
         result = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
         return structural.reshape(part, shape=result)
     if p is None:
@@ -81,24 +83,24 @@ def choice(
             f"  fix: p of shape ({n},)"
         )
     if replace:
-        return take(x, weighted(data, weights, shape=shape), axis)
-    return take(x, weighted_once(data, weights, shape=shape, mode=mode), axis)
+        return take(x, weighted_indices(data, weights, shape=shape), axis)
+    return take(x, distinct_weighted_indices(data, weights, shape=shape, mode=mode), axis)
 
 
 @sampler
-def weighted(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
+def weighted_indices(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
     """Indices with probabilities p: where the cumulative sum of p passes a uniform number."""
     (n,) = p.shape
     sums = cumulative.cumsum(p, axis=0, reverse=False)
     total = structural.reshape(
         slicing.slice_(sums, start=(n - 1,), limit=(n,), strides=(1,)), shape=()
     )
-    goals = total * (1.0 - unit(key, shape=(math.prod(shape),), dtype=p.dtype))
+    goals = total * (1.0 - unit_uniform(key, shape=(math.prod(shape),), dtype=p.dtype))
     return structural.reshape(searchsorted(sums, goals), shape=shape)
 
 
 @sampler
-def weighted_once(key: Any, p: Any, *, shape: tuple[int, ...], mode: str) -> Any:
+def distinct_weighted_indices(key: Any, p: Any, *, shape: tuple[int, ...], mode: str) -> Any:
     """Indices without repetition: the indices of the largest sums of log p and a Gumbel sample."""
     scores = gumbels(key, shape=p.shape, dtype=p.dtype, mode=mode) + exponential.log(p)
     _, indices = sorting.top_k(scores, k=math.prod(shape))

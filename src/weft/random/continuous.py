@@ -25,10 +25,10 @@ from ..primitives.exponential import exp, log, log1p, pow_
 from ..transforms.custom_derivatives import custom_jvp
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import drawing_mode, sampler, with_parameters, without_parameters
-from .discrete import coins
-from .keys import several
+from .discrete import bernoulli_samples
+from .keys import subkey_list
 from .normal import gauss
-from .uniform import between, coarse_and_fine, unit
+from .uniform import coarse_and_fine, uniform_between, unit_uniform
 
 __all__ = [
     "cauchy",
@@ -48,8 +48,8 @@ __all__ = [
 
 def _open_unit(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniform floats from the smallest normal number to 1, so that their logarithm is finite."""
-    tiny = literal(float(dtypes.finfo(dtype).tiny), dtype)
-    return between(key, tiny, literal(1.0, dtype), shape=shape, dtype=dtype)
+    smallest_normal = literal(float(dtypes.finfo(dtype).tiny), dtype)
+    return uniform_between(key, smallest_normal, literal(1.0, dtype), shape=shape, dtype=dtype)
 
 
 # --- without parameters ---
@@ -75,7 +75,7 @@ def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None =
 
 @sampler
 def _exponential(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    return -log1p(-unit(key, shape=shape, dtype=dtype))
+    return -log1p(-unit_uniform(key, shape=shape, dtype=dtype))
 
 
 @located
@@ -108,9 +108,9 @@ def gumbels(key: Any, *, shape: tuple[int, ...], dtype: Any, mode: str = "low") 
         return -log(-log(_open_unit(key, shape, dtype)))
     # numbers near 0 become the large samples; floats are finest there
     coarse, fine = coarse_and_fine(key, shape, dtype)
-    tiny = literal(float(dtypes.finfo(dtype).tiny), dtype)
-    upper = comparison.ge(coarse, literal(0.5, dtype))  # a sum near 1 might be rounded to 1
-    return -log(-log1p(-selection.where(upper, coarse, coarse + fine + tiny)))
+    smallest_normal = literal(float(dtypes.finfo(dtype).tiny), dtype)
+    is_upper = comparison.ge(coarse, literal(0.5, dtype))  # a sum near 1 might be rounded to 1
+    return -log(-log1p(-selection.where(is_upper, coarse, coarse + fine + smallest_normal)))
 
 
 @located
@@ -130,7 +130,7 @@ def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
 @sampler
 def _laplace(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     low = literal(-1.0 + float(dtypes.finfo(dtype).epsneg), dtype)
-    u = between(key, low, literal(1.0, dtype), shape=shape, dtype=dtype)
+    u = uniform_between(key, low, literal(1.0, dtype), shape=shape, dtype=dtype)
     return arithmetic.sign(u) * log1p(-arithmetic.abs_(u))
 
 
@@ -171,7 +171,7 @@ def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
 @sampler
 def _cauchy(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     low = literal(float(dtypes.finfo(dtype).eps), dtype)
-    u = between(key, low, literal(1.0, dtype), shape=shape, dtype=dtype)
+    u = uniform_between(key, low, literal(1.0, dtype), shape=shape, dtype=dtype)
     return trigonometric.tan((u - 0.5) * math.pi)
 
 
@@ -219,9 +219,9 @@ def double_sided_maxwell(
       >>> random.double_sided_maxwell(random.PRNGKey(0), 0.0, 1.0, (2,)).shape
       (2,)
     """
-    front = shape_tuple("double_sided_maxwell", shape)
+    leading_shape = shape_tuple("double_sided_maxwell", shape)
     args, options = with_parameters("double_sided_maxwell", key, None, dtype, loc=loc, scale=scale)
-    options["shape"] = (*front, *options["shape"])
+    options["shape"] = (*leading_shape, *options["shape"])
     return _double_sided_maxwell(*args, **options)
 
 
@@ -229,10 +229,10 @@ def double_sided_maxwell(
 def _double_sided_maxwell(
     key: Any, loc: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any
 ) -> Any:
-    for_sizes, for_signs = several(key)
+    magnitude_key, sign_key = subkey_list(key)
     half = literal(0.5, dtypes.default_float())
-    signs = cast(coins(for_signs, half, shape=shape), dtype) * 2.0 - 1.0
-    return loc + scale * (signs * _maxwell(for_sizes, shape=shape, dtype=dtype))
+    signs = cast(bernoulli_samples(sign_key, half, shape=shape), dtype) * 2.0 - 1.0
+    return loc + scale * (signs * _maxwell(magnitude_key, shape=shape, dtype=dtype))
 
 
 @located
@@ -267,7 +267,7 @@ def weibull_min(
 def _weibull_min(
     key: Any, scale: Any, concentration: Any, *, shape: tuple[int, ...], dtype: Any
 ) -> Any:
-    e = -log1p(-unit(key, shape=shape, dtype=dtype))
+    e = -log1p(-unit_uniform(key, shape=shape, dtype=dtype))
     return scale * pow_(e, 1.0 / concentration)
 
 
@@ -353,11 +353,11 @@ def triangular(
 def _triangular(
     key: Any, left: Any, mode: Any, right: Any, *, shape: tuple[int, ...], dtype: Any
 ) -> Any:
-    u = unit(key, shape=shape, dtype=dtype)
+    u = unit_uniform(key, shape=shape, dtype=dtype)
     width = right - left
-    rising = left + arithmetic.sqrt(u * width * (mode - left))
-    falling = right - arithmetic.sqrt((1.0 - u) * width * (right - mode))
-    return selection.where(comparison.lt(u, (mode - left) / width), rising, falling)
+    rising_value = left + arithmetic.sqrt(u * width * (mode - left))
+    falling_value = right - arithmetic.sqrt((1.0 - u) * width * (right - mode))
+    return selection.where(comparison.lt(u, (mode - left) / width), rising_value, falling_value)
 
 
 @located
@@ -381,18 +381,18 @@ def wald(
 
 @custom_jvp
 def _wald(key: Any, mean: Any) -> Any:
-    return _one_root_of_two(key, mean, shape=mean.shape, dtype=mean.dtype)
+    return _random_root(key, mean, shape=mean.shape, dtype=mean.dtype)
 
 
 @sampler
-def _one_root_of_two(key: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _random_root(key: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     # Michael, Schucany and Haas (1976): one of two roots, chosen by a uniform number
-    for_root, for_choice = several(key)
-    v = gauss(for_root, shape=shape, dtype=dtype)
+    root_key, choice_key = subkey_list(key)
+    v = gauss(root_key, shape=shape, dtype=dtype)
     y, squared = v * v, mean * mean
     root = arithmetic.sqrt(4.0 * mean * y + squared * (y * y))
     x = mean + (squared * y / 2.0 - mean / 2.0 * root)
-    z = unit(for_choice, shape=shape, dtype=dtype)
+    z = unit_uniform(choice_key, shape=shape, dtype=dtype)
     return selection.where(comparison.le(z, mean / (mean + x)), x, squared / x)
 
 
@@ -415,13 +415,13 @@ def mills_ratio(x: Any) -> Any:
     Source: DLMF 7.12.1, the asymptotic series, where erfc is too small for the dtype.
     """
     limit = 30.0 if x.dtype == dtypes.float64 else 3.0 if x.dtype == dtypes.float16 else 12.0
-    large = comparison.gt(x, literal(limit, x.dtype))
-    small = selection.where(large, literal(1.0, x.dtype), x)
-    close = (
-        exp(small * small / 2.0)
-        * error_functions.erfc(small * math.sqrt(0.5))
+    is_large = comparison.gt(x, literal(limit, x.dtype))
+    x_small = selection.where(is_large, literal(1.0, x.dtype), x)
+    exact_value = (
+        exp(x_small * x_small / 2.0)
+        * error_functions.erfc(x_small * math.sqrt(0.5))
         * math.sqrt(math.pi / 2)
     )
     s = 1.0 / (x * x)
     series = (1.0 - s * (1.0 - s * (3.0 - s * (15.0 - s * 105.0)))) / x
-    return selection.where(large, series, close)
+    return selection.where(is_large, series, exact_value)

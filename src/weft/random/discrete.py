@@ -10,13 +10,13 @@ from ..core.aval import aval
 from ..core.source import located
 from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
-from ..numpy.creation import wanted_dtype
+from ..numpy.creation import dtype_argument
 from ..numpy.promotion import cast, inexact, value
 from ..primitives import arithmetic, bitwise, comparison, creation, selection, structural
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import drawing_mode, sample_shape, sampler, with_parameters
 from .keys import one_key
-from .uniform import coarse_and_fine, unit
+from .uniform import coarse_and_fine, unit_uniform
 
 __all__ = ["bernoulli", "geometric", "rademacher"]
 
@@ -48,14 +48,14 @@ def bernoulli(
     if dtypes.is_complex(chance.aval.dtype):
         raise ShapeError(f"bernoulli: p must be real; got {chance.aval}")
     shape = sample_shape("bernoulli", shape, p=chance)
-    return coins(data, chance, shape=shape, mode=drawing_mode("bernoulli", mode))
+    return bernoulli_samples(data, chance, shape=shape, mode=drawing_mode("bernoulli", mode))
 
 
 @sampler
-def coins(key: Any, p: Any, *, shape: tuple[int, ...], mode: str = "low") -> Any:
+def bernoulli_samples(key: Any, p: Any, *, shape: tuple[int, ...], mode: str = "low") -> Any:
     """Booleans that are True with probability p."""
     if mode == "low":
-        return comparison.lt(unit(key, shape=shape, dtype=p.aval.dtype), p)
+        return comparison.lt(unit_uniform(key, shape=shape, dtype=p.aval.dtype), p)
     coarse, fine = coarse_and_fine(key, shape, p.aval.dtype)
     return comparison.lt(fine, p - coarse)  # their sum would be rounded
 
@@ -74,12 +74,12 @@ def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = 
       >>> random.rademacher(random.PRNGKey(0), (4,)).tolist()
       [-1, 1, -1, 1]
     """
-    data, result_dtype = one_key("rademacher", key), wanted_dtype("rademacher", dtype)
+    data, result_dtype = one_key("rademacher", key), dtype_argument("rademacher", dtype)
     if result_dtype == np.bool_:
         raise TypeError("rademacher: dtype must have the number -1; got bool")
     result_dtype = dtypes.default_int() if result_dtype is None else result_dtype
     half = Array(np.asarray(0.5, dtypes.default_float())[()], aval((), dtypes.default_float()))
-    heads = coins(data, half, shape=shape_tuple("rademacher", shape))
+    heads = bernoulli_samples(data, half, shape=shape_tuple("rademacher", shape))
     return cast(heads, result_dtype) * 2 - 1
 
 
@@ -104,7 +104,7 @@ def geometric(
       >>> random.geometric(random.PRNGKey(0), 0.5, (3,)).dtype
       dtype('int32')
     """
-    result_dtype = wanted_dtype("geometric", dtype)
+    result_dtype = dtype_argument("geometric", dtype)
     result_dtype = dtypes.default_int() if result_dtype is None else result_dtype
     if not dtypes.is_integer(result_dtype):
         raise ShapeError(f"geometric: dtype must be an integer dtype; got {result_dtype}")
@@ -119,22 +119,24 @@ def _geometric(key: Any, p: Any, *, shape: tuple[int, ...], dtype: Any, result_d
     Uses only products, in double precision: NumPy and XLA round them in the same way, so that the
     integers are the same everywhere. Quotients of logarithms would not be.
     """
-    u = unit(key, shape=shape, dtype=dtype)
-    least = 2.0 ** -int(dtypes.finfo(dtype).nmant + 1)  # the powers pass it before they underflow
-    u = cast(arithmetic.max_(u, literal(least, dtype)), dtypes.float64)
-    most = int(dtypes.iinfo(result_dtype).max)
+    u = unit_uniform(key, shape=shape, dtype=dtype)
+    smallest_u = 2.0 ** -int(
+        dtypes.finfo(dtype).nmant + 1
+    )  # the powers pass it before they underflow
+    u = cast(arithmetic.max_(u, literal(smallest_u, dtype)), dtypes.float64)
+    largest_integer = int(dtypes.iinfo(result_dtype).max)
     one = literal(1.0, dtypes.float64)
     powers = [arithmetic.sub(one, cast(p, dtypes.float64))]
-    while len(powers) < most.bit_length():
+    while len(powers) < largest_integer.bit_length():
         powers.append(arithmetic.mul(powers[-1], powers[-1]))
-    reached, count = creation.full(u.aval, 1.0), creation.zeros(aval(shape, result_dtype))
+    power_of_count, count = creation.full(u.aval, 1.0), creation.zeros(aval(shape, result_dtype))
     for bit, power in reversed([*enumerate(powers)]):
-        further = arithmetic.mul(reached, power)
-        fits = comparison.ge(further, u)
-        reached = selection.where(fits, further, reached)
+        product = arithmetic.mul(power_of_count, power)
+        is_reached = comparison.ge(product, u)
+        power_of_count = selection.where(is_reached, product, power_of_count)
         count = selection.where(
-            fits, bitwise.bitwise_or(count, literal(1 << bit, result_dtype)), count
+            is_reached, bitwise.bitwise_or(count, literal(1 << bit, result_dtype)), count
         )
     return structural.add(
-        arithmetic.min_(count, literal(most - 1, result_dtype)), literal(1, result_dtype)
+        arithmetic.min_(count, literal(largest_integer - 1, result_dtype)), literal(1, result_dtype)
     )

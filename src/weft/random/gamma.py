@@ -25,9 +25,9 @@ from ..transforms.jit.function import jit
 from ..transforms.vmap import vmap
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import with_parameters
-from .keys import several, subkeys
+from .keys import subkey_list, subkeys
 from .normal import gauss
-from .uniform import unit
+from .uniform import unit_uniform
 
 __all__ = ["chisquare", "f", "gamma", "loggamma", "t"]
 
@@ -85,8 +85,8 @@ def gammas(key: Any, a: Any, shape: tuple[int, ...], logarithm: bool) -> Any:
     """Gamma samples of a shape, or their logarithms."""
     a = structural.widen(a, shape)
     keys = subkeys(key, (a.size,))
-    flat = structural.reshape(a, shape=(a.size,))
-    samples = (_log_samples if logarithm else _samples)(keys, flat)
+    flat_a = structural.reshape(a, shape=(a.size,))
+    samples = (_log_samples if logarithm else _samples)(keys, flat_a)
     return structural.reshape(samples, shape=shape)
 
 
@@ -112,13 +112,13 @@ def _(primals: Any, tangents: Any) -> Any:
     _, a = primals
     y = _log_samples(*primals)
     x = exp(y)
-    tiny = literal(float(dtypes.finfo(y.dtype).tiny), y.dtype)
+    smallest_normal = literal(float(dtypes.finfo(y.dtype).tiny), y.dtype)
     # for small x the samples are (a Γ(a) u)**(1/a), so that log x changes by -log(x) / a
-    small = -y / a
+    small_slope = -y / a
     return y, tangents[1] * where(
-        comparison.lt(x, tiny),
-        small,
-        incomplete_gamma_beta.random_gamma_grad(a, x) / arithmetic.max_(x, tiny),
+        comparison.lt(x, smallest_normal),
+        small_slope,
+        incomplete_gamma_beta.random_gamma_grad(a, x) / arithmetic.max_(x, smallest_normal),
     )
 
 
@@ -133,38 +133,40 @@ def _sample(key: Any, a: Any, logarithm: bool) -> Any:
     """One gamma sample. For a < 1 it is one of a + 1, times u**(1/a)."""
     dtype = a.dtype
     zero, one = literal(0.0, dtype), literal(1.0, dtype)
-    large = comparison.ge(a, one)
-    d = where(large, a, a + 1.0) - 1.0 / 3.0
+    is_large = comparison.ge(a, one)
+    d = where(is_large, a, a + 1.0) - 1.0 / 3.0
     c = (1.0 / 3.0) / arithmetic.sqrt(d)
 
     def rejected(state: Any) -> Any:
         _, square, cube, u = state
-        quickly = comparison.ge(u, 1.0 - 0.0331 * (square * square))
-        surely = comparison.ge(log(u), square * 0.5 + d * ((1.0 - cube) + log(cube)))
-        return bitwise.bitwise_and(quickly, surely)
+        fails_squeeze = comparison.ge(u, 1.0 - 0.0331 * (square * square))
+        fails_test = comparison.ge(log(u), square * 0.5 + d * ((1.0 - cube) + log(cube)))
+        return bitwise.bitwise_and(fails_squeeze, fails_test)
 
     def attempt(state: Any) -> Any:
-        key, for_normal, for_uniform = several(state[0], 3)
+        key, normal_key, uniform_key = subkey_list(state[0], 3)
 
-        def once(inner: Any) -> Any:
-            key, subkey = several(inner[0])
+        def draw_normal(normal_state: Any) -> Any:
+            key, subkey = subkey_list(normal_state[0])
             x = gauss(subkey, shape=(), dtype=dtype)
             return key, x, 1.0 + x * c
 
-        start = (for_normal, zero * a, -one + zero * a)
-        _, x, v = while_loop(lambda inner: comparison.le(inner[2], zero), once, start)
-        return key, x * x, v * v * v, unit(for_uniform, shape=(), dtype=dtype)
+        start = (normal_key, zero * a, -one + zero * a)
+        _, x, v = while_loop(
+            lambda normal_state: comparison.le(normal_state[2], zero), draw_normal, start
+        )
+        return key, x * x, v * v * v, unit_uniform(uniform_key, shape=(), dtype=dtype)
 
-    key, for_boost = several(key)
+    key, boost_key = subkey_list(key)
     start = (key, zero * a, one + zero * a, literal(2.0, dtype) + zero * a)
     _, _, cube, _ = while_loop(rejected, attempt, start)
-    u = unit(for_boost, shape=(), dtype=dtype)
+    u = unit_uniform(boost_key, shape=(), dtype=dtype)
     if logarithm:
         boost = exponential.log1p(-u) / a
-        boost = where(bitwise.bitwise_or(large, comparison.eq(u, zero)), zero, boost)
+        boost = where(bitwise.bitwise_or(is_large, comparison.eq(u, zero)), zero, boost)
         return log(d) + log(cube) + boost
     boost = exponential.pow_(1.0 - u, 1.0 / a)
-    return d * cube * where(large, one, boost)
+    return d * cube * where(is_large, one, boost)
 
 
 @located
@@ -202,11 +204,13 @@ def f(
       >>> random.f(random.PRNGKey(0), 3.0, 4.0, (3,)).shape
       (3,)
     """
-    (data, top, bottom), options = with_parameters("f", key, shape, dtype, dfnum=dfnum, dfden=dfden)
-    for_bottom, for_top = several(data)
+    (data, numerator_df, denominator_df), options = with_parameters(
+        "f", key, shape, dtype, dfnum=dfnum, dfden=dfden
+    )
+    denominator_key, numerator_key = subkey_list(data)
     x, y = (
         gammas(k, n * 0.5, options["shape"], logarithm=False) / n
-        for k, n in ((for_top, top), (for_bottom, bottom))
+        for k, n in ((numerator_key, numerator_df), (denominator_key, denominator_df))
     )
     return x / y
 
@@ -227,7 +231,7 @@ def t(
       (3,)
     """
     (data, freedom), options = with_parameters("t", key, shape, dtype, df=df)
-    for_normal, for_gamma = several(data)
+    normal_key, gamma_key = subkey_list(data)
     half = freedom / 2.0
-    scale = arithmetic.sqrt(half / gammas(for_gamma, half, options["shape"], logarithm=False))
-    return gauss(for_normal, **options) * scale
+    scale = arithmetic.sqrt(half / gammas(gamma_key, half, options["shape"], logarithm=False))
+    return gauss(normal_key, **options) * scale

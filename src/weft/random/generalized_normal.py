@@ -16,9 +16,9 @@ from ..primitives.selection import where
 from ..transforms.jit.function import jit
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import float_dtype, parameter
-from .discrete import coins
+from .discrete import bernoulli_samples
 from .gamma import gammas
-from .keys import one_key, several
+from .keys import one_key, subkey_list
 
 __all__ = ["generalized_normal"]
 
@@ -54,12 +54,14 @@ def scalar_exponent(name: str, p: Any, dtype: Any) -> Any:
 
 
 def _generalized(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
-    for_size, for_sign = several(key)
-    sizes = gammas(for_size, 1.0 / p, shape, logarithm=False)
+    size_key, sign_key = subkey_list(key)
+    magnitudes = gammas(size_key, 1.0 / p, shape, logarithm=False)
     half = literal(0.5, p.dtype)
-    minus = comparison.eq(coins(for_sign, half, shape=shape), literal(False, dtypes.bool_))
+    is_negative = comparison.eq(
+        bernoulli_samples(sign_key, half, shape=shape), literal(False, dtypes.bool_)
+    )
     one = creation.full(aval(shape, p.dtype), 1.0)
-    return where(minus, -one, one) * pow_(sizes, structural.widen(1.0 / p, shape))
+    return where(is_negative, -one, one) * pow_(magnitudes, structural.widen(1.0 / p, shape))
 
 
 _signed = jit(_generalized, static_argnames="shape")

@@ -57,11 +57,11 @@ def pair(x: Any, y: Any) -> Any:
 
 def part(words: Any, start: int, limit: int) -> Any:
     """Some of the words along the last axis."""
-    front = words.shape[:-1]
+    batch_shape = words.shape[:-1]
     return slicing.slice_(
         words,
-        start=(*[0] * len(front), start),
-        limit=(*front, limit),
+        start=(*[0] * len(batch_shape), start),
+        limit=(*batch_shape, limit),
         strides=(1,) * words.ndim,
     )
 
@@ -77,8 +77,8 @@ def two_words(data: Any) -> list[Any]:
 def threefry_split(words: Any, shape: tuple[int, ...]) -> Any:
     """New keys of Threefry; the switch `threefry_partitionable` selects the stream."""
     if thread.threefry_partitionable:
-        size = int(np.prod(shape, dtype=np.int64))
-        counters = Array(np.arange(size, dtype=_WORD).reshape(shape), aval(shape, _WORD))
+        count = int(np.prod(shape, dtype=np.int64))
+        counters = Array(np.arange(count, dtype=_WORD).reshape(shape), aval(shape, _WORD))
         zero = Array(_WORD.type(0), aval((), _WORD))
         return pair(*random_bits.threefry2x32(*two_words(words), zero, counters))
     return random_bits.random_bits(words, shape=(*shape, 2), width=32, partitionable=False)
@@ -93,14 +93,14 @@ def threefry_fold_in(words: Any, number: Any) -> Any:
 # --- Philox, with keys made by Threefry or Philox ---
 
 
-def _twice(function: Callable[..., Any]) -> Callable[..., Any]:
+def _on_both_halves(function: Callable[..., Any]) -> Callable[..., Any]:
     """Threefry, on both halves of four words."""
 
-    def of_four(words: Any, argument: Any) -> Any:
+    def apply_to_halves(words: Any, argument: Any) -> Any:
         ends = [function(part(words, i, i + 2), argument) for i in (0, 2)]
         return slicing.concatenate(*ends, dimension=ends[0].ndim - 1)
 
-    return of_four
+    return apply_to_halves
 
 
 def philox(words: Any, shape: tuple[int, ...], width: int) -> Any:
@@ -115,22 +115,25 @@ _KEY_STRIDE = 10  # `unsafe_rbg` uses every tenth of the keys that it generates
 
 
 def _unsafe_split(words: Any, shape: tuple[int, ...]) -> Any:
-    size = int(np.prod(shape, dtype=np.int64))
-    words_of_keys = philox(words, (_KEY_STRIDE * size, 4), 32)
-    some = slicing.slice_(
-        words_of_keys, start=(0, 0), limit=(max(_KEY_STRIDE * size, 0), 4), strides=(_KEY_STRIDE, 1)
+    count = int(np.prod(shape, dtype=np.int64))
+    words_of_keys = philox(words, (_KEY_STRIDE * count, 4), 32)
+    key_words = slicing.slice_(
+        words_of_keys,
+        start=(0, 0),
+        limit=(max(_KEY_STRIDE * count, 0), 4),
+        strides=(_KEY_STRIDE, 1),
     )
-    return structural.reshape(some, shape=(*shape, 4))
+    return structural.reshape(key_words, shape=(*shape, 4))
 
 
 def _unsafe_fold_in(words: Any, number: Any) -> Any:
     zero = Array(_WORD.type(0), aval((), _WORD))
     seed = pair(zero, number)
     output = philox(slicing.concatenate(seed, seed, dimension=0), (_KEY_STRIDE, 4), 32)
-    last = slicing.slice_(
+    last_words = slicing.slice_(
         output, start=(_KEY_STRIDE - 1, 0), limit=(_KEY_STRIDE, 4), strides=(1, 1)
     )
-    return bitwise.bitwise_xor(words, structural.reshape(last, shape=(4,)))
+    return bitwise.bitwise_xor(words, structural.reshape(last_words, shape=(4,)))
 
 
 # --- the table ---
@@ -140,14 +143,14 @@ GENERATORS = {
     g.name: g
     for g in (
         THREEFRY,
-        Generator("rbg", RBG, _twice(threefry_split), _twice(threefry_fold_in)),
+        Generator("rbg", RBG, _on_both_halves(threefry_split), _on_both_halves(threefry_fold_in)),
         Generator("unsafe_rbg", UNSAFE_RBG, _unsafe_split, _unsafe_fold_in),
     )
 }
 _BY_DTYPE = {g.dtype: g for g in GENERATORS.values()}
 
 
-def named(name: str, impl: Any) -> Generator:
+def generator_of_name(name: str, impl: Any) -> Generator:
     """The generator for an argument `impl`: a name, or the dtype of keys."""
     if impl is None:
         return GENERATORS[thread.default_prng_impl]

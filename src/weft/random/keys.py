@@ -19,14 +19,14 @@ from ..core.source import located
 from ..core.value import Value
 from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
-from ..numpy.creation import wanted_dtype
+from ..numpy.creation import dtype_argument
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, noted, value
 from ..primitives import bitwise, conversion, random_bits, slicing, structural
 from ..primitives.prng_keys import check_words, random_clone, random_unwrap, random_use
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from . import generators
-from .generators import THREEFRY, Generator, is_typed, named, of_dtype, wrapped
+from .generators import THREEFRY, Generator, generator_of_name, is_typed, of_dtype, wrapped
 
 __all__ = [
     "PRNGKey",
@@ -67,7 +67,7 @@ def PRNGKey(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
       >>> random.PRNGKey(7).tolist()
       [0, 7]
     """
-    generator = named("PRNGKey", impl)
+    generator = generator_of_name("PRNGKey", impl)
     data = generators.seeded(_seed_words("PRNGKey", seed), generator)
     return wrapped(data, generator) if thread.enable_custom_prng else data  # type: ignore
 
@@ -92,17 +92,17 @@ def key(seed: int | ArrayLike, *, impl: str | None = None, dtype: DTypeLike | No
       (3,)
     Source: JAX documentation, `jax.random.key`.
     """
-    generator = _chosen("key", impl, dtype)
+    generator = _requested_generator("key", impl, dtype)
     data = generators.seeded(_seed_words("key", seed), generator)
     return wrapped(data, generator)
 
 
-def _chosen(name: str, impl: Any, dtype: Any) -> Generator:
+def _requested_generator(name: str, impl: Any, dtype: Any) -> Generator:
     if impl is not None and dtype is not None:
         raise ValueError(
             f"{name}: impl and dtype both name the generator: give one; got {impl!r} and {dtype}"
         )
-    return named(name, dtype if impl is None else impl)
+    return generator_of_name(name, dtype if impl is None else impl)
 
 
 def _seed_words(name: str, seed: Any) -> Any:
@@ -133,41 +133,41 @@ def _seed_words(name: str, seed: Any) -> Any:
     return generators.pair(cast(high, _WORD), low)
 
 
-def one_key(name: str, key: Any, used: bool = True) -> Any:
+def one_key(name: str, key: Any, marks_use: bool = True) -> Any:
     """One key in weft.random's form: the uint32[2] array of a Threefry key, or a typed key of
     another generator. Anything else raises an error.
 
     Args:
-      used: whether this use consumes the key, for `debug_key_reuse`.
+      marks_use: whether this use consumes the key, for `debug_key_reuse`.
     """
     if not isinstance(key, Value):
         if not isinstance(key, np.ndarray):
             raise noted(_not_a_key(name, type(key).__name__))
         key = value(name, key, "key")
     key_aval = key.aval
-    if used and thread.debug_key_reuse and is_typed(key):
+    if marks_use and thread.debug_key_reuse and is_typed(key):
         key = random_use(key, by=name)
     if key_aval is ONE_KEY:
         return random_unwrap(key)
-    typed = is_typed(key)
-    generator = of_dtype(key_aval.dtype) if typed else named(name, None)
-    if not typed and (
+    has_key_dtype = is_typed(key)
+    generator = of_dtype(key_aval.dtype) if has_key_dtype else generator_of_name(name, None)
+    if not has_key_dtype and (
         key_aval.dtype != _WORD or not key_aval.ndim or key_aval.shape[-1] != generator.words
     ):
         raise noted(_not_a_key(name, f"{key_aval}"))
-    if key_aval.ndim > (not typed):
-        form = f"{generator.dtype}[]" if typed else f"uint32[{generator.words}]"
+    if key_aval.ndim > (not has_key_dtype):
+        form = f"{generator.dtype}[]" if has_key_dtype else f"uint32[{generator.words}]"
         raise noted(
             TypeError(
                 f"{name}: expected one key, {form}; got an array of them, {key_aval}\n"
                 f"  fix: vmap(lambda key: {name}(key, …))(keys) for all, or keys[0] for one"
             )
         )
-    return key if typed or generator is THREEFRY else wrapped(key, generator)
+    return key if has_key_dtype or generator is THREEFRY else wrapped(key, generator)
 
 
 def _not_a_key(name: str, description: str) -> Exception:
-    form = named(name, None).form
+    form = generator_of_name(name, None).form
     return TypeError(
         f"{name}: expected a key, {form}, for the first argument; got {description}\n"
         "  fix: key = random.key(0), or random.PRNGKey(0)"
@@ -194,15 +194,15 @@ def raw_bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
     )
 
 
-def far_bits(key: Any, shape: tuple[int, ...], width: int, reach: int) -> Any:
-    """The bits of Threefry's classic stream for an array of more than `reach` words: each block of
-    `reach` words has its own key, and so has the remainder."""
+def far_bits(key: Any, shape: tuple[int, ...], width: int, block_words: int) -> Any:
+    """The bits of Threefry's classic stream for an array of more than `block_words` words. Each
+    block of `block_words` words has its own key, and so has the remainder."""
     n = math.prod(shape)
-    blocks, remainder = divmod(random_bits.words_of_bits(shape, width), reach)
+    blocks, remainder = divmod(random_bits.words_of_bits(shape, width), block_words)
     block_keys = subkeys(key, (blocks + 1,))
     words = []
-    for first, last, length in ((0, blocks, reach), (blocks, blocks + 1, remainder)):
-        part_keys = slicing.slice_(block_keys, start=(first, 0), limit=(last, 2), strides=(1, 1))
+    for start, stop, length in ((0, blocks, block_words), (blocks, blocks + 1, remainder)):
+        part_keys = slicing.slice_(block_keys, start=(start, 0), limit=(stop, 2), strides=(1, 1))
         part = random_bits.random_bits(part_keys, shape=(length,), width=32, partitionable=False)
         words.append(structural.reshape(part, shape=(part.size,)))
     bits = slicing.concatenate(*words, dimension=0)
@@ -214,8 +214,8 @@ def far_bits(key: Any, shape: tuple[int, ...], width: int, reach: int) -> Any:
         bits = bitwise.bitwise_or(bitwise.shift_left(high, literal(32, _LONG)), low)
     elif width < 32:
         parts = conversion.bitcast_convert_type(bits, dtype=np.dtype(f"u{width // 8}"))
-        flat = structural.reshape(parts, shape=(parts.size,))
-        bits = slicing.slice_(flat, start=(0,), limit=(n,), strides=(1,))
+        flat_parts = structural.reshape(parts, shape=(parts.size,))
+        bits = slicing.slice_(flat_parts, start=(0,), limit=(n,), strides=(1,))
     return structural.reshape(bits, shape=shape)
 
 
@@ -257,17 +257,20 @@ def _split_of(key: Any, *, shape: tuple[int, ...]) -> Any:
 _partitionable_split = composite(generators.threefry_split)
 
 
-def several(data: Any, n: int = 2) -> list[Any]:
+def subkey_list(data: Any, n: int = 2) -> list[Any]:
     """The keys that `subkeys` returns, as a list."""
     keys = subkeys(data, (n,))
-    back = keys.shape[1:]
+    key_shape = keys.shape[1:]
     parts = [
         slicing.slice_(
-            keys, start=(i, *[0] * len(back)), limit=(i + 1, *back), strides=(1,) * keys.ndim
+            keys,
+            start=(i, *[0] * len(key_shape)),
+            limit=(i + 1, *key_shape),
+            strides=(1,) * keys.ndim,
         )
         for i in range(n)
     ]
-    return [structural.reshape(part, shape=back) for part in parts]
+    return [structural.reshape(part, shape=key_shape) for part in parts]
 
 
 @located
@@ -283,7 +286,7 @@ def fold_in(key: ArrayLike, data: int | ArrayLike) -> Any:
       >>> random.fold_in(random.PRNGKey(0), 1).tolist()
       [928981903, 3453687069]
     """
-    words = one_key("fold_in", key, used=False)
+    words = one_key("fold_in", key, marks_use=False)
     if isinstance(data, (int, np.integer)) and not isinstance(data, bool):
         number = Array(np.array(int(data) & 0xFFFFFFFF, _WORD), aval((), _WORD))
     else:
@@ -320,7 +323,7 @@ def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) 
       [928981903, 3453687069]
     """
     data = one_key("bits", key)
-    result_dtype = wanted_dtype("bits", dtype)
+    result_dtype = dtype_argument("bits", dtype)
     if result_dtype is None:
         result_dtype = dtypes.uint64 if thread.x64 else dtypes.uint32
     if result_dtype.kind != "u" or result_dtype.name == "uint4":
@@ -369,7 +372,7 @@ def wrap_key_data(
       key<fry>
     Source: JAX documentation, `jax.random.wrap_key_data`.
     """
-    generator = _chosen("wrap_key_data", impl, dtype)
+    generator = _requested_generator("wrap_key_data", impl, dtype)
     x = value("wrap_key_data", key_bits_array, "key_bits_array")
     check_words("wrap_key_data", x.aval, generator.dtype)
     return wrapped(x, generator)
@@ -378,13 +381,13 @@ def wrap_key_data(
 def _keys(name: str, keys: Any) -> Any:
     x = value(name, keys, "keys")
     if not is_typed(x):
-        check_words(name, x.aval, named(name, None).dtype)
+        check_words(name, x.aval, generator_of_name(name, None).dtype)
     return x
 
 
 def _generator_of(name: str, keys: Any) -> Generator:
     x = _keys(name, keys)
-    return of_dtype(x.aval.dtype) if is_typed(x) else named(name, None)
+    return of_dtype(x.aval.dtype) if is_typed(x) else generator_of_name(name, None)
 
 
 def key_impl(keys: ArrayLike) -> str:
@@ -410,7 +413,7 @@ def key_dtype(impl_spec: str | None = None) -> Any:
       key<rbg>
     Source: JAX documentation, `jax.random.key_dtype`.
     """
-    return named("key_dtype", impl_spec).dtype
+    return generator_of_name("key_dtype", impl_spec).dtype
 
 
 def clone(key: ArrayLike) -> Any:

@@ -20,8 +20,8 @@ from ..primitives import arithmetic, complex_numbers, error_functions, selection
 from ..primitives.exponential import exp
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import float_dtype, parameter, sample_shape, sampler, with_parameters
-from .keys import one_key, several
-from .uniform import between
+from .keys import one_key, subkey_list
+from .uniform import uniform_between
 
 __all__ = ["lognormal", "multivariate_normal", "normal", "truncated_normal"]
 
@@ -57,7 +57,7 @@ def gauss(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Normal samples, by the inverse of the distribution function."""
     one = np.ones((), dtype)
     low = literal(np.nextafter(-one, 0 * one).item(), dtype)
-    u = between(key, low, literal(1.0, dtype), shape=shape, dtype=dtype)
+    u = uniform_between(key, low, literal(1.0, dtype), shape=shape, dtype=dtype)
     return error_functions.erf_inv(u) * math.sqrt(2)
 
 
@@ -65,7 +65,7 @@ def gauss(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 def complex_gauss(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Complex normal samples."""
     part = dtypes.real_of(dtype)
-    parts = [gauss(k, shape=shape, dtype=part) for k in several(key)]
+    parts = [gauss(k, shape=shape, dtype=part) for k in subkey_list(key)]
     return complex_numbers.complex_(*parts) / math.sqrt(2)
 
 
@@ -103,12 +103,12 @@ def truncated_gauss(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dt
     """Normal samples between `low` and `high`."""
     root = math.sqrt(2)
     a, b = error_functions.erf(low / root), error_functions.erf(high / root)
-    x = error_functions.erf_inv(between(key, a, b, shape=shape, dtype=dtype)) * root
+    x = error_functions.erf_inv(uniform_between(key, a, b, shape=shape, dtype=dtype)) * root
     # rounding can give the bounds themselves
     infinity = literal(math.inf, dtype)
-    first = arithmetic.nextafter(selection.stop_gradient(low), infinity)
-    last = arithmetic.nextafter(selection.stop_gradient(high), -infinity)
-    return arithmetic.max_(first, arithmetic.min_(x, last))
+    smallest = arithmetic.nextafter(selection.stop_gradient(low), infinity)
+    largest = arithmetic.nextafter(selection.stop_gradient(high), -infinity)
+    return arithmetic.max_(smallest, arithmetic.min_(x, largest))
 
 
 @located
@@ -172,27 +172,34 @@ def multivariate_normal(
     if method not in _METHODS:
         raise ValueError(f"{name}: method must be one of {', '.join(_METHODS)}; got {method!r}")
     dtype = float_dtype(name, dtype)
-    centre, spread = parameter(name, mean, "mean", dtype), parameter(name, cov, "cov", dtype)
-    if not centre.ndim or spread.ndim < 2 or spread.shape[-2:] != 2 * centre.shape[-1:]:
+    mean_value, covariance = (
+        parameter(name, mean, "mean", dtype),
+        parameter(name, cov, "cov", dtype),
+    )
+    if (
+        not mean_value.ndim
+        or covariance.ndim < 2
+        or covariance.shape[-2:] != 2 * mean_value.shape[-1:]
+    ):
         raise ShapeError(
-            f"{name}: expected a mean […,n] and a covariance […,n,n]; got mean {centre.aval} and "
-            f"cov {spread.aval}"
+            f"{name}: expected a mean […,n] and a covariance […,n,n]; got mean {mean_value.aval} "
+            f"and cov {covariance.aval}"
         )
-    batch, n = _batch_shape(name, shape, centre, spread), centre.shape[-1]
-    factor = _factor(spread, method)
+    batch, n = _batch_shape(name, shape, mean_value, covariance), mean_value.shape[-1]
+    factor = _factor(covariance, method)
     z = normal(key, (*batch, n), dtype)
-    return structural.add(structural.widen(centre, z.shape), _applied(factor, z))
+    return structural.add(structural.widen(mean_value, z.shape), _applied(factor, z))
 
 
 def _batch_shape(name: str, shape: Any, mean: Any, cov: Any) -> tuple[int, ...]:
     batch_shapes = mean.shape[:-1], cov.shape[:-2]
     result_shape = None if shape is None else shape_tuple(name, shape)
     try:
-        together = np.broadcast_shapes(
+        joint_shape = np.broadcast_shapes(
             *batch_shapes, *([] if result_shape is None else [result_shape])
         )
-        if result_shape is None or together == result_shape:
-            return together
+        if result_shape is None or joint_shape == result_shape:
+            return joint_shape
     except ValueError:
         pass
     raise ShapeError(

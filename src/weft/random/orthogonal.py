@@ -56,5 +56,5 @@ def orthogonal(
     q = q * structural.reshape(signs, shape=(*batch, 1, min(rows, columns)))
     if rows >= columns:
         return q
-    front = tuple(range(len(batch)))
-    return structural.transpose(q, permutation=(*front, len(batch) + 1, len(batch)))
+    batch_axes = tuple(range(len(batch)))
+    return structural.transpose(q, permutation=(*batch_axes, len(batch) + 1, len(batch)))

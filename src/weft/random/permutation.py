@@ -16,7 +16,7 @@ from ..numpy.taking import take
 from ..primitives import creation, sorting
 from ..typing import ArrayLike
 from .arguments import sampler
-from .keys import one_key, raw_bits, several
+from .keys import one_key, raw_bits, subkey_list
 
 __all__ = ["permutation", "shuffle"]
 
@@ -41,9 +41,9 @@ def permutation(
     data, elements = one_key("permutation", key), as_elements("permutation", x, "x")
     axis = one_axis("permutation", axis, elements.ndim)
     if independent or elements.ndim == 1:
-        return shuffled(data, elements, axis=axis, shape=elements.shape)
+        return shuffle_elements(data, elements, axis=axis, shape=elements.shape)
     n = elements.shape[axis]
-    order = shuffled(data, _range(n), axis=0, shape=(n,))
+    order = shuffle_elements(data, _range(n), axis=0, shape=(n,))
     return take(elements, order, axis)
 
 
@@ -63,18 +63,18 @@ def shuffle(key: ArrayLike, x: ArrayLike, axis: int = 0) -> Array:
     """
     data, elements = one_key("shuffle", key), value("shuffle", x)
     axis = one_axis("shuffle", axis, elements.ndim)
-    return shuffled(data, elements, axis=axis, shape=elements.shape)
+    return shuffle_elements(data, elements, axis=axis, shape=elements.shape)
 
 
 @sampler
-def shuffled(key: Any, x: Any, *, axis: int, shape: tuple[int, ...]) -> Any:
+def shuffle_elements(key: Any, x: Any, *, axis: int, shape: tuple[int, ...]) -> Any:
     """Sorts by random words. Elements with equal words keep their order, which is not random. So
     the sort is repeated r times, with 2**(32 r) >= n**3."""
     rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(2**32 - 1))
     for _ in range(rounds):
-        key, for_bits = several(key)
-        places = raw_bits(for_bits, shape, 32)
-        _, x = sorting.sort(places, x, dimension=axis, is_stable=True, num_keys=1)
+        key, bits_key = subkey_list(key)
+        random_words = raw_bits(bits_key, shape, 32)
+        _, x = sorting.sort(random_words, x, dimension=axis, is_stable=True, num_keys=1)
     return x
 
 

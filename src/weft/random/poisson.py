@@ -1,8 +1,8 @@
 """Poisson samples: poisson. For small means it multiplies uniform numbers (Knuth); for larger means
 it uses transformed rejection (Hörmann's PTRS). Each element has its own key and loop.
 
-`accepted` is the loop of transformed rejection, also for binomial samples. It repeats attempts
-until every element has an accepted one.
+`rejection_samples` is the loop of transformed rejection, also for binomial samples. It repeats
+attempts until every element has an accepted one.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from ..core.aval import aval
 from ..core.source import located
 from ..errors import ShapeError
 from ..lax.loops import while_loop
-from ..numpy.creation import wanted_dtype
+from ..numpy.creation import dtype_argument
 from ..numpy.promotion import cast
 from ..primitives import (
     arithmetic,
@@ -33,8 +33,8 @@ from ..primitives.selection import where
 from ..transforms.jit.function import jit
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import parameter, sample_shape
-from .keys import one_key, several
-from .uniform import unit
+from .keys import one_key, subkey_list
+from .uniform import unit_uniform
 
 __all__ = ["poisson"]
 
@@ -65,7 +65,7 @@ def poisson(
       >>> random.poisson(random.PRNGKey(0), 4.0, (3,)).dtype
       dtype('int32')
     """
-    result_dtype = wanted_dtype("poisson", dtype)
+    result_dtype = dtype_argument("poisson", dtype)
     result_dtype = dtypes.default_int() if result_dtype is None else result_dtype
     if not dtypes.is_integer(result_dtype):
         raise ShapeError(f"poisson: dtype must be an integer dtype; got {result_dtype}")
@@ -76,13 +76,13 @@ def poisson(
 
 def _poisson_of(key: Any, lam: Any, dtype: Any) -> Any:
     shape = lam.shape
-    nan = comparison.ne(lam, lam)
-    few = bitwise.bitwise_or(nan, comparison.lt(lam, literal(10.0, lam.dtype)))
-    small = _by_products(key, where(few, lam, literal(0.0, lam.dtype)), shape, dtype)
-    large = _by_rejection(key, where(few, literal(1e5, lam.dtype), lam), shape)
-    counts = where(few, small, cast(large, dtype))
-    zero = comparison.eq(lam, literal(0.0, lam.dtype))
-    return where(zero, literal(0, dtype), counts)
+    is_nan = comparison.ne(lam, lam)
+    is_small = bitwise.bitwise_or(is_nan, comparison.lt(lam, literal(10.0, lam.dtype)))
+    small_counts = _by_products(key, where(is_small, lam, literal(0.0, lam.dtype)), shape, dtype)
+    large_counts = _by_rejection(key, where(is_small, literal(1e5, lam.dtype), lam), shape)
+    counts = where(is_small, small_counts, cast(large_counts, dtype))
+    is_zero = comparison.eq(lam, literal(0.0, lam.dtype))
+    return where(is_zero, literal(0, dtype), counts)
 
 
 _poisson = jit(_poisson_of, static_argnames="dtype")
@@ -93,17 +93,19 @@ def _by_products(key: Any, lam: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     limit = int(dtypes.iinfo(dtype).max)
     axes = tuple(range(len(shape)))
 
-    def more(state: Any) -> Any:
+    def cond_fun(state: Any) -> Any:
         i, _, _, logarithm = state
-        going = reductions.reduce_or(comparison.gt(logarithm, -lam), axes=axes)
-        return bitwise.bitwise_and(going, comparison.lt(i, literal(min(limit, 2**31 - 1), i.dtype)))
+        is_unfinished = reductions.reduce_or(comparison.gt(logarithm, -lam), axes=axes)
+        return bitwise.bitwise_and(
+            is_unfinished, comparison.lt(i, literal(min(limit, 2**31 - 1), i.dtype))
+        )
 
     def step(state: Any) -> Any:
         i, count, key, logarithm = state
-        key, subkey = several(key)
+        key, subkey = subkey_list(key)
         one = literal(1, dtype)
         count = where(comparison.gt(logarithm, -lam), structural.add(count, one), count)
-        u = unit(subkey, shape=shape, dtype=dtypes.float32)
+        u = unit_uniform(subkey, shape=shape, dtype=dtypes.float32)
         return i + 1, count, key, logarithm + cast(log(u), lam.dtype)
 
     start = (
@@ -112,7 +114,7 @@ def _by_products(key: Any, lam: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         key,
         creation.zeros(aval(shape, lam.dtype)),
     )
-    _, count, _, _ = while_loop(more, step, start)
+    _, count, _, _ = while_loop(cond_fun, step, start)
     return arithmetic.sub(count, literal(1, dtype))
 
 
@@ -122,24 +124,28 @@ def _by_rejection(key: Any, lam: Any, shape: tuple[int, ...]) -> Any:
     b = 0.931 + 2.53 * arithmetic.sqrt(lam)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    safe = 0.9277 - 3.6224 / (b - 2.0)
-    both, either = bitwise.bitwise_and, bitwise.bitwise_or
+    acceptance_bound = 0.9277 - 3.6224 / (b - 2.0)
+    logical_and, logical_or = bitwise.bitwise_and, bitwise.bitwise_or
 
     def number(x: float) -> Any:
         return literal(x, dtype)
 
-    def attempt(u: Any, inside: Any, v: Any) -> tuple[Any, Any, Any]:
-        k = arithmetic.floor((2.0 * a / inside + b) * u + lam + 0.43)
-        s = log(v * inverse_alpha / (a / (inside * inside) + b))
+    def attempt(u: Any, distance: Any, v: Any) -> tuple[Any, Any, Any]:
+        k = arithmetic.floor((2.0 * a / distance + b) * u + lam + 0.43)
+        height = log(v * inverse_alpha / (a / (distance * distance) + b))
         target = k * log(lam) - lam - gamma_functions.lgamma(k + 1.0)
-        outside = both(comparison.lt(inside, number(0.013)), comparison.gt(v, inside))
-        refused = either(comparison.lt(k, number(0.0)), outside)
-        return k, safe, both(bitwise.bitwise_not(refused), comparison.le(s, target))
+        is_outside = logical_and(comparison.lt(distance, number(0.013)), comparison.gt(v, distance))
+        is_rejected = logical_or(comparison.lt(k, number(0.0)), is_outside)
+        return (
+            k,
+            acceptance_bound,
+            logical_and(bitwise.bitwise_not(is_rejected), comparison.le(height, target)),
+        )
 
-    return accepted(attempt, key, shape, dtype)
+    return rejection_samples(attempt, key, shape, dtype)
 
 
-def accepted(
+def rejection_samples(
     attempt: Callable[[Any, Any, Any], tuple[Any, Any, Any]],
     key: Any,
     shape: tuple[int, ...],
@@ -161,19 +167,19 @@ def accepted(
         key,
     )
 
-    def more(state: Any) -> Any:
+    def cond_fun(state: Any) -> Any:
         return bitwise.bitwise_not(reductions.reduce_and(state[1], axes=axes))
 
     def step(state: Any) -> Any:
-        sample, done, key = state
-        key, for_u, for_v = several(key, 3)
-        u = unit(for_u, shape=shape, dtype=dtype) - 0.5
-        v = unit(for_v, shape=shape, dtype=dtype)
-        inside = 0.5 - arithmetic.abs_(u)
-        new, safe, otherwise = attempt(u, inside, v)
-        middle = comparison.ge(inside, literal(0.07, dtype))
-        quickly = bitwise.bitwise_and(middle, comparison.le(v, safe))
-        accept = bitwise.bitwise_or(quickly, otherwise)
-        return selection.where(accept, new, sample), bitwise.bitwise_or(done, accept), key
+        sample, is_done, key = state
+        key, u_key, v_key = subkey_list(key, 3)
+        u = unit_uniform(u_key, shape=shape, dtype=dtype) - 0.5
+        v = unit_uniform(v_key, shape=shape, dtype=dtype)
+        distance = 0.5 - arithmetic.abs_(u)
+        candidate, acceptance_bound, passes_test = attempt(u, distance, v)
+        is_central = comparison.ge(distance, literal(0.07, dtype))
+        passes_squeeze = bitwise.bitwise_and(is_central, comparison.le(v, acceptance_bound))
+        accept = bitwise.bitwise_or(passes_squeeze, passes_test)
+        return selection.where(accept, candidate, sample), bitwise.bitwise_or(is_done, accept), key
 
-    return while_loop(more, step, start)[0]
+    return while_loop(cond_fun, step, start)[0]

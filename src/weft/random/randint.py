@@ -13,12 +13,12 @@ from ..core.source import located
 from ..core.value import Value
 from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
-from ..numpy.creation import wanted_dtype
+from ..numpy.creation import dtype_argument
 from ..numpy.promotion import cast, value
 from ..primitives import arithmetic, comparison, selection, structural
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import sample_shape, sampler
-from .keys import one_key, raw_bits, several
+from .keys import one_key, raw_bits, subkey_list
 
 __all__ = ["randint"]
 
@@ -52,7 +52,7 @@ def randint(
       [8, 1, 3, 8, 8]
     """
     data = one_key("randint", key)
-    result_dtype = wanted_dtype("randint", dtype)
+    result_dtype = dtype_argument("randint", dtype)
     dtype = dtypes.default_int() if result_dtype is None else result_dtype
     if not dtypes.is_integer(dtype) or dtypes.bit_width(dtype) < 8:
         raise ShapeError(
@@ -71,17 +71,19 @@ def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
     """The smallest integer, and the number of integers, which is `None` for all integers of 32 or
     64 bits."""
     info, counts = dtypes.iinfo(dtype), _counts(dtype)
-    first, last = int(info.min), int(info.max)
-    _refuse_beyond("minval", minval, first, last, dtype)
-    _refuse_beyond("maxval", maxval, first, last + 1, dtype)
+    dtype_min, dtype_max = int(info.min), int(info.max)
+    _refuse_beyond("minval", minval, dtype_min, dtype_max, dtype)
+    _refuse_beyond("maxval", maxval, dtype_min, dtype_max + 1, dtype)
     if isinstance(minval, (int, np.integer)) and isinstance(maxval, (int, np.integer)):
-        least, end = (min(max(int(m), first), last) for m in (minval, maxval))
-        n = end - least + (int(maxval) > last) if end > least else 1
-        return _number(least, dtype), None if n > dtypes.iinfo(counts).max else _number(n, counts)
+        minimum, end = (min(max(int(m), dtype_min), dtype_max) for m in (minval, maxval))
+        n = end - minimum + (int(maxval) > dtype_max) if end > minimum else 1
+        return _number(minimum, dtype), None if n > dtypes.iinfo(counts).max else _number(n, counts)
     bounds = []
     for x, argument in ((minval, "minval"), (maxval, "maxval")):
         if isinstance(x, (int, np.integer)):
-            bounds.append((_number(min(max(int(x), first), last), dtype), int(x) > last))
+            bounds.append(
+                (_number(min(max(int(x), dtype_min), dtype_max), dtype), int(x) > dtype_max)
+            )
             continue
         v = value("randint", x, argument)
         if not dtypes.is_integer(v.aval.dtype):
@@ -90,33 +92,34 @@ def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
                 f"  fix: int({argument})"
             )
         bounds.append(_clipped(v, dtype))
-    (low, _), (high, beyond) = bounds
+    (low, _), (high, exceeds) = bounds
     span = cast(high, counts) - cast(low, counts)
     one = _number(1, counts)
-    if beyond is not False:
-        more = structural.add(span, one)
-        span = more if beyond is True else selection.where(beyond, more, span)
+    if exceeds is not False:
+        span_plus_one = structural.add(span, one)
+        span = span_plus_one if exceeds is True else selection.where(exceeds, span_plus_one, span)
     return low, selection.where(comparison.gt(high, low), span, one)
 
 
-def _refuse_beyond(argument: str, x: Any, first: int, last: int, dtype: Any) -> None:
+def _refuse_beyond(argument: str, x: Any, smallest: int, largest: int, dtype: Any) -> None:
     """Refuses a concrete bound outside both the dtype and the default integer."""
     default = dtypes.iinfo(dtypes.default_int())
-    first, last = min(first, int(default.min)), max(last, int(default.max))
+    smallest, largest = min(smallest, int(default.min)), max(largest, int(default.max))
     concrete = x.concrete() if isinstance(x, Value) else x
     if not isinstance(concrete, (int, np.integer)):
         if not dtypes.is_integer(getattr(concrete, "dtype", np.float32)) or not concrete.size:
             return
         info = dtypes.iinfo(concrete.dtype)
-        if first <= info.min and info.max <= last:
+        if smallest <= info.min and info.max <= largest:
             return
         numbers = np.asarray(concrete)
         concrete = int(numbers.min())
-        if concrete >= first:
+        if concrete >= smallest:
             concrete = int(numbers.max())
-    if not first <= concrete <= last:
+    if not smallest <= concrete <= largest:
         raise ValueError(
-            f"randint: {argument} must be from {first} to {last} for {dtype}; got {concrete}\n"
+            f"randint: {argument} must be from {smallest} to {largest} for {dtype}; got "
+            f"{concrete}\n"
             f"  fix: {argument} in that range; or a wider dtype, such as int64 after "
             "config.update('enable_x64', True)"
         )
@@ -133,14 +136,14 @@ def _number(x: int, dtype: Any) -> Array:
 
 def _clipped(x: Any, dtype: Any) -> tuple[Any, Any]:
     """Integers clipped to the range of a dtype, and a mask of those above it."""
-    old, new = dtypes.iinfo(x.aval.dtype), dtypes.iinfo(dtype)
-    beyond: Any = False
-    if old.max > new.max:
-        top = literal(int(new.max), x.aval.dtype)
-        beyond, x = comparison.gt(x, top), arithmetic.min_(x, top)
-    if old.min < new.min:
-        x = arithmetic.max_(x, literal(int(new.min), x.aval.dtype))
-    return cast(x, dtype), beyond
+    old_info, new_info = dtypes.iinfo(x.aval.dtype), dtypes.iinfo(dtype)
+    exceeds: Any = False
+    if old_info.max > new_info.max:
+        maximum = literal(int(new_info.max), x.aval.dtype)
+        exceeds, x = comparison.gt(x, maximum), arithmetic.min_(x, maximum)
+    if old_info.min < new_info.min:
+        x = arithmetic.max_(x, literal(int(new_info.min), x.aval.dtype))
+    return cast(x, dtype), exceeds
 
 
 @sampler
@@ -149,17 +152,19 @@ def integers(key: Any, low: Any, span: Any, *, shape: tuple[int, ...], dtype: An
     64-bit dtypes). A span of 0 means 2**32 (2**64)."""
     counts = _counts(dtype)
     width = dtypes.bit_width(counts)
-    upper, lower = [raw_bits(k, shape, width) for k in several(key)]
-    rem, every = arithmetic.rem, comparison.eq(span, _number(0, counts))
-    span_word = selection.where(every, _number(1, counts), span)  # must not be a constant 0 for XLA
+    upper, lower = [raw_bits(k, shape, width) for k in subkey_list(key)]
+    rem, is_full_range = arithmetic.rem, comparison.eq(span, _number(0, counts))
+    span_word = selection.where(
+        is_full_range, _number(1, counts), span
+    )  # must not be a constant 0 for XLA
     half = rem(_number(2 ** (width // 2), counts), span_word)
     modulus = rem(half * half, span_word)  # 2**width
     offset = rem(rem(upper, span_word) * modulus + rem(lower, span_word), span_word)
-    return cast(selection.where(every, lower, offset), dtype) + low
+    return cast(selection.where(is_full_range, lower, offset), dtype) + low
 
 
 @sampler
 def all_integers(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Any integers of a dtype of 32 or 64 bits."""
-    _, for_bits = several(key)
-    return cast(raw_bits(for_bits, shape, dtypes.bit_width(dtype)), dtype)
+    _, bits_key = subkey_list(key)
+    return cast(raw_bits(bits_key, shape, dtypes.bit_width(dtype)), dtype)

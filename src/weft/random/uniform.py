@@ -45,43 +45,46 @@ def uniform(
     data, dtype = one_key("uniform", key), float_dtype("uniform", dtype)
     shape = shape_tuple("uniform", shape)
     if minval.__class__ in SCALARS and maxval.__class__ in SCALARS and minval == 0 and maxval == 1:
-        return unit(data, shape=shape, dtype=dtype)
+        return unit_uniform(data, shape=shape, dtype=dtype)
     low, high = (
         parameter("uniform", m, n, dtype) for m, n in ((minval, "minval"), (maxval, "maxval"))
     )
     sample_shape("uniform", shape, minval=low, maxval=high)
-    return between(data, low, high, shape=shape, dtype=dtype)
+    return uniform_between(data, low, high, shape=shape, dtype=dtype)
 
 
 @sampler
-def unit(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def unit_uniform(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Floats from 0 to 1: random bits as the mantissa of a number from 1 to 2, minus 1."""
     info = dtypes.finfo(dtype)
     mantissa, width = int(info.nmant), dtypes.bit_width(dtype)
-    drawn = 8 if mantissa < 8 else width  # as many bits as the mantissa needs
+    drawn_bits = 8 if mantissa < 8 else width  # as many bits as the mantissa needs
     number = np.dtype(f"u{width // 8}")
-    bits = cast(raw_bits(key, shape, drawn), number)
+    bits = cast(raw_bits(key, shape, drawn_bits), number)
     one = int(np.ones((), dtype).view(number))
-    bits = bitwise.shift_right_logical(bits, literal(drawn - mantissa, number))
+    bits = bitwise.shift_right_logical(bits, literal(drawn_bits - mantissa, number))
     bits = bitwise.bitwise_or(bits, literal(one, number))
     return conversion.bitcast_convert_type(bits, dtype=dtype) - 1.0
 
 
 @sampler
-def between(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def uniform_between(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Floats from `low` to `high`."""
-    floats = unit(key, shape=shape, dtype=dtype)
+    floats = unit_uniform(key, shape=shape, dtype=dtype)
     return arithmetic.max_(low, floats * (high - low) + low)
 
 
 def coarse_and_fine(key: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
-    """Two arrays whose sum is uniform from 0 to 1 with twice the digits: one like `unit`, the other
-    below its resolution."""
-    both = unit(key, shape=(2, *shape), dtype=dtype)
+    """Two arrays whose sum is uniform from 0 to 1 with twice the digits: one like `unit_uniform`,
+    the other below its resolution."""
+    samples = unit_uniform(key, shape=(2, *shape), dtype=dtype)
     coarse, fine = (
         structural.reshape(
             slicing.slice_(
-                both, start=(i, *[0] * len(shape)), limit=(i + 1, *shape), strides=(1,) * both.ndim
+                samples,
+                start=(i, *[0] * len(shape)),
+                limit=(i + 1, *shape),
+                strides=(1,) * samples.ndim,
             ),
             shape=shape,
         )

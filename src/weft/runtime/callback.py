@@ -55,8 +55,8 @@ def guarded(callback: Callback) -> Callable[..., tuple[Any, ...]]:
             # XLA copies as many bytes as there are
             if [(r.shape, r.dtype) for r in results] != specs:
                 result_types = ", ".join(f"{r.dtype}{list(r.shape)}" for r in results)
-                announced = ", ".join(f"{d}{list(s)}" for s, d in specs)
-                raise ShapeError(f"callback: expected results ({announced}); got ({result_types})")
+                declared = ", ".join(f"{d}{list(s)}" for s, d in specs)
+                raise ShapeError(f"callback: expected results ({declared}); got ({result_types})")
         except BaseException as error:
             number = _keep(error)
         else:
@@ -85,8 +85,8 @@ class CallbackGroup:
 
     XLA must not see their exceptions: it would stop the device, and the others would wait for it in
     the next collective, until XLA ends the process. So the program runs to its end, without calling
-    Python again, on values that are NaN where they can be; its
-    results are dropped, and the exception is raised instead (executors.py).
+    Python again, on values that are NaN where they can be; its results are dropped, and the
+    exception is raised instead (executors.py).
     """
 
     __slots__ = ("failure",)

@@ -1,4 +1,4 @@
-"""Runs XLA's compiler so that Ctrl-C may come at any moment.
+"""Runs XLA's compiler so that Ctrl-C is safe at any moment.
 
 A compilation cannot be cancelled, only abandoned: XLA continues it in its own threads. Signal
 handlers run in the main thread only, so other threads just call XLA. In the main thread:

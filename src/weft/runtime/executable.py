@@ -46,7 +46,7 @@ class _Memory(NamedTuple):
 
 
 class MemoryAnalysis(_Memory):
-    """The memory that an executable needs, in bytes (0 where the platform does not say).
+    """The memory that an executable needs, in bytes (0 where the platform does not report it).
 
     Each number is also available under the name in XLA's own record, as in JAX.
     """

@@ -133,8 +133,8 @@ class TurnQueue:
             inside, self.taken = self.taken, True
             try:
                 self.wait()
-                # From the launch until its token is in the set all is C, where no Ctrl-C can come
-                # in between: nothing that runs is ever forgotten.
+                # From the launch until its token is in the set, only C code runs, which Ctrl-C
+                # cannot interrupt: so no running program is ever forgotten.
                 first, second = itertools.tee(map(launch, (buffers,)))
                 with _launching:
                     self.tokens.update(map(_token, first))

@@ -1,7 +1,7 @@
 """The exceptions of the runtime, and the conversion of XLA's own exceptions to them.
 
 WeftError, RuntimeError
-├── XlaError                 XLA refused something; `code` is XLA's name for the kind
+├── XlaError                 XLA rejected a request; `code` is XLA's name for the kind
 │   ├── XlaCompileError      the program text could not be compiled: a CompilationError
 │   └── XlaRuntimeError      a compiled program, or a transfer, failed: an ExecutionError
 ├── DeletedArrayError        (weft.errors) the array was donated or deleted
@@ -26,7 +26,7 @@ from ..errors import (
 
 
 class XlaError(WeftError, RuntimeError):
-    """XLA refused something; `code` is XLA's name for the kind of failure."""
+    """XLA rejected a request; `code` is XLA's name for the kind of failure."""
 
     def __init__(self, message: str, code: str = "UNKNOWN") -> None:
         super().__init__(message)

@@ -1,18 +1,18 @@
 """Makes the C library keep freed memory for the next array, up to a bound.
 
-By default glibc maps a large array's memory anew each time and returns it when it is freed, and
-filling in its pages again takes longer than most operations. glibc raises its two thresholds by
-itself as large arrays are freed, up to a maximum, so that speed depends on what the process did
-before. Here they are set to that maximum at once: the state of every process that has freed an
-array of 32 MB. It holds for NumPy and XLA too.
+By default glibc maps new memory for each large array and unmaps it when the array is freed, and
+filling in the pages again takes longer than most operations. glibc raises its two thresholds by
+itself as large arrays are freed, up to a maximum, so speed depends on what the process did before.
+Here they are set to that maximum at once: the state of every process that has freed an array of
+32 MB. This also affects the arrays of NumPy and XLA.
 
 Threads have heaps of 64 MB. An emptied heap is unmapped unless the heap before it has less room
 than a third parameter, the padding. With its default of 128 kB, each operation of a loop whose
 array does not fit the first heap maps and fills in a new one. So the padding is set to the size of
 the largest array that lies in a heap.
 
-glibc does not return memory that lies between blocks in use. So a full collection (`gc.collect()`)
-does, if that is much.
+glibc does not return free memory between blocks in use. So a full collection (`gc.collect()`)
+returns it, if there is much of it.
 """
 
 import ctypes
@@ -23,11 +23,11 @@ from typing import Any
 from ..config import config
 
 MIN_MAPPED_BYTES = 32 << 20
-"""The bytes from which on an array's memory is mapped, and given back when it is freed: glibc takes
-no more than that."""
+"""The size in bytes from which glibc maps an array's memory, and returns it when it is freed. It is
+the largest value that glibc accepts."""
 
 KEPT_BYTES = 64 << 20
-"""The free bytes at the end of the heap that stay with the process."""
+"""The number of free bytes at the end of the heap that the process keeps."""
 
 MIN_TRIM_BYTES = 128 << 20
 """The free bytes in the heap that a full collection gives back."""

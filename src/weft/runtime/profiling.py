@@ -72,7 +72,7 @@ def is_recording() -> bool:
 
 
 def start_server(port: int) -> Any:
-    """Starts the server that gives traces to other processes.
+    """Starts the server from which other processes get traces.
 
     Raises: RuntimeError: there is one already.
     """

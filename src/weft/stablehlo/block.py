@@ -21,7 +21,9 @@ NOT_INLINED = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 """The attribute of a call that is not to be inlined."""
 
 PERIOD = 2048
-"""Bytes. The elements of a column share few cache lines if rows are a multiple of it apart."""
+"""Bytes. If the distance between rows is a multiple of it, a column's elements share few cache
+lines.
+"""
 
 
 def strides_collide(shape: Sequence[int], itemsize: int) -> bool:

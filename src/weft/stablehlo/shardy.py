@@ -104,7 +104,7 @@ class Region:
             over = "that is mapped over here" if mesh == self.mesh else f"inside of {self.mesh}"
             raise ValueError(
                 f"{operation}: {spec} names {inside[0]!r}, an axis of {mesh} {over}: each device "
-                "has its own part\n  fix: name axes that aren't mapped, or say it outside of pmap "
+                "has its own part\n  fix: name axes that aren't mapped, or do it outside of pmap "
                 "or shard_map"
             )
 

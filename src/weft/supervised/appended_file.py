@@ -98,7 +98,7 @@ def _write_all(fd: int, record: bytes) -> None:
 def _explained(error: OSError, path: str) -> OSError:
     """The error for a file that cannot be written: the same class, with a fix."""
     message = (
-        f"RunLog: {path} can't be written: {error.strerror}; what was in it before is whole\n"
+        f"RunLog: {path} can't be written: {error.strerror}; its earlier content is intact\n"
         "  fix: free space on the disk, or choose another folder; RunLog(None) writes no files"
     )
     return noted(type(error)(message))

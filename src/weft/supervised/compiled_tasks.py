@@ -90,8 +90,8 @@ def _warn_of_categories(model: Layer, task: TrainTask) -> None:
         wrong &= onp.asarray(batch[first + 1]) != 0
     if wrong.any():
         warnings.warn(
-            f"Loop: targets of the first batch have the category {targets[wrong][0]}, and the "
-            f"model's outputs have {scores[-1]}, from 0: such targets count as none\n"
+            f"Loop: targets of the first batch have the category {targets[wrong][0]}, but the "
+            f"model's outputs have {scores[-1]}, from 0: such targets count as no category\n"
             f"  fix: a model with more categories; weights of 0 where there is no target",
             stacklevel=levels_to_user(),
         )

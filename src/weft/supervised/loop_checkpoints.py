@@ -86,7 +86,7 @@ class LoopCheckpoints:
         if not str(metadata.get("format", "")).startswith("weft.supervised.Loop"):
             raise noted(
                 CheckpointMismatchError(
-                    f"Loop: {path} is no checkpoint of a training loop\n"
+                    f"Loop: {path} is not a checkpoint of a training loop\n"
                     "  fix: another output_dir; checkpoints.restore(…) reads other checkpoints"
                 )
             )
@@ -98,7 +98,7 @@ class LoopCheckpoints:
         if [x.shape for x in leaves] == [x.shape for x in saved]:
             model.state = treedef.unflatten(saved)
         else:
-            loop._log.message(f"The state in {path} is of another model: its weights are restored")
+            loop._log.message(f"{path} has the state of another model: only weights are restored")
         for trainer, state in zip(loop._trainer_per_task, tree["tasks"], strict=False):
             self._restore_task(path, trainer, state)
         loop._keys = tuple(tree["keys"])
@@ -133,7 +133,7 @@ class LoopCheckpoints:
         if unused:
             raise noted(
                 CheckpointMismatchError(
-                    f"Loop: {path} is of another model or optimizer: {len(unused)} arrays of "
+                    f"Loop: {path} has another model or optimizer: {len(unused)} arrays of "
                     f"{what} have no place, the first of shape {onp.shape(unused[0])}\n"
                     f"  the loop has {_shapes(leaves)}\n"
                     "  fix: the model that was saved, or another output_dir"
@@ -141,7 +141,7 @@ class LoopCheckpoints:
             )
         if n_saved < len(leaves):
             self._loop._log.message(
-                f"{path} has {n_saved} arrays of {what}, of {len(leaves)}: the others stay"
+                f"{path} has {n_saved} arrays of {what}, of {len(leaves)}: the others do not change"
             )
         return treedef.unflatten(results)
 

@@ -142,7 +142,7 @@ class NanAlarm:
 
 
 _NOT_AGAIN = (
-    "  with the inputs that the check was given the step is finite, operation by operation\n"
+    "  with the inputs passed to `check`, the step is finite when run operation by operation\n"
     "  fix: give it the weights, batch and key of that step; if they are, XLA's fused operations "
     "overflow: smaller numbers, or float32 in place of 16 bits"
 )
@@ -239,8 +239,8 @@ def _input(model: Layer, path: Any, array: Array) -> Nonfinite:
     made_at = _site(parts[-1].file, parts[-1].line)
     lines.append(f"  layer: {layer}, made at {made_at}")
     lines.append(
-        "  fix: they are of an earlier step that went wrong: give the arguments of that one, or "
-        "resume from a checkpoint before it"
+        "  fix: an earlier step made it: pass the arguments of that step, or resume from a "
+        "checkpoint before it"
     )
     return Nonfinite(layer, made_at, False, "", "\n".join(lines))
 

@@ -93,7 +93,7 @@ def _status(metrics: Metrics) -> str:
     took = f"{duration_text(last - begun)} after its first line"
     if timed[-1].get("event") == "end":
         return f"ended on {day}, {took}"
-    return f"not ended: it runs, or was killed; its last line is of {day}, {took}"
+    return f"not ended: running, or killed; its last line is from {day}, {took}"
 
 
 def _short(tag: str) -> str:

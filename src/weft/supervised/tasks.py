@@ -43,7 +43,7 @@ class Batches:
                 TypeError(
                     f"{owner}: labeled_data must be an iterator of batches; got "
                     f"{type(data).__name__}\n"
-                    "  fix: call a function of batches; give one of data.Serial(…) its ()"
+                    "  fix: call a function that makes batches, such as data.Serial(…), with ()"
                 )
             )
         self._owner, self._data = owner, data
@@ -361,7 +361,7 @@ def _as_array(owner: str, place: int, x: Any) -> Any:
         try:
             array = onp.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
         except (TypeError, ValueError) as error:
-            wrong = f"is no array: {error}"
+            wrong = f"is not an array: {error}"
         else:
             if array.dtype.kind in NUMBERS:
                 return array

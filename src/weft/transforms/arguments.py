@@ -153,7 +153,7 @@ class FlatFunction:
         return self.call_with(leaves)
 
     def apply_to_stand_ins(self, leaves: Sequence[Any]) -> Any:
-        """The same for arguments with refs, which the function cannot use from outside."""
+        """Like `call_with`, with stand-ins for refs, which cannot be used themselves meanwhile."""
         trace, refs = current.trace, self.refs
         self.stand_ins = [StandIn(leaves[i], trace) for i in refs]
         in_place = dict(zip(refs, self.stand_ins, strict=True))
@@ -301,7 +301,7 @@ class FunctionWithObjects(FlatFunction):
     __slots__ = ("objects",)
 
     def with_objects(self, objects: dict[int, Any]) -> list[Value]:
-        """The values of the leaves that are not objects."""
+        """Sets `objects`, and returns the argument values, with zeros for these objects."""
         self.objects = objects
         self.leaves = [0 if i in objects else x for i, x in enumerate(self.leaves)]
         return super().argument_values()
@@ -362,7 +362,7 @@ _RETURN = "return a list or a tuple instead of yielding"
 _UNSUPPORTED = (
     (inspect.isgeneratorfunction, "generator function", _RETURN),
     (inspect.iscoroutinefunction, "coroutine function",
-     "take off the async; weft doesn't wait for results"),
+     "remove async: weft does not await results"),
     (inspect.isasyncgenfunction, "asynchronous generator", _RETURN),
 )  # fmt: skip
 
@@ -429,7 +429,7 @@ def static_arguments(
         for n in names:
             if n not in param_names:
                 raise ValueError(
-                    f"{transform}: {word}_argnames={n!r} is no parameter of "
+                    f"{transform}: {word}_argnames={n!r} is not a parameter of "
                     f"{function_line(function)}; its parameters: {', '.join(sorted(param_names))}"
                 )
     if nums is None and names is not None:
@@ -558,7 +558,7 @@ def output_values(transform: str, function: Any, leaves: Sequence[Any]) -> list[
             cure = (
                 "return ref[...], the value of the ref"
                 if isinstance(leaf, Ref)
-                else "return arrays only; what isn't an array can leave through has_aux or a "
+                else "return arrays only; return other objects through has_aux or a "
                 "separate function"
             )
             raise noted(

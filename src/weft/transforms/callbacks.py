@@ -43,8 +43,8 @@ __all__ = ["effects_barrier", "pure_callback"]
 def refuse_batch(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
     """Raises the error for `vmap` of a pure_callback that has no `vmap_method`."""
     raise errors.MissingRuleError(
-        f"pure_callback: {base} is under vmap, which has to know how to call it for {size} elements"
-        "\n  fix: pass vmap_method='sequential' (one call an element), 'expand_dims' or "
+        f"pure_callback: {base} is under vmap for {size} elements, and has no vmap_method"
+        "\n  fix: pass vmap_method='sequential' (one call per element), 'expand_dims' or "
         "'broadcast_all' (one call with one more axis in front: of length 1 in the arguments that "
         "aren't mapped, or of full length)"
     )
@@ -192,8 +192,8 @@ def call(
         results, tree = tree_flatten(callback(*inner, **inner_kwargs))
         if tree != out_tree:
             raise errors.ShapeError(
-                f"{operation}: {function_line(callback)} must return what result_shape_dtypes "
-                f"announces, {shown(out_tree)}; it returned {shown(tree)}"
+                f"{operation}: {function_line(callback)} must return the given structure, "
+                f"{shown(out_tree)}; it returned {shown(tree)}"
             )
         return _unwrapped(results)
 
@@ -229,7 +229,7 @@ def check_arrays(
             raise TypeError(
                 f"{operation}: argument {leaf_paths(callback, args, kwargs)[i]} of "
                 f"{function_line(callback)} must be an array or a number; got {described(leaf)}\n"
-                "  fix: what isn't an array can be closed over, or bound by functools.partial"
+                "  fix: close over other objects, or bind them with functools.partial"
             )
 
 

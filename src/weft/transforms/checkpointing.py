@@ -143,7 +143,7 @@ def checkpoint_name(x: PyTree, name: str) -> PyTree:
 
 
 def everything_saveable(primitive: Primitive, *avals: Aval, **params: object) -> bool:
-    """Saves all results, as without checkpoint."""
+    """Saves all results, as without `checkpoint`."""
     return True
 
 

@@ -20,7 +20,7 @@ from .custom_derivatives import FunctionWithRules, RuleCall, Signature, position
 
 
 class custom_vmap(FunctionWithRules[..., Any]):
-    """A function with its own rule for `vmap`; everything else treats it as the function.
+    """A function with its own rule for `vmap`; other transformations use the function itself.
 
     The rule should compute the function of each element. Forward-mode derivatives
     keep the rule. In reverse mode the function itself is differentiated, and `vmap` of the gradient
@@ -126,7 +126,7 @@ class custom_vmap(FunctionWithRules[..., Any]):
 def sequential_vmap(f: TreeFunction) -> custom_vmap:
     """A function that `vmap` calls for one element after the other, in a loop.
 
-    For functions that can't be mapped, or whose effects must happen in order.
+    Use it for functions that can't be mapped, or whose effects must happen in order.
 
     Args:
       f: a function of arrays and containers of them.

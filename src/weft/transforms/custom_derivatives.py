@@ -136,7 +136,7 @@ class Signature:
         return merge_lists(args, self.fixed, self.is_traced) if self.fixed else args
 
     def alive(self, ref: "weakref.ref[Ref]") -> Ref:
-        """A ref among the arguments, which the signature does not keep alive."""
+        """A ref among the arguments; raises an error if it no longer exists."""
         alive = ref()
         if alive is None:
             raise errors.UnexpectedTracerError(
@@ -273,8 +273,7 @@ class FunctionWithRules(Generic[P, R]):
         """Raises an error for an argument that `nondiff_argnums` must not name."""
 
     def without_rule(self, signature: Signature) -> Collection[int]:
-        """The numbers of the argument leaves for which the user has stated that there is no
-        derivative."""
+        """The numbers of the argument leaves that the user has declared to have no derivative."""
         return ()
 
     def signature(
@@ -283,14 +282,14 @@ class FunctionWithRules(Generic[P, R]):
         user_rules: tuple[TreeFunction | None, ...],
         rules_of: Callable[[Signature], Rules],
     ) -> Signature:
-        """The signature of such a call, which depends on the named axes in scope too."""
+        """The signature of a call, which also depends on the named axes in scope."""
         fixed: list[Any] = [exact(x) for x in flat.fixed]
         key: tuple[Any, ...] = (*user_rules, flat.args_tree, *flat.avals, axes_in_scope(), *fixed)
         try:
             signature = self.signatures.get(key)
         except TypeError:  # a static argument that is not hashable
             signature, key = None, ()
-        if flat.objects:  # the signature refers to refs, which are not the next call's
+        if flat.objects:  # the signature refers to the refs of this call only
             signature, key = None, ()
         if signature is None:
             signature = Signature(flat)
@@ -504,8 +503,8 @@ class custom_vjp(FunctionWithRules[P, R]):
         if optimize_remat:
             raise noted(
                 NotImplementedError(
-                    "custom_vjp.defvjp: optimize_remat=True has nothing to do: under checkpoint, "
-                    "what only the residuals need is left out of the first computation already\n"
+                    "custom_vjp.defvjp: optimize_remat=True is not needed: checkpoint already "
+                    "omits from the first computation the work that only the residuals need\n"
                     "  fix: leave it out"
                 )
             )
@@ -528,10 +527,10 @@ class custom_vjp(FunctionWithRules[P, R]):
                 if isinstance(leaf, Tracer):
                     raise errors.UnexpectedTracerError(
                         f"custom_vjp: argument {argument_name(self.fun, number)} of "
-                        f"{function_line(self.fun)} is named in nondiff_argnums, and came as a "
-                        f"traced {leaf.aval}: its backward rule would get a tracer whose trace has "
+                        f"{function_line(self.fun)} is named in nondiff_argnums, but is a traced "
+                        f"{leaf.aval}: its backward rule would get a tracer whose trace has "
                         "ended\n  fix: take it out of nondiff_argnums, and return None (zero) for "
-                        "its cotangent; nondiff_argnums is for what isn't an array"
+                        "its cotangent; nondiff_argnums is for objects that are not arrays"
                     )
 
     def rules_on_leaves(self, signature: Signature) -> CustomVjp:

@@ -175,7 +175,7 @@ def check_outputs(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) 
         if not is_valid(a.dtype):
             fix = (
                 "\n  fix: holomorphic=True if the function is complex-differentiable; otherwise "
-                "differentiate real and imaginary parts by themselves"
+                "differentiate real and imaginary parts separately"
             )
             raise ShapeError(
                 f"{flat.transform}: the outputs of {function_line(flat.function)} must be "

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .custom_derivatives import FunctionWithRules, Signature
 
 MAX_MASKS = 64
-"""Sets of differentiated arguments that are remembered for each signature."""
+"""The number of sets of differentiated arguments that are stored for each signature."""
 
 _comparison = Deferred("weft.interpreters.debugging.derivative_rules")
 
@@ -36,7 +36,7 @@ def compare_with_differences(
       rule: the user's rule, of tangents or of cotangents.
     Raises: DerivativeRuleError: the rule is wrong.
     """
-    # after random arguments, which a trace leaves to choose, those of a later call are tried too
+    # traced arguments are replaced by random ones; then a call with known arguments is compared too
     are_known = all(_comparison.known_value(x) is not None for x in primals)
     key = (are_known, *mask)
     if not function.check_derivatives or signature.refs or key in signature.compared:

@@ -109,7 +109,7 @@ def located_program(
 ) -> Jaxpr:
     """The program of a function whose equations have the user's lines, and the layers.
 
-    Jitted functions inside are traced anew, if they have no program with lines yet.
+    Jitted functions inside are traced again, if they have no program with lines yet.
     """
     with debug_lines(True):
         return traced(name, fun, (), args, kwargs).jaxpr
@@ -304,7 +304,7 @@ def named_scope(name: str) -> Iterator[None]:
 def checked_name(where: str, name: object) -> str:
     """The name. Raises an error unless it is a non-empty string."""
     if not isinstance(name, str) or not name:
-        raise TypeError(f"{where}: name must be a string that isn't empty; got {described(name)}")
+        raise TypeError(f"{where}: name must be a non-empty string; got {described(name)}")
     return name
 
 

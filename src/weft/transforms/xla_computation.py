@@ -106,7 +106,7 @@ def computation(
     count = {math.prod(s) for s in (*inputs, *outputs) if s is not None}
     if len(count) > 1:
         raise ValueError(
-            "xla_computation: in_parts and out_parts must cut all into one number of parts; got "
+            "xla_computation: in_parts and out_parts must divide all into one number of parts; got "
             f"{sorted(count)}"
         )
     device = client.local_devices(backend)[0] if backend is not None else client.default_device()
@@ -141,7 +141,7 @@ def shardings(
     for leaf, aval in zip(leaves, avals, strict=True):
         if leaf is not None and len(leaf) > aval.ndim:
             raise ValueError(
-                f"xla_computation: {option} cuts {len(leaf)} axes of {aval}; got {leaf}"
+                f"xla_computation: {option} divides {len(leaf)} axes of {aval}; got {leaf}"
             )
     return [
         None if leaf is None else (*leaf, *[1] * (aval.ndim - len(leaf)))

@@ -1,4 +1,4 @@
-"""What the documentations of lineax, optimistix, diffrax and equinox describe, solver by solver.
+"""What the documentation of lineax, optimistix, diffrax and equinox describe, solver by solver.
 
 The source archives of these libraries have no tests, so these programs stand in for them.
 """

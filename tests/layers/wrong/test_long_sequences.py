@@ -38,7 +38,7 @@ CASES = {
     ),
     "reverse alone": (
         lambda: tl.ReversibleHalfResidual(tl.Dense(3)).reverse((X, X)), "use reverse_and_grad"),
-    "no reverse": (lambda: tl.ReversibleLayer().reverse(X), "its class is to define reverse"),
+    "no reverse": (lambda: tl.ReversibleLayer().reverse(X), "its class must define reverse"),
     "no heads": (lambda: tl.SelfAttention(n_heads=0), "n_heads=0 is at least 1|n_heads"),
     "heads of text": (lambda: tl.SelfAttention(n_heads="2"), "n_heads"),
     "no depth": (lambda: tl.SelfAttention(d_qk=0), "d_qk"),
@@ -62,7 +62,7 @@ CASES = {
         lambda: tl.SelfAttention(mode="predict", causal=True, masked=True, chunk_len=2),
         "masked=True has no meaning"),
     "chunks that don't fit": (
-        lambda: run(tl.SelfAttention(chunk_len=3), X), "no multiple of the chunk"),
+        lambda: run(tl.SelfAttention(chunk_len=3), X), "not a multiple of the chunk"),
     "rounds that don't fit": (
         lambda: run(tl.LSHSelfAttention(chunk_len=5), X), "no multiple of chunk_len=5"),
     "odd buckets": (lambda: tl.LSHSelfAttention(n_buckets=3), "even"),
@@ -99,13 +99,13 @@ CASES = {
     "chunks of keys": (lambda: tl.attend(ROW, None, ROW, 2, 1), "kv_chunk_len=1"),
     "one in chunks": (lambda: tl.attend(ROW, ROW, ROW, 2), "or neither"),
     "look around": (lambda: tl.attend(ROW, ROW, ROW, n_chunks_before=1), "need q_chunk_len"),
-    "lengths": (lambda: tl.attend(ROW, None, ROW, 3), "no multiple of the chunk length"),
+    "lengths": (lambda: tl.attend(ROW, None, ROW, 3), "not a multiple of the chunk length"),
     "numbers of chunks": (lambda: tl.attend(ROW, ROW, ROW, 2, 4), "as many"),
     "no key": (lambda: tl.attend(ROW, ROW, ROW, dropout=0.5), "random key"),
     "no key for features": (lambda: tl.apply_broadcasted_dropout(ROW, 0.5, None), "random key"),
     "no hooks": (
         lambda: tl.EfficientAttentionBase(1).create_weights_unbatched(None, KEY),
-        "its class is to define"),
+        "its class must define"),
     "nothing asked for": (
         lambda: tl.SelfAttention().forward_and_or_backward(X, (), (), KEY, compute_output=False),
         "neither the output nor"),

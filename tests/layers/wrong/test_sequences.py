@@ -325,7 +325,11 @@ WHEN_RUN = [
     ),
     (lambda: tl.PositionalEncoding(), (X[..., :7],), "even number of features; got 7"),
     (lambda: tl.PositionalEncoding(), (ROW,), r"expected vectors \[batch, length, features\]"),
-    (lambda: tl.PositionalEncoding(dropout=0.5, dropout_broadcast_dims=(5,)), (X,), "5 is no axis"),
+    (
+        lambda: tl.PositionalEncoding(dropout=0.5, dropout_broadcast_dims=(5,)),
+        (X,),
+        "no axis 5 in shape",
+    ),
     (lambda: tl.LSTMCell(4), (ROW, ROW[:, :4]), "LSTMCell: expected a state of 8 features"),
     (lambda: tl.GRUCell(4), (ROW, ROW), "GRUCell: expected a state of 4 features"),
     (lambda: tl.GRUCell(4), (ROW,), "GRUCell"),

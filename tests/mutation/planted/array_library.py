@@ -26,8 +26,8 @@ MUTANTS = (
     Mutant(
         "L03", "three diagonals: the transpose has them where they were",
         "primitives/linalg/tridiagonal.py",
-        "below, above = moved_rows(du, 1, 1), moved_rows(dl, -1, 1)",
-        "below, above = moved_rows(dl, 1, 1), moved_rows(du, -1, 1)",
+        "lower, upper = shift_rows(du, 1, 1), shift_rows(dl, -1, 1)",
+        "lower, upper = shift_rows(dl, 1, 1), shift_rows(du, -1, 1)",
         f"{LAX}/test_derivatives.py",
     ),
     Mutant(
@@ -59,15 +59,15 @@ MUTANTS = (
     ),
     Mutant(
         "L08", "qr with pivoting on the host: no conjugate", "primitives/linalg/qr.py",
-        "unit.conj() @ left[:, i + 1 :]",
-        "unit @ left[:, i + 1 :]",
+        "direction.conj() @ remainder[:, i + 1 :]",
+        "direction @ remainder[:, i + 1 :]",
         f"{LAX}/test_decompositions.py -k on_the_host",
     ),
     Mutant(
         "L09", "derivative of svd: completing vectors turn the wrong way",
         "primitives/linalg/svd.py",
-        "neg(product_of(first, adjoint(turn)))",
-        "product_of(first, adjoint(turn))",
+        "neg(product_of(leading_columns, adjoint(rotation)))",
+        "product_of(leading_columns, adjoint(rotation))",
         f"{LAX}/test_derivatives.py",
     ),
     Mutant(
@@ -80,15 +80,16 @@ MUTANTS = (
     Mutant(
         "L11", "permutations of pivots: an exchange loses a row",
         "primitives/linalg/lu.py",
-        "placed(permutations, there, here)",
-        "placed(permutations, there, other)",
+        "replace_elements(permutations, targets, elements)",
+        "replace_elements(permutations, targets, target_elements)",
         f"{LAX}/test_solving.py -k permutations",
     ),
     Mutant(
         "L12", "svd without LAPACK: a phase is lost", "primitives/portable/svd.py",
-        "    across = [reshape(y, shape=(stack, 1, half)) for y in (c, s, conjugate(phase))]\n"
-        "    x1, x2",
-        "    across = [reshape(y, shape=(stack, 1, half)) for y in (c, s, phase)]\n    x1, x2",
+        "    rotation_row = [reshape(y, shape=(stack, 1, half)) for y in (c, s, "
+        "conjugate(phase))]\n    x1, x2",
+        "    rotation_row = [reshape(y, shape=(stack, 1, half)) for y in (c, s, phase)]\n    x1, "
+        "x2",
         f"{PORTABLE} -k singular_values",
     ),
     Mutant(
@@ -100,8 +101,8 @@ MUTANTS = (
     Mutant(
         "L14", "schur without LAPACK: no other shift after ten steps",
         "primitives/portable/schur.py",
-        "select(count % 10 == 9, as_dtype(abs_(c), h.dtype), near)",
-        "near",
+        "select(count % 10 == 9, as_dtype(abs_(c), h.dtype), nearer_root)",
+        "nearer_root",
         f"{PORTABLE} -k schur",
     ),
     Mutant(
@@ -113,8 +114,8 @@ MUTANTS = (
     ),
     Mutant(
         "L16", "cholesky_update reads below the diagonal", "lax/linalg/cholesky.py",
-        '(part_of(r, "upper"), places)',
-        "(r, places)",
+        '(part_of(r, "upper"), positions)',
+        "(r, positions)",
         f"{LAX}/test_solving.py -k cholesky_update",
     ),
     Mutant(
@@ -144,8 +145,8 @@ MUTANTS = (
     ),
     Mutant(
         "L21", "derivative of pinv: as if it had full rank", "numpy/linalg/solvers.py",
-        "return p, second + third - first",
-        "return p, second - first",
+        "return p, left_term + right_term - inverse_term",
+        "return p, left_term - inverse_term",
         f"{NUMPY}/test_derivatives.py -k both_modes",
     ),
     Mutant(
@@ -212,8 +213,8 @@ MUTANTS = (
     # --- nn, image ---
     Mutant(
         "L32", "squareplus overflows", "primitives/activations.py",
-        "far = m.abs(x) > 2.0 ** (half - 6)",
-        "far = m.abs(x) > math.inf",
+        "is_large = m.abs(x) > 2.0 ** (exponent - 6)",
+        "is_large = m.abs(x) > math.inf",
         "tests/primitives/test_large_and_edges.py -k slopes",
     ),
     Mutant(
@@ -224,14 +225,14 @@ MUTANTS = (
     ),
     Mutant(
         "L34", "gelu: the cubic overflows far out", "primitives/activations.py",
-        "near = clamp(like(x, -_FLAT), x, like(x, _FLAT))",
-        "near = x",
+        "clipped = clamp(like(x, -_CLIP_LIMIT), x, like(x, _CLIP_LIMIT))",
+        "clipped = x",
         "tests/nn/test_activations.py -k 'far_out or narrow'",
     ),
     Mutant(
         "L35", "softmax: 0 / 0 where the mask leaves nothing", "nn/softmax.py",
-        "empty = where_(counts == nothing, like(x, 1), nothing)",
-        "empty = nothing",
+        "empty_count = where_(counts == zero, like(x, 1), zero)",
+        "empty_count = zero",
         "tests/nn/test_normalization.py -k masks",
     ),
     Mutant(
@@ -292,8 +293,8 @@ MUTANTS = (
     ),
     Mutant(
         "L45", "ragged groups: batch axes in another order", "lax/ragged_products.py",
-        "axis_order = sorted(range(len(outer)), key=lambda i: outer[i])",
-        "axis_order = list(range(len(outer)))",
+        "axis_order = sorted(range(len(outer_axes)), key=lambda i: outer_axes[i])",
+        "axis_order = list(range(len(outer_axes)))",
         "tests/lax/test_ragged_products.py -k any_order",
     ),
     # --- random, keys ---
@@ -305,8 +306,8 @@ MUTANTS = (
     ),
     Mutant(
         "L47", "binomial: failures of a fraction of a trial", "random/binomial.py",
-        "where(rarely, count, trials - count)",
-        "where(rarely, count, n - count)",
+        "where(is_below_half, count, trials - count)",
+        "where(is_below_half, count, n - count)",
         "tests/random/test_samplers.py -k counts",
     ),
     Mutant(
@@ -323,8 +324,8 @@ MUTANTS = (
     ),
     Mutant(
         "L50", "philox in a program: no carry into the upper half", "primitives/bit_generators.py",
-        '(key, block.convert(wrapped, _UINT64)), many)',
-        '(key, block.full(0, many)), many)',
+        "(key, block.convert(wrapped, _UINT64)), counters_aval)",
+        "(key, block.full(0, counters_aval)), counters_aval)",
         "tests/random/test_generators.py -k xlas",
     ),
     Mutant(
@@ -349,8 +350,8 @@ MUTANTS = (
     # --- SciPy ---
     Mutant(
         "L54", "expm: max_squarings squarings, and no NaN", "scipy/linalg/expm.py",
-        "bad = (left > max_squarings) | ~np.isfinite(norm)",
-        "bad = ~np.isfinite(norm)",
+        "is_invalid = (remaining > max_squarings) | ~np.isfinite(norm)",
+        "is_invalid = ~np.isfinite(norm)",
         f"{SCIPY}/test_linalg.py -k has_no_result",
     ),
     Mutant(
@@ -361,8 +362,8 @@ MUTANTS = (
     ),
     Mutant(
         "L56", "sqrtm: matrices without a root", "scipy/linalg/matrix_functions.py",
-        "bad = none & (_size(new) > small)",
-        "bad = ~none & (_size(new) > small)",
+        "is_invalid = is_zero & (_size(diagonal) > threshold)",
+        "is_invalid = ~is_zero & (_size(diagonal) > threshold)",
         f"{SCIPY}/test_linalg.py -k has_no_result",
     ),
     Mutant(
@@ -391,8 +392,8 @@ MUTANTS = (
     ),
     Mutant(
         "L61", "l-bfgs: maxgrad in place of maxfun", "scipy/optimize/minimize.py",
-        'min(merged["maxfun"], merged.pop("maxgrad"))',
-        'merged.pop("maxgrad")',
+        'min(all_options["maxfun"], all_options.pop("maxgrad"))',
+        'all_options.pop("maxgrad")',
         f"{SCIPY}/optimize/test_minimisation.py -k options",
     ),
     Mutant(
@@ -403,8 +404,8 @@ MUTANTS = (
     ),
     Mutant(
         "L63", "grids: the last coordinate is outside", "scipy/interpolate/regular_grid.py",
-        "(x > line[-1])",
-        "(x >= line[-1])",
+        "(x > coordinates[-1])",
+        "(x >= coordinates[-1])",
         f"{SCIPY}/test_interpolation.py -k grids",
     ),
     Mutant(
@@ -422,14 +423,14 @@ MUTANTS = (
     Mutant(
         "L66", "spherical harmonics: the sign of negative orders",
         "scipy/special/spherical_harmonics.py",
-        "(m < 0) & (size % 2 == 1)",
-        "(m > 0) & (size % 2 == 1)",
+        "(m < 0) & (magnitude % 2 == 1)",
+        "(m > 0) & (magnitude % 2 == 1)",
         f"{SCIPY}/test_special.py -k harmonics",
     ),
     Mutant(
         "L67", "comb: no way to take nothing of nothing", "scipy/special/combinatorics.py",
-        "total = selection.select_n(empty, total, none)",
-        "total = selection.select_n(empty, total, total)",
+        "total = selection.select_n(is_empty, total, zero)",
+        "total = selection.select_n(is_empty, total, total)",
         f"{SCIPY}/test_special.py -k factorials",
     ),
     Mutant(
@@ -448,8 +449,8 @@ MUTANTS = (
     Mutant(
         "L70", "singular normal vectors: points beside the support",
         "scipy/stats/multivariate_normal.py",
-        "log = np.where(off > least[..., 0] * 1e3, -math.inf, log)",
-        "log = np.where(off < 0, -math.inf, log)",
+        "log = np.where(distance > smallest_value[..., 0] * 1e3, -math.inf, log)",
+        "log = np.where(distance < 0, -math.inf, log)",
         f"{STATS}/test_vectors.py -k normal",
     ),
     Mutant(
@@ -474,8 +475,8 @@ MUTANTS = (
     Mutant(
         "L74", "block scales: the largest element is beyond the last binade",
         "nn/scaled_products.py",
-        "- int(np.frexp(most)[1])",
-        "- int(np.frexp(most)[1]) + 1",
+        "- int(np.frexp(largest_number)[1])",
+        "- int(np.frexp(largest_number)[1]) + 1",
         "tests/nn/test_scaled_products.py -k block",
     ),
 )  # fmt: skip

@@ -47,8 +47,8 @@ MUTANTS = (
     ),
     Mutant(
         "F07", "welch: the last frequency of even lengths twice", "scipy/signal/spectral.py",
-        "twice[[0, -1] if n % 2 == 0 else [0]] = 1.0",
-        "twice[[0]] = 1.0",
+        "factors[[0, -1] if n % 2 == 0 else [0]] = 1.0",
+        "factors[[0]] = 1.0",
         f"{SIGNAL} -k densities",
     ),
     Mutant(

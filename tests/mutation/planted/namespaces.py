@@ -14,8 +14,8 @@ MUTANTS = (
     ),
     Mutant(
         "N02", "isclose relative to the first operand", "numpy/comparison.py",
-        "size = arithmetic.abs_(y)",
-        "size = arithmetic.abs_(x)",
+        "magnitude = arithmetic.abs_(y)",
+        "magnitude = arithmetic.abs_(x)",
         f"{RARE} -k isclose",
     ),
     Mutant(
@@ -63,13 +63,13 @@ MUTANTS = (
     ),
     Mutant(
         "A01", "loggamma: sign of tiny samples' derivative", "random/gamma.py",
-        "small = -y / a",
-        "small = y / a",
+        "small_slope = -y / a",
+        "small_slope = y / a",
         f"{BORDERS} -k gamma",
     ),
     Mutant(
         "A02", "truncated_normal: bounds come out", "random/normal.py",
-        "return arithmetic.max_(first, arithmetic.min_(x, last))",
+        "return arithmetic.max_(smallest, arithmetic.min_(x, largest))",
         "return x",
         f"{BORDERS} -k bounds",
     ),

@@ -7,14 +7,14 @@ EDGES = "tests/primitives/test_large_and_edges.py"
 MUTANTS = (
     Mutant(
         "P03", "a long sum drops the rest after whole rows", "primitives/single_thread_blas.py",
-        "        return total + flat[row_multiple:].dot(rest)\n",
+        "        return total + elements[row_multiple:].dot(ones_of_remainder)\n",
         "        return total\n",
         f"{EDGES} -k long_array",
     ),
     Mutant(
         "P05", "cumulative loop: axes not brought back (3-D, large)", "primitives/cumulative.py",
-        "back = tuple(sorted(range(len(order)), key=lambda i: order[i]))",
-        "back = order",
+        "inverse_order = tuple(sorted(range(len(order)), key=lambda i: order[i]))",
+        "inverse_order = order",
         f"{EDGES} -k running",
     ),
     Mutant(
@@ -37,19 +37,19 @@ MUTANTS = (
     ),
     Mutant(
         "C71", "log1p: beyond half of the largest number", "primitives/formulas.py",
-        '(shift + (bias << places))._with("maximum", 0)',
-        "(shift + (bias << places))",
+        '(shift + (bias << mantissa_bits))._with("maximum", 0)',
+        "(shift + (bias << mantissa_bits))",
         "tests/primitives/test_large_and_edges.py -k log1p",
     ),
     Mutant(
         "C72", "pivots of lu on the host: an exchange loses a row", "primitives/linalg/lu.py",
-        "            rows[i], rows[j] = rows[j], rows[i]\n        order[place]",
-        "            rows[i] = rows[j]\n        order[place]",
+        "            rows[i], rows[j] = rows[j], rows[i]\n        order[index]",
+        "            rows[i] = rows[j]\n        order[index]",
         "tests/primitives/linalg tests/lax/linalg -k lu",
     ),
     Mutant(
         "C73", "complex reciprocal: infinite numbers", "primitives/complex_lowering.py",
-        "math.inf - m.minimum(*sizes)",
+        "math.inf - m.minimum(*magnitudes)",
         "math.inf",
         "tests/numpy/test_complex_infinities.py",
     ),

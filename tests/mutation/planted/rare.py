@@ -17,7 +17,7 @@ MUTANTS = (
     ),
     Mutant(
         "Q02", "sort by two keys: NaNs of the first are not alike", "primitives/sorting.py",
-        'level = logic("or", level, logic("and", block.compare("NE", x, x, flag), y_nan))',
+        'is_tie = logic("or", is_tie, logic("and", block.compare("NE", x, x, flag), y_nan))',
         "pass",
         f"{EDGES} -k second",
     ),
@@ -116,7 +116,7 @@ MUTANTS = (
     ),
     Mutant(
         "Q18", "pad: a wide odd reflection stops after one turn", "numpy/padding.py",
-        "    while before > 0 or after > 0:",
+        "    while low > 0 or high > 0:",
         "    for _ in range(1):",
         f"{RARE} -k pad",
     ),
@@ -158,8 +158,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q25", "cumsum: a dtype that was asked for is weak", "numpy/cumulative.py",
-        "weak = x.aval.weak_type and requested is None",
-        "weak = x.aval.weak_type",
+        "weak_type = x.aval.weak_type and requested_dtype is None",
+        "weak_type = x.aval.weak_type",
         f"{RARE} -k weak",
     ),
     Mutant(

@@ -147,8 +147,8 @@ MUTANTS = (
     # --- rules ---
     Mutant(
         "Q47", "cond: weak if any branch is", "lax/conditionals.py",
-        "weak = tuple(all(a.weak_type for a in column) for column in columns)",
-        "weak = tuple(any(a.weak_type for a in column) for column in columns)",
+        "weak_types = tuple(all(a.weak_type for a in column) for column in columns)",
+        "weak_types = tuple(any(a.weak_type for a in column) for column in columns)",
         "tests/higher_order/test_cond.py -k weak",
     ),
     Mutant(
@@ -260,7 +260,7 @@ MUTANTS = (
     ),
     Mutant(
         "Q63", "axis 1.0 is axis 1 the second time", "numpy/plans.py",
-        "kind = exact(first) if first.__class__ is tuple else first.__class__",
+        "kind = exact(first_option) if first_option.__class__ is tuple else first_option.__class__",
         "kind = None",
         "tests/numpy/test_plans.py",
     ),
@@ -290,7 +290,7 @@ MUTANTS = (
     ),
     Mutant(
         "Q68", "index arrays: few bits, a long axis", "numpy/gather_indices.py",
-        "if dtypes.iinfo(places.dtype).max < n:",
+        "if dtypes.iinfo(indices.dtype).max < n:",
         "if False:",
         "tests/numpy/test_gather_indices.py",
     ),

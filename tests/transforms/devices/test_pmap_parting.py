@@ -143,5 +143,5 @@ def test_calls_of_the_host_by_the_devices_that_come_to_them():
         weft.debug.callback(note, x)
         return lax.psum(x, "i")
 
-    with pytest.raises(ValueError, match=r"cond: .*different ways.*host or use collectives"):
+    with pytest.raises(ValueError, match=r"cond: .*different branches.*host or use collectives"):
         over_i(lambda x: lax.cond(x > 2, both, lambda x: x, x))(np.float32([1, 2, 3, 4]))

@@ -25,7 +25,7 @@ def test_an_array_passed_twice_is_not_donated(make):
     for i in range(4):
         x, y = on_devices(np.arange(8)), on_devices(np.arange(8) + i)
         np.testing.assert_array_equal(f(x, y), 3 * np.arange(8) + 2 * i)
-        with pytest.raises(ValueError, match="to donate an array that it gets twice"):
+        with pytest.raises(ValueError, match="donates an array that is passed twice"):
             f(y, y)
         np.testing.assert_array_equal(y, np.arange(8) + i)
 

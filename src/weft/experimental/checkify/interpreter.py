@@ -276,7 +276,7 @@ def inside_rules(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Sta
 
 
 def inside_cond(e: Equation, inputs: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
-    """A conditional: the error is that of the branch that runs."""
+    """A conditional: the error is the error of the branch that runs."""
     options = dict(e.params)
     branches: tuple[Jaxpr, ...] = options.pop("branches")
     inner = [checked_jaxpr(b, errors) for b in branches]

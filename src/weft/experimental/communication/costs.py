@@ -1,7 +1,7 @@
 """The cost of a collective: the bytes that each device sends, and an estimate of the time.
 
-The bytes are the minimum of known algorithms, independent of the library. With n
-devices in a group, and B bytes on each (before a reduce-scatter, after an all-gather):
+The bytes are the minimum of known algorithms, independent of the library. With n devices in a
+group, and B bytes on each (before a reduce-scatter, after an all-gather):
 
 | collective | each device sends | in rounds |
 |---|---|---|
@@ -17,7 +17,7 @@ communication operations in MPICH, Int. J. High Perform. Comput. Appl. 19(1), 20
 halving and doubling sends as many bytes as the ring, in fewer rounds. The same factors are what
 NVIDIA's nccl-tests call bus bandwidth.
 
-Collective, Link, Network, bytes_sent, seconds and table are the names to use.
+Collective, Link, Network, bytes_sent, seconds and table are public.
 """
 
 import math

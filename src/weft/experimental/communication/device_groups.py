@@ -41,7 +41,7 @@ def parse_groups(text: str, count: int) -> Groups:
     Args:
       text: what follows `replica_groups=`: a list of lists `{{0,1},{2,3}}`, an array of numbers
         `[2,4]<=[4,2]T(1,0)`, or axes of a mesh `mesh['x'=2,'y'=4] {'y'}`.
-      count: how many devices the program has; `{}` is a group of all.
+      count: the number of devices of the program; `{}` is a group of all.
     """
     if text.startswith("mesh"):
         return _along_axes(text)

@@ -146,9 +146,8 @@ def piecewise_constant(
       boundaries: array [n], increasing: the last step of each step size except the last.
       values: array [n + 1] of step sizes, each 0 or more.
     Returns: function of the number of the step.
-    Raises: ValueError: the lengths do not match, boundaries do not increase, a step size is
-      negative,
-      infinite or NaN.
+    Raises: ValueError: the lengths do not match, boundaries do not increase, or a step size is
+      negative, infinite or NaN.
     Example:
       >>> from weft.experimental import optimizers
       >>> schedule = optimizers.piecewise_constant([10, 20], [1.0, 0.5, 0.25])

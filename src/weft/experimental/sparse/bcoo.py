@@ -330,8 +330,7 @@ def bcoo_fromdense(
       index_dtype: the dtype of the indices.
     Returns: a matrix of the same shape and dtype.
     Raises: ShapeError: n_batch and n_dense are too large. ConcretizationTypeError: `nse` is None,
-      and
-      the array is traced.
+      and the array is traced.
     Example:
       >>> from weft.experimental import sparse
       >>> sparse.bcoo_fromdense(np.eye(3), nse=5)

@@ -186,7 +186,7 @@ def resized(data: Array, indices: Array, shape: Shape, nse: int) -> tuple[Array,
 
 
 def bounded(mat: M) -> M:
-    """The matrix with at most as many stored elements as it has positions."""
+    """The matrix, with no more stored elements than it has positions."""
     shape = mat.sparse_shape
     places = math.prod(shape)
     if mat.nse <= places:

@@ -259,7 +259,7 @@ class Coordinates(SparseArray):
 
 
 def sizes_like(indices: Array, sizes: Sequence[int]) -> Array:
-    """Lengths of axes, as an array that compares with indices."""
+    """Lengths of axes, as an array that can be compared with indices."""
     return np.array(list(sizes), indices.dtype)
 
 

@@ -1,10 +1,11 @@
-"""compare_rule compares a user's derivative rule with differences, under `check_derivatives`.
+"""compare_rule compares a user's derivative rule with finite differences, under
+`check_derivatives`.
 
-The rule is compared at the arguments of its first use, or at random ones where only their types are
-known. The function and the rule are computed in float64 if they accept it.
+The rule is compared at the arguments of its first use, or at random arguments if only their types
+are known. The function and the rule are computed in float64 if they accept it.
 
-A rule may differ from the derivative on purpose. These are not reported: a rule of a function that
-returns its argument (clipped or reversed gradients), a rule of a function that is constant around
+A rule may differ from the derivative on purpose. These are not reported: rules of functions that
+return their argument (clipped or reversed gradients), rules of functions that are constant around
 the point (straight-through estimators), and cotangents that are `None`.
 """
 
@@ -42,7 +43,7 @@ from .rule_comparison import (
 )
 
 UNBOUNDED = ("while_loop", "pure_callback", "io_callback")
-"""Operations that may take for ever."""
+"""Operations that may never end."""
 
 QUIET = dict.fromkeys(
     (
@@ -54,11 +55,11 @@ QUIET = dict.fromkeys(
 
 
 def compare_rule(rule: Rule, args: Sequence[Value], mask: Sequence[bool]) -> None:
-    """Compares a rule with differences of its function.
+    """Compares a rule with finite differences of its function.
 
     Args:
       args: the arguments of its first use.
-      mask: the arguments that are differentiated.
+      mask: True for the arguments that are differentiated.
     Raises: DerivativeRuleError: the rule is wrong.
     """
     with config.temporarily(**QUIET), np.errstate(all="ignore"):
@@ -100,9 +101,9 @@ def first_fault(rule: Rule, args: Sequence[Value], mask: Sequence[bool]) -> Faul
 
 
 def may_run_on(rule: Rule, args: Sequence[Value], mask: Sequence[bool]) -> bool:
-    """True if a function or its rule might not end for other arguments, since it has a
-    `while_loop`, calls the host, or reads elements. Then it is compared close to known arguments
-    only."""
+    """True if a function or its rule might not end for other arguments, because it has a
+    `while_loop`, calls the host, or reads elements. Then it is compared only close to known
+    arguments."""
 
     def everything(*leaves: Value) -> list[Value]:
         outs, linear = linearize(rule.ruled, leaves, mask=mask)
@@ -116,7 +117,7 @@ def may_run_on(rule: Rule, args: Sequence[Value], mask: Sequence[bool]) -> bool:
 
 
 def ends(jaxpr: Jaxpr) -> bool:
-    """True if all loops of a program have a known number of rounds."""
+    """True if all loops of a program have a known length."""
     return all(
         e.primitive.name not in UNBOUNDED and all(map(ends, subjaxprs(e.params)))
         for e in jaxpr.equations
@@ -127,13 +128,13 @@ def ends(jaxpr: Jaxpr) -> bool:
 
 
 def known_value(x: Value) -> Array | None:
-    """The elements of an argument, as far as they are known while it is traced."""
+    """The value of an argument; `None` if it is unknown because it is traced."""
     value = x.concrete()
     return value if isinstance(value, Array) else None
 
 
 def points(values: Sequence[Array | None], avals: Sequence[Aval]) -> Iterator[list[Any]]:
-    """Points at which a rule is compared: the values and a point beside them, or random ones."""
+    """Points at which a rule is compared: the values and a point close to them, or random ones."""
     if None not in values:
         hosts = [host_of(x) for x in values]
         yield hosts
@@ -155,7 +156,7 @@ def points(values: Sequence[Array | None], avals: Sequence[Aval]) -> Iterator[li
 
 
 def host_of(x: Any) -> Any:
-    """The elements of an array; keys of random numbers remain arrays."""
+    """The elements of an array; arrays of random keys are returned unchanged."""
     return x if is_extended(x.aval.dtype) else np.asarray(x.host())
 
 
@@ -192,7 +193,7 @@ def compare_transpose(primitive: Primitive, args: Sequence[Any], params: Params)
     """Compares the transpose rule of a user's primitive with the operation.
 
     Args:
-      args: as the rule gets them: linear arguments are avals.
+      args: the arguments of the rule: avals for the linear ones.
     Raises: DerivativeRuleError: the rule is wrong.
     """
     linear = [is_linear(x) for x in args]
@@ -228,7 +229,7 @@ def transpose_fault(
     linear: Sequence[bool],
     params: Params,
 ) -> Fault | None:
-    """A mistake of a transpose rule: <ct, L v> differs from <Lᵀ ct, v>."""
+    """The first mistake of a transpose rule, where <ct, L v> differs from <Lᵀ ct, v>; or `None`."""
     leaves = [as_value(x) for x in point]
     cts = [random_ct(o, n) for n, o in enumerate(map(numbers, function(*leaves)))]
     given = [as_value(ct.astype(o.dtype)) for ct, o in zip(cts, function(*leaves), strict=True)]
@@ -256,7 +257,7 @@ def transpose_fault(
 def compare_primitive(
     primitive: Primitive, args: Sequence[Value], params: Params, mask: Sequence[bool]
 ) -> None:
-    """Compares the jvp rule of a user's primitive with differences.
+    """Compares the jvp rule of a user's primitive with finite differences.
 
     Raises: DerivativeRuleError: the rule is wrong.
     """

@@ -1,8 +1,8 @@
 """quotients differentiates a function numerically, with an estimate of the error of each element.
 
 Central differences at two steps, h and h/2, agree where a function is smooth. At a kink they do
-not, or the differences to both sides disagree. There, and beside a jump or a NaN, the estimated
-error is large, so that no derivative is compared.
+not, or the one-sided differences disagree. There, and close to a jump or a NaN, the estimated error
+is large, so that no derivative is compared.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,14 +14,15 @@ from ... import dtypes
 
 Host = np.ndarray[Any, Any]
 Function = Callable[[Sequence[Any]], list[Host | None]]
-"""From arguments to outputs as float64 or complex128; `None` for outputs without a derivative."""
+"""Maps arguments to outputs in float64 or complex128; `None` for outputs without a derivative."""
 
 STEPS = {8: (1e-3, 1e-5, 3e-2), 4: (2.0**-6, 2.0**-9, 2.0**-4), 2: (2.0**-2, 2.0**-4)}
-"""Steps relative to the arguments, by the bytes of a real number. The first one serves for nearly
-all functions; the others for those with large higher derivatives, and those that round inside."""
+"""Steps relative to the arguments, by the bytes of a real number. The first suits nearly all
+functions; the others suit functions with large higher derivatives, and functions that round
+inside."""
 
 CLOSE = 1e-3
-"""The relative error at which no other step is tried."""
+"""Below this relative error, no other step is tried."""
 
 
 class Quotient(NamedTuple):
@@ -30,9 +31,10 @@ class Quotient(NamedTuple):
     Attributes:
       outs: the output itself.
       values: the derivative.
-      errors: an estimate of its error; infinite where there is none.
-      stairs: the elements that move in larger steps only, since the function is a staircase there.
-      follows: whether the output has been equal to an argument at all points.
+      errors: an estimate of its error; infinite where there is no estimate.
+      stairs: the elements that change only at larger steps, because the function is a step function
+        there.
+      follows: whether the output was equal to an argument at all points.
     """
 
     outs: list[Any]
@@ -54,8 +56,8 @@ def quotients(
     """The derivative of a function in a direction.
 
     Args:
-      args: arrays of NumPy's, or other objects, which do not move.
-      direction: an array for each argument that moves, and `None` for the others.
+      args: NumPy arrays, or other objects, which are held fixed.
+      direction: an array for each argument that varies, and `None` for the others.
     """
     points: list[tuple[Sequence[Any], list[Any]]] = []
 
@@ -105,8 +107,8 @@ def extrapolated(middle: Host, samples: Sequence[Host], step: float) -> tuple[Ho
     estimate of the error."""
     high, low, high_near, low_near = samples
     far, near = (high - low) / (2 * step), (high_near - low_near) / step
-    # the differences to both sides approach each other in proportion to the step, unless they do
-    # not meet at all
+    # the one-sided differences approach each other in proportion to the step, unless their limits
+    # differ
     bend = np.abs(high - 2 * middle + low) / step
     bend_near = np.abs(high_near - 2 * middle + low_near) / (step / 2)
     error = np.maximum(np.abs(near - far), 2 * np.abs(bend_near - bend / 2))
@@ -114,7 +116,7 @@ def extrapolated(middle: Host, samples: Sequence[Host], step: float) -> tuple[Ho
 
 
 def is_known_well(value: Host, error: Host) -> bool:
-    """True if all elements of a derivative are known well."""
+    """True if all elements of a derivative are known accurately."""
     size = np.abs(value)
     return bool(np.all(error <= CLOSE * (size + 0.1 * largest_size(size))))
 
@@ -130,8 +132,8 @@ def is_argument(x: Any, out: Host) -> bool:
 
 
 def directions(args: Sequence[Any], moving: Sequence[int], seed: int) -> list[Any]:
-    """A random direction for some of the arguments, in proportion to their elements, so that a
-    small step leaves positive numbers positive; `None` for the others."""
+    """Random directions for some of the arguments, in proportion to their elements, so that a small
+    step keeps positive numbers positive; `None` for the others."""
     generator = np.random.default_rng(seed)
     return [
         scale_of(x) * normal(generator, x.shape, dtypes.is_complex(x.dtype))
@@ -142,7 +144,7 @@ def directions(args: Sequence[Any], moving: Sequence[int], seed: int) -> list[An
 
 
 def scale_of(x: Any) -> Host:
-    """The size of each element; for zeros the typical size of the others."""
+    """The size of each element; for zeros, the root mean square of all elements."""
     size = np.abs(numbers(x))
     typical = float(np.sqrt(np.mean(size**2))) if size.size else 1.0
     return np.where(size > 0, size, typical if np.isfinite(typical) and typical > 0 else 1.0)

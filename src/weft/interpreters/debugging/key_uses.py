@@ -1,8 +1,8 @@
 """Counts the uses of random keys: under `debug_key_reuse` each typed key may be used once.
 
-The count follows the key object, not its words: each element of a new array of keys gets a mark,
-and operations that move elements move the marks. Eager operations are followed on their arrays. A
-program is followed equation by equation before it runs, and a loop for two steps.
+The count follows the key object, not its bits: each element of a new array of keys gets a mark,
+and operations that move elements move the marks. Un-jitted operations are followed on their arrays.
+A program is followed equation by equation before it runs, and a loop for two steps.
 """
 
 import itertools
@@ -40,7 +40,7 @@ class Marks:
     """The marks of an array of keys.
 
     Attributes:
-      numbers: a number for each element. It is stored like a key on the host, so operations that
+      numbers: a number for each element. They are stored like keys on the host, so operations that
         move keys move the numbers.
       known: the marks by number.
     """
@@ -97,8 +97,8 @@ class Uses:
     """Follows operations and the programs inside them, and records uses of keys."""
 
     def __init__(self, counted: bool = True) -> None:
-        """Args: counted: False for values that are recomputed, since these do not use a key a
-        second time."""
+        """Args: counted: False for recomputed values, because they do not use a key a second
+        time."""
         self.counted = counted
 
     def again(self) -> "Uses":
@@ -219,7 +219,7 @@ def _reused(now: SourceLocation, before: SourceLocation) -> KeyReuseError:
     error = KeyReuseError(
         f"{now.operation}: a key is used a second time: {before.operation}{where} used it before\n"
         "  fix: key, subkey = random.split(key), and use each once; random.fold_in(key, i) in a "
-        "loop; random.clone(key) where the same numbers are meant"
+        "loop; random.clone(key) to draw the same numbers on purpose"
     )
     if now.line:  # in a program: the traced line, and not the line that runs the program
         error.add_note(f"  at {now.line}")

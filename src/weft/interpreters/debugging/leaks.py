@@ -1,6 +1,6 @@
-"""Finds tracers that outlive their trace, with their origin and the objects that keep them. Slow.
+"""Finds tracers that outlive their trace, with their origin and the objects that refer to them.
 
-The switch `check_tracer_leaks` runs this at the end of each trace of a user's function.
+The switch `check_tracer_leaks` runs this at the end of each trace of a user's function. It is slow.
 """
 
 import gc
@@ -74,14 +74,13 @@ def closed_over_by_rules(objects: list[Any]) -> set[int]:
 
 
 class Search:
-    """The references to an object, described for the user. References by the search itself do not
-    count."""
+    """Describes the references to an object, except those of the search itself."""
 
     def __init__(self) -> None:
         self.notes: list[Any] = []  # the search's own lists, which also refer to the objects
 
     def holders(self, x: object, depth: int) -> list[str]:
-        """The owners that keep an object alive, a sentence for each."""
+        """The owners that keep an object alive, a phrase for each."""
         owners = gc.get_referrers(x)
         self.notes.append(owners)
         texts = set()

@@ -26,7 +26,7 @@ from ...user_lines import noted
 
 MAX_LISTED_ELEMENTS = 5  # elements of an array that a message lists
 
-# These only copy a constant: `np.full(3, np.nan)` neither makes a NaN nor uses one.
+# These only copy a constant: `np.full(3, np.nan)` does not compute a NaN.
 _SPREAD = (broadcast_in_dim, convert_element_type, reshape)
 
 
@@ -102,9 +102,9 @@ class Origin(NamedTuple):
     """The origin of a NaN or an infinity in a program's results.
 
     Attributes:
-      cause: the first operation that made a NaN or an infinity which the results depend on; or the
+      cause: the first operation that made a NaN or an infinity on which the results depend, or the
         input that had it; `None` if only the compiled program makes it.
-      nan: the operation that made a NaN of the infinity, if there is one.
+      nan: the operation that turned the infinity into a NaN, if there is one.
     """
 
     cause: Operation | Input | None
@@ -114,8 +114,7 @@ class Origin(NamedTuple):
 def nonfinite_origin(jaxpr: Jaxpr, args: Sequence[Value]) -> Origin | None:
     """The origin of a NaN or an infinity in the results of a program; `None` if all are finite.
 
-    An infinity that comes in, such as one in a mask, is the origin only if no operation makes a NaN
-    of it.
+    An infinity in an input, such as a mask, is the origin only if no operation turns it into a NaN.
     """
     with debug_nans(True), debug_infs(True):
         results, cause = search(jaxpr, args, ())
@@ -131,7 +130,7 @@ def nonfinite_origin(jaxpr: Jaxpr, args: Sequence[Value]) -> Origin | None:
 
 
 def inner_runs_of(primitive: Primitive) -> Callable[..., Any] | None:
-    """The rule that runs the programs inside an operation one after the other."""
+    """The rule that runs the programs inside an operation, one after the other."""
     return None if primitive.inside is None else primitive.inside.inner_runs
 
 
@@ -210,7 +209,7 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
 
 
 def bad_inputs(e: Equation, inputs: Sequence[Any]) -> list[Any]:
-    """The inputs of an equation with bad elements, but not those that `select_n` leaves out."""
+    """The inputs of an equation with bad elements, except those that `select_n` does not select."""
     bad = [is_bad(x) for x in inputs]
     if e.primitive is select_n and sum(bad) > 1:
         which = np.asarray(inputs[0].host())
@@ -220,7 +219,7 @@ def bad_inputs(e: Equation, inputs: Sequence[Any]) -> list[Any]:
 
 
 def is_factor(jaxpr: Jaxpr, e: Equation) -> bool:
-    """True for an equation of a derivative that runs in the forward pass, for the backward pass.
+    """True for an equation that runs in the forward pass but computes a factor of the derivative.
 
     Such equations follow the operation that is differentiated and have its location. No operation
     of the forward pass uses them.
@@ -264,7 +263,7 @@ def description(operation: Operation) -> list[str]:
     lines = []
     if not operation.makes:
         where = [f"input {i}" for i, x in enumerate(inputs) if is_bad(x)]
-        lines.append(f"  it came in: {', '.join(where)} has it already")
+        lines.append(f"  it came in: {', '.join(where)} already has it")
     lines.append(f"  operation: {primitive} in the {pass_over(place)} pass of {place.line}")
     if place.operation != str(primitive):
         lines[-1] += f", for {place.operation} and its derivative"
@@ -313,9 +312,8 @@ def compiled_only(applied: Operation, params: Params) -> str:
     return (
         f"{title(applied, params)}: gives {kinds(applied.outs[number])} in {where}, "
         f"{summary(applied.outs[number])}; {switches_on()} is on\n"
-        "  run operation by operation it gives none: the compiled program made it, in which XLA "
-        "may have fused operations, put them in another order, or evaluated them in another "
-        "precision\n"
+        "  run operation by operation it gives none: the compiled program made it, because XLA "
+        "may fuse operations, change their order, or evaluate them in another precision\n"
         "  fix: look for an overflow or a cancellation that depends on the order of operations; "
         "with weft.disable_jit() the function runs un-jitted"
     )
@@ -340,7 +338,7 @@ def kinds(x: Any) -> str:
 
 
 def summary(x: object) -> str:
-    """Describes an array in a line: its aval, the number of nonfinite elements, and the range of
+    """Describes an array in one line: its aval, the number of non-finite elements, and the range of
     the others."""
     aval = getattr(x, "aval", None)
     if not isinstance(x, Array) or not x.aval.size:
@@ -393,7 +391,7 @@ def cure(operation: Operation) -> str:
     at_edge = not all(np.isfinite(x).all() for x in arrays)
     if operation.place.backward and at_edge:
         fix = (
-            "an infinite derivative meets the 0 that comes from a branch that np.where did not "
+            "an infinite derivative is multiplied by the 0 of a branch that np.where did not "
             "choose: give the operation a safe argument by an np.where before it"
         )
     return f"  fix: {fix or 'keep the inputs in the range where the operation is finite'}"

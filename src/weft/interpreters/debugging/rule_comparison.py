@@ -1,4 +1,4 @@
-"""Comparison compares a derivative rule with differences at a point, and names a mistake."""
+"""Comparison compares a derivative rule with finite differences at a point, and names a mistake."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -23,23 +23,25 @@ from .differences import (
 )
 
 MAX_SEPARATE = 8
-"""Up to this number of arguments, the derivative in each is compared alone."""
+"""Up to this number of arguments, the derivative in each argument is compared separately."""
 
 MAX_ELEMENTS = 64
-"""Elements of an argument that are searched for the largest mistake."""
+"""The number of elements of an argument that are searched for the largest mistake."""
 
 MAX_DIRECTIONS = 6
-"""Pairs of directions in which differences are compared with each other before a rule is blamed."""
+"""The number of pairs of directions in which differences must agree with each other before a
+mistake is reported."""
 
 OTHER_STEPS = (0.61, 0.37)
-"""Ratios of the steps at which differences are repeated before a rule is blamed."""
+"""Ratios of the steps with which differences are repeated before a mistake is reported."""
 
 TOLERANCES = {8: (1e-2, 1e-3, 1e-9), 4: (1e-2, 1e-3, 1e-4), 2: (1e-1, 1e-1, 1e-2)}
-"""By the bytes of a real number: relative to the element, to the largest element of the derivative,
-and to the largest element of the function's output. Rules may round to bfloat16 inside."""
+"""Tolerances by the bytes of a real number: relative to the element, to the largest element of the
+derivative, and to the largest element of the function's output. Rules may round to bfloat16
+inside."""
 
 NONLINEAR = 2e-2
-"""The relative deviation at which a rule is not linear."""
+"""The relative deviation above which a rule is not linear."""
 
 
 class Rule(NamedTuple):
@@ -47,9 +49,9 @@ class Rule(NamedTuple):
 
     Attributes:
       subject: the rule and its function, for messages.
-      plain, ruled: (leaves) -> outputs: the function without the rule, and with it.
-      argument: the name of a leaf.
-      remedy: how to turn off the comparison.
+      plain, ruled: the function without the rule, and with it: (leaves) -> outputs.
+      argument: returns the name of a leaf.
+      remedy: the setting that turns off the comparison.
       forward: True if the rule maps tangents, False if it maps cotangents.
     """
 
@@ -65,7 +67,7 @@ class Fault(NamedTuple):
     """A mistake of a rule.
 
     Attributes:
-      number: the argument.
+      number: the number of the argument.
       text: the values that differ.
       hint: the probable cause; empty if it is unknown.
     """
@@ -76,14 +78,14 @@ class Fault(NamedTuple):
 
 
 class Comparison:
-    """A rule and differences at a point.
+    """Compares a rule with finite differences at a point.
 
     Args:
       x64: whether floats become float64.
-      random: whether the arguments are random ones, at which the rule may give a NaN.
-      careful: whether only small steps are taken.
+      random: whether the arguments are random, so that the rule may give a NaN.
+      careful: whether to take only small steps.
     Attributes:
-      complete: True if differences show the derivative in every argument.
+      complete: True if differences determine the derivative in every argument.
     """
 
     def __init__(
@@ -138,7 +140,7 @@ class Comparison:
                 if m and not np.all(self.trusted(quotient, n)):
                     self.complete = False
             fault = method(group, direction, quotient, compared)
-            if fault is not None:  # blame the rule only if differences are repeatable
+            if fault is not None:  # report a mistake only if differences are repeatable
                 fault = method(group, direction, self.repeated(direction, quotient), compared)
             if fault is None:
                 fault = self.linearity_fault(group, direction, compared)
@@ -157,8 +159,8 @@ class Comparison:
         return None
 
     def repeated(self, direction: Sequence[Any], quotient: Quotient) -> Quotient:
-        """A derivative whose errors include its deviations at other steps, since the error of a
-        function that rounds may be small by chance."""
+        """The derivative with errors that include the deviations at other steps, because the
+        estimated error of a function that rounds may be small by chance."""
         errors = list(quotient.errors)
         for ratio in OTHER_STEPS:
             steps = [ratio * step for step in self.steps]
@@ -174,7 +176,7 @@ class Comparison:
         return [numbers_or_none(o) for o in self.rule.plain(*map(as_value, args))]
 
     def pushed(self, direction: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The outputs of the rule, and their tangents. `None` is a zero that the rule states."""
+        """The outputs of the rule, and their tangents. `None` is a zero that the rule returned."""
         tangents = [
             None if t is None else as_value(t.astype(x.dtype))
             for x, t in zip(self.args, direction, strict=True)
@@ -195,12 +197,12 @@ class Comparison:
         return dict(zip([i for i, m in enumerate(self.mask) if m], results, strict=True))
 
     def differ(self, trusted: Any, actual: Any, expected: Any, limit: Any) -> Host:
-        """The elements in which a rule differs from differences."""
+        """The elements in which a rule deviates from finite differences."""
         comparable = np.isfinite(actual) if self.random else True
         return np.asarray(trusted & comparable & ~(np.abs(actual - expected) <= limit))
 
     def limit(self, quotient: Quotient, n: int) -> Host:
-        """The largest difference from the derivative of output `n` that is no mistake."""
+        """The largest deviation from the derivative of output `n` that is not a mistake."""
         relative, to_largest, of_outputs = self.tolerances
         size = np.abs(quotient.values[n])
         errors = np.where(np.isfinite(quotient.errors[n]), quotient.errors[n], 0.0)
@@ -228,8 +230,8 @@ class Comparison:
     ) -> bool:
         """True if the derivatives in two directions add up to the derivative in their sum.
 
-        They do not at some points where differences in one direction show no kink: where elements
-        that are sorted are equal.
+        At some points they do not, although differences in one direction show no kink: for example
+        where sorted elements are equal.
         """
         used = [n for n, m in enumerate(compared) if m]
         for seed in range(5, 5 + MAX_DIRECTIONS):
@@ -246,8 +248,8 @@ class Comparison:
         return True
 
     def shows_derivative(self, quotient: Quotient, n: int) -> bool:
-        """True if differences show a derivative of output `n`. A function that is constant between
-        jumps has none, and its rule is a surrogate."""
+        """True if differences give a derivative of output `n`. For a function that is constant
+        between jumps they do not, and its rule is a surrogate."""
         count = np.sum(self.trusted(quotient, n) & (quotient.values[n] != 0))
         return bool(count > np.sum(quotient.stairs[n]))
 
@@ -260,7 +262,7 @@ class Comparison:
         quotient: Quotient,
         compared: Sequence[bool],
     ) -> Fault | None:
-        """A tangent that differs from the derivative; or a transpose that does not fit."""
+        """The first output or tangent of the rule that differs from the function's."""
         outs, tangents = self.pushed(direction)
         fault = self.output_fault(group, outs, quotient)
         if fault is not None:
@@ -282,7 +284,7 @@ class Comparison:
         return None
 
     def entry_fault(self, group: Sequence[int], n: int, likely: tuple[int, ...]) -> Fault | None:
-        """The derivative of an element of output `n` by an element of an argument that is wrong.
+        """A wrong derivative of an element of output `n` with respect to an element of an argument.
 
         Args:
           likely: the element that is tried first.
@@ -314,7 +316,7 @@ class Comparison:
     def output_fault(
         self, group: Sequence[int], outs: Sequence[Any], quotient: Quotient
     ) -> Fault | None:
-        """An output of the rule that is not the function's."""
+        """An output of the rule that differs from the function's."""
         for actual, expected in zip(outs, quotient.outs, strict=True):
             if expected is None or not np.all(np.isfinite(expected)):
                 continue
@@ -364,7 +366,7 @@ class Comparison:
     def element_fault(
         self, group: Sequence[int], cts: Sequence[Any], pulled: dict[int, Any]
     ) -> Fault | None:
-        """The element with the largest mistake, among some of an argument."""
+        """The largest mistake among a sample of the elements of the arguments."""
         for number in group:
             x = self.args[number]
             scales, actual = scale_of(x), pulled[number]
@@ -372,7 +374,7 @@ class Comparison:
             parts = (1, -1j) if dtypes.is_complex(x.dtype) else (1,)
             for place in sample_places(x.shape):
                 total, error = 0.0 * actual.dtype.type(0), 0.0
-                for part in parts:  # the real part of ct dx is ct's for 1, and its imaginary for -i
+                for part in parts:  # Re(ct dx) is Re(ct) for dx = 1, and Im(ct) for dx = -i
                     direction: list[Any] = [None] * len(self.args)
                     direction[number] = np.zeros(x.shape, actual.dtype)
                     direction[number][place] = scales[place] * part
@@ -442,8 +444,8 @@ def hint(expected: Host, actual: Host, known: Host, bad: Host, x: Host) -> str:
     """A sentence about the probable mistake; empty if none is recognised.
 
     Args:
-      expected: the derivative by differences, where it is `known`.
-      actual: the rule's.
+      expected: the derivative from differences, where it is `known`.
+      actual: the rule's derivative.
       bad: the elements that differ.
       x: the argument.
     """
@@ -451,7 +453,7 @@ def hint(expected: Host, actual: Host, known: Host, bad: Host, x: Host) -> str:
     if not np.all(np.isfinite(a)):
         return "the rule gives a number that is not finite"
     if not np.any(a):
-        return "the rule gives zero: it leaves this argument out"
+        return "the rule gives zero: it ignores this argument"
     if _equal(a, -e):
         return "the sign is wrong"
     if np.iscomplexobj(e) and _equal(a, np.conj(e)):
@@ -484,7 +486,7 @@ def numbers_or_none(x: Value) -> Host | None:
 
 
 def zeros_or_none(x: Host | None) -> Host | None:
-    """Zeros like an output."""
+    """Zeros in the shape of an output; `None` if it has no derivative."""
     return None if x is None else np.zeros_like(x)
 
 
@@ -514,7 +516,7 @@ def agree(a: float, b: float, limit: float) -> bool:
 
 
 def different(number: int, what: str, expected: Any, actual: Any) -> Fault:
-    """The mistake that differences and a rule give different numbers."""
+    """The fault of a rule whose value differs from finite differences."""
     return Fault(
         number, f"{what}: differences give {number_text(expected)}, the rule {number_text(actual)}"
     )
@@ -544,8 +546,8 @@ def number_text(x: Any) -> str:
 
 
 def structured(x: Host, direction: Host) -> Host:
-    """The part of a direction that leaves symmetric matrices symmetric, and triangular matrices
-    triangular. Functions of such matrices may read one half only."""
+    """The part of a direction that keeps symmetric matrices symmetric, and triangular matrices
+    triangular. Functions of such matrices may read only one half."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2] or np.ptp(np.abs(x)) == 0:
         return direction
     lower, upper = np.tril(x, -1).any(), np.triu(x, 1).any()

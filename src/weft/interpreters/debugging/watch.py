@@ -39,7 +39,7 @@ _failed_calls = Deferred("weft.explanation.failed_calls")
 
 
 class WatchTrace(EvaluateTrace):
-    """Lets the base trace compute, and checks or records the results."""
+    """Runs operations under the base trace, and checks or records their results."""
 
     __slots__ = ()
 
@@ -59,8 +59,7 @@ class WatchTrace(EvaluateTrace):
         return self.run_reported(traced, flat, values)
 
     def run_reported(self, traced: Any, flat: Any, values: Sequence[Any]) -> Any:
-        """The result of a traced function. Under `debug_lines`, the listener gets the
-        call."""
+        """The result of a traced function. Under `debug_lines`, the listener is called."""
         if not thread.debug_lines or flat is None:
             return traced.run(values)
         place = user_place()
@@ -84,13 +83,13 @@ class WatchTrace(EvaluateTrace):
         return self.bind_checked(primitive, args, params, out)
 
     def bind_checked(self, primitive: Primitive, args: Any, params: Params, out: Any) -> Any:
-        """The results of an operation, checked as the switches say."""
+        """The results of an operation, after the checks that the switches enable."""
         base = current.base
         marks = follow(primitive, args, params) if thread.debug_key_reuse else []
         if client.chosen_device() is None or not compiles(primitive):
             with memory_errors():
                 result = base.bind(primitive, args, params, out)
-        else:  # results on the host would be on no device; `run_program` puts them on the right one
+        else:  # a result on the host would have no device; a compiled one is on the right device
             result = computed_there(primitive, args, params)
         if not watched():  # another thread turned it off for all threads
             watch()
@@ -113,7 +112,7 @@ def plan_name(plan: Any) -> str:
 
 
 def record(name: str, args: Sequence[Any], result: Any) -> None:
-    """Notes the line that made the results of an operation."""
+    """Records the line that made the results of an operation."""
     results = result if isinstance(result, list | tuple) else [result]
     outs = [x for x in results if isinstance(x, Array)]
     place = user_place()
@@ -123,7 +122,7 @@ def record(name: str, args: Sequence[Any], result: Any) -> None:
 
 @contextlib.contextmanager
 def memory_errors() -> Iterator[None]:
-    """A context in which a MemoryError of NumPy lists the largest living arrays by line."""
+    """A context in which NumPy's MemoryError lists the largest live arrays by line."""
     try:
         yield
     except MemoryError as error:
@@ -133,7 +132,7 @@ def memory_errors() -> Iterator[None]:
 
 
 def computed_there(primitive: Primitive, args: Any, params: Params) -> Any:
-    """Puts the result of an operation on the device that the switch `default_device` names."""
+    """The result of an operation, computed on the device of the switch `default_device`."""
     if primitive.host.execute_rule is not None:
         return primitive.host.execute_rule(args, **dict(params))
     return current.base.plan(primitive, args, params).execute(args)

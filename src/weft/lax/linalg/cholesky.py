@@ -41,11 +41,11 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
        [1. 2.]]
     Source: LAPACK `potrf`; JAX documentation, `jax.lax.linalg.cholesky`.
     """
-    (value,), narrow = widened(x)
+    (value,), narrow_dtype = widened(x)
     if symmetrize_input:
         value = symmetrized("cholesky", value)
     result = cholesky_p(value, lower=True, hermitian=bool(symmetrize_input))
-    return narrowed([result], narrow)[0]
+    return narrowed([result], narrow_dtype)[0]
 
 
 @located
@@ -69,7 +69,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 6.5.4; JAX documentation,
       `jax.lax.linalg.cholesky_update`.
     """
-    (r, w), narrow = widened(r_matrix, w_vector)
+    (r, w), narrow_dtype = widened(r_matrix, w_vector)
     name = "cholesky_update"
     check_matrices(name, r.aval, square=True, argument="r_matrix")
     if r.ndim != 2 or w.shape != r.shape[:1] or r.dtype != w.dtype or dtypes.is_complex(r.dtype):
@@ -78,21 +78,21 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
             f"{r.aval} and {w.aval}"
         )
     if not r.shape[0]:
-        return narrowed([r], narrow)[0]
-    places = broadcasted_iota(dtypes.int32, w.shape, 0)
+        return narrowed([r], narrow_dtype)[0]
+    positions = broadcasted_iota(dtypes.int32, w.shape, 0)
 
-    def step(left: Any, row: Any) -> Any:
-        values, at = row
-        here = places == at
-        pivot, first = (_sum_where(here, x) for x in (values, left))
-        length = sqrt(add(mul(pivot, pivot), mul(first, first)))
-        cosine, sine = div(pivot, length), div(first, length)
-        turned_row = add(mul(cosine, values), mul(sine, left))
-        remaining_w = sub(mul(cosine, left), mul(sine, values))
-        return where(here, mul(remaining_w, like(remaining_w, 0)), remaining_w), turned_row
+    def step(remaining_w: Any, row: Any) -> Any:
+        values, column = row
+        is_pivot = positions == column
+        pivot, pivot_of_w = (_sum_where(is_pivot, x) for x in (values, remaining_w))
+        length = sqrt(add(mul(pivot, pivot), mul(pivot_of_w, pivot_of_w)))
+        cosine, sine = div(pivot, length), div(pivot_of_w, length)
+        turned_row = add(mul(cosine, values), mul(sine, remaining_w))
+        rotated_w = sub(mul(cosine, remaining_w), mul(sine, values))
+        return where(is_pivot, mul(rotated_w, like(rotated_w, 0)), rotated_w), turned_row
 
-    _, rows = scan(step, w, (part_of(r, "upper"), places))
-    return narrowed([rows], narrow)[0]
+    _, rows = scan(step, w, (part_of(r, "upper"), positions))
+    return narrowed([rows], narrow_dtype)[0]
 
 
 def _sum_where(mask: Any, x: Any) -> Any:
@@ -127,7 +127,7 @@ def symmetric_product(
        [3. 5.]]
     Source: BLAS `syrk`; JAX documentation, `jax.lax.linalg.symmetric_product`.
     """
-    (a, c), narrow = widened(a_matrix, c_matrix)
+    (a, c), narrow_dtype = widened(a_matrix, c_matrix)
     name = "symmetric_product"
     check_matrices(name, a.aval, argument="a_matrix")
     check_matrices(name, c.aval, square=True, argument="c_matrix")
@@ -135,8 +135,10 @@ def symmetric_product(
         raise ShapeError(
             f"{name}: expected [..., m, n] and [..., m, m] of one dtype; got {a.aval} and {c.aval}"
         )
-    first, second = (convert_element_type(as_value(x), dtype=a.dtype) for x in (alpha, beta))
-    result = add(mul(first, product_of(a, matrix_transpose(a))), mul(second, c))
+    alpha_value, beta_value = (
+        convert_element_type(as_value(x), dtype=a.dtype) for x in (alpha, beta)
+    )
+    result = add(mul(alpha_value, product_of(a, matrix_transpose(a))), mul(beta_value, c))
     if symmetrize_output:
         result = add(part_of(result, "lower"), matrix_transpose(part_of(result, "strictly lower")))
-    return narrowed([result], narrow)[0]
+    return narrowed([result], narrow_dtype)[0]

@@ -7,7 +7,7 @@ from ...core.array import Array
 from ...core.source import located
 from ...primitives.linalg.eigh import eigh as eigh_p
 from ...typing import ArrayLike
-from .operands import check_choice, narrowed, subset, symmetrized, taken, widened
+from .operands import check_choice, narrowed, slice_range, subset, symmetrized, widened
 
 __all__ = ["EighImplementation", "eigh"]
 
@@ -66,9 +66,11 @@ def eigh(
     Source: LAPACK `syevd`, `heevd`; JAX documentation, `jax.lax.linalg.eigh`.
     """
     check_choice("eigh", "implementation", implementation, EighImplementation)
-    (value,), narrow = widened(x)
+    (value,), narrow_dtype = widened(x)
     if symmetrize_input:
         value = symmetrized("eigh", value)
     v, w = eigh_p(value, lower=bool(lower))
     start, end = subset("eigh", subset_by_index, w.shape[-1])
-    return tuple(narrowed([taken(v, -1, start, end), taken(w, -1, start, end)], narrow))  # type: ignore[return-value]
+    return tuple(
+        narrowed([slice_range(v, -1, start, end), slice_range(w, -1, start, end)], narrow_dtype)
+    )  # type: ignore[return-value]

@@ -38,8 +38,8 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
        [1. 2.]]
     Source: LAPACK `getrf`; JAX documentation, `jax.lax.linalg.lu`.
     """
-    (value,), narrow = widened(x)
-    return tuple(narrowed(lu_p(value), narrow))  # type: ignore[return-value]
+    (value,), narrow_dtype = widened(x)
+    return tuple(narrowed(lu_p(value), narrow_dtype))  # type: ignore[return-value]
 
 
 @located

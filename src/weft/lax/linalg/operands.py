@@ -20,10 +20,10 @@ def widened(*operands: Any) -> tuple[list[Value], Any]:
     """Operands as values, with 16-bit floats converted to float32; and the 16-bit dtype of the
     results, or `None`."""
     values = [as_value(x) for x in operands]
-    narrow = values[0].dtype
-    if narrow not in HALF or any(x.dtype != narrow for x in values):
+    narrow_dtype = values[0].dtype
+    if narrow_dtype not in HALF or any(x.dtype != narrow_dtype for x in values):
         return values, None
-    return [convert_element_type(x, dtype=dtypes.float32) for x in values], narrow
+    return [convert_element_type(x, dtype=dtypes.float32) for x in values], narrow_dtype
 
 
 def narrowed(results: Sequence[Any], dtype: Any) -> list[Any]:
@@ -61,7 +61,7 @@ def subset(name: str, subset_range: Sequence[int] | None, count: int) -> tuple[i
     return start, end
 
 
-def taken(x: Value, axis: int, start: int, end: int) -> Value:
+def slice_range(x: Value, axis: int, start: int, end: int) -> Value:
     """The slice of a range along an axis."""
     axis %= x.ndim
     if (start, end) == (0, x.shape[axis]):

@@ -13,7 +13,12 @@ from ...errors import ShapeError
 from ...primitives.arithmetic import abs_, div, mul, sqrt, sub
 from ...primitives.creation import full
 from ...primitives.linalg.cholesky import cholesky
-from ...primitives.linalg.matrix_operations import adjoint, identities, in_kind, product_of
+from ...primitives.linalg.matrix_operations import (
+    adjoint,
+    identities,
+    in_dtype_of_matrix,
+    product_of,
+)
 from ...primitives.linalg.qr import qr
 from ...primitives.linalg.solver_calls import check_matrices
 from ...primitives.linalg.triangular_solve import triangular_solve
@@ -23,7 +28,7 @@ from ...primitives.slicing import concatenate
 from ...primitives.structural import add, broadcast_in_dim, reduce_sum
 from ...typing import ArrayLike
 from ..creation import broadcasted_iota
-from .operands import narrowed, taken, widened
+from .operands import narrowed, slice_range, widened
 
 __all__ = ["qdwh"]
 
@@ -42,8 +47,8 @@ def qdwh(
 ) -> tuple[Array, Array, Array, Array]:
     """Polar decomposition x = u h, where u has orthonormal columns and h is positive semidefinite.
 
-    The weights of the steps are those for matrices with singular values from the machine epsilon to
-    1, and static: six or seven steps, which have derivatives in both modes.
+    The weights of the steps are constants: those for matrices with singular values from the machine
+    epsilon to 1. There are six or seven steps, which have derivatives in both modes.
 
     Args:
       x: a stack of matrices [..., m, n], m >= n, of full rank, of a float or complex dtype. 16-bit
@@ -66,7 +71,7 @@ def qdwh(
       polar decomposition, SIAM J. Matrix Anal. Appl. 31 (2010); JAX documentation,
       `jax.lax.linalg.qdwh`.
     """
-    (value,), narrow = widened(x)
+    (value,), narrow_dtype = widened(x)
     check_matrices("qdwh", value.aval)
     m, n = value.shape[-2:]
     if m < n:
@@ -75,22 +80,22 @@ def qdwh(
     if limit < 1:
         raise ValueError(f"qdwh: max_iterations must be at least 1; got {max_iterations!r}")
     if dynamic_shape is not None:
-        value = only_first(value, *dynamic_shape)
-    machine = float(np.finfo(value.dtype).eps)
-    u, before = normalised(value), value
-    weights = steps_of(machine)
-    complete, weights = len(weights) <= limit, weights[:limit]
+        value = without_padding(value, *dynamic_shape)
+    machine_eps = float(np.finfo(value.dtype).eps)
+    u, previous_u = normalised(value), value
+    weights = halley_weights(machine_eps)
+    has_all_steps, weights = len(weights) <= limit, weights[:limit]
     for a, b, c in weights:
-        before, u = u, halley(u, a, b, c)
-    change, size = length(sub(u, before)), length(u)
-    bound = math.cbrt(4 * (machine if eps is None else float(eps)))
+        previous_u, u = u, halley(u, a, b, c)
+    change_norm, u_norm = frobenius_norm(sub(u, previous_u)), frobenius_norm(u)
+    bound = math.cbrt(4 * (machine_eps if eps is None else float(eps)))
     # before the last steps, small singular values may change although the iteration seems to have
     # converged
-    bound = bound if complete else -1.0
-    converged = change <= mul(size, full(size.aval.strong(), bound))
+    bound = bound if has_all_steps else -1.0
+    converged = change_norm <= mul(u_norm, full(u_norm.aval.strong(), bound))
     h = product_of(adjoint(u), value)
     h = mul(add(h, adjoint(h)), number(h, 0.5))
-    u, h = narrowed([u, h], narrow)
+    u, h = narrowed([u, h], narrow_dtype)
     return u, h, as_value(np.int32(len(weights))), converged  # type: ignore[return-value]
 
 
@@ -99,14 +104,14 @@ def number(x: Value, value: float) -> Value:
     return full(x.aval.update(shape=(), weak_type=False), value)
 
 
-def only_first(x: Value, rows: Any, columns: Any) -> Value:
+def without_padding(x: Value, rows: Any, columns: Any) -> Value:
     """The matrices with zeros after some rows and columns."""
     mask = broadcasted_iota(dtypes.int32, x.shape, x.ndim - 2) < rows
     mask = mask & (broadcasted_iota(dtypes.int32, x.shape, x.ndim - 1) < columns)
     return where(mask, x, number(x, 0))
 
 
-def length(x: Value) -> Value:
+def frobenius_norm(x: Value) -> Value:
     """The Frobenius norm."""
     return sqrt(reduce_sum(mul(abs_(x), abs_(x)), axes=(x.ndim - 2, x.ndim - 1)))
 
@@ -116,57 +121,57 @@ def normalised(x: Value) -> Value:
     if not x.size:
         return x
     rows, columns = x.ndim - 2, x.ndim - 1
-    sizes = abs_(x)
-    most = mul(
-        reduce_max(reduce_sum(sizes, axes=(rows,)), axes=(rows,)),
-        reduce_max(reduce_sum(sizes, axes=(columns,)), axes=(rows,)),
+    magnitudes = abs_(x)
+    squared_bound = mul(
+        reduce_max(reduce_sum(magnitudes, axes=(rows,)), axes=(rows,)),
+        reduce_max(reduce_sum(magnitudes, axes=(columns,)), axes=(rows,)),
     )
-    bound = sqrt(where(most > 0, most, number(most, 1)))
+    bound = sqrt(where(squared_bound > 0, squared_bound, number(squared_bound, 1)))
     bounds = broadcast_in_dim(bound, shape=x.shape, dims=tuple(range(x.ndim - 2)))
-    return div(x, in_kind(bounds, x))
+    return div(x, in_dtype_of_matrix(bounds, x))
 
 
-def steps_of(eps: float) -> list[tuple[float, float, float]]:
+def halley_weights(eps: float) -> list[tuple[float, float, float]]:
     """The weights (a, b, c) of the steps x -> x (a + b xᴴ x) / (1 + c xᴴ x) that move singular
     values from `eps` to 1 fastest."""
     step_weights: list[tuple[float, float, float]] = []
-    least = eps
-    while abs(1 - least) > 5 * eps and len(step_weights) < MAX_STEPS:
-        square = least * least
+    smallest = eps
+    while abs(1 - smallest) > 5 * eps and len(step_weights) < MAX_STEPS:
+        square = smallest * smallest
         d = math.cbrt(4 * (1 - square) / (square * square))
         root = math.sqrt(1 + d)
         a = root + math.sqrt(8 - 4 * d + 8 * (2 - square) / (square * root)) / 2
         b = (a - 1) ** 2 / 4
         c = a + b - 1
         step_weights.append((a, b, c))
-        least = min(least * (a + b * square) / (1 + c * square), 1.0)
+        smallest = min(smallest * (a + b * square) / (1 + c * square), 1.0)
     return [*step_weights, (3.0, 1.0, 3.0)]
 
 
 def halley(x: Value, a: float, b: float, c: float) -> Value:
-    """A step, by QR decomposition for large c, otherwise by Cholesky decomposition, which is
-    cheaper."""
+    """A step of Halley's iteration: by QR decomposition for large c, otherwise by Cholesky
+    decomposition, which is cheaper."""
     m, n = x.shape[-2:]
-    unit = identities(x.aval, n)
-    scaled = mul(x, number(x, b / c))
+    identity = identities(x.aval, n)
+    scaled_x = mul(x, number(x, b / c))
     if c > 100:
         root = math.sqrt(c)
-        tall = concatenate(mul(x, number(x, root)), unit, dimension=x.ndim - 2)
-        q, _ = qr(tall, pivoting=False, full_matrices=False)
-        inner = product_of(taken(q, -2, 0, m), adjoint(taken(q, -2, m, m + n)))
-        return add(scaled, mul(inner, number(x, (a - b / c) / root)))
+        stacked = concatenate(mul(x, number(x, root)), identity, dimension=x.ndim - 2)
+        q, _ = qr(stacked, pivoting=False, full_matrices=False)
+        product = product_of(slice_range(q, -2, 0, m), adjoint(slice_range(q, -2, m, m + n)))
+        return add(scaled_x, mul(product, number(x, (a - b / c) / root)))
     factor = cholesky(
-        add(unit, mul(product_of(adjoint(x), x), number(x, c))), lower=True, hermitian=True
+        add(identity, mul(product_of(adjoint(x), x), number(x, c))), lower=True, hermitian=True
     )
-    inner = x
+    product = x
     for matrix_transpose in (True, False):
-        inner = triangular_solve(
+        product = triangular_solve(
             factor,
-            inner,
+            product,
             left_side=False,
             lower=True,
             transpose_a=matrix_transpose,
             conjugate_a=matrix_transpose,
             unit_diagonal=False,
         )
-    return add(scaled, mul(inner, number(x, a - b / c)))
+    return add(scaled_x, mul(product, number(x, a - b / c)))

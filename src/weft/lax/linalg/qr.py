@@ -63,9 +63,9 @@ def qr(
       (True, 5.0)
     Source: LAPACK `geqrf`, `geqp3`; JAX documentation, `jax.lax.linalg.qr`.
     """
-    (value,), narrow = widened(x)
+    (value,), narrow_dtype = widened(x)
     result = qr_p(value, pivoting=bool(pivoting), full_matrices=bool(full_matrices))
-    return tuple(narrowed(result, narrow))
+    return tuple(narrowed(result, narrow_dtype))
 
 
 @located
@@ -87,8 +87,8 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
        [ 0.  1.]]
     Source: LAPACK `orgqr`, `ungqr`; JAX documentation, `jax.lax.linalg.householder_product`.
     """
-    (matrix, scales), narrow = widened(a, taus)
-    return narrowed([householder_product_p(matrix, scales)], narrow)[0]
+    (matrix, tau_values), narrow_dtype = widened(a, taus)
+    return narrowed([householder_product_p(matrix, tau_values)], narrow_dtype)[0]
 
 
 @located
@@ -114,6 +114,6 @@ def ormqr(
        [ 1.]]
     Source: LAPACK `ormqr`, `unmqr`; JAX documentation, `jax.lax.linalg.ormqr`.
     """
-    (matrix, scales, other), narrow = widened(a, taus, c)
-    result = ormqr_p(matrix, scales, other, left=bool(left), transpose=bool(transpose))
-    return narrowed([result], narrow)[0]
+    (matrix, tau_values, other), narrow_dtype = widened(a, taus, c)
+    result = ormqr_p(matrix, tau_values, other, left=bool(left), transpose=bool(transpose))
+    return narrowed([result], narrow_dtype)[0]

@@ -48,9 +48,9 @@ def schur(
             "schur: sort_eig_vals and select_callable must keep their defaults: eigenvalues are in "
             "LAPACK's order"
         )
-    (value,), narrow = widened(x)
+    (value,), narrow_dtype = widened(x)
     result = schur_p(value, vectors=bool(compute_schur_vectors))
-    return tuple(narrowed(result, narrow))
+    return tuple(narrowed(result, narrow_dtype))
 
 
 @located
@@ -71,5 +71,5 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
       ((3, 3), (2,))
     Source: LAPACK `gehrd`; JAX documentation, `jax.lax.linalg.hessenberg`.
     """
-    (value,), narrow = widened(a)
-    return tuple(narrowed(hessenberg_p(value), narrow))  # type: ignore[return-value]
+    (value,), narrow_dtype = widened(a)
+    return tuple(narrowed(hessenberg_p(value), narrow_dtype))  # type: ignore[return-value]

@@ -10,7 +10,7 @@ from ...core.value import Value
 from ...primitives.linalg.svd import svd as svd_p, values_tangent
 from ...transforms.custom_derivatives import custom_jvp
 from ...typing import ArrayLike
-from .operands import check_choice, narrowed, subset, taken, widened
+from .operands import check_choice, narrowed, slice_range, subset, widened
 
 __all__ = ["SvdAlgorithm", "svd"]
 
@@ -101,7 +101,7 @@ def svd(
     Source: LAPACK `gesdd`, `gesvd`; JAX documentation, `jax.lax.linalg.svd`.
     """
     check_choice("svd", "algorithm", algorithm, SvdAlgorithm)
-    (value,), narrow = widened(x)
+    (value,), narrow_dtype = widened(x)
     name = "default" if algorithm is None else algorithm.value.lower()
     if subset_by_index is not None and full_matrices and compute_uv:
         raise ValueError(
@@ -111,12 +111,14 @@ def svd(
     if compute_uv:
         result = svd_p(value, full_matrices=bool(full_matrices), compute_uv=True, algorithm=name)
     else:
-        at_once = current.trace is current.base
-        values = singular_values if at_once else differentiable_singular_values
+        is_eager = current.trace is current.base
+        values = singular_values if is_eager else differentiable_singular_values
         result = [values(value, name)]
-    s, *vectors = narrowed(result, narrow)
+    s, *vectors = narrowed(result, narrow_dtype)
     if subset_by_index is not None:
         start, end = subset("svd", subset_by_index, s.shape[-1])
-        s = taken(s, -1, start, end)
-        vectors = [taken(v, axis, start, end) for v, axis in zip(vectors, (-1, -2), strict=False)]
+        s = slice_range(s, -1, start, end)
+        vectors = [
+            slice_range(v, axis, start, end) for v, axis in zip(vectors, (-1, -2), strict=False)
+        ]
     return (vectors[0], s, vectors[1]) if compute_uv else s

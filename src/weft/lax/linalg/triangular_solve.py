@@ -44,7 +44,7 @@ def triangular_solve(
       [1. 2.]
     Source: BLAS `trsm`; JAX documentation, `jax.lax.linalg.triangular_solve`.
     """
-    (matrix, rhs), narrow = widened(a, b)
+    (matrix, rhs), narrow_dtype = widened(a, b)
     shape = rhs.shape
     if rhs.ndim == matrix.ndim - 1 and rhs.ndim:
         rhs = reshape(rhs, shape=(*shape, 1) if left_side else (*shape[:-1], 1, shape[-1]))
@@ -58,4 +58,4 @@ def triangular_solve(
         unit_diagonal=bool(unit_diagonal),
     )
     x = x if x.shape == shape else reshape(x, shape=shape)
-    return narrowed([x], narrow)[0]
+    return narrowed([x], narrow_dtype)[0]

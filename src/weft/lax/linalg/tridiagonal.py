@@ -34,8 +34,8 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
       [2. 3.] [1.]
     Source: LAPACK `sytrd`, `hetrd`; JAX documentation, `jax.lax.linalg.tridiagonal`.
     """
-    (value,), narrow = widened(a)
-    return tuple(narrowed(tridiagonal_p(value, lower=bool(lower)), narrow))  # type: ignore[return-value]
+    (value,), narrow_dtype = widened(a)
+    return tuple(narrowed(tridiagonal_p(value, lower=bool(lower)), narrow_dtype))  # type: ignore[return-value]
 
 
 @located
@@ -62,10 +62,10 @@ def tridiagonal_solve(
       [1. 1. 1.]
     Source: LAPACK `gtsv`; JAX documentation, `jax.lax.linalg.tridiagonal_solve`.
     """
-    (lower, middle, upper, rhs), narrow = widened(dl, d, du, b)
+    (lower, diagonal, upper, rhs), narrow_dtype = widened(dl, d, du, b)
     shape = rhs.shape
-    if rhs.ndim == middle.ndim == 1:
+    if rhs.ndim == diagonal.ndim == 1:
         rhs = reshape(rhs, shape=(*shape, 1))
-    x = tridiagonal_solve_p(lower, middle, upper, rhs, perturb_singular=bool(perturb_singular))
+    x = tridiagonal_solve_p(lower, diagonal, upper, rhs, perturb_singular=bool(perturb_singular))
     x = x if x.shape == shape else reshape(x, shape=shape)
-    return narrowed([x], narrow)[0]
+    return narrowed([x], narrow_dtype)[0]

@@ -67,7 +67,7 @@ def hash_vecs(vecs: Any, n_buckets_in: Any, n_hashes: int, rng: Any) -> tuple[An
         if isinstance(factor, bool) or factor <= 0 or factor % 2:
             raise noted(
                 ValueError(
-                    f"hash_vecs: numbers of buckets are even and positive; got {n_buckets_in}"
+                    f"hash_vecs: numbers of buckets must be even and positive; got {n_buckets_in}"
                 )
             )
     size = sum(factors) // 2
@@ -327,7 +327,7 @@ def _checked_chunks(
             if x.shape[0] % chunk_len:
                 raise noted(
                     ValueError(
-                        f"attend: {x.shape[0]} {what} are no multiple of the chunk length "
+                        f"attend: {x.shape[0]} {what} are not a multiple of the chunk length "
                         f"{chunk_len}\n  fix: pad the sequence, with a mask over the padding"
                     )
                 )
@@ -335,7 +335,7 @@ def _checked_chunks(
             raise noted(
                 ValueError(
                     f"attend: {q.shape[0] // q_chunk_len} chunks of queries, and "
-                    f"{v.shape[0] // kv_chunk_len} of values; there are as many"
+                    f"{v.shape[0] // kv_chunk_len} of values; expected as many"
                 )
             )
     if dropout > 0.0 and rng is None:

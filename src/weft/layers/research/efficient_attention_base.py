@@ -81,7 +81,7 @@ class EfficientAttentionBase(Layer):
 
     def create_weights_unbatched(self, input_signature: Any, rng: Any) -> Any:
         """The weights of one head, for inputs without a batch axis."""
-        raise NotImplementedError(f"{self._name}: its class is to define create_weights_unbatched")
+        raise NotImplementedError(f"{self._name}: its class must define create_weights_unbatched")
 
     def create_state_unbatched(self, input_signature: Any, rng: Any) -> Any:
         """The state of one head of one example; empty by default."""
@@ -95,12 +95,12 @@ class EfficientAttentionBase(Layer):
           **arguments: `weights` and `state` of one head, `rng`, and `update_state`: True makes new
             random choices, False reads them from the state.
         """
-        raise NotImplementedError(f"{self._name}: its class is to define forward_unbatched")
+        raise NotImplementedError(f"{self._name}: its class must define forward_unbatched")
 
     def _incremental_forward_unbatched(self, *inputs: Any, **arguments: Any) -> tuple[Any, Any]:
         """The same for `q_len` positions of a memory, starting at `q_start`."""
         raise NotImplementedError(
-            f"{self._name}: its class is to define _incremental_forward_unbatched"
+            f"{self._name}: its class must define _incremental_forward_unbatched"
         )
 
     def _are_per_head(self) -> tuple[bool, ...]:

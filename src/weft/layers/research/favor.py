@@ -30,12 +30,12 @@ class FavorAttention(Layer):
 
     The output for a query is Σ_j (q' · k'_j) v_j / Σ_j (q' · k'_j), where q' and k' are positive
     features of queries and keys: relu(x) + numerical_stabilizer, or random features, whose products
-    have as their mean the exponentials in a softmax of q · k.
+    have the mean exp(q · k), the terms of a softmax.
 
     Args:
       d_feature: the features of all heads together.
       n_heads: the number of heads; divides d_feature.
-      n_random_features: the number of random features; more approximate the softmax better.
+      n_random_features: the number of random features; more of them approximate the softmax better.
       numerical_stabilizer: a number added to relu(x), so that no denominator is 0.
       use_approximate_softmax: whether to use random features.
       scale_by_norm: whether the random directions have the lengths of normal vectors; otherwise √d.

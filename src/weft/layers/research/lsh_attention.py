@@ -87,9 +87,7 @@ class HashedAttention(EfficientAttentionBase):
             option_checks.whole_number(name, "max_length_for_buckets", max_length_for_buckets)
         for factor in n_buckets if isinstance(n_buckets, list | tuple) else [n_buckets]:
             if factor is not None and option_checks.whole_number(name, "n_buckets", factor) % 2:
-                raise noted(
-                    ValueError(f"{name}: numbers of buckets are even; got n_buckets={n_buckets}")
-                )
+                raise noted(ValueError(f"{name}: n_buckets must be even; got {n_buckets}"))
         self._n_buckets, self._max_len = n_buckets, max_length_for_buckets
         self._causal, self._masked, self._bias = causal, masked, bias
         self._around = {"n_chunks_before": n_chunks_before, "n_chunks_after": n_chunks_after}

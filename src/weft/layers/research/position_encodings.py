@@ -513,8 +513,6 @@ def fixed_cycles(length: int, depth: int, drift: float) -> onp.ndarray:
     """The phase of each channel's wave at the times below `length`: float32 [length, depth], below
     1. It is computed in float64 on the host, because a float32 sum of many steps would be wrong by
     a cycle.
-
-    Computed in float64 on the host: a sum of many steps in float32 would be off by a cycle.
     """
     frequency, phase = drifting_frequencies(depth, drift)
     waves = (depth + 1) // 2
@@ -529,7 +527,7 @@ def fixed_cycles(length: int, depth: int, drift: float) -> onp.ndarray:
 def cycles_at(times: Any, depth: int, drift: float) -> Any:
     """The phases of `fixed_cycles` at times [batch], which may be traced: float32 [batch, depth].
 
-    A loop sums the walk step by step, up to the latest time.
+    A loop adds up the random steps, to the latest time.
     """
     frequency, phase = drifting_frequencies(depth, drift)
     waves = (depth + 1) // 2

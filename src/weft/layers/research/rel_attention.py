@@ -327,9 +327,8 @@ def PositionalEmbeddings(d_feature: int, separate_cls: bool, total_kv_pooling: i
     """A layer that returns embeddings of all distances between queries and keys.
 
     With equal numbers of queries and keys, distances run from -(keys - 1) to 0, because later keys
-    are hidden;
-    otherwise they cover all pairs. The unit is a token of the model's input, or a query if there
-    are more queries than keys.
+    are hidden; otherwise they cover all pairs. The unit is a token of the model's input, or a query
+    if there are more queries than keys.
 
     Args:
       d_feature: the features of an embedding, an even number.

@@ -267,9 +267,6 @@ class SparseFFMain(Layer):
         """The output, computed from the weights of the chosen units only. The weights are copied
         for each row. This is faster than using all weights for one row, but not for four rows or
         more (benchmarks/long_sequences.py).
-
-        They are copied for each row, which is faster than using all weights for one row, and not
-        for four or more (benchmarks/long_sequences.py).
         """
         w1, w2, b2 = self.weights
         depth, n_blocks, n_units = w1.shape

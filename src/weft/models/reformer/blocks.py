@@ -104,7 +104,7 @@ def EncoderBlock(
     use_two_swaps_per_block: bool = True,
     mode: str = "train",
 ) -> list[Layer]:
-    """The reversible layers of a block: attention in all directions and a feed-forward part.
+    """The reversible layers of a block: bidirectional attention and a feed-forward part.
 
     Args:
       d_model: features of a vector; queries, keys and values of a head have d_model / n_heads.

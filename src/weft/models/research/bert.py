@@ -52,9 +52,9 @@ def BERT(
     mode: str = "eval",
     dropout: float = 0.0,
 ) -> Layer:
-    """An encoder of sequences: attention in all directions, normalized after each half block.
+    """An encoder of sequences: bidirectional attention, normalized after each half block.
 
-    The third input, the index of an example, is dropped. No position attends to padding, token 0.
+    The third input, the index of an example, is ignored. No position attends to padding, token 0.
 
     Args:
       d_model: features of a vector.

@@ -43,7 +43,7 @@ def bert_arrays(name: str, path: Path, n_heads: int) -> list[onp.ndarray]:
             raise noted(
                 ValueError(
                     f"{name}: expected bert/{key} of shape ({expected}) in {os.fspath(path)}; got "
-                    f"{got}\n  fix: a file of a BERT, of either layout"
+                    f"{got}\n  fix: a BERT file in either format"
                 )
             )
         return onp.asarray(array, onp.float32)

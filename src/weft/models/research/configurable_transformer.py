@@ -60,7 +60,7 @@ def ConfigurableTransformerEncoder(
     pos_axial_shape: Sequence[int] | None = None,
     pos_d_axial_embs: Sequence[int] | None = None,
 ) -> Layer:
-    """A classifier of sequences: attention in all directions, then the mean over all positions.
+    """A classifier of sequences: bidirectional attention, then the mean over all positions.
 
     No position attends to padding; the mean at the end is over all positions, padding included.
 

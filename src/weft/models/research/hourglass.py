@@ -1,7 +1,7 @@
 """HourglassLM: a language model whose inner blocks see shortened sequences.
 
 Each level of the hierarchy pools vectors, runs its blocks and the next level on the result,
-restores the length, and adds what it left out.
+restores the length, and adds a residual.
 """
 
 import inspect
@@ -52,14 +52,14 @@ def HourglassLM(
     """A language model whose middle blocks process one vector for each group of tokens.
 
     The model is causal. The tokens are the targets, which the model shifts to the right; there is
-    no mode "predict", because a middle vector holds several tokens.
+    no mode "predict", because a middle vector stands for several tokens.
 
     Positions come from relative attention: with other kinds for both attention types, the model
     does not know the order of tokens except by its causal masks.
 
     Args:
       vocab_size: the number of tokens, padding included.
-      d_model: features of a vector; an even multiple of n_heads.
+      d_model: features of a vector; a multiple of 2 n_heads.
       d_ff: units of the hidden layer of each block.
       vanilla_layers: the numbers of blocks at full length, before and after the middle.
       hierarchy: the levels in the middle, "blocks@factor" each. The factor is the number of tokens
@@ -129,7 +129,7 @@ def HourglassLM(
 
 
 class _Parts:
-    """Makes the blocks of the model. All relative attention has the same two layers of biases."""
+    """Makes the blocks of the model. All relative attention layers share two layers of biases."""
 
     def __init__(
         self,

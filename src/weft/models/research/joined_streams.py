@@ -1,4 +1,4 @@
-"""The layers that place the vectors of a target behind those of its source: JoinedStreams,
+"""The layers that place the vectors of a target after the vectors of its source: JoinedStreams,
 StripFromConcatenateWithPadding, and Continuation for decoding.
 """
 
@@ -19,7 +19,7 @@ class JoinedStreams(ReversibleLayer):
     """Joins two streams of a source with two streams of its target, along the sequence.
 
     In each row of the batch, the vectors of source tokens come first, then the target's vectors,
-    then the vectors of the source's padding. No vector is lost, so the layer is reversible.
+    then the vectors of the source's padding. All vectors are kept, so the layer is reversible.
 
     Inputs: two streams of the source, floats [batch, length, d]; its mask [batch, length], False at
       padding; two streams of the target, [batch, target length, d].
@@ -68,7 +68,7 @@ class JoinedStreams(ReversibleLayer):
 
 
 def StripFromConcatenateWithPadding() -> Layer:
-    """A layer that takes the target's vectors out of a stream of `JoinedStreams`.
+    """A layer that extracts the target's vectors from a stream of `JoinedStreams`.
 
     Returns: a layer from (floats [batch, length + target length, d], mask [batch, length]) to
       [batch, target length, d].
@@ -88,12 +88,12 @@ def StripFromConcatenateWithPadding() -> Layer:
 class Continuation(Wrapper):
     """Runs the layers of a decoder over a source, and then over its target piece by piece.
 
-    The first call begins with the source, without its padding. Each row of a batch has a state of
-    its own, because rows differ in the number of source tokens. Steps take one position each.
+    The first call begins with the source, without its padding. Each row of a batch has its own
+    state, because rows differ in the number of source tokens. Steps take one position each.
 
     Args:
       layer: layers in mode "predict", from two streams [1, 1, d] to two streams [1, 1, any].
-    Inputs: as for `JoinedStreams`; the source and its mask count in the first call only.
+    Inputs: as for `JoinedStreams`; the source and its mask are used only in the first call.
     Outputs: two streams of the target.
     Example:
       >>> add = tl.Serial(tl.Fn("Add", lambda x, y: (x + y, y), n_out=2))
@@ -159,7 +159,7 @@ class Continuation(Wrapper):
 class _Step(Wrapper):
     """A step of each row of a batch, from (x [batch, d], y [batch, d], whether it counts [batch]).
 
-    Each row has a state of its own. Only a step that counts changes it, or one that changes its
+    Each row has its own state, which only changes in steps that count, or that change its
     structure.
     """
 
@@ -206,7 +206,7 @@ def _order(mask: Any, n_targets: int) -> Any:
 
 
 def _places(mask: Any, n_targets: int) -> Any:
-    """The indices [batch, n_targets] of a target's vectors behind those of its source."""
+    """The indices [batch, n_targets] of a target's vectors, after those of its source."""
     n_tokens = jnp.sum((mask != 0).astype(jnp.int32), axis=1)
     return n_tokens[:, None] + jnp.arange(n_targets, dtype=jnp.int32)[None, :]
 

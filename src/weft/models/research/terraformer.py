@@ -1,7 +1,7 @@
 """ConfigurableTerraformer: a decoder of reversible blocks over an encoder's vectors and its own.
 
 There is no attention between decoder and encoder: `joined_streams.py` places the vectors of a
-target behind those of its source, and causal blocks run over both.
+target after the vectors of its source, and causal blocks run over both.
 """
 
 import inspect
@@ -73,7 +73,7 @@ def ConfigurableTerraformer(
     """A sequence-to-sequence model of reversible blocks, without attention to an encoder.
 
     The encoder's vectors of a source and the vectors of its target form one sequence, over which
-    the causal blocks of the decoder run. Padding of the source, wherever it stands, is left out.
+    the causal blocks of the decoder run. The source's padding is left out, wherever it is.
 
     Mode "predict" takes the targets in pieces; the other modes shift them to the right. Its first
     call runs the encoder, and then the decoder over the source, one position after the other; later
@@ -106,8 +106,7 @@ def ConfigurableTerraformer(
         by default.
       attention_chunk_size: as for `ApplyAttentionLayer`.
       n_layers_forget: the number of decoder blocks after which the streams are averaged, so that
-        the blocks before are not computed again in the backward pass through those after; 0 for
-        none.
+        the backward pass through later blocks does not recompute the blocks before; 0 for none.
       forget_dense: whether a `Dense` layer follows the average; if False, the streams pass
         unchanged and only the chain of reversible layers is divided.
       n_decoder_attention_layers: the number of attention layers in each decoder block.
@@ -115,11 +114,11 @@ def ConfigurableTerraformer(
         bfloat16.
       reversible_encoder: whether both streams of the encoder go to the decoder; if False, their
         mean does, after `Dense` and `LayerNorm`.
-      use_two_swaps_per_encoder_block: whether the streams swap after feed-forward halves of the
-        encoder too.
+      use_two_swaps_per_encoder_block: whether the streams also swap after the feed-forward halves
+        of the encoder.
       center_layernorm: whether normalizations of the blocks subtract the mean and add a bias.
-      half_before_layer: the number of decoder blocks which, like the encoder, have vectors of half
-        the size; then the streams are concatenated. None for no such blocks.
+      half_before_layer: the number of first decoder blocks that, like the encoder, have vectors of
+        half the size; then the streams are concatenated. None for no such blocks.
       double_after_layer: the index of the decoder block after which the streams are concatenated,
         so that later blocks have vectors of twice the size. None for no such blocks.
       mode: "train", "eval" or "predict".

@@ -13,7 +13,7 @@ from ...core.value import Value
 from ...errors import ShapeError
 from ...typing import ArrayLike, DTypeLike
 from ..axes import axes_of, one_axis
-from ..creation import from_numpy, on_device, wanted_dtype
+from ..creation import dtype_argument, from_numpy, on_device
 from ..plans import planned
 from ..promotion import cast, value
 from ..rearranging import roll
@@ -23,7 +23,7 @@ __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
 
 def _frequencies(name: str, cycles: Any, n: int, d: Any, device: Any, dtype: Any) -> Array:
-    out_dtype = wanted_dtype(name, dtype)
+    out_dtype = dtype_argument(name, dtype)
     if out_dtype is None:
         out_dtype = dtypes.default_float()
         if isinstance(d, Value) and dtypes.is_inexact(d.aval.dtype) and not d.aval.weak_type:
@@ -86,13 +86,13 @@ def rfftfreq(
     return _frequencies("rfftfreq", ks, count, d, device, dtype)
 
 
-def _shifted(x: Any, axes: Any, back: bool) -> Any:
-    name = "ifftshift" if back else "fftshift"
+def _shifted(x: Any, axes: Any, is_inverse: bool) -> Any:
+    name = "ifftshift" if is_inverse else "fftshift"
     shifted_axes = range(x.ndim) if axes is None else axes_of(axes)
     positions = [one_axis(name, a, x, "axes") for a in shifted_axes]
     for axis in positions:
         n = x.shape[axis]
-        x = roll(x, -(n // 2) if back else n // 2, axis)
+        x = roll(x, -(n // 2) if is_inverse else n // 2, axis)
     return x
 
 

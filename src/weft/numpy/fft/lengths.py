@@ -7,7 +7,7 @@ from typing import Any
 from ...core.array import literal
 from ...core.value import Value
 from ...errors import ShapeError
-from ...lax.fft import FftType, transformable, transformed
+from ...lax.fft import FftType, in_transform_dtype, transform_last_axes
 from ...primitives import arithmetic, slicing
 from ...primitives.structural import transpose
 from ..axes import no_bool, one_axis
@@ -117,7 +117,7 @@ def transform(
     """Transforms axes of a value."""
     positions = checked_axes(name, x, axes, s)
     is_inverse_real = kind is FftType.IRFFT
-    x = transformable(name, x, kind)
+    x = in_transform_dtype(name, x, kind)
     lengths = signal_lengths(name, x, positions, s, is_inverse_real, argument)
     scale = scale_of(name, norm, math.prod(lengths), is_inverse_real or kind is FftType.IFFT)
     if not positions:
@@ -127,22 +127,24 @@ def transform(
     if len(set(positions)) < len(positions):
         x = _one_by_one(kind, x, positions, lengths)
     else:
-        x = _together(kind, x, positions, lengths)
+        x = _transform_moved_axes(kind, x, positions, lengths)
     if scale == 1.0:
         return x
     return arithmetic.mul(x, literal(scale, x.aval.dtype))
 
 
-def _together(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
+def _transform_moved_axes(
+    kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, ...]
+) -> Any:
     """Transforms distinct axes, which are moved to the end and back."""
     for axis, n in zip(axes, lengths, strict=True):
         is_half = kind is FftType.IRFFT and axis == axes[-1]
         x = fitted(x, axis, n // 2 + 1 if is_half else n)
-    last = tuple(range(x.ndim - len(axes), x.ndim))
-    if axes == last:
-        return transformed(x, kind, lengths)
+    last_axes = tuple(range(x.ndim - len(axes), x.ndim))
+    if axes == last_axes:
+        return transform_last_axes(x, kind, lengths)
     order = (*[i for i in range(x.ndim) if i not in axes], *axes)
-    x = transformed(transpose(x, permutation=order), kind, lengths)
+    x = transform_last_axes(transpose(x, permutation=order), kind, lengths)
     return transpose(x, permutation=tuple([order.index(i) for i in range(x.ndim)]))
 
 
@@ -155,17 +157,17 @@ def _one_by_one(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int
     kinds = [complex_kind] * (len(pairs) - 1) + [kind]
     steps = list(zip(pairs, kinds, strict=True))
     for (axis, n), step_kind in steps if kind is FftType.IRFFT else steps[::-1]:
-        x = _together(step_kind, x, (axis,), (n,))
+        x = _transform_moved_axes(step_kind, x, (axis,), (n,))
     return x
 
 
-def along(name: str, kind: FftType, x: Any, first: Any, norm: Any) -> Any:
-    """Transforms one axis: `first` is the axis, or the axis and the length."""
-    axis, n = first if first.__class__ is tuple else (first, None)
+def transform_axis(name: str, kind: FftType, x: Any, axis_and_length: Any, norm: Any) -> Any:
+    """Transforms one axis. `axis_and_length` may be the axis alone."""
+    axis, n = axis_and_length if axis_and_length.__class__ is tuple else (axis_and_length, None)
     return transform(name, kind, x, (axis,), None if n is None else (n,), norm, "n")
 
 
-def packed(name: str, s: Any, axes: Any) -> tuple[tuple[Any, ...] | None, int]:
+def pack_options(name: str, s: Any, axes: Any) -> tuple[tuple[Any, ...] | None, int]:
     """Lengths and axes as one tuple of ints, a key for plans, and the number of axes in it: -1 for
     lengths without axes, -2 for neither."""
     if s is None and axes is None:
@@ -176,9 +178,11 @@ def packed(name: str, s: Any, axes: Any) -> tuple[tuple[Any, ...] | None, int]:
     return (listed_axes if s is None else listed_axes + listed(name, "s", s)), len(listed_axes)
 
 
-def over(name: str, kind: FftType, x: Any, first: Any, form: int, norm: Any) -> Any:
-    """Transforms several axes, given as the results of `packed`."""
+def transform_packed_axes(
+    name: str, kind: FftType, x: Any, axes_and_lengths: Any, form: int, norm: Any
+) -> Any:
+    """Transforms several axes, given as the results of `pack_options`."""
     if form < 0:
-        return transform(name, kind, x, None, first, norm)
-    axes, s = first[:form], first[form:]
-    return transform(name, kind, x, axes, s if s or len(first) > form else None, norm)
+        return transform(name, kind, x, None, axes_and_lengths, norm)
+    axes, s = axes_and_lengths[:form], axes_and_lengths[form:]
+    return transform(name, kind, x, axes, s if s or len(axes_and_lengths) > form else None, norm)

@@ -15,7 +15,7 @@ from ...primitives.complex_numbers import conj
 from ...typing import ArrayLike
 from ..plans import planned
 from ..promotion import no_out
-from .lengths import along, over, packed
+from .lengths import pack_options, transform_axis, transform_packed_axes
 
 __all__ = ["hfft", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"]
 
@@ -23,23 +23,23 @@ __all__ = ["hfft", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def _of_hermitian(x: Any, first: Any, norm: Any) -> Any:
+def _of_hermitian(x: Any, axis_and_length: Any, norm: Any) -> Any:
     x = conj(x) if dtypes.is_complex(x.aval.dtype) else x
-    return along("hfft", FftType.IRFFT, x, first, _SWAPPED.get(norm, norm))
+    return transform_axis("hfft", FftType.IRFFT, x, axis_and_length, _SWAPPED.get(norm, norm))
 
 
-def _to_hermitian(x: Any, first: Any, norm: Any) -> Any:
-    return conj(along("ihfft", FftType.RFFT, x, first, _SWAPPED.get(norm, norm)))
+def _to_hermitian(x: Any, axis_and_length: Any, norm: Any) -> Any:
+    return conj(transform_axis("ihfft", FftType.RFFT, x, axis_and_length, _SWAPPED.get(norm, norm)))
 
 
 _hfft = planned("hfft", _of_hermitian)
 _ihfft = planned("ihfft", _to_hermitian)
-_rfft = planned("rfft", functools.partial(along, "rfft", FftType.RFFT))
-_irfft = planned("irfft", functools.partial(along, "irfft", FftType.IRFFT))
-_rfftn = planned("rfftn", functools.partial(over, "rfftn", FftType.RFFT))
-_irfftn = planned("irfftn", functools.partial(over, "irfftn", FftType.IRFFT))
-_rfft2 = planned("rfft2", functools.partial(over, "rfft2", FftType.RFFT))
-_irfft2 = planned("irfft2", functools.partial(over, "irfft2", FftType.IRFFT))
+_rfft = planned("rfft", functools.partial(transform_axis, "rfft", FftType.RFFT))
+_irfft = planned("irfft", functools.partial(transform_axis, "irfft", FftType.IRFFT))
+_rfftn = planned("rfftn", functools.partial(transform_packed_axes, "rfftn", FftType.RFFT))
+_irfftn = planned("irfftn", functools.partial(transform_packed_axes, "irfftn", FftType.IRFFT))
+_rfft2 = planned("rfft2", functools.partial(transform_packed_axes, "rfft2", FftType.RFFT))
+_irfft2 = planned("irfft2", functools.partial(transform_packed_axes, "irfft2", FftType.IRFFT))
 
 
 @located
@@ -188,8 +188,8 @@ def rfftn(
     Source: numpy.fft.rfftn.
     """
     no_out("rfftn", out)
-    first, form = packed("rfftn", s, axes)
-    return _rfftn(a, first, form, norm)
+    axes_and_lengths, form = pack_options("rfftn", s, axes)
+    return _rfftn(a, axes_and_lengths, form, norm)
 
 
 @located
@@ -222,8 +222,8 @@ def irfftn(
     Source: numpy.fft.irfftn.
     """
     no_out("irfftn", out)
-    first, form = packed("irfftn", s, axes)
-    return _irfftn(a, first, form, norm)
+    axes_and_lengths, form = pack_options("irfftn", s, axes)
+    return _irfftn(a, axes_and_lengths, form, norm)
 
 
 @located
@@ -254,8 +254,8 @@ def rfft2(
     Source: numpy.fft.rfft2.
     """
     no_out("rfft2", out)
-    first, form = packed("rfft2", s, axes)
-    return _rfft2(a, first, form, norm)
+    axes_and_lengths, form = pack_options("rfft2", s, axes)
+    return _rfft2(a, axes_and_lengths, form, norm)
 
 
 @located
@@ -287,5 +287,5 @@ def irfft2(
     Source: numpy.fft.irfft2.
     """
     no_out("irfft2", out)
-    first, form = packed("irfft2", s, axes)
-    return _irfft2(a, first, form, norm)
+    axes_and_lengths, form = pack_options("irfft2", s, axes)
+    return _irfft2(a, axes_and_lengths, form, norm)

@@ -13,19 +13,19 @@ from ...lax.fft import FftType
 from ...typing import ArrayLike
 from ..plans import planned
 from ..promotion import no_out
-from .lengths import along, over, packed
+from .lengths import pack_options, transform_axis, transform_packed_axes
 
 __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn"]
 
 
 def _one_axis(name: str, kind: FftType) -> Any:
     """A planned transform along one axis: (array, axis or (axis, n), norm)."""
-    return planned(name, functools.partial(along, name, kind))
+    return planned(name, functools.partial(transform_axis, name, kind))
 
 
 def _axes(name: str, kind: FftType) -> Any:
-    """A planned transform over several axes: (array, the results of `packed`, norm)."""
-    return planned(name, functools.partial(over, name, kind))
+    """A planned transform over several axes: (array, the results of `pack_options`, norm)."""
+    return planned(name, functools.partial(transform_packed_axes, name, kind))
 
 
 _fft = _one_axis("fft", FftType.FFT)
@@ -123,8 +123,8 @@ def fftn(
     Source: numpy.fft.fftn.
     """
     no_out("fftn", out)
-    first, form = packed("fftn", s, axes)
-    return _fftn(a, first, form, norm)
+    axes_and_lengths, form = pack_options("fftn", s, axes)
+    return _fftn(a, axes_and_lengths, form, norm)
 
 
 @located
@@ -156,8 +156,8 @@ def ifftn(
     Source: numpy.fft.ifftn.
     """
     no_out("ifftn", out)
-    first, form = packed("ifftn", s, axes)
-    return _ifftn(a, first, form, norm)
+    axes_and_lengths, form = pack_options("ifftn", s, axes)
+    return _ifftn(a, axes_and_lengths, form, norm)
 
 
 @located
@@ -188,8 +188,8 @@ def fft2(
     Source: numpy.fft.fft2.
     """
     no_out("fft2", out)
-    first, form = packed("fft2", s, axes)
-    return _fft2(a, first, form, norm)
+    axes_and_lengths, form = pack_options("fft2", s, axes)
+    return _fft2(a, axes_and_lengths, form, norm)
 
 
 @located
@@ -220,5 +220,5 @@ def ifft2(
     Source: numpy.fft.ifft2.
     """
     no_out("ifft2", out)
-    first, form = packed("ifft2", s, axes)
-    return _ifft2(a, first, form, norm)
+    axes_and_lengths, form = pack_options("ifft2", s, axes)
+    return _ifft2(a, axes_and_lengths, form, norm)

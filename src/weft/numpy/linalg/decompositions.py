@@ -13,7 +13,7 @@ from ...primitives.sorting import take_along
 from ...typing import ArrayLike
 from ..plans import composite
 from ..promotion import cast
-from .operands import adjoint, in_wide, matrices, rounded, turned
+from .operands import adjoint, in_wide_dtype, matrices, rounded, turned
 
 __all__ = ["cholesky", "qr", "svd", "svdvals"]
 
@@ -56,7 +56,7 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
 
 @composite
 def _cholesky(x: Any, *, upper: bool, symmetrize_input: bool) -> Any:
-    operand = in_wide(x)
+    operand = in_wide_dtype(x)
     if symmetrize_input:
         operand = symmetrized("cholesky", operand)
     return rounded(factor_of(operand, lower=not upper, hermitian=symmetrize_input), x.dtype)
@@ -86,7 +86,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"qr: mode must be 'reduced', 'complete', 'r' or 'raw'; got {mode!r:.60}")
     if mode == "raw":
-        h, tau = geqrf(in_wide(x))
+        h, tau = geqrf(in_wide_dtype(x))
         return rounded(turned(h), x.dtype), rounded(tau, x.dtype)
     q, r = _qr(x, full_matrices=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
@@ -94,7 +94,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
 @composite
 def _qr(x: Any, *, full_matrices: bool) -> Any:
-    q, r = lax_linalg.qr(in_wide(x), full_matrices=full_matrices)
+    q, r = lax_linalg.qr(in_wide_dtype(x), full_matrices=full_matrices)
     return rounded(q, x.dtype), rounded(r, x.dtype)
 
 
@@ -141,7 +141,7 @@ def svd(
     """
     x = matrices("svd", a, square=bool(hermitian))
     if hermitian and subset_by_index is None:
-        factors = [rounded(y, x.dtype) for y in _of_hermitian(in_wide(x))]
+        factors = [rounded(y, x.dtype) for y in _of_hermitian(in_wide_dtype(x))]
         return SVDResult(*factors) if compute_uv else factors[1]
     subset = None if subset_by_index is None else tuple(subset_by_index)
     options: dict[str, Any] = {"compute_uv": bool(compute_uv), "subset_by_index": subset}
@@ -152,24 +152,24 @@ def svd(
 
 @composite
 def _svd(x: Any, **options: Any) -> Any:
-    result = lax_linalg.svd(in_wide(x), **options)
+    result = lax_linalg.svd(in_wide_dtype(x), **options)
     return tuple([rounded(y, x.dtype) for y in (result if options["compute_uv"] else [result])])
 
 
 def _of_hermitian(x: Any) -> tuple[Any, Any, Any]:
     """(U, S, Vh) of Hermitian matrices, by their eigenvalues."""
     v, w = lax_linalg.eigh(x)
-    size = arithmetic.abs_(w)
+    magnitudes = arithmetic.abs_(w)
     if not x.size:
-        return v, size, v
-    order = (-size).argsort(axis=-1)
+        return v, magnitudes, v
+    order = (-magnitudes).argsort(axis=-1)
     n = x.ndim
     indices = structural.broadcast_in_dim(order, shape=x.shape, dims=(*range(n - 2), n - 1))
     v = take_along(v, indices, n - 1)
-    ordered = take_along(w, order, n - 2)
-    signs = selection.select_n(ordered < 0, literal(1, w.dtype), literal(-1, w.dtype))
+    sorted_w = take_along(w, order, n - 2)
+    signs = selection.select_n(sorted_w < 0, literal(1, w.dtype), literal(-1, w.dtype))
     signs = structural.reshape(signs, shape=(*signs.shape[:-1], 1, signs.shape[-1]))
-    return v, arithmetic.abs_(ordered), adjoint(v * cast(signs, v.dtype))
+    return v, arithmetic.abs_(sorted_w), adjoint(v * cast(signs, v.dtype))
 
 
 @located
@@ -186,7 +186,7 @@ def svdvals(x: ArrayLike, /) -> Array:
     Source: array API standard, `linalg.svdvals`.
     """
     a = matrices("svdvals", x, "x")
-    return rounded(values_of(in_wide(a)), a.dtype)
+    return rounded(values_of(in_wide_dtype(a)), a.dtype)
 
 
 def values_of(x: Any) -> Any:

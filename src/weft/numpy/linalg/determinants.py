@@ -23,7 +23,7 @@ from ..indexing import flatnonzero
 from ..plans import composite
 from ..products import matmul
 from ..promotion import cast
-from .operands import adjoint, identities, in_wide, matrices, rounded, turned
+from .operands import adjoint, identities, in_wide_dtype, matrices, rounded, turned
 
 __all__ = ["det", "slogdet"]
 
@@ -68,10 +68,10 @@ def _cofactors(value: Any, a: Any, factors: Any, pivots: Any, order: Any) -> Any
     n = a.shape[-1]
     if n <= 1:
         return creation.full(a.aval.strong(), 1)
-    size = arithmetic.abs_(diagonal(factors))
-    last = (size.ndim - 1,)
-    smallest = reduce_min(size, axes=last)
-    bound = reduce_max(size, axes=last) * float(dtypes.finfo(a.dtype).eps) ** 0.5
+    magnitudes = arithmetic.abs_(diagonal(factors))
+    last_axis = (magnitudes.ndim - 1,)
+    smallest = reduce_min(magnitudes, axes=last_axis)
+    bound = reduce_max(magnitudes, axes=last_axis) * float(dtypes.finfo(a.dtype).eps) ** 0.5
     singular = ~(ge(smallest, bound) & ne(smallest, smallest * 0))
     max_singular = 8 + singular.size // 128
     singular_count = structural.reduce_sum(
@@ -131,26 +131,30 @@ def _cofactors_by_vectors(a: Any) -> Any:
     phase = determinant(matmul(u, vh))
     b = matmul(matmul(uh, a), v)
     diagonal_elements: Any = diagonal(b)
-    last = diagonal_elements.ndim - 1
+    last_axis = diagonal_elements.ndim - 1
     ones = creation.full(diagonal_elements.aval.update(shape=(*diagonal_elements.shape[:-1], 1)), 1)
-    product_before = concatenate(ones, cumprod(diagonal_elements, -1)[..., :-1], dimension=last)
+    product_before = concatenate(
+        ones, cumprod(diagonal_elements, -1)[..., :-1], dimension=last_axis
+    )
     product_after = cumprod(diagonal_elements[..., ::-1], -1)[..., ::-1]
-    product_after = concatenate(product_after[..., 1:], ones, dimension=last)
-    # between[i, j]: the product of line[i + 1] … line[j - 1], for i < j
+    product_after = concatenate(product_after[..., 1:], ones, dimension=last_axis)
+    # product_between[i, j]: the product of diagonal elements i + 1 … j - 1, for i < j
     rows = iota(dtype=dtypes.int32, shape=(n, n), dimension=0)
     columns = iota(dtype=dtypes.int32, shape=(n, n), dimension=1)
     is_upper = lt(rows, columns)
     diagonal_columns = structural.broadcast_in_dim(
-        diagonal_elements, shape=b.shape, dims=(*range(last), last + 1)
+        diagonal_elements, shape=b.shape, dims=(*range(last_axis), last_axis + 1)
     )
     products = cumprod(selection.select_n(is_upper, literal(1, a.dtype), diagonal_columns), -1)
     ones = creation.full(b.aval.update(shape=(*b.shape[:-1], 1)), 1)
-    between = concatenate(ones, products[..., :-1], dimension=last + 1)
-    pairs = product_before[..., :, None] * between * product_after[..., None, :]
-    pairs = selection.select_n(is_upper, literal(0, a.dtype), pairs)
-    pairs = pairs + turned(pairs)
-    single = (product_before * product_after)[..., None, :]
-    adjugate = selection.select_n(eq(rows, columns), -b * pairs, single * _ones(b))
+    product_between = concatenate(ones, products[..., :-1], dimension=last_axis + 1)
+    pair_products = product_before[..., :, None] * product_between * product_after[..., None, :]
+    pair_products = selection.select_n(is_upper, literal(0, a.dtype), pair_products)
+    pair_products = pair_products + turned(pair_products)
+    diagonal_cofactors = (product_before * product_after)[..., None, :]
+    adjugate = selection.select_n(
+        eq(rows, columns), -b * pair_products, diagonal_cofactors * _ones(b)
+    )
     return turned(matmul(matmul(v, adjugate), uh)) * phase[..., None, None]
 
 
@@ -174,8 +178,8 @@ def _(primals: Any, tangents: Any) -> Any:
     change = structural.reduce_sum(inverse * tangents[0], axes=(a.ndim - 2, a.ndim - 1))
     if not dtypes.is_complex(a.dtype):
         return (sign, logarithm), (sign * 0, change)
-    turn = complex_numbers.complex_(change.imag * 0, change.imag)
-    return (sign, logarithm), (sign * turn, change.real)
+    phase_tangent = complex_numbers.complex_(change.imag * 0, change.imag)
+    return (sign, logarithm), (sign * phase_tangent, change.real)
 
 
 # --- public functions ---
@@ -200,7 +204,7 @@ def det(a: ArrayLike) -> Array:
 
 
 def _determinant(a: Any) -> Any:
-    return rounded(determinant(in_wide(a)), a.dtype)
+    return rounded(determinant(in_wide_dtype(a)), a.dtype)
 
 
 _det = composite(_determinant)
@@ -228,7 +232,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
 
 
 def _sign_and_logarithm(a: Any) -> Any:
-    return tuple([rounded(x, a.dtype) for x in sign_and_logarithm(in_wide(a))])
+    return tuple([rounded(x, a.dtype) for x in sign_and_logarithm(in_wide_dtype(a))])
 
 
 _slogdet = composite(_sign_and_logarithm)

@@ -9,7 +9,7 @@ from ...lax import linalg as lax_linalg
 from ...typing import ArrayLike
 from ..plans import composite
 from ..promotion import noted
-from .operands import in_wide, matrices, rounded
+from .operands import in_wide_dtype, matrices, rounded
 
 __all__ = ["eig", "eigh", "eigvals", "eigvalsh"]
 
@@ -58,7 +58,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
 @composite
 def _eigh(x: Any, *, lower: bool, symmetrize_input: bool) -> Any:
-    v, w = lax_linalg.eigh(in_wide(x), lower=lower, symmetrize_input=symmetrize_input)
+    v, w = lax_linalg.eigh(in_wide_dtype(x), lower=lower, symmetrize_input=symmetrize_input)
     return rounded(w, x.dtype), rounded(v, x.dtype)
 
 
@@ -93,7 +93,7 @@ def eig(a: ArrayLike) -> EigResult:
     Source: NumPy documentation, `numpy.linalg.eig`.
     """
     x = matrices("eig", a, square=True)
-    w, v = lax_linalg.eig(in_wide(x), compute_left_eigenvectors=False)
+    w, v = lax_linalg.eig(in_wide_dtype(x), compute_left_eigenvectors=False)
     return EigResult(_complex(w, x.dtype), _complex(v, x.dtype))
 
 
@@ -112,7 +112,7 @@ def eigvals(a: ArrayLike) -> Array:
     """
     x = matrices("eigvals", a, square=True)
     (w,) = lax_linalg.eig(
-        in_wide(x), compute_left_eigenvectors=False, compute_right_eigenvectors=False
+        in_wide_dtype(x), compute_left_eigenvectors=False, compute_right_eigenvectors=False
     )
     return _complex(w, x.dtype)
 

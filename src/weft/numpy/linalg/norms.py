@@ -20,7 +20,7 @@ from ..plans import composite
 from ..promotion import cast, noted, value
 from ..reductions import any as any_of, keep_axes
 from .decompositions import values_of
-from .operands import check_matrices, in_wide, matrices, rounded
+from .operands import check_matrices, in_wide_dtype, matrices, rounded
 from .solvers import _alias, _threshold, inv
 
 __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
@@ -106,7 +106,7 @@ def _vectors(x: Any, *, ord: float, axes: tuple[int, ...], keepdims: bool) -> An
 
 
 def _root_of_sum_of_squares(x: Any) -> Any:
-    total = structural.reduce_sum(_squares(in_wide(x)), axes=tuple(range(x.ndim)))
+    total = structural.reduce_sum(_squares(in_wide_dtype(x)), axes=tuple(range(x.ndim)))
     return rounded(_square_root(total), x.aval.dtype)
 
 
@@ -117,7 +117,7 @@ _euclidean_norm = composite(_root_of_sum_of_squares)
 def _norm_along(x: Any, *, ord: float, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The p-norms along axes."""
     dtype = x.aval.dtype
-    operand = in_wide(x)
+    operand = in_wide_dtype(x)
     if ord == 2:
         result = _square_root(structural.reduce_sum(_squares(operand), axes=axes))
     elif ord == np.inf:
@@ -148,25 +148,25 @@ def _square_root(total: Any) -> Any:
     """The square root, with derivative 0 at 0."""
     zero = literal(0, total.aval.dtype)
     is_zero = eq(total, zero)
-    safe = selection.select_n(is_zero, total, literal(1, total.aval.dtype))
-    return selection.select_n(is_zero, arithmetic.sqrt(safe), zero)
+    nonzero_total = selection.select_n(is_zero, total, literal(1, total.aval.dtype))
+    return selection.select_n(is_zero, arithmetic.sqrt(nonzero_total), zero)
 
 
 def _to_power(total: Any, power: float) -> Any:
     """A positive or negative power, with derivative 0 at 0."""
     dtype = total.aval.dtype
     is_zero = eq(total, literal(0, dtype))
-    safe = selection.select_n(is_zero, total, literal(1, dtype))
+    nonzero_total = selection.select_n(is_zero, total, literal(1, dtype))
     at_zero = literal(0.0 if power > 0 else np.inf, dtype)
-    return selection.select_n(is_zero, pow_(safe, literal(power, dtype)), at_zero)
+    return selection.select_n(is_zero, pow_(nonzero_total, literal(power, dtype)), at_zero)
 
 
-def _extreme(reduce: Any, size: Any, axes: tuple[int, ...]) -> Any:
+def _extreme(reduce: Any, values: Any, axes: tuple[int, ...]) -> Any:
     """The maximum or minimum along axes; 0 without elements, like NumPy's maximum."""
-    if not all([size.shape[axis] for axis in axes]):
-        shape = tuple([n for i, n in enumerate(size.shape) if i not in axes])
-        return creation.full(size.aval.update(shape=shape), 0)
-    return reduce(size, axes=axes)
+    if not all([values.shape[axis] for axis in axes]):
+        shape = tuple([n for i, n in enumerate(values.shape) if i not in axes])
+        return creation.full(values.aval.update(shape=shape), 0)
+    return reduce(values, axes=axes)
 
 
 # --- of matrices ---
@@ -220,7 +220,7 @@ def _norm_of_matrices(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdi
 @composite
 def _summed(x: Any, *, ord: float, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The largest or smallest sum of |x| over columns or rows."""
-    operand = in_wide(x)
+    operand = in_wide_dtype(x)
     sum_axis, extreme_axis = axes if abs(ord) == 1 else axes[::-1]
     sums = structural.reduce_sum(arithmetic.abs_(operand), axes=(sum_axis,))
     reduce = reduce_max if ord > 0 else reduce_min
@@ -232,12 +232,12 @@ def _spectral(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """A norm that is computed from singular values."""
     order = (*[i for i in range(x.ndim) if i not in axes], *axes)
     a = x if order == tuple(range(x.ndim)) else structural.transpose(x, permutation=order)
-    s = values_of(in_wide(a))
-    last = (s.ndim - 1,)
+    s = values_of(in_wide_dtype(a))
+    last_axis = (s.ndim - 1,)
     if ord == "nuc":
-        result = structural.reduce_sum(s, axes=last)
+        result = structural.reduce_sum(s, axes=last_axis)
     else:
-        result = _extreme(reduce_max if ord > 0 else reduce_min, s, last)
+        result = _extreme(reduce_max if ord > 0 else reduce_min, s, last_axis)
     return rounded(keep_axes(result, x, axes, keepdims), x.aval.dtype)
 
 
@@ -305,13 +305,13 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
     if not a.shape[-1] or not a.shape[-2]:
         raise ShapeError(f"cond: matrices must not be empty; got {a.aval}")
     if spectral:
-        s = values_of(in_wide(a))
-        first, last = s[..., 0], s[..., -1]
-        ratio = last / first if p == -2 else first / last
+        s = values_of(in_wide_dtype(a))
+        largest_value, smallest_value = s[..., 0], s[..., -1]
+        ratio = smallest_value / largest_value if p == -2 else largest_value / smallest_value
     else:
-        operand, axes = in_wide(a), (a.ndim - 2, a.ndim - 1)
-        first = _norm_of_matrices("cond", operand, p, axes, False)
-        ratio = first * _norm_of_matrices("cond", inv(operand), p, axes, False)
+        operand, axes = in_wide_dtype(a), (a.ndim - 2, a.ndim - 1)
+        largest_value = _norm_of_matrices("cond", operand, p, axes, False)
+        ratio = largest_value * _norm_of_matrices("cond", inv(operand), p, axes, False)
     has_no_nan = ~reduce_or(ne(a, a), axes=(a.ndim - 2, a.ndim - 1))
     singular = has_no_nan & ne(ratio, ratio)
     return rounded(selection.select_n(singular, ratio, literal(np.inf, ratio.dtype)), a.dtype)
@@ -344,7 +344,7 @@ def matrix_rank(
     v = value("matrix_rank", M, "M")
     if v.ndim < 2:
         return cast(any_of(v != 0), dtypes.default_int())
-    x = in_wide(matrices("matrix_rank", v, "M", square=bool(hermitian)))
+    x = in_wide_dtype(matrices("matrix_rank", v, "M", square=bool(hermitian)))
     s = arithmetic.abs_(lax_linalg.eigh(x)[1]) if hermitian else values_of(x)
     is_nonzero = cast(gt(s, _threshold("matrix_rank", s, rtol, x)), dtypes.default_int())
     return structural.reduce_sum(is_nonzero, axes=(is_nonzero.ndim - 1,))

@@ -47,7 +47,7 @@ def pair(name: str, a: Any, b: Any) -> list[Any]:
     return [strong(x), strong(y)]
 
 
-def in_wide(x: Any) -> Any:
+def in_wide_dtype(x: Any) -> Any:
     """The value in the computation dtype."""
     dtype = wide_dtype(x.aval.dtype)
     return x if dtype is x.aval.dtype else cast(x, dtype)

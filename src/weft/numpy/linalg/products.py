@@ -170,10 +170,10 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
     for i, x in enumerate(xs):
         if x.ndim != 2 and not (x.ndim == 1 and i in (0, len(xs) - 1)):
             raise ShapeError(f"multi_dot: arrays[{i}] must be a matrix; got {x.aval}")
-    first, last = xs[0].ndim == 1, xs[-1].ndim == 1
+    first_is_vector, last_is_vector = xs[0].ndim == 1, xs[-1].ndim == 1
     shapes = [x.shape for x in xs]
-    shapes[0] = (1, *shapes[0]) if first else shapes[0]
-    shapes[-1] = (*shapes[-1], 1) if last else shapes[-1]
+    shapes[0] = (1, *shapes[0]) if first_is_vector else shapes[0]
+    shapes[-1] = (*shapes[-1], 1) if last_is_vector else shapes[-1]
     for i in range(1, len(xs)):
         if shapes[i - 1][1] != shapes[i][0]:
             raise ShapeError(

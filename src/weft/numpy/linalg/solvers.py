@@ -21,7 +21,7 @@ from ..plans import composite
 from ..products import matmul
 from ..promotion import cast, noted, value
 from .decompositions import _of_hermitian
-from .operands import adjoint, in_wide, matrices, pair, rounded, wide_dtype
+from .operands import adjoint, in_wide_dtype, matrices, pair, rounded, wide_dtype
 
 __all__ = ["inv", "lstsq", "pinv", "solve", "tensorinv", "tensorsolve"]
 
@@ -94,7 +94,7 @@ def inv(a: ArrayLike) -> Array:
 
 
 def _inverse(a: Any) -> Any:
-    operand = in_wide(a)
+    operand = in_wide_dtype(a)
     factors, _, order = lax_linalg.lu(selection.stop_gradient(operand))
     return rounded(factored_inverse(factors, order, operand), a.dtype)
 
@@ -120,15 +120,15 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     ind = whole_number("tensorinv", ind, "ind")
     if ind <= 0:
         raise ValueError(f"tensorinv: ind must be positive; got {ind}")
-    first, last = x.shape[:ind], x.shape[ind:]
-    if math.prod(first) != math.prod(last):
+    range_shape, domain_shape = x.shape[:ind], x.shape[ind:]
+    if math.prod(range_shape) != math.prod(domain_shape):
         raise ShapeError(
             f"tensorinv: the first {ind} axes must have as many elements as the others; got "
             f"{x.aval}"
         )
-    n = math.prod(first)
-    inverse = inv(structural.reshape(x, shape=(n, math.prod(last))))
-    return structural.reshape(inverse, shape=(*last, *first))
+    n = math.prod(range_shape)
+    inverse = inv(structural.reshape(x, shape=(n, math.prod(domain_shape))))
+    return structural.reshape(inverse, shape=(*domain_shape, *range_shape))
 
 
 @located
@@ -184,9 +184,9 @@ def _threshold(name: str, s: Any, rtol: Any, x: Any) -> Any:
         ratio = cast(value(name, rtol, "rtol"), s.dtype)
         if ratio.ndim:
             ratio = structural.reshape(ratio, shape=(*ratio.shape, 1))
-    last = s.ndim - 1
+    last_axis = s.ndim - 1
     largest = (
-        reduce_max(s, axes=(last,))
+        reduce_max(s, axes=(last_axis,))
         if s.shape[-1]
         else creation.full(s.aval.update(shape=s.shape[:-1]), 0)
     )
@@ -196,10 +196,10 @@ def _threshold(name: str, s: Any, rtol: Any, x: Any) -> Any:
 @custom_jvp
 def _pseudo_inverse(a: Any, u: Any, s: Any, vh: Any) -> Any:
     """V diag(s) Uᴴ, where `s` has the inverses of singular values, or zeros."""
-    scaled = adjoint(vh) * structural.reshape(
+    scaled_v = adjoint(vh) * structural.reshape(
         cast(s, vh.dtype), shape=(*s.shape[:-1], 1, s.shape[-1])
     )
-    return matmul(scaled, adjoint(u))
+    return matmul(scaled_v, adjoint(u))
 
 
 @_pseudo_inverse.defjvp
@@ -209,12 +209,12 @@ def _(primals: Any, tangents: Any) -> Any:
     da = tangents[0]
     p = _pseudo_inverse(a, *factors)
     dah, ph = adjoint(da), adjoint(p)
-    first = matmul(matmul(p, da), p)
+    inverse_term = matmul(matmul(p, da), p)
     left = matmul(p, matmul(ph, dah))
     right = matmul(matmul(dah, ph), p)
-    second = left - matmul(matmul(left, a), p)
-    third = right - matmul(p, matmul(a, right))
-    return p, second + third - first
+    left_term = left - matmul(matmul(left, a), p)
+    right_term = right - matmul(p, matmul(a, right))
+    return p, left_term + right_term - inverse_term
 
 
 @custom_jvp
@@ -232,9 +232,9 @@ def _(primals: Any, tangents: Any) -> Any:
     # products, because the linear part is transposed by the rules of products
     x, p = _minimum_norm_solution(*primals), _pseudo_inverse(a, *factors)
     dah, ph = adjoint(da), adjoint(p)
-    first = db - matmul(da, x) + matmul(ph, matmul(dah, b - matmul(a, x)))
+    residual_tangent = db - matmul(da, x) + matmul(ph, matmul(dah, b - matmul(a, x)))
     right = matmul(dah, matmul(ph, x))
-    return x, matmul(p, first - matmul(a, right)) + right
+    return x, matmul(p, residual_tangent - matmul(a, right)) + right
 
 
 def _factors(name: str, x: Any, rtol: Any, hermitian: bool) -> tuple[Any, Any, Any]:
@@ -246,8 +246,8 @@ def _factors(name: str, x: Any, rtol: Any, hermitian: bool) -> tuple[Any, Any, A
     else:
         u, s, vh = lax_linalg.svd(constant, full_matrices=False)
     is_nonzero = gt(s, _threshold(name, s, rtol, x))
-    safe = selection.select_n(is_nonzero, literal(1, s.dtype), s)
-    inverses = selection.select_n(is_nonzero, literal(0, s.dtype), 1 / safe)
+    nonzero_s = selection.select_n(is_nonzero, literal(1, s.dtype), s)
+    inverses = selection.select_n(is_nonzero, literal(0, s.dtype), 1 / nonzero_s)
     return (u, inverses, vh), s, is_nonzero
 
 
@@ -288,7 +288,7 @@ def pinv(
 
 @composite
 def _pinv(x: Any, rtol: Any = None, *, hermitian: bool) -> Any:
-    operand = in_wide(x)
+    operand = in_wide_dtype(x)
     factors, _, _ = _factors("pinv", operand, rtol, hermitian)
     return rounded(_pseudo_inverse(operand, *factors), x.dtype)
 

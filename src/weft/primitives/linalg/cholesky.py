@@ -22,15 +22,15 @@ from .solver_calls import (
     adjoint_of,
     check_matrices,
     cusolver,
+    decomposition_cost,
     each,
     has_cusolver,
     has_lapack,
     integers,
     lapack,
-    letter,
+    letter_attribute,
     lower_triangle,
     nan_where_failed,
-    products,
     upper_triangle,
 )
 from .triangular_solve import triangular_solve
@@ -49,7 +49,7 @@ def _(x: Aval, *, lower: bool, hermitian: bool) -> Aval:
     return x.strong()
 
 
-cholesky.host.work(products)
+cholesky.host.work(decomposition_cost)
 
 
 @cholesky.evaluate
@@ -57,8 +57,8 @@ def _(x: Host, *, lower: bool, hermitian: bool) -> Host:
     if not lower:
         x = x.swapaxes(-1, -2).conj()
     factor = each(lambda a: [numpy_lapack.cholesky(a)], [Aval(x.shape, x.dtype)], x)[0]
-    last = factor[..., -1:, -1:]
-    if not (last == last).all():
+    last_element = factor[..., -1:, -1:]
+    if not (last_element == last_element).all():
         factor = np.tril(factor)
     return factor if lower else factor.swapaxes(-1, -2).conj()
 
@@ -73,7 +73,7 @@ def _(block: Block, x: Operand, out: Aval, lower: bool, hermitian: bool) -> Oper
     # LAPACK sees the transpose. xᵀ = Uᴴ U gives the lower triangle without moving elements; xᵀ = L
     # Lᴴ, which is faster in LAPACK, gives the upper one.
     upper_of_transpose = lower and hermitian and not dtypes.is_complex(out.dtype)
-    uplo = letter("uplo", "U" if lower and not upper_of_transpose else "L")
+    uplo = letter_attribute("uplo", "U" if lower and not upper_of_transpose else "L")
     (factor,) = lapack(block, "potrf", [x], [out, integers(out)], "T>TV", uplo, {0: 0}, True)
     if upper_of_transpose:
         return block.transpose_matrix(upper_triangle(block, factor))
@@ -81,7 +81,7 @@ def _(block: Block, x: Operand, out: Aval, lower: bool, hermitian: bool) -> Oper
 
 
 def lower_factor(block: Block, x: Operand, out: Aval) -> Operand:
-    """The lower triangles, without LAPACK."""
+    """The lower Cholesky factors, without LAPACK."""
     if has_cusolver(block):
         outs, target = [out, integers(out)], "cusolver_potrf_ffi"
         factor, info = cusolver(block, target, [x], outs, "M>MV", "lower = true", {0: 0})
@@ -100,14 +100,14 @@ def _(primals: Values, tangents: Values, out: Value, *, lower: bool, hermitian: 
     (dx,) = tangents
     if not hermitian:
         dx = hermitian_of(dx, lower)  # of the triangle that is read
-    inner = dx
+    product = dx
     for left in (True, False):
         by_adjoint = left is not lower
-        inner = triangular_solve(
-            out, inner, left_side=left, lower=lower, unit_diagonal=False,
+        product = triangular_solve(
+            out, product, left_side=left, lower=lower, unit_diagonal=False,
             transpose_a=by_adjoint, conjugate_a=by_adjoint,
         )  # fmt: skip
-    half = halved_triangle(inner, "lower" if lower else "upper")
+    half = halved_triangle(product, "lower" if lower else "upper")
     return product_of(out, half) if lower else product_of(half, out)
 
 

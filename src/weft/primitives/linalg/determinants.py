@@ -31,36 +31,38 @@ from .solver_calls import work
 
 def parity(factors: Value, pivots: Value) -> Value:
     """1 or -1: the determinants of the permutations."""
-    last = pivots.ndim - 1
-    places = iota(dtype=pivots.dtype, shape=pivots.shape, dimension=last)
-    n_swaps = reduce_sum(convert_element_type(ne(pivots, places), dtype=dtypes.int32), axes=(last,))
-    even = eq(bitwise_and(n_swaps, like(n_swaps, 1)), like(n_swaps, 0))
-    return select_n(even, like(factors, -1), like(factors, 1))
+    last_axis = pivots.ndim - 1
+    positions = iota(dtype=pivots.dtype, shape=pivots.shape, dimension=last_axis)
+    n_swaps = reduce_sum(
+        convert_element_type(ne(pivots, positions), dtype=dtypes.int32), axes=(last_axis,)
+    )
+    is_even = eq(bitwise_and(n_swaps, like(n_swaps, 1)), like(n_swaps, 0))
+    return select_n(is_even, like(factors, -1), like(factors, 1))
 
 
 def diagonal(x: Value) -> Value:
     """The diagonals of square matrices."""
-    *front, n, _ = x.shape
+    *batch_shape, n, _ = x.shape
     if not n:
-        return full(x.aval.strong().update(shape=(*front, 0)), 0)
-    last = len(front)
-    flat = reshape(x, shape=(*front, n * n))
-    strides = (*[1] * last, n + 1)
-    return slice_(flat, start=(0,) * (last + 1), limit=flat.shape, strides=strides)
+        return full(x.aval.strong().update(shape=(*batch_shape, 0)), 0)
+    last_axis = len(batch_shape)
+    elements = reshape(x, shape=(*batch_shape, n * n))
+    strides = (*[1] * last_axis, n + 1)
+    return slice_(elements, start=(0,) * (last_axis + 1), limit=elements.shape, strides=strides)
 
 
 def determinants(factors: Value, pivots: Value) -> list[Value]:
     """The determinants."""
-    line = diagonal(factors)
-    return [mul(reduce_prod(line, axes=(line.ndim - 1,)), parity(factors, pivots))]
+    diagonals = diagonal(factors)
+    return [mul(reduce_prod(diagonals, axes=(diagonals.ndim - 1,)), parity(factors, pivots))]
 
 
 def signs_and_logarithms(factors: Value, pivots: Value) -> list[Value]:
     """The signs of the determinants, and the logarithms of their absolute values."""
-    line = diagonal(factors)
-    last = (line.ndim - 1,)
-    signs = mul(reduce_prod(sign(line), axes=last), parity(factors, pivots))
-    return [signs, reduce_sum(log(abs_(line)), axes=last)]
+    diagonals = diagonal(factors)
+    last_axis = (diagonals.ndim - 1,)
+    signs = mul(reduce_prod(sign(diagonals), axes=last_axis), parity(factors, pivots))
+    return [signs, reduce_sum(log(abs_(diagonals)), axes=last_axis)]
 
 
 factored_det = Primitive(

@@ -29,7 +29,7 @@ from .matrix_operations import (
     diagonal_of,
     guarded_inverse,
     identities,
-    in_kind,
+    in_dtype_of_matrix,
     largest,
     matrix_transpose,
     outer,
@@ -37,15 +37,15 @@ from .matrix_operations import (
     scaled_columns,
 )
 from .solver_calls import (
+    aval_of_shape,
     check_matrices,
     cusolver,
     has_cusolver,
     has_lapack,
     integers,
     lapack,
-    letter,
+    letter_attribute,
     nan_where_failed,
-    reduced,
 )
 
 # --- eig ---
@@ -61,8 +61,8 @@ eig = Primitive(
 def _(x: Aval, *, left: bool, right: bool) -> Avals:
     check_matrices("eig", x, square=True)
     dtype, n = dtypes.complex_of(x.dtype), x.shape[-1]
-    vectors = reduced(x, n, n, dtype=dtype)
-    return (reduced(x, n, dtype=dtype), *[vectors] * (left + right))
+    vectors = aval_of_shape(x, n, n, dtype=dtype)
+    return (aval_of_shape(x, n, dtype=dtype), *[vectors] * (left + right))
 
 
 @eig.lower
@@ -76,12 +76,12 @@ def _(block: Block, x: Operand, out: Avals, left: bool, right: bool) -> list[Ope
         return list(lowered_algorithm(portable_eig)(block, x, out=out, left=left, right=right))
     is_complex = dtypes.is_complex(x.aval.dtype)
     n = values.shape[-1]
-    vectors = reduced(x.aval, n, n, dtype=values.dtype)
-    each_value = reduced(x.aval, n)
-    spectrum = [each_value] if is_complex else [each_value, each_value]
+    vectors = aval_of_shape(x.aval, n, n, dtype=values.dtype)
+    eigenvalues_aval = aval_of_shape(x.aval, n)
+    spectrum = [eigenvalues_aval] if is_complex else [eigenvalues_aval, eigenvalues_aval]
     outs = [*spectrum, vectors, vectors, integers(x.aval)]
     options = ", ".join(
-        letter(f"compute_{side}", "V" if is_requested else "N")
+        letter_attribute(f"compute_{side}", "V" if is_requested else "N")
         for side, is_requested in (("left", left), ("right", right))
     )
     kinds = f"M>{'V' * len(spectrum)}MMV"
@@ -97,40 +97,52 @@ def eig_by_cusolver(block: Block, x: Operand, out: Avals, left: bool, right: boo
     array_aval = x.aval.strong()
     outs = [
         array_aval,
-        reduced(x.aval, n, dtype=values.dtype),
+        aval_of_shape(x.aval, n, dtype=values.dtype),
         array_aval,
         array_aval,
         integers(x.aval),
     ]
     options = f"left = false, right = {str(left or right).lower()}"
-    _, w, _, packed, info = cusolver(block, "cusolver_geev_ffi", [x], outs, "M>MVMMV", options)
+    _, w, _, packed_vectors, info = cusolver(
+        block, "cusolver_geev_ffi", [x], outs, "M>MVMMV", options
+    )
 
-    def vectors(w: Value, packed: Value) -> Sequence[Value]:
-        v = packed if dtypes.is_complex(packed.dtype) else unpacked_pairs(w, packed)
+    def vectors(w: Value, packed_vectors: Value) -> Sequence[Value]:
+        v = (
+            packed_vectors
+            if dtypes.is_complex(packed_vectors.dtype)
+            else unpack_conjugate_pairs(w, packed_vectors)
+        )
         return [*[left_vectors(v)] * left, *[v] * right]
 
-    results = write_values(block, vectors, [w, packed]) if left or right else []
+    results = write_values(block, vectors, [w, packed_vectors]) if left or right else []
     return nan_where_failed(block, info, w, *results)
 
 
-def unpacked_pairs(w: Value, packed: Value) -> Value:
+def unpack_conjugate_pairs(w: Value, packed_vectors: Value) -> Value:
     """The complex eigenvectors of real matrices. LAPACK stores the real and imaginary parts of a
     conjugate pair in two columns."""
-    flat = convert_element_type(ne(imag(w), zeros(imag(w).aval)), dtype=dtypes.int32)
-    count = cumsum(flat, axis=w.ndim - 1, reverse=False)
+    is_complex = convert_element_type(ne(imag(w), zeros(imag(w).aval)), dtype=dtypes.int32)
+    count = cumsum(is_complex, axis=w.ndim - 1, reverse=False)
     parity = rem(count, full(count.aval.update(shape=()), 2))
     # 0: real, 1: the first of a pair, 2: the second
-    role = where(eq(flat, zeros(flat.aval)), zeros(flat.aval), sub(full(flat.aval, 2), parity))
-    role = broadcast_in_dim(role, shape=packed.shape, dims=(*range(w.ndim - 1), packed.ndim - 1))
-    size, n = packed.shape, packed.shape[-1]
-    edge = zeros(packed.aval.update(shape=(*size[:-1], 1), weak_type=False))
-    axis = packed.ndim - 1
-    before = concatenate(edge, window(packed, 0, n, 0, n - 1), dimension=axis)
-    after = concatenate(window(packed, 0, n, 1, n), edge, dimension=axis)
+    role = where(
+        eq(is_complex, zeros(is_complex.aval)),
+        zeros(is_complex.aval),
+        sub(full(is_complex.aval, 2), parity),
+    )
+    role = broadcast_in_dim(
+        role, shape=packed_vectors.shape, dims=(*range(w.ndim - 1), packed_vectors.ndim - 1)
+    )
+    shape, n = packed_vectors.shape, packed_vectors.shape[-1]
+    edge = zeros(packed_vectors.aval.update(shape=(*shape[:-1], 1), weak_type=False))
+    axis = packed_vectors.ndim - 1
+    previous_columns = concatenate(edge, window(packed_vectors, 0, n, 0, n - 1), dimension=axis)
+    next_columns = concatenate(window(packed_vectors, 0, n, 1, n), edge, dimension=axis)
     is_first, is_second = (eq(role, full(role.aval, k)) for k in (1, 2))
-    nothing = zeros(packed.aval)
-    re = where(is_second, before, packed)
-    im = where(is_first, after, where(is_second, neg(packed), nothing))
+    zero = zeros(packed_vectors.aval)
+    re = where(is_second, previous_columns, packed_vectors)
+    im = where(is_first, next_columns, where(is_second, neg(packed_vectors), zero))
     return complex_(re, im)
 
 
@@ -140,18 +152,18 @@ def left_vectors(v: Value) -> Value:
     u = adjoint(solve_by_lu(v, identities(v.aval, v.shape[-1])))
     sizes = abs_(u)
     length = sqrt(reduce_sum(mul(sizes, sizes), axes=(u.ndim - 2,)))
-    top = where(largest_places(u), u, zeros(u.aval.update(shape=(), weak_type=False)))
-    top = reduce_sum(top, axes=(u.ndim - 2,))
-    turn = div(conj(top), in_kind(mul(abs_(top), length), u))
-    return scaled_columns(u, turn)
+    largest_element = where(largest_mask(u), u, zeros(u.aval.update(shape=(), weak_type=False)))
+    largest_element = reduce_sum(largest_element, axes=(u.ndim - 2,))
+    factor = div(conj(largest_element), in_dtype_of_matrix(mul(abs_(largest_element), length), u))
+    return scaled_columns(u, factor)
 
 
-def largest_places(v: Value) -> Value:
+def largest_mask(v: Value) -> Value:
     """True at the largest element of each column."""
-    top = argmax(abs_(v), axis=v.ndim - 2, dtype=dtypes.int32)
+    largest_row = argmax(abs_(v), axis=v.ndim - 2, dtype=dtypes.int32)
     rows = iota(dtype=dtypes.int32, shape=v.shape, dimension=v.ndim - 2)
     dims = (*range(v.ndim - 2), v.ndim - 1)
-    return eq(rows, broadcast_in_dim(top, shape=v.shape, dims=dims))
+    return eq(rows, broadcast_in_dim(largest_row, shape=v.shape, dims=dims))
 
 
 @eig.jvp
@@ -163,7 +175,7 @@ def _(primals: Values, tangents: Values, out: Values, *, left: bool, right: bool
     """
     (x,), (dx,) = primals, tangents
     w = out[0]
-    dx = in_kind(dx, w)
+    dx = in_dtype_of_matrix(dx, w)
     v = out[-1] if right else eig(x, left=False, right=True)[1]
     if not left and not right:
         return [eigenvalues_tangent(dx, v)]
@@ -179,23 +191,23 @@ def _(primals: Values, tangents: Values, out: Values, *, left: bool, right: bool
 def eigenvalues_tangent(dx: Value, v: Value) -> Value:
     """The tangent of the eigenvalues of x, from its right eigenvectors: the diagonal of V⁻¹ dx
     V."""
-    left = solve_by_lu(v, in_kind(dx, v))
+    left = solve_by_lu(v, in_dtype_of_matrix(dx, v))
     return reduce_sum(mul(left, matrix_transpose(v)), axes=(v.ndim - 1,))
 
 
 def eigenvectors_tangent(dx: Value, w: Value, v: Value) -> tuple[Value, Value]:
     """The tangents of eigenvalues and right eigenvectors."""
-    inner = solve_by_lu(v, product_of(dx, v))
+    v_product = solve_by_lu(v, product_of(dx, v))
     inverse = guarded_inverse(outer(w, w, lambda a, b: sub(b, a)), largest(w))
-    dv = product_of(v, mul(inverse, inner))
-    along = reduce_sum(real(mul(conj(v), dv)), axes=(v.ndim - 2,))
+    dv = product_of(v, mul(inverse, v_product))
+    parallel = reduce_sum(real(mul(conj(v), dv)), axes=(v.ndim - 2,))
     # the largest element of each vector, and the change of its phase
-    here = largest_places(v)
+    is_largest = largest_mask(v)
     scalar = v.aval.update(shape=(), weak_type=False)
-    share = where(here, div(dv, where(here, v, full(scalar, 1))), zeros(scalar))
-    phase = imag(reduce_sum(share, axes=(v.ndim - 2,)))
-    dv = sub(dv, scaled_columns(v, complex_(along, phase)))
-    return diagonal_of(inner), dv
+    ratio = where(is_largest, div(dv, where(is_largest, v, full(scalar, 1))), zeros(scalar))
+    phase = imag(reduce_sum(ratio, axes=(v.ndim - 2,)))
+    dv = sub(dv, scaled_columns(v, complex_(parallel, phase)))
+    return diagonal_of(v_product), dv
 
 
 @eig.batch

@@ -19,24 +19,24 @@ from .matrix_operations import (
     diagonal_of,
     guarded_inverse,
     hermitian_of,
-    in_kind,
+    in_dtype_of_matrix,
     largest,
     outer,
     product_of,
     real_of,
 )
 from .solver_calls import (
+    aval_of_shape,
     check_matrices,
     cusolver,
+    decomposition_cost,
     each,
     has_cusolver,
     has_lapack,
     integers,
     lapack,
-    letter,
+    letter_attribute,
     nan_where_failed,
-    products,
-    reduced,
 )
 
 # --- eigh ---
@@ -52,17 +52,17 @@ eigh = Primitive(
 def _(x: Aval, *, lower: bool) -> Avals:
     check_matrices("eigh", x, square=True)
     n = x.shape[-1]
-    return x.strong(), reduced(x, n, dtype=dtypes.real_of(x.dtype))
+    return x.strong(), aval_of_shape(x, n, dtype=dtypes.real_of(x.dtype))
 
 
-eigh.host.work(products)
+eigh.host.work(decomposition_cost)
 
 
 @eigh.evaluate
 def _(x: Host, *, lower: bool) -> list[Host]:
     outs = Aval(x.shape[:-1], dtypes.real_of(x.dtype)), Aval(x.shape, x.dtype)
-    decomposed = numpy_lapack.eigh_of_lower if lower else numpy_lapack.eigh_of_upper
-    values, vectors = each(decomposed, outs, x)
+    decompose = numpy_lapack.eigh_of_lower if lower else numpy_lapack.eigh_of_upper
+    values, vectors = each(decompose, outs, x)
     return [vectors, values]
 
 
@@ -74,7 +74,9 @@ def _(block: Block, x: Operand, out: Avals, lower: bool) -> list[Operand]:
     outs = [vectors, values, integers(x.aval)]
     if has_lapack(block):
         routine = "heevd" if dtypes.is_complex(x.aval.dtype) else "syevd"
-        options = f"{letter('mode', 'V')}, {letter('uplo', 'L' if lower else 'U')}"
+        options = (
+            f"{letter_attribute('mode', 'V')}, {letter_attribute('uplo', 'L' if lower else 'U')}"
+        )
         return lapack(block, routine, [x], outs, "M>MVV", options, {0: 0}, checked=True)
     if has_cusolver(block):
         options = f"algorithm = 0 : ui8, lower = {str(lower).lower()}"
@@ -98,10 +100,10 @@ def _(primals: Values, tangents: Values, out: Values, *, lower: bool) -> Tangent
     for forward and reverse mode algorithmic differentiation, 2008, 3.1.
     """
     (dx,), (v, w) = tangents, out
-    inner = product_of(adjoint(v), hermitian_of(dx, lower), v)
+    v_product = product_of(adjoint(v), hermitian_of(dx, lower), v)
     inverse = guarded_inverse(outer(w, w, lambda a, b: sub(b, a)), largest(w))
-    dv = product_of(v, mul(in_kind(inverse, v), inner))
-    return dv, real_of(diagonal_of(inner))
+    dv = product_of(v, mul(in_dtype_of_matrix(inverse, v), v_product))
+    return dv, real_of(diagonal_of(v_product))
 
 
 @eigh.batch

@@ -71,9 +71,9 @@ def _(pivots: Host, *, permutation_size: int) -> Host:
     swaps = pivots.reshape(len(permutations), -1)
     for i in range(swaps.shape[-1]):
         j = swaps[:, i]
-        here = permutations[:, i].copy()
+        column = permutations[:, i].copy()
         permutations[:, i] = permutations[rows, j]
-        permutations[rows, j] = here
+        permutations[rows, j] = column
     return permutations.reshape(*batch, permutation_size)
 
 
@@ -93,30 +93,32 @@ def permutations_of(pivots: Value, size: int) -> Value:
     *batch, k = pivots.shape
     count = math.prod(batch)
     vector = aval((count,), dtypes.int32)
-    at = reshape(convert_element_type(pivots, dtype=dtypes.int32), shape=(count, k))
+    indices = reshape(convert_element_type(pivots, dtype=dtypes.int32), shape=(count, k))
     lane = iota(dtype=dtypes.int32, shape=(k, count), dimension=1)
-    at = add(mul(transpose(at, permutation=(1, 0)), full(lane.aval, count)), lane)
+    indices = add(mul(transpose(indices, permutation=(1, 0)), full(lane.aval, count)), lane)
     permutations = iota(dtype=dtypes.int32, shape=(size, count), dimension=0)
 
-    def step(i: Value, permutations: Value, at: Value) -> tuple[Value, Value]:
+    def step(i: Value, permutations: Value, indices: Value) -> tuple[Value, Value]:
         start = mul(i, full(i.aval, count))
-        here, there = (dynamic_slice(x, start, sizes=vector.shape) for x in (permutations, at))
-        other = take_along(permutations, there, 0)
-        permutations = dynamic_update_slice(permutations, other, start)
-        return placed(permutations, there, here), at
+        elements, targets = (
+            dynamic_slice(x, start, sizes=vector.shape) for x in (permutations, indices)
+        )
+        target_elements = take_along(permutations, targets, 0)
+        permutations = dynamic_update_slice(permutations, target_elements, start)
+        return replace_elements(permutations, targets, elements), indices
 
-    flat = [reshape(x, shape=(x.size,)) for x in (permutations, at)]
-    permutations, _ = repeated_while(k, None, step, flat)
+    vectors = [reshape(x, shape=(x.size,)) for x in (permutations, indices)]
+    permutations, _ = repeated_while(k, None, step, vectors)
     permutations = transpose(reshape(permutations, shape=(size, count)), permutation=(1, 0))
     permutations = reshape(permutations, shape=(*batch, size))
     return convert_element_type(permutations, dtype=pivots.dtype)
 
 
-def placed(x: Value, places: Value, updates: Value) -> Value:
+def replace_elements(x: Value, positions: Value, updates: Value) -> Value:
     """A vector with elements replaced at distinct positions."""
     return scatter(
         x,
-        reshape(places, shape=(*places.shape, 1)),
+        reshape(positions, shape=(*positions.shape, 1)),
         updates,
         dimension_numbers=ScatterDimensionNumbers(
             update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
@@ -198,10 +200,10 @@ def inverse_permutation(order: Any) -> Value:
         return order
     shape, n = order.shape, order.shape[-1]
     rows = iota(dtype=order.dtype, shape=(order.size // n, n), dimension=0)
-    at = add(mul(rows, full(rows.aval, n)), reshape(order, shape=rows.shape))
-    places = iota(dtype=order.dtype, shape=rows.shape, dimension=1)
-    at, places = (reshape(x, shape=(order.size,)) for x in (at, places))
-    return reshape(placed(zeros(places.aval), at, places), shape=shape)
+    indices = add(mul(rows, full(rows.aval, n)), reshape(order, shape=rows.shape))
+    positions = iota(dtype=order.dtype, shape=rows.shape, dimension=1)
+    indices, positions = (reshape(x, shape=(order.size,)) for x in (indices, positions))
+    return reshape(replace_elements(zeros(positions.aval), indices, positions), shape=shape)
 
 
 # --- lu ---
@@ -233,13 +235,13 @@ def _(x: Host) -> list[Host]:
     factors, pivots = np.zeros(x.shape, x.dtype), np.zeros((*batch, min(m, n)), np.int32)
     order = np.zeros((*batch, m), np.int32)
     (getrf,) = scipy_lapack.get_lapack_funcs(("getrf",), (double,))
-    for place in np.ndindex(batch):
-        if double[place].size:
-            factors[place], pivots[place], _ = getrf(double[place])
+    for index in np.ndindex(batch):
+        if double[index].size:
+            factors[index], pivots[index], _ = getrf(double[index])
         rows = [*range(m)]
-        for i, j in enumerate(pivots[place].tolist()):
+        for i, j in enumerate(pivots[index].tolist()):
             rows[i], rows[j] = rows[j], rows[i]
-        order[place] = rows
+        order[index] = rows
     return [factors, pivots, order]
 
 
@@ -259,9 +261,9 @@ def _(block: Block, x: Operand, out: Avals) -> list[Operand]:
     swaps = block.elementwise(
         "subtract", (swaps, block.full(1, pivots_aval)), pivots_aval
     )  # from 0
-    size = order_aval.shape[-1]
+    n_rows = order_aval.shape[-1]
     rule: Any = lu_pivots_to_permutation.lower_rule
-    return [factors, swaps, rule(block, swaps, out=order_aval, permutation_size=size)]
+    return [factors, swaps, rule(block, swaps, out=order_aval, permutation_size=n_rows)]
 
 
 @lu.jvp
@@ -274,24 +276,32 @@ def _(primals: Values, tangents: Values, out: Values) -> Tangents:
     m, n = factors.shape[-2:]
     k = min(m, n)
     square = corner(factors, k, k)
-    unit = identities(factors.aval, k)
-    lower = add(part_of(square, "strictly lower"), unit)
+    identity = identities(factors.aval, k)
+    lower = add(part_of(square, "strictly lower"), identity)
     upper = part_of(square, "upper")
-    inner = solved(square, corner(dx, k, k), left=True)
-    inner = solved(square, inner, left=False)
-    d_lower = product_of(lower, part_of(inner, "strictly lower"))
-    d_upper = product_of(part_of(inner, "upper"), upper)
+    product = solve_with_factor(square, corner(dx, k, k), left=True)
+    product = solve_with_factor(square, product, left=False)
+    d_lower = product_of(lower, part_of(product, "strictly lower"))
+    d_upper = product_of(part_of(product, "upper"), upper)
     total = add(d_lower, d_upper)
     if m > n:  # L₂ U = x₂
-        below = sub(rest(dx, k, 0), product_of(rest(factors, k, 0), d_upper))
-        total = concatenate(total, solved(square, below, left=False), dimension=dx.ndim - 2)
+        rows_below = sub(
+            trailing_block(dx, k, 0), product_of(trailing_block(factors, k, 0), d_upper)
+        )
+        total = concatenate(
+            total, solve_with_factor(square, rows_below, left=False), dimension=dx.ndim - 2
+        )
     elif n > m:  # L U₂ = x₂
-        beside = sub(rest(dx, 0, k), product_of(d_lower, rest(factors, 0, k)))
-        total = concatenate(total, solved(square, beside, left=True), dimension=dx.ndim - 1)
+        columns_beside = sub(
+            trailing_block(dx, 0, k), product_of(d_lower, trailing_block(factors, 0, k))
+        )
+        total = concatenate(
+            total, solve_with_factor(square, columns_beside, left=True), dimension=dx.ndim - 1
+        )
     return total, None, None
 
 
-def solved(factors: Value, b: Value, left: bool) -> Value:
+def solve_with_factor(factors: Value, b: Value, left: bool) -> Value:
     """L⁻¹ b or b U⁻¹, with L or U from the packed factors."""
     return triangular_solve(
         factors,
@@ -312,10 +322,10 @@ def solve_by_lu(a: Value, b: Value) -> Value:
 
 def solve_with_lu(factors: Value, order: Value, b: Value) -> Value:
     """The solutions of a x = b, from the factors of a."""
-    below = solved(factors, permuted_rows(b, order), left=True)
+    l_solution = solve_with_factor(factors, permuted_rows(b, order), left=True)
     return triangular_solve(
         factors,
-        below,
+        l_solution,
         left_side=True,
         lower=False,
         unit_diagonal=False,
@@ -329,7 +339,7 @@ def corner(x: Value, rows: int, columns: int) -> Value:
     return window(x, 0, rows, 0, columns)
 
 
-def rest(x: Value, rows: int, columns: int) -> Value:
+def trailing_block(x: Value, rows: int, columns: int) -> Value:
     """A stack of matrices without the first rows and columns."""
     m, n = x.shape[-2:]
     return window(x, rows, m, columns, n)

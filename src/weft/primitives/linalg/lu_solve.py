@@ -118,13 +118,13 @@ def _(args: Values, batched: Batched, batch_size: int, *, transposed: bool) -> V
         return factored_solve(*args, transposed=transposed)
     # more columns: [size, batch…, n, k] -> [batch…, n, size k]
     *matrices, b = args
-    size, *front, n, k = b.shape
-    last = b.ndim - 1
-    b = transpose(b, permutation=(*range(1, last), 0, last))
-    b = reshape(b, shape=(*front, n, size * k))
+    size, *batch_shape, n, k = b.shape
+    last_axis = b.ndim - 1
+    b = transpose(b, permutation=(*range(1, last_axis), 0, last_axis))
+    b = reshape(b, shape=(*batch_shape, n, size * k))
     x = factored_solve(*matrices, b, transposed=transposed)
-    x = reshape(x, shape=(*front, n, size, k))
-    return transpose(x, permutation=(last - 1, *range(last - 1), last))
+    x = reshape(x, shape=(*batch_shape, n, size, k))
+    return transpose(x, permutation=(last_axis - 1, *range(last_axis - 1), last_axis))
 
 
 # --- factored_inverse ---

@@ -49,9 +49,9 @@ def product_of(*matrices: Value) -> Value:
 
 def mask_of(shape: tuple[int, ...], part: str) -> Value:
     """A mask of a part of stacked matrices: "lower", "strictly upper" or "diagonal"."""
-    inner = shape[-2:]
-    rows = iota(dtype=dtypes.int32, shape=inner, dimension=0)
-    columns = iota(dtype=dtypes.int32, shape=inner, dimension=1)
+    matrix_shape = shape[-2:]
+    rows = iota(dtype=dtypes.int32, shape=matrix_shape, dimension=0)
+    columns = iota(dtype=dtypes.int32, shape=matrix_shape, dimension=1)
     mask = _COMPARE[part](rows, columns)
     if len(shape) > 2:
         n = len(shape)
@@ -78,10 +78,13 @@ def diagonal_of(x: Value) -> Value:
 def hermitian_of(x: Value, lower: bool) -> Value:
     """The Hermitian matrices that one triangle of `x` and the real part of its diagonal define."""
     side = "lower" if lower else "upper"
-    strict = part_of(x, f"strictly {side}")
+    strict_triangle = part_of(x, f"strictly {side}")
     if not dtypes.is_complex(x.dtype):
-        return add(part_of(x, side), matrix_transpose(strict))
-    return add(add(strict, adjoint(strict)), part_of(in_kind(real(x), x), "diagonal"))
+        return add(part_of(x, side), matrix_transpose(strict_triangle))
+    return add(
+        add(strict_triangle, adjoint(strict_triangle)),
+        part_of(in_dtype_of_matrix(real(x), x), "diagonal"),
+    )
 
 
 def real_of(x: Value) -> Value:
@@ -89,22 +92,22 @@ def real_of(x: Value) -> Value:
     return real(x) if dtypes.is_complex(x.dtype) else x
 
 
-def in_kind(x: Value, like: Value) -> Value:
+def in_dtype_of_matrix(x: Value, y: Value) -> Value:
     """A real array converted to the dtype of another, which may be complex."""
-    return convert_element_type(x, dtype=like.dtype) if x.dtype != like.dtype else x
+    return convert_element_type(x, dtype=y.dtype) if x.dtype != y.dtype else x
 
 
 def scaled_columns(x: Value, factors: Value) -> Value:
     """Matrices whose columns are multiplied by a stack of vectors."""
     n = x.ndim
     dims = (*range(n - 2), n - 1)
-    return mul(x, broadcast_in_dim(in_kind(factors, x), shape=x.shape, dims=dims))
+    return mul(x, broadcast_in_dim(in_dtype_of_matrix(factors, x), shape=x.shape, dims=dims))
 
 
 def scaled_rows(x: Value, factors: Value) -> Value:
     """Matrices whose rows are multiplied by a stack of vectors."""
     dims = tuple(range(x.ndim - 1))
-    return mul(x, broadcast_in_dim(in_kind(factors, x), shape=x.shape, dims=dims))
+    return mul(x, broadcast_in_dim(in_dtype_of_matrix(factors, x), shape=x.shape, dims=dims))
 
 
 def outer(x: Value, y: Value, operation: Any) -> Value:
@@ -128,10 +131,10 @@ def guarded_inverse(gaps: Value, scale: Value) -> Value:
     n = max(gaps.shape[-1], 1)
     limit = mul(scale, full(scale.aval.strong(), float(n * np.finfo(gaps.dtype).eps)))
     limit = broadcast_in_dim(limit, shape=gaps.shape, dims=tuple(range(limit.ndim)))
-    distinct = gt(abs_(gaps), limit)
+    is_distinct = gt(abs_(gaps), limit)
     one = full(gaps.aval.update(shape=(), weak_type=False), 1)
-    nothing = full(gaps.aval.update(shape=(), weak_type=False), 0)
-    return where(distinct, div(one, where(distinct, gaps, one)), nothing)
+    zero = full(gaps.aval.update(shape=(), weak_type=False), 0)
+    return where(is_distinct, div(one, where(is_distinct, gaps, one)), zero)
 
 
 def largest(x: Value) -> Value:

@@ -33,16 +33,17 @@ def _ufunc(name: str) -> Function | None:
 
 
 def _either(name: str, public: Function) -> Function:
-    """The function with a name, which computes in double precision, or else the public one."""
+    """NumPy's internal function with a name, computing in double precision; the public function if
+    there is none."""
     ufunc = _ufunc(name)
     if ufunc is None:
         return public
 
-    def call(x: Host, *rest: Host) -> Any:
+    def call(x: Host, *other_operands: Host) -> Any:
         wide_dtype = _DOUBLE_OF.get(x.dtype)
         if wide_dtype is None:
-            return ufunc(x, *rest)
-        result = ufunc(x.astype(wide_dtype), *[y.astype(wide_dtype) for y in rest])
+            return ufunc(x, *other_operands)
+        result = ufunc(x.astype(wide_dtype), *[y.astype(wide_dtype) for y in other_operands])
         if result.__class__ is tuple:
             return [y.astype(_SINGLE_OF[y.dtype]) for y in result]
         return result.astype(_SINGLE_OF[result.dtype])
@@ -74,14 +75,14 @@ def qr(x: Host, complete: bool) -> tuple[Host, Host]:
     """Q, square if `complete`, and R."""
     if _geqrf is None or _reduced_q is None or _complete_q is None:
         return np.linalg.qr(x, "complete" if complete else "reduced")
-    packed = np.array(x, _DOUBLE_OF.get(x.dtype, x.dtype), order="C")
-    taus = _geqrf(packed)
+    packed_factors = np.array(x, _DOUBLE_OF.get(x.dtype, x.dtype), order="C")
+    taus = _geqrf(packed_factors)
     m, n = x.shape[-2:]
     if complete and m > n:
-        q = _complete_q(packed, taus)
+        q = _complete_q(packed_factors, taus)
     else:
-        q, packed = _reduced_q(packed, taus), packed[..., : min(m, n), :]
-    r = np.where(_upper(*packed.shape[-2:]), packed, 0)
+        q, packed_factors = _reduced_q(packed_factors, taus), packed_factors[..., : min(m, n), :]
+    r = np.where(_upper(*packed_factors.shape[-2:]), packed_factors, 0)
     return q.astype(x.dtype), r.astype(x.dtype)
 
 

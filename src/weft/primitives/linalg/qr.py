@@ -23,19 +23,19 @@ from ..selection import where
 from ..slicing import concatenate
 from ..structural import with_batch_axis
 from . import numpy_lapack
-from .lu import corner, permuted_rows, rest, window
+from .lu import corner, permuted_rows, trailing_block, window
 from .matrix_operations import adjoint, conjugate, mask_of, matrix_transpose, part_of, product_of
 from .solver_calls import (
+    aval_of_shape,
     check_matrices,
     cusolver,
     has_cusolver,
     has_lapack,
     integers,
     lapack,
-    reduced,
     upper_triangle,
     work,
-    written_identity,
+    write_identity,
 )
 from .triangular_solve import triangular_solve
 
@@ -51,7 +51,7 @@ geqrf = Primitive(
 @geqrf.type
 def _(x: Aval) -> Avals:
     check_matrices("geqrf", x)
-    return x.strong(), reduced(x, min(x.shape[-2:]))
+    return x.strong(), aval_of_shape(x, min(x.shape[-2:]))
 
 
 @geqrf.lower
@@ -72,7 +72,8 @@ def _(args: Values, batched: Batched, batch_size: int) -> Values:
 
 geqp3 = Primitive(
     "geqp3",
-    "Like geqrf, for x with its columns ordered so that R's diagonal decreases; and that order.",
+    "Like geqrf, for x with its columns ordered so that |R[i, i]| does not increase; and that "
+    "order.",
     multiple=True,
 )
 
@@ -81,7 +82,7 @@ geqp3 = Primitive(
 def _(x: Aval) -> Avals:
     check_matrices("geqp3", x)
     m, n = x.shape[-2:]
-    return x.strong(), integers(x, n), reduced(x, min(m, n))
+    return x.strong(), integers(x, n), aval_of_shape(x, min(m, n))
 
 
 @geqp3.lower
@@ -89,9 +90,9 @@ def _(block: Block, x: Operand, out: Avals) -> list[Operand]:
     _, order, taus = out
     if x.aval.size == 0:
         return [x, block.iota(order, order.ndim - 1), block.full(0, taus)]
-    free = block.full(0, order)  # any column may come first
+    free_columns = block.full(0, order)  # any column may come first
     if has_lapack(block):
-        factors = lapack(block, "geqp3", [x, free], out, "MV>MVV", aliases={0: 0, 1: 1})
+        factors = lapack(block, "geqp3", [x, free_columns], out, "MV>MVV", aliases={0: 0, 1: 1})
     else:
         return list(lowered_algorithm(portable_geqp3)(block, x, out=out))
     factors[1] = block.elementwise("subtract", (factors[1], block.full(1, order)), order)
@@ -131,9 +132,9 @@ def check_reflectors(name: str, a: Aval, taus: Aval) -> None:
         )
 
 
-def unitary(x: Aval, stem: str) -> str:
+def routine_name(x: Aval, suffix: str) -> str:
     """LAPACK's name of a routine: `or…` for orthogonal matrices, `un…` for unitary ones."""
-    return ("un" if dtypes.is_complex(x.dtype) else "or") + stem
+    return ("un" if dtypes.is_complex(x.dtype) else "or") + suffix
 
 
 @householder_product.lower
@@ -141,9 +142,9 @@ def _(block: Block, a: Operand, taus: Operand, out: Aval) -> Operand:
     if out.size == 0:
         return a
     if taus.aval.size == 0:
-        return written_identity(block, out)
+        return write_identity(block, out)
     if has_lapack(block):
-        routine = unitary(out, "gqr")
+        routine = routine_name(out, "gqr")
         return lapack(block, routine, [a, taus], [out], "MV>M", aliases={0: 0})[0]
     if has_cusolver(block):
         target = "cusolver_orgqr_ffi"
@@ -184,7 +185,7 @@ def _(
     options = f"left = {str(left).lower()}, transpose = {str(transpose).lower()}"
     if has_lapack(block):
         operands = [a, taus, c]
-        routine = unitary(out, "mqr")
+        routine = routine_name(out, "mqr")
         return lapack(block, routine, operands, [out], "MVM>M", options, {2: 0})[0]
     if has_cusolver(block):
         operands = [a, taus, c]
@@ -214,7 +215,7 @@ def _(x: Aval, *, pivoting: bool, full_matrices: bool) -> Avals:
     check_matrices("qr", x)
     m, n = x.shape[-2:]
     k = m if full_matrices else min(m, n)
-    outs = reduced(x, m, k), reduced(x, k, n)
+    outs = aval_of_shape(x, m, k), aval_of_shape(x, k, n)
     return (*outs, integers(x, n)) if pivoting else outs
 
 
@@ -232,25 +233,25 @@ def _(x: Host, *, pivoting: bool, full_matrices: bool) -> list[Host]:
     batch = x.shape[:-2]
     q, r = np.zeros((*batch, m, k), x.dtype), np.zeros((*batch, k, n), x.dtype)
     order = np.zeros((*batch, n), np.int32)
-    for place in np.ndindex(batch):
-        order[place] = falling_order(x[place])
-        chosen = x[place][:, order[place]]
-        q[place], r[place] = np.linalg.qr(chosen, "complete" if full_matrices else "reduced")
+    for index in np.ndindex(batch):
+        order[index] = pivot_order(x[index])
+        permuted = x[index][:, order[index]]
+        q[index], r[index] = np.linalg.qr(permuted, "complete" if full_matrices else "reduced")
     return [q, r, order]
 
 
-def falling_order(x: Host) -> Host:
+def pivot_order(x: Host) -> Host:
     """The order of column pivoting. Each next column is the longest of the remaining ones, after
     projection orthogonal to the columns before it."""
-    left, (m, n) = np.array(x), x.shape
+    remainder, (m, n) = np.array(x), x.shape
     order = np.arange(n, dtype=np.int32)
     for i in range(min(m, n)):
-        sizes = np.linalg.norm(left[:, i:], axis=0)
-        j = i + int(np.argmax(sizes))
-        order[[i, j]], left[:, [i, j]] = order[[j, i]], left[:, [j, i]]
-        if sizes[j - i] > 0:
-            unit = left[:, i] / sizes[j - i]
-            left[:, i + 1 :] -= np.outer(unit, unit.conj() @ left[:, i + 1 :])
+        norms = np.linalg.norm(remainder[:, i:], axis=0)
+        j = i + int(np.argmax(norms))
+        order[[i, j]], remainder[:, [i, j]] = order[[j, i]], remainder[:, [j, i]]
+        if norms[j - i] > 0:
+            direction = remainder[:, i] / norms[j - i]
+            remainder[:, i + 1 :] -= np.outer(direction, direction.conj() @ remainder[:, i + 1 :])
     return order
 
 
@@ -262,26 +263,28 @@ def _(block: Block, x: Operand, out: Avals, pivoting: bool, full_matrices: bool)
     order = []
     if x.aval.size == 0:
         order = [block.iota(o, o.ndim - 1) for o in out[2:]]
-        return [written_identity(block, q), block.full(0, r), *order]
+        return [write_identity(block, q), block.full(0, r), *order]
     if pivoting:
-        parts = reduced(x.aval, m, n), out[2], reduced(x.aval, k)
-        packed, *order, taus = geqp3.lower_rule(block, x, out=parts)  # type: ignore[misc]
+        parts = aval_of_shape(x.aval, m, n), out[2], aval_of_shape(x.aval, k)
+        packed_factors, *order, taus = geqp3.lower_rule(block, x, out=parts)  # type: ignore[misc]
     else:
-        packed, taus = geqrf.lower_rule(block, x, out=(x.aval.strong(), reduced(x.aval, k)))  # type: ignore[misc]
-    reflectors = resized(block, packed, q)
+        packed_factors, taus = geqrf.lower_rule(
+            block, x, out=(x.aval.strong(), aval_of_shape(x.aval, k))
+        )  # type: ignore[misc]
+    reflectors = resize_matrices(block, packed_factors, q)
     left = householder_product.lower_rule(block, reflectors, taus, out=q)  # type: ignore[misc]
-    right = upper_triangle(block, resized(block, packed, r))
+    right = upper_triangle(block, resize_matrices(block, packed_factors, r))
     return [left, right, *order]
 
 
-def resized(block: Block, x: Operand, aval: Aval) -> Operand:
+def resize_matrices(block: Block, x: Operand, aval: Aval) -> Operand:
     """Matrices cropped, or padded with zeros, to another number of rows and columns."""
     shape, batch = aval.shape, aval.ndim - 2
-    kept_shape = [min(a, b) for a, b in zip(x.aval.shape, shape, strict=True)]
-    x = block.slice(x, [0] * len(kept_shape), kept_shape)
-    if tuple(kept_shape) == shape:
+    common_shape = [min(a, b) for a, b in zip(x.aval.shape, shape, strict=True)]
+    x = block.slice(x, [0] * len(common_shape), common_shape)
+    if tuple(common_shape) == shape:
         return x
-    padding = [*[(0, 0, 0)] * batch, *[(0, shape[i] - kept_shape[i], 0) for i in (-2, -1)]]
+    padding = [*[(0, 0, 0)] * batch, *[(0, shape[i] - common_shape[i], 0) for i in (-2, -1)]]
     return block.pad(x, block.full(0, aval.update(shape=())), padding)
 
 
@@ -289,12 +292,12 @@ def resized(block: Block, x: Operand, aval: Aval) -> Operand:
 def _(
     primals: Values, tangents: Values, out: Values, *, pivoting: bool, full_matrices: bool
 ) -> Tangents:
-    """Uses dx R⁻¹ = dQ + Q dR R⁻¹ for square R. Qᴴ dQ is skew: its lower triangle equals the lower
-    triangle of Qᴴ dx R⁻¹, and its diagonal is imaginary, since LAPACK's R has a real one.
+    """Uses dx R⁻¹ = dQ + Q dR R⁻¹ for square R. Qᴴ dQ is skew-Hermitian. Its strict lower triangle
+    equals that part of Qᴴ dx R⁻¹. Its diagonal is imaginary, and the diagonal of LAPACK's R real.
 
-    The derivative of the columns that complete Q is chosen so that Q₂ᴴ dQ₂ = 0. If x has more
-    columns than rows, Q determines the derivative of the others. Source: Roberts and Roberts, QR
-    and LQ decomposition matrix backpropagation algorithms, arXiv:2009.10071.
+    The derivative of the columns Q₂ that complete Q is chosen so that Q₂ᴴ dQ₂ = 0. If x has more
+    columns than rows, its other columns x₂ = Q R₂ give dR₂ = Qᴴ (dx₂ - dQ R₂). Source: Roberts and
+    Roberts, QR and LQ decomposition matrix backpropagation algorithms, arXiv:2009.10071.
     """
     (dx,), (q, r, *order) = tangents, out
     if order:
@@ -307,31 +310,33 @@ def _(
         r_main, dx_main, left_side=False, lower=False,
         transpose_a=False, conjugate_a=False, unit_diagonal=False,
     )  # fmt: skip
-    inner = product_of(adjoint(q_main), by_r)
-    upper = sub(inner, skew_part(inner))
+    q_product = product_of(adjoint(q_main), by_r)
+    upper = sub(q_product, skew_part(q_product))
     dr_main = product_of(upper, r_main)
     dq_main = sub(by_r, product_of(q_main, upper))
     if n > m:
-        beside = sub(rest(dx, 0, k), product_of(dq_main, rest(r, 0, k)))
+        columns_beside = sub(trailing_block(dx, 0, k), product_of(dq_main, trailing_block(r, 0, k)))
         dr = concatenate(
-            part_of(dr_main, "upper"), product_of(adjoint(q_main), beside), dimension=dx.ndim - 1
+            part_of(dr_main, "upper"),
+            product_of(adjoint(q_main), columns_beside),
+            dimension=dx.ndim - 1,
         )
         return dq_main, dr, *[None] * len(order)
     dr = part_of(dr_main, "upper")
     if q.shape[-1] > k:  # the columns that complete Q
-        others = window(q, 0, m, k, m)
-        turn = product_of(adjoint(others), by_r)
-        dq_rest = neg(product_of(q_main, adjoint(turn)))
-        dq_main = concatenate(dq_main, dq_rest, dimension=dx.ndim - 1)
-        dr = concatenate(dr, zeros(rest(r, k, 0).aval), dimension=dx.ndim - 2)
+        q_complement = window(q, 0, m, k, m)
+        rotation = product_of(adjoint(q_complement), by_r)
+        dq_complement = neg(product_of(q_main, adjoint(rotation)))
+        dq_main = concatenate(dq_main, dq_complement, dimension=dx.ndim - 1)
+        dr = concatenate(dr, zeros(trailing_block(r, k, 0).aval), dimension=dx.ndim - 2)
     return dq_main, dr, *[None] * len(order)
 
 
 def skew_part(x: Value) -> Value:
-    """The skew matrix with the strict lower triangle of x and the imaginary part of its
+    """The skew-Hermitian matrix with the strict lower triangle of x and the imaginary part of its
     diagonal."""
-    below = part_of(x, "strictly lower")
-    skew = sub(below, adjoint(below))
+    lower = part_of(x, "strictly lower")
+    skew = sub(lower, adjoint(lower))
     if not dtypes.is_complex(x.dtype):
         return skew
     half = full(x.aval.update(shape=(), weak_type=False), 0.5)

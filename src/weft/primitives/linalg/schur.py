@@ -11,7 +11,14 @@ from ..portable.hessenberg import portable_gehrd
 from ..portable.lowering import lowered_algorithm
 from ..portable.schur import portable_schur
 from ..rule_types import Avals, Batched, Values
-from .solver_calls import check_matrices, has_lapack, integers, lapack, letter, reduced
+from .solver_calls import (
+    aval_of_shape,
+    check_matrices,
+    has_lapack,
+    integers,
+    lapack,
+    letter_attribute,
+)
 
 # --- schur ---
 
@@ -35,9 +42,11 @@ def _(block: Block, x: Operand, out: Avals, vectors: bool) -> list[Operand]:
     if not has_lapack(block):
         return list(lowered_algorithm(portable_schur)(block, x, out=out, vectors=vectors))
     n, info = x.aval.shape[-1], integers(x.aval)
-    values = [reduced(x.aval, n)] * (1 if dtypes.is_complex(x.aval.dtype) else 2)
+    values = [aval_of_shape(x.aval, n)] * (1 if dtypes.is_complex(x.aval.dtype) else 2)
     outs = [x.aval.strong(), x.aval.strong(), *values, info, info]
-    options = f"{letter('mode', 'V' if vectors else 'N')}, {letter('sort', 'N')}"
+    options = (
+        f"{letter_attribute('mode', 'V' if vectors else 'N')}, {letter_attribute('sort', 'N')}"
+    )
     kinds = f"M>MM{'V' * len(values)}VV"
     return lapack(block, "gees", [x], outs, kinds, options, {0: 0}, checked=True)[: len(out)]
 
@@ -59,7 +68,7 @@ hessenberg = Primitive(
 @hessenberg.type
 def _(x: Aval) -> Avals:
     check_matrices("hessenberg", x, square=True, argument="a")
-    return x.strong(), reduced(x, max(x.shape[-1] - 1, 0))
+    return x.strong(), aval_of_shape(x, max(x.shape[-1] - 1, 0))
 
 
 @hessenberg.lower

@@ -33,10 +33,10 @@ PREFIX: dict[DType, str] = {
 def check_matrices(name: str, x: Aval, square: bool = False, argument: str = "x") -> None:
     """Raises an error unless x is a stack of matrices of a dtype that LAPACK supports."""
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
-        what = "square matrices" if square else "matrices"
+        description = "square matrices" if square else "matrices"
         raise ShapeError(
-            f"{name}: {argument} must be {'a stack of ' if x.ndim > 2 else ''}{what}, with at "
-            f"least two axes{' of which the last two are equal' if square else ''}; got {x}"
+            f"{name}: {argument} must be {'a stack of ' if x.ndim > 2 else ''}{description}, with "
+            f"at least two axes{' of which the last two are equal' if square else ''}; got {x}"
         )
     check_dtype(name, x, argument)
 
@@ -50,19 +50,19 @@ def check_dtype(name: str, x: Aval, argument: str = "x") -> None:
         )
 
 
-def reduced(x: Aval, *shape: int, dtype: DType | None = None) -> Aval:
+def aval_of_shape(x: Aval, *shape: int, dtype: DType | None = None) -> Aval:
     """An aval with x's batch in front of `shape`."""
     return x.update(shape=(*x.shape[:-2], *shape), dtype=dtype or x.dtype, weak_type=False)
 
 
-def turned_aval(x: Aval) -> Aval:
+def transposed_aval(x: Aval) -> Aval:
     """The aval of the transposed matrices."""
     return x.update(shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]), weak_type=False)
 
 
 def integers(x: Aval, *shape: int) -> Aval:
     """An aval of int32, with x's batch in front of `shape`."""
-    return reduced(x, *shape, dtype=dtypes.int32)
+    return aval_of_shape(x, *shape, dtype=dtypes.int32)
 
 
 # --- calls ---
@@ -129,15 +129,18 @@ def _sharding_rule(avals: Avals, outs: Avals, batch: int) -> str:
     names = (
         f"z_{i}" if i >= 26 else string.ascii_lowercase[(8 + i) % 26] for i in itertools.count()
     )
-    shared = [next(names) for _ in range(batch)]
+    batch_names = [next(names) for _ in range(batch)]
     sizes: dict[str, int] = {}
-    texts = []
+    axis_lists = []
     for x in (*avals, *outs):
-        axis_names = [*shared[: x.ndim], *[next(names) for _ in range(x.ndim - batch)]]
+        axis_names = [*batch_names[: x.ndim], *[next(names) for _ in range(x.ndim - batch)]]
         sizes.update(zip(axis_names, x.shape, strict=True))
-        texts.append(f"[{', '.join(axis_names)}]")
-    operand_axes, result_axes = ", ".join(texts[: len(avals)]), ", ".join(texts[len(avals) :])
-    factors = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        axis_lists.append(f"[{', '.join(axis_names)}]")
+    operand_axes, result_axes = (
+        ", ".join(axis_lists[: len(avals)]),
+        ", ".join(axis_lists[len(avals) :]),
+    )
+    factors = ", ".join(f"{name}={length}" for name, length in sizes.items())
     signature = f"({operand_axes})->({result_axes})"
     return f"sdy.sharding_rule = #sdy.op_sharding_rule<{signature} {{{factors}}}, custom>"
 
@@ -167,19 +170,19 @@ def has_cusolver(block: Block) -> bool:
 def nan_where_failed(block: Block, info: Operand, *results: Operand) -> list[Operand]:
     """Results with NaN for problems whose `info` is not zero."""
     flag = info.aval.update(dtype=dtypes.bool_)
-    worked = block.compare("EQ", info, block.full(0, info.aval), flag)
+    has_succeeded = block.compare("EQ", info, block.full(0, info.aval), flag)
     masked_results = []
     for x in results:
-        which = block.broadcast(worked, range(info.aval.ndim), x.aval.shape)
-        masked_results.append(block.select(which, x, block.full(np.nan, x.aval.strong())))
+        mask = block.broadcast(has_succeeded, range(info.aval.ndim), x.aval.shape)
+        masked_results.append(block.select(mask, x, block.full(np.nan, x.aval.strong())))
     return masked_results
 
 
 def triangle_mask(block: Block, aval: Aval, direction: str) -> Operand:
     """A mask of where `row direction column` holds, in stacks of matrices of an aval's shape."""
-    at = aval.update(shape=aval.shape[-2:], dtype=dtypes.int32, weak_type=False)
-    flag = at.update(dtype=dtypes.bool_)
-    mask = block.compare(direction, block.iota(at, 0), block.iota(at, 1), flag)
+    index_aval = aval.update(shape=aval.shape[-2:], dtype=dtypes.int32, weak_type=False)
+    flag = index_aval.update(dtype=dtypes.bool_)
+    mask = block.compare(direction, block.iota(index_aval, 0), block.iota(index_aval, 1), flag)
     return block.widen(mask, aval.shape)
 
 
@@ -195,11 +198,11 @@ def upper_triangle(block: Block, x: Operand) -> Operand:
     return block.select(triangle_mask(block, x.aval, "LE"), x, zero)
 
 
-def written_identity(block: Block, aval: Aval) -> Operand:
+def write_identity(block: Block, aval: Aval) -> Operand:
     """Ones on the diagonal, zeros elsewhere."""
-    strong = aval.strong()
+    strong_aval = aval.strong()
     mask = triangle_mask(block, aval, "EQ")
-    return block.select(mask, block.full(1, strong), block.full(0, strong))
+    return block.select(mask, block.full(1, strong_aval), block.full(0, strong_aval))
 
 
 def adjoint_of(block: Block, x: Operand) -> Operand:
@@ -222,13 +225,13 @@ def each(function: Any, outs: Avals, *hosts: Host) -> list[Host]:
         pass
     x = hosts[0]
     results = [np.full(o.shape, np.nan, o.dtype) for o in outs]
-    for place in np.ndindex(x.shape[:-2]) if x.ndim > 2 else ():
+    for index in np.ndindex(x.shape[:-2]) if x.ndim > 2 else ():
         try:
-            single_results = function(*[h[place] for h in hosts])
+            single_results = function(*[h[index] for h in hosts])
         except np.linalg.LinAlgError:
             continue
         for result, value in zip(results, single_results, strict=True):
-            result[place] = value
+            result[index] = value
     return results
 
 
@@ -237,7 +240,7 @@ def work(x: Aval) -> int:
     return x.size * min(x.shape[-2:])
 
 
-def products(avals: Avals, outs: Avals, **params: Any) -> int:
+def decomposition_cost(avals: Avals, outs: Avals, **params: Any) -> int:
     """The `work` rule of decompositions, as arithmetic."""
     return work(avals[0])
 
@@ -247,7 +250,7 @@ def has_lapack(block: Block) -> bool:
     return block.module.platform == "cpu"
 
 
-def letter(name: str, value: str) -> str:
+def letter_attribute(name: str, value: str) -> str:
     """An attribute of a LAPACK call that is a letter."""
     return f"{name} = {ord(value)} : ui8"
 
@@ -276,16 +279,17 @@ def lapack(
     target = f"lapack_{PREFIX[x.dtype]}{routine}_ffi"
     rows = f"{'V' * len(operand_kinds)}>{'V' * len(result_kinds)}"
     lapack_operands = [
-        as_seen(block, kind, o) for kind, o in zip(operand_kinds, operands, strict=True)
+        lapack_view(block, kind, o) for kind, o in zip(operand_kinds, operands, strict=True)
     ]
     lapack_outs = [
-        turned_aval(o) if kind == "T" else o for kind, o in zip(result_kinds, outs, strict=True)
+        transposed_aval(o) if kind == "T" else o for kind, o in zip(result_kinds, outs, strict=True)
     ]
     results = native_call(
         block, target, lapack_operands, lapack_outs, rows, attributes, aliases, batch
     )
     results = [
-        f if k == "V" else flipped(block, f) for k, f in zip(result_kinds, results, strict=True)
+        f if k == "V" else exchange_lengths(block, f)
+        for k, f in zip(result_kinds, results, strict=True)
     ]
     if checked:
         *results, info = results
@@ -296,14 +300,14 @@ def lapack(
     ]
 
 
-def as_seen(block: Block, kind: str, x: Operand) -> Operand:
+def lapack_view(block: Block, kind: str, x: Operand) -> Operand:
     """An operand with the shape that LAPACK sees: LAPACK reads by columns, and the elements are
     stored by rows."""
     if kind == "V":
         return x
-    return flipped(block, block.transpose_matrix(x) if kind == "M" else x)
+    return exchange_lengths(block, block.transpose_matrix(x) if kind == "M" else x)
 
 
-def flipped(block: Block, x: Operand) -> Operand:
+def exchange_lengths(block: Block, x: Operand) -> Operand:
     """The same elements in memory, with the lengths of the last two axes exchanged."""
-    return block.reshape(x, turned_aval(x.aval).shape)
+    return block.reshape(x, transposed_aval(x.aval).shape)

@@ -15,7 +15,7 @@ from ..elementwise import same_dtype
 from ..rule_types import Argument, Avals, Batched, Host, Tangent, Tangents, Values
 from ..structural import move_axis, reshape, with_batch_axis
 from .matrix_operations import conjugate, matrix_transpose, part_of, product_of
-from .solver_calls import check_matrices, has_lapack, lapack, letter
+from .solver_calls import check_matrices, has_lapack, lapack, letter_attribute
 
 triangular_solve = Primitive(
     "triangular_solve",
@@ -71,10 +71,10 @@ def _(
     out = np.array(b if left_side else b.swapaxes(-1, -2))
     n = a.shape[-1]
     for i in range(n) if lower else range(n - 1, -1, -1):
-        done = slice(0, i) if lower else slice(i + 1, n)
+        solved_rows = slice(0, i) if lower else slice(i + 1, n)
         row = out[..., i, :]  # a view
         if (i if lower else n - 1 - i) > 0:
-            row -= np.matmul(a[..., i : i + 1, done], out[..., done, :])[..., 0, :]
+            row -= np.matmul(a[..., i : i + 1, solved_rows], out[..., solved_rows, :])[..., 0, :]
         if not unit_diagonal:
             row /= a[..., i, i, None]
     return out if left_side else np.ascontiguousarray(out.swapaxes(-1, -2))
@@ -119,18 +119,20 @@ def trsm(
     lower: bool,
     transpose: bool,
     conjugate: bool,
-    unit: bool,
+    unit_diagonal: bool,
 ) -> Operand:
     """LAPACK's solution, without copies. LAPACK sees bᵀ, so op(a)ᵀ is on the other side; it also
     sees aᵀ, or a itself if a is stored by columns."""
-    columns = block.has_transpose(a) and not conjugate
+    is_column_major = block.has_transpose(a) and not conjugate
     options = (
-        letter("side", "R" if left_side else "L"),
-        letter("uplo", "L" if lower is columns else "U"),
-        letter("trans_x", "C" if conjugate else "T" if transpose is not columns else "N"),
-        letter("diag", "U" if unit else "N"),
+        letter_attribute("side", "R" if left_side else "L"),
+        letter_attribute("uplo", "L" if lower is is_column_major else "U"),
+        letter_attribute(
+            "trans_x", "C" if conjugate else "T" if transpose is not is_column_major else "N"
+        ),
+        letter_attribute("diag", "U" if unit_diagonal else "N"),
     )
-    kinds = "MT>T" if columns else "TT>T"
+    kinds = "MT>T" if is_column_major else "TT>T"
     return lapack(block, "trsm", [a, b], [out], kinds, ", ".join(options), {1: 0})[0]
 
 

@@ -23,6 +23,7 @@ from ..slicing import concatenate, slice_
 from ..structural import add, move_axis, reshape, with_batch_axis
 from .matrix_operations import scaled_rows
 from .solver_calls import (
+    aval_of_shape,
     check_dtype,
     check_matrices,
     cusolver,
@@ -30,10 +31,9 @@ from .solver_calls import (
     has_lapack,
     integers,
     lapack,
-    letter,
+    letter_attribute,
     nan_where_failed,
     native_call,
-    reduced,
 )
 
 # --- tridiagonal ---
@@ -49,8 +49,13 @@ tridiagonal = Primitive(
 def _(x: Aval, *, lower: bool) -> Avals:
     check_matrices("tridiagonal", x, square=True, argument="a")
     n, real = x.shape[-1], dtypes.real_of(x.dtype)
-    less = max(n - 1, 0)
-    return x.strong(), reduced(x, n, dtype=real), reduced(x, less, dtype=real), reduced(x, less)
+    off_diagonal_length = max(n - 1, 0)
+    return (
+        x.strong(),
+        aval_of_shape(x, n, dtype=real),
+        aval_of_shape(x, off_diagonal_length, dtype=real),
+        aval_of_shape(x, off_diagonal_length),
+    )
 
 
 @tridiagonal.lower
@@ -60,7 +65,7 @@ def _(block: Block, x: Operand, out: Avals, lower: bool) -> list[Operand]:
     outs = [*out, integers(x.aval)]
     if has_lapack(block):
         routine = "hetrd" if dtypes.is_complex(x.aval.dtype) else "sytrd"
-        options = letter("uplo", "L" if lower else "U")
+        options = letter_attribute("uplo", "L" if lower else "U")
         return lapack(block, routine, [x], outs, "M>MVVVV", options, {0: 0}, checked=True)
     if has_cusolver(block):
         options = f"lower = {str(lower).lower()}"
@@ -89,8 +94,8 @@ def _(dl: Aval, d: Aval, du: Aval, b: Aval, *, perturb_singular: bool) -> Aval:
     name = "tridiagonal_solve"
     same_dtype(name, dl, d, du, b)
     check_dtype(name, d, "d")
-    fits = b.ndim >= 2 and d.shape == b.shape[:-1] == dl.shape == du.shape
-    if not fits:
+    shapes_fit = b.ndim >= 2 and d.shape == b.shape[:-1] == dl.shape == du.shape
+    if not shapes_fit:
         raise ShapeError(
             f"{name}: expected dl, d, du [..., m] and b [..., m, k]; got {dl}, {d}, {du} and {b}"
         )
@@ -145,30 +150,30 @@ def banded_product(dl: Tangent, d: Tangent, du: Tangent, x: Value) -> Tangent:
     if d is not None:
         terms.append(scaled_rows(x, d))
     if dl is not None:
-        terms.append(scaled_rows(moved_rows(x, 1, 2), dl))
+        terms.append(scaled_rows(shift_rows(x, 1, 2), dl))
     if du is not None:
-        terms.append(scaled_rows(moved_rows(x, -1, 2), du))
+        terms.append(scaled_rows(shift_rows(x, -1, 2), du))
     total = None
     for term in terms:
         total = term if total is None else add(total, term)
     return total
 
 
-def moved_rows(x: Value, by: int, trailing: int) -> Value:
+def shift_rows(x: Value, offset: int, trailing: int) -> Value:
     """The array shifted by one along the axis `-trailing`, down for 1 and up for -1, and filled
     with zeros."""
     axis = x.ndim - trailing
     n = x.shape[axis]
     if n == 0:
         return x
-    first, last = (0, n - 1) if by > 0 else (1, n)
-    start = tuple(first if i == axis else 0 for i in range(x.ndim))
-    limit = tuple(last if i == axis else size for i, size in enumerate(x.shape))
+    start_row, limit_row = (0, n - 1) if offset > 0 else (1, n)
+    start = tuple(start_row if i == axis else 0 for i in range(x.ndim))
+    limit = tuple(limit_row if i == axis else length for i, length in enumerate(x.shape))
     remaining_rows = slice_(x, start=start, limit=limit, strides=(1,) * x.ndim)
     edge = zeros(
         x.aval.update(shape=tuple(1 if i == axis else s for i, s in enumerate(x.shape))).strong()
     )
-    parts = (edge, remaining_rows) if by > 0 else (remaining_rows, edge)
+    parts = (edge, remaining_rows) if offset > 0 else (remaining_rows, edge)
     return concatenate(*parts, dimension=axis)
 
 
@@ -178,8 +183,8 @@ def _(ct: Value, dl: Argument, d: Argument, du: Argument, b: Argument, **params:
     down, is below."""
     if isinstance(dl, Aval) or isinstance(d, Aval) or isinstance(du, Aval):
         raise TypeError("tridiagonal_solve: is linear in its last operand only")
-    below, above = moved_rows(du, 1, 1), moved_rows(dl, -1, 1)
-    return None, None, None, tridiagonal_solve(below, d, above, ct, **params)
+    lower, upper = shift_rows(du, 1, 1), shift_rows(dl, -1, 1)
+    return None, None, None, tridiagonal_solve(lower, d, upper, ct, **params)
 
 
 @tridiagonal_solve.batch

@@ -37,32 +37,36 @@ MAX_SWEEPS = 20
 """The maximum number of sweeps; ten suffice for a thousand rows in float64."""
 
 
-def exchanged(first: Any, second: Any, axis: int) -> tuple[Any, Any]:
-    """The next pairs of a round-robin: all elements except the first of `first` move on by one
-    position."""
-    k = first.shape[axis]
+def next_pairs(first_half: Any, second_half: Any, axis: int) -> tuple[Any, Any]:
+    """The next pairs of a round-robin: all elements except the first of `first_half` move on by
+    one position."""
+    k = first_half.shape[axis]
     if k < 2:
-        return first, second
-    first_row, moving = slice_along(first, axis, 0, 1), slice_along(first, axis, 1, k - 1)
-    first_next = [first_row, slice_along(second, axis, 0, 1), moving]
-    second_next = [slice_along(second, axis, 1, k), slice_along(first, axis, k - 1, k)]
+        return first_half, second_half
+    first_row, middle_rows = (
+        slice_along(first_half, axis, 0, 1),
+        slice_along(first_half, axis, 1, k - 1),
+    )
+    first_next = [first_row, slice_along(second_half, axis, 0, 1), middle_rows]
+    second_next = [slice_along(second_half, axis, 1, k), slice_along(first_half, axis, k - 1, k)]
     return concatenate_along(first_next, axis), concatenate_along(second_next, axis)
 
 
-def rotation(p: Any, q: Any, off: Any) -> tuple[Any, Any, Any]:
-    """c, s and the phase that make [[p, off], [off*, q]] diagonal; p and q are real."""
-    size = abs_(off)
-    plain = size < 4 * float(dtypes.finfo(off.dtype).tiny)  # it has no exact phase
-    safe = select(plain, 1, size)
-    slope = (q - p) / (2 * safe)
+def rotation(p: Any, q: Any, off_diagonal: Any) -> tuple[Any, Any, Any]:
+    """c, s and the phase that make [[p, o], [o*, q]] diagonal, where p and q are real and o
+    is `off_diagonal`."""
+    magnitude = abs_(off_diagonal)
+    is_zero = magnitude < 4 * float(dtypes.finfo(off_diagonal.dtype).tiny)  # it has no exact phase
+    nonzero_magnitude = select(is_zero, 1, magnitude)
+    slope = (q - p) / (2 * nonzero_magnitude)
     tangent = 1 / (abs_(slope) + sqrt(1 + slope * slope))
-    tangent = select(plain, 0, select(slope < 0, -tangent, tangent))
+    tangent = select(is_zero, 0, select(slope < 0, -tangent, tangent))
     c = 1 / sqrt(1 + tangent * tangent)
-    phase = select(plain, 1, divide_by_real(off, safe))
+    phase = select(is_zero, 1, divide_by_real(off_diagonal, nonzero_magnitude))
     return c, tangent * c, phase
 
 
-def turned_pair(x: Any, y: Any, c: Any, s: Any, phase: Any) -> tuple[Any, Any]:
+def rotate_pair(x: Any, y: Any, c: Any, s: Any, phase: Any) -> tuple[Any, Any]:
     """c x - s phase y and s x + c phase y, computed as small changes of x and phase y, so that the
     rounding errors of many rotations do not change the length (H. Rutishauser, Numer. Math. 9
     (1966) 1-10).
@@ -78,13 +82,13 @@ def turned_pair(x: Any, y: Any, c: Any, s: Any, phase: Any) -> tuple[Any, Any]:
 
 def portable_eigh(a: Any) -> Sequence[Any]:
     """Eigenvectors and eigenvalues, in ascending order, of Hermitian matrices [batch…, n, n]."""
-    front, n = a.shape[:-2], a.shape[-1]
+    batch_shape, n = a.shape[:-2], a.shape[-1]
     (a,) = to_stacks(a)
     if n == 0:
-        return [from_stacks(a, front), full(aval((*front, 0), real_dtype(a.dtype)), 0)]
+        return [from_stacks(a, batch_shape), full(aval((*batch_shape, 0), real_dtype(a.dtype)), 0)]
     a, factor = scale_to_one(a)
     half = -(-n // 2)
-    a, v = _evened(a, 2 * half), identity_matrices(a.shape[0], n, 2 * half, a.dtype)
+    a, v = _pad_to_even(a, 2 * half), identity_matrices(a.shape[0], n, 2 * half, a.dtype)
     quarters = [
         slice_along(slice_along(a, 1, i, i + half), 2, j, j + half)
         for i in (0, half)
@@ -93,23 +97,33 @@ def portable_eigh(a: Any) -> Sequence[Any]:
     state = [*quarters, slice_along(v, 2, 0, half), slice_along(v, 2, half, 2 * half)]
     eps = float(dtypes.finfo(a.dtype).eps)
 
-    def going(*state: Any) -> Any:
-        off, total = _off_diagonal(state[:4])
-        return reduce_max(select(off > (eps * eps) * total, 1.0, full(off.aval, 0)), axes=(0,)) > 0
+    def is_unconverged(*state: Any) -> Any:
+        off_diagonal_squares, total = _off_diagonal(state[:4])
+        return (
+            reduce_max(
+                select(
+                    off_diagonal_squares > (eps * eps) * total,
+                    1.0,
+                    full(off_diagonal_squares.aval, 0),
+                ),
+                axes=(0,),
+            )
+            > 0
+        )
 
     def sweep(n: Any, *state: Any) -> Sequence[Any]:
         return repeated_while(max(2 * half - 1, 1), None, _eigen_step, state)
 
-    tl, _, _, br, left, right = repeated_while(MAX_SWEEPS, going, sweep, state)
+    tl, _, _, br, left, right = repeated_while(MAX_SWEEPS, is_unconverged, sweep, state)
     w = real_of(concatenate_along([diagonal_of(tl), diagonal_of(br)], 1))
     w = slice_along(w, 1, 0, n) * reshape(factor, shape=(factor.shape[0], 1))
     vectors = slice_along(concatenate_along([left, right], 2), 2, 0, n)
     w, order = sort_rows(w)
     vectors = matrix_transpose(permute_rows(matrix_transpose(vectors), order))
-    return [from_stacks(vectors, front), from_stacks(w, front)]
+    return [from_stacks(vectors, batch_shape), from_stacks(w, batch_shape)]
 
 
-def _evened(a: Any, n: int) -> Any:
+def _pad_to_even(a: Any, n: int) -> Any:
     """Square matrices padded with a row and a column of zeros to n × n."""
     stack, m = a.shape[0], a.shape[1]
     if m == n:
@@ -120,17 +134,19 @@ def _evened(a: Any, n: int) -> Any:
 
 def _off_diagonal(quarters: Sequence[Any]) -> tuple[Any, Any]:
     """The sum of |a|² off the diagonal, and the sum over all elements."""
-    off = whole = None
+    off_diagonal_squares = all_squares = None
     for i, x in enumerate(quarters):
         squares = abs_squared(x)
         total = reduce_sum(squares, axes=(1, 2))
-        whole = total if whole is None else whole + total
+        all_squares = total if all_squares is None else all_squares + total
         if i in (0, 3):
             k = x.shape[1]
             squares = select(positions(k, 1) == positions(k, 2), 0, squares)
             total = reduce_sum(squares, axes=(1, 2))
-        off = total if off is None else off + total
-    return off, whole
+        off_diagonal_squares = (
+            total if off_diagonal_squares is None else off_diagonal_squares + total
+        )
+    return off_diagonal_squares, all_squares
 
 
 def _eigen_step(n: Any, tl: Any, tr: Any, bl: Any, br: Any, left: Any, right: Any) -> Sequence[Any]:
@@ -138,24 +154,24 @@ def _eigen_step(n: Any, tl: Any, tr: Any, bl: Any, br: Any, left: Any, right: An
     stack, half = tl.shape[:2]
     p, q = real_of(diagonal_of(tl)), real_of(diagonal_of(br))
     c, s, phase = rotation(p, q, diagonal_of(tr))
-    down = [reshape(x, shape=(stack, half, 1)) for x in (c, s, phase)]
-    tl, bl = turned_pair(tl, bl, *down)
-    tr, br = turned_pair(tr, br, *down)
-    across = [reshape(x, shape=(stack, 1, half)) for x in (c, s, conjugate(phase))]
-    tl, tr = turned_pair(tl, tr, *across)
-    bl, br = turned_pair(bl, br, *across)
-    left, right = turned_pair(left, right, *across)
+    column_rotation = [reshape(x, shape=(stack, half, 1)) for x in (c, s, phase)]
+    tl, bl = rotate_pair(tl, bl, *column_rotation)
+    tr, br = rotate_pair(tr, br, *column_rotation)
+    row_rotation = [reshape(x, shape=(stack, 1, half)) for x in (c, s, conjugate(phase))]
+    tl, tr = rotate_pair(tl, tr, *row_rotation)
+    bl, br = rotate_pair(bl, br, *row_rotation)
+    left, right = rotate_pair(left, right, *row_rotation)
     mask = positions(half, 1) == positions(half, 2)
     tr, bl = select(mask, 0, tr), select(mask, 0, bl)
-    tl, tr = exchanged(tl, tr, 2)
-    bl, br = exchanged(bl, br, 2)
-    tl, bl = exchanged(tl, bl, 1)
-    tr, br = exchanged(tr, br, 1)
-    return [tl, tr, bl, br, *exchanged(left, right, 2)]
+    tl, tr = next_pairs(tl, tr, 2)
+    bl, br = next_pairs(bl, br, 2)
+    tl, bl = next_pairs(tl, bl, 1)
+    tr, br = next_pairs(tr, br, 1)
+    return [tl, tr, bl, br, *next_pairs(left, right, 2)]
 
 
 def sort_rows(w: Any) -> tuple[Any, Any]:
     """Rows in ascending order, and the original positions of their elements."""
-    places = iota(dtype=dtypes.int32, shape=w.shape, dimension=1)
-    w, order = sort(w, places, dimension=1, is_stable=True, num_keys=1)
+    positions = iota(dtype=dtypes.int32, shape=w.shape, dimension=1)
+    w, order = sort(w, positions, dimension=1, is_stable=True, num_keys=1)
     return w, order

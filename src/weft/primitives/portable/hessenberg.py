@@ -33,7 +33,7 @@ from .stacks import (
 def portable_gehrd(a: Any) -> Sequence[Any]:
     """The Hessenberg form of [batch…, n, n]: H, with the reflections' vectors below its second
     diagonal, and their tau [batch…, n - 1]."""
-    front, n = a.shape[:-2], a.shape[-1]
+    batch_shape, n = a.shape[:-2], a.shape[-1]
     (a,) = to_stacks(a)
     a, factor = scale_to_one(a)
     stack = a.shape[0]
@@ -41,30 +41,37 @@ def portable_gehrd(a: Any) -> Sequence[Any]:
     taus = full(aval((stack, 1, count), a.dtype), 0)
 
     def step(j: Any, a: Any, taus: Any) -> Sequence[Any]:
-        at, rows, columns = column(a, j), positions(n, 1), positions(n, 2)
-        v, tau, beta = reflection(at, j + 1)
-        across = select(columns > j, matmul(adjoint(v), a), 0)
-        a = a - conjugate(tau) * (v * across)
-        along = matmul(select(columns > j, a, 0), v)
-        a = a - tau * (along * adjoint(v))
-        at = select(rows > j + 1, v, select(rows == j + 1, beta, at))
-        return [with_column(a, j, at), with_column(taus, j, tau)]
+        column_j, rows, columns = column(a, j), positions(n, 1), positions(n, 2)
+        v, tau, beta = reflection(column_j, j + 1)
+        v_product = select(columns > j, matmul(adjoint(v), a), 0)
+        a = a - conjugate(tau) * (v * v_product)
+        a_product = matmul(select(columns > j, a, 0), v)
+        a = a - tau * (a_product * adjoint(v))
+        column_j = select(rows > j + 1, v, select(rows == j + 1, beta, column_j))
+        return [with_column(a, j, column_j), with_column(taus, j, tau)]
 
     a, taus = repeated_while(count, None, step, [a, taus])
     a = select(positions(n, 1) > positions(n, 2) + 1, a, a * as_dtype(factor, a.dtype))
-    return [from_stacks(a, front), from_stacks(reshape(taus, shape=(stack, count)), front)]
+    return [
+        from_stacks(a, batch_shape),
+        from_stacks(reshape(taus, shape=(stack, count)), batch_shape),
+    ]
 
 
 def hessenberg_form(a: Any) -> tuple[Any, Any]:
     """(H, Q) with Q H Qᴴ = a."""
     stack, n = a.shape[:2]
-    packed, taus = portable_gehrd(a)
-    h = select(positions(n, 1) > positions(n, 2) + 1, 0, packed)
+    packed_factors, taus = portable_gehrd(a)
+    h = select(positions(n, 1) > positions(n, 2) + 1, 0, packed_factors)
     q = identity_matrices(stack, n, n, a.dtype)
     if n > 1:
-        (inner,) = portable_product(slice_along(slice_along(packed, 1, 1, n), 2, 0, n - 1), taus)
-        beside = slice_along(slice_along(q, 1, 1, n), 2, 0, 1)
-        q = concatenate_along([slice_along(q, 1, 0, 1), concatenate_along([beside, inner], 2)], 1)
+        (q_inner,) = portable_product(
+            slice_along(slice_along(packed_factors, 1, 1, n), 2, 0, n - 1), taus
+        )
+        first_column = slice_along(slice_along(q, 1, 1, n), 2, 0, 1)
+        q = concatenate_along(
+            [slice_along(q, 1, 0, 1), concatenate_along([first_column, q_inner], 2)], 1
+        )
     return h, q
 
 
@@ -72,15 +79,17 @@ def portable_sytrd(a: Any, *, lower: bool) -> Sequence[Any]:
     """The tridiagonal form of Hermitian matrices [batch…, n, n] as LAPACK stores it, with the
     reflections' vectors in the triangle that is read; its diagonal, its subdiagonal, and tau."""
     if not lower:  # reversing rows and columns exchanges the triangles
-        packed, *lines = portable_sytrd(rev(a, dimensions=(a.ndim - 2, a.ndim - 1)), lower=True)
-        reversed_lines = [rev(x, dimensions=(x.ndim - 1,)) for x in lines]
-        return [rev(packed, dimensions=(a.ndim - 2, a.ndim - 1)), *reversed_lines]
-    front, n = a.shape[:-2], a.shape[-1]
-    packed, taus = portable_gehrd(hermitian_of(a, lower=True))
-    (matrices,) = to_stacks(packed)
-    line = real_of(diagonal_of(matrices))
-    beside = select(positions(n, 1) == positions(n, 2) + 1, real_of(matrices), 0)
-    beside = slice_along(reduce_sum(beside, axes=(1,)), 1, 0, max(n - 1, 0))
+        packed_factors, *vectors = portable_sytrd(
+            rev(a, dimensions=(a.ndim - 2, a.ndim - 1)), lower=True
+        )
+        reversed_vectors = [rev(x, dimensions=(x.ndim - 1,)) for x in vectors]
+        return [rev(packed_factors, dimensions=(a.ndim - 2, a.ndim - 1)), *reversed_vectors]
+    batch_shape, n = a.shape[:-2], a.shape[-1]
+    packed_factors, taus = portable_gehrd(hermitian_of(a, lower=True))
+    (matrices,) = to_stacks(packed_factors)
+    diagonal = real_of(diagonal_of(matrices))
+    off_diagonal = select(positions(n, 1) == positions(n, 2) + 1, real_of(matrices), 0)
+    off_diagonal = slice_along(reduce_sum(off_diagonal, axes=(1,)), 1, 0, max(n - 1, 0))
     rows, columns = positions(n, a.ndim - 2, a.ndim), positions(n, a.ndim - 1, a.ndim)
-    packed = select(rows < columns, a, packed)
-    return [packed, *[from_stacks(x, front) for x in (line, beside)], taus]
+    packed_factors = select(rows < columns, a, packed_factors)
+    return [packed_factors, *[from_stacks(x, batch_shape) for x in (diagonal, off_diagonal)], taus]

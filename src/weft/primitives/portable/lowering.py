@@ -27,8 +27,8 @@ class WrittenValue(Tracer):
 
     __slots__ = ("operand",)
 
-    def __init__(self, trace: "WritingTrace", operand: Operand, of: Aval) -> None:
-        self._trace, self.operand, self.aval = trace, operand, of
+    def __init__(self, trace: "WritingTrace", operand: Operand, aval: Aval) -> None:
+        self._trace, self.operand, self.aval = trace, operand, aval
 
 
 class WritingTrace(Trace):
@@ -89,10 +89,10 @@ def lowered_algorithm(algorithm: Algorithm) -> Rule:
         region = None if module.region is None else module.region.key
         key = (algorithm, region, tuple(params.items()), *avals)
 
-        def whole(*xs: Value) -> Sequence[Value]:
+        def call_algorithm(*xs: Value) -> Sequence[Value]:
             return algorithm(*xs, **params)
 
-        write = lambda b, xs: write_values(b, whole, xs)  # noqa: E731
+        write = lambda b, xs: write_values(b, call_algorithm, xs)  # noqa: E731
         name = module.function(key, algorithm.__name__, avals, write)
         return block.call(name, operands, list(out))
 
@@ -101,21 +101,21 @@ def lowered_algorithm(algorithm: Algorithm) -> Rule:
 
 def repeated_while(
     limit: int,
-    going: Callable[..., Any] | None,
+    cond_fun: Callable[..., Any] | None,
     step: Callable[..., Sequence[Any]],
     state: Sequence[Value],
 ) -> Sequence[Any]:
-    """Repeats `state = step(n, *state)` for n = 0, 1, … while `going(*state)` holds, at most
+    """Repeats `state = step(n, *state)` for n = 0, 1, … while `cond_fun(*state)` holds, at most
     `limit` times. The functions may use only `n`, the state and arrays.
 
     Args:
-      going: returns a boolean scalar; `None` is always true.
+      cond_fun: returns a boolean scalar; `None` is always true.
       step: returns values with the same avals as the state; n is an int32 scalar.
     """
     trace = current.trace
     if not isinstance(trace, WritingTrace):
         for n in range(limit):
-            if going is not None and not going(*state):
+            if cond_fun is not None and not cond_fun(*state):
                 break
             state = step(as_value(np.int32(n)), *state)
         return state
@@ -125,16 +125,16 @@ def repeated_while(
     avals = [counter, *(o.aval.strong() for o in start)]
 
     def condition(inner: Block, args: Sequence[Operand]) -> list[Operand]:
-        more = inner.compare("LT", args[0], inner.full(limit, counter), flag)
-        if going is None:
-            return [more]
-        (holds,) = write_values(inner, lambda *xs: [going(*xs)], args[1:])
-        return [inner.elementwise("and", (more, holds), flag)]
+        in_limit = inner.compare("LT", args[0], inner.full(limit, counter), flag)
+        if cond_fun is None:
+            return [in_limit]
+        (is_active,) = write_values(inner, lambda *xs: [cond_fun(*xs)], args[1:])
+        return [inner.elementwise("and", (in_limit, is_active), flag)]
 
     def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
-        after = write_values(inner, step, args)
-        following = inner.elementwise("add", (args[0], inner.full(1, counter)), counter)
-        return [following, *after]
+        next_state = write_values(inner, step, args)
+        next_count = inner.elementwise("add", (args[0], inner.full(1, counter)), counter)
+        return [next_count, *next_state]
 
     regions = [block.region(avals, condition), block.region(avals, body)]
     outs = block.op("while", block.full(0, counter), *start, out=avals, regions=regions)

@@ -42,16 +42,16 @@ def panels(n: int) -> list[tuple[int, int]]:
 # --- substitution ---
 
 
-def forward_substituted(lower: Any, b: Any, unit: bool) -> Any:
+def forward_substitution(lower: Any, b: Any, unit_diagonal: bool) -> Any:
     """The solution X of L X = B; only the lower triangle of L is read."""
     k = lower.shape[1]
 
     def step(j: Any, lower: Any, x: Any) -> Sequence[Any]:
-        at, solution = column(lower, j), row(x, j)
-        if not unit:
-            solution = solution / row(at, j)
+        column_j, solution = column(lower, j), row(x, j)
+        if not unit_diagonal:
+            solution = solution / row(column_j, j)
             x = with_row(x, j, solution)
-        return lower, x - select(positions(k, 1) > j, at, 0) * solution
+        return lower, x - select(positions(k, 1) > j, column_j, 0) * solution
 
     return repeated_while(k, None, step, [lower, b])[1]
 
@@ -62,25 +62,25 @@ def forward_substituted(lower: Any, b: Any, unit: bool) -> Any:
 def portable_lu(a: Any) -> Sequence[Any]:
     """LU with partial pivoting of [batch…, m, n]: both factors in one matrix, the min(m, n)
     pivots, and the permutation."""
-    front, (m, n) = a.shape[:-2], a.shape[-2:]
+    batch_shape, (m, n) = a.shape[:-2], a.shape[-2:]
     (a,) = to_stacks(a)
     stack = a.shape[0]
     order = widen(positions(m, 1), (stack, m, 1))
     pivots = [full(aval((stack, 0), dtypes.int32), 0)]
     for start, stop in panels(min(m, n)):
-        above = slice_along(a, 1, 0, start)
-        lower_rows, swaps, places = _lu_panel(slice_along(a, 1, start, m), start, stop)
-        a = concatenate_along([above, lower_rows], 1)
+        finished_rows = slice_along(a, 1, 0, start)
+        lower_rows, swaps, permutation = _lu_panel(slice_along(a, 1, start, m), start, stop)
+        a = concatenate_along([finished_rows, lower_rows], 1)
         pivots.append(swaps + start)
         order = concatenate_along(
             [
                 slice_along(order, 1, 0, start),
-                permute_rows(slice_along(order, 1, start, m), places),
+                permute_rows(slice_along(order, 1, start, m), permutation),
             ],
             1,
         )
     all_pivots = concatenate_along(pivots, 1)
-    return [from_stacks(x, front) for x in (a, all_pivots, reshape(order, shape=(stack, m)))]
+    return [from_stacks(x, batch_shape) for x in (a, all_pivots, reshape(order, shape=(stack, m)))]
 
 
 def _lu_panel(a: Any, start: int, stop: int) -> Sequence[Any]:
@@ -88,18 +88,18 @@ def _lu_panel(a: Any, start: int, stop: int) -> Sequence[Any]:
     on."""
     m, n = a.shape[1:]
     width = stop - start
-    block, swaps, places = _lu_columns(slice_along(a, 2, start, stop))
-    left = permute_rows(slice_along(a, 2, 0, start), places)
-    right = permute_rows(slice_along(a, 2, stop, n), places)
+    block, swaps, permutation = _lu_columns(slice_along(a, 2, start, stop))
+    left = permute_rows(slice_along(a, 2, 0, start), permutation)
+    right = permute_rows(slice_along(a, 2, stop, n), permutation)
     if stop < n:
-        u = forward_substituted(
+        u = forward_substitution(
             slice_along(block, 1, 0, width), slice_along(right, 1, 0, width), True
         )
         remaining_rows = slice_along(right, 1, width, m) - matmul(
             slice_along(block, 1, width, m), u
         )
         right = concatenate_along([u, remaining_rows], 1)
-    return concatenate_along([left, block, right], 2), swaps, places
+    return concatenate_along([left, block, right], 2), swaps, permutation
 
 
 def _lu_columns(a: Any) -> Sequence[Any]:
@@ -109,24 +109,28 @@ def _lu_columns(a: Any) -> Sequence[Any]:
     swaps = full(aval((stack, 1, k), dtypes.int32), 0)
 
     def step(j: Any, a: Any, order: Any, swaps: Any) -> Sequence[Any]:
-        at, rows = column(a, j), positions(m, 1)
-        size = select(rows >= j, abs_(real_of(at)) + abs_(imaginary_part(at)), -1)
-        best = reshape(argmax(size, axis=1, dtype=dtypes.int32), shape=(stack, 1, 1))
-        here, there = rows == j, rows == best
+        pivot_column, rows = column(a, j), positions(m, 1)
+        magnitudes = select(
+            rows >= j, abs_(real_of(pivot_column)) + abs_(imaginary_part(pivot_column)), -1
+        )
+        pivot_index = reshape(argmax(magnitudes, axis=1, dtype=dtypes.int32), shape=(stack, 1, 1))
+        is_row_j, is_pivot_row = rows == j, rows == pivot_index
 
-        def exchanged(x: Any) -> Any:
-            mine = row(x, j)
-            other = reshape(reduce_sum(select(there, x, 0), axes=(1,)), shape=mine.shape)
-            return select_n(here, select_n(there, x, mine), other)
+        def exchange_rows(x: Any) -> Any:
+            row_j = row(x, j)
+            pivot_row = reshape(
+                reduce_sum(select(is_pivot_row, x, 0), axes=(1,)), shape=row_j.shape
+            )
+            return select_n(is_row_j, select_n(is_pivot_row, x, row_j), pivot_row)
 
-        a, order = exchanged(a), exchanged(order)
-        at, mine = column(a, j), row(a, j)
-        pivot = row(at, j)
-        below = rows > j
-        at = select(below, at / select(pivot == 0, 1, pivot), at)
-        right = select(positions(k, 2) > j, mine, 0)
-        a = with_column(a - select(below, at, 0) * right, j, at)
-        return [a, order, with_column(swaps, j, best)]
+        a, order = exchange_rows(a), exchange_rows(order)
+        pivot_column, row_j = column(a, j), row(a, j)
+        pivot = row(pivot_column, j)
+        is_below = rows > j
+        pivot_column = select(is_below, pivot_column / select(pivot == 0, 1, pivot), pivot_column)
+        row_j_tail = select(positions(k, 2) > j, row_j, 0)
+        a = with_column(a - select(is_below, pivot_column, 0) * row_j_tail, j, pivot_column)
+        return [a, order, with_column(swaps, j, pivot_index)]
 
     a, order, swaps = repeated_while(k, None, step, [a, order, swaps])
     return a, reshape(swaps, shape=(stack, k)), reshape(order, shape=(stack, m))

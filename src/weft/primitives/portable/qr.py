@@ -43,33 +43,37 @@ def reflection(x: Any, j: Any) -> tuple[Any, Any, Any]:
     Returns: (v, tau, beta): v is zero above row j, and beta is the new element in row j, real.
     """
     rows = positions(x.shape[1], 1)
-    below = rows > j
+    is_below = rows > j
     largest = reduce_max(abs_(select(rows >= j, x, 0)), axes=(1,))
     largest = reshape(largest, shape=(x.shape[0], 1, 1))
-    vanishing = largest < float(dtypes.finfo(x.dtype).tiny)  # counts as zero: few digits are left
-    factor = select(vanishing, 1, largest)
+    is_negligible = largest < float(
+        dtypes.finfo(x.dtype).tiny
+    )  # counts as zero: few digits are left
+    factor = select(is_negligible, 1, largest)
     x = divide_by_real(x, factor)  # so that no square underflows or overflows
     alpha = row(x, j)
-    sum_below = reduce_sum(abs_squared(select(below, x, 0)), axes=(1,))
+    sum_below = reduce_sum(abs_squared(select(is_below, x, 0)), axes=(1,))
     sum_below = reshape(sum_below, shape=alpha.shape)
     a, b = real_of(alpha), imaginary_part(alpha)
-    size = sqrt(a * a + b * b + sum_below)
-    beta = select(a > 0, -size, size)
-    plain = vanishing | (select(sum_below == 0, b, 1) == 0)  # nothing to do: the reflection is 1
-    beta = select(plain, a, beta)
-    safe = select(plain, 1, beta)
-    tau = select(plain, 0, (beta - a) / safe)
+    norm = sqrt(a * a + b * b + sum_below)
+    beta = select(a > 0, -norm, norm)
+    is_trivial = is_negligible | (
+        select(sum_below == 0, b, 1) == 0
+    )  # nothing to do: the reflection is 1
+    beta = select(is_trivial, a, beta)
+    nonzero_beta = select(is_trivial, 1, beta)
+    tau = select(is_trivial, 0, (beta - a) / nonzero_beta)
     if dtypes.is_complex(x.dtype):
-        tau = complex_(tau, select(plain, 0, -b / safe))
-    scale = select(plain, 1, alpha - as_dtype(beta, x.dtype))
-    v = select(below & ~plain, x / scale, 0)
+        tau = complex_(tau, select(is_trivial, 0, -b / nonzero_beta))
+    scale = select(is_trivial, 1, alpha - as_dtype(beta, x.dtype))
+    v = select(is_below & ~is_trivial, x / scale, 0)
     return select(rows == j, 1, v), tau, as_dtype(beta * factor, x.dtype)
 
 
 def portable_geqrf(a: Any) -> Sequence[Any]:
     """The QR decomposition of [batch…, m, n]: R on and above the diagonal, the reflections' vectors
     below, and their tau [batch…, min(m, n)]."""
-    front, (m, n) = a.shape[:-2], a.shape[-2:]
+    batch_shape, (m, n) = a.shape[:-2], a.shape[-2:]
     (a,) = to_stacks(a)
     a, factor = scale_to_one(a)
     stack = a.shape[0]
@@ -86,10 +90,13 @@ def portable_geqrf(a: Any) -> Sequence[Any]:
         lower_rows = concatenate_along([slice_along(lower_rows, 2, 0, start), block, right], 2)
         a = concatenate_along([slice_along(a, 1, 0, start), lower_rows], 1)
         taus.append(tau)
-    size = as_dtype(factor, a.dtype)
-    a = select(positions(m, 1) > positions(n, 2), a, a * size)
+    scale = as_dtype(factor, a.dtype)
+    a = select(positions(m, 1) > positions(n, 2), a, a * scale)
     tau = concatenate_along(taus, 2)
-    return [from_stacks(a, front), from_stacks(reshape(tau, shape=(stack, min(m, n))), front)]
+    return [
+        from_stacks(a, batch_shape),
+        from_stacks(reshape(tau, shape=(stack, min(m, n))), batch_shape),
+    ]
 
 
 def _qr_columns(a: Any) -> tuple[Any, Any]:
@@ -97,13 +104,13 @@ def _qr_columns(a: Any) -> tuple[Any, Any]:
     stack, m, k = a.shape
 
     def step(j: Any, a: Any, taus: Any) -> Sequence[Any]:
-        at, columns = column(a, j), positions(k, 2)
-        v, tau, beta = reflection(at, j)
-        across = matmul(adjoint(v), a)
-        a = a - v * select(columns > j, conjugate(tau) * across, 0)
+        column_j, columns = column(a, j), positions(k, 2)
+        v, tau, beta = reflection(column_j, j)
+        v_product = matmul(adjoint(v), a)
+        a = a - v * select(columns > j, conjugate(tau) * v_product, 0)
         rows = positions(m, 1)
-        at = select(rows > j, v, select(rows == j, beta, at))
-        return [with_column(a, j, at), with_column(taus, j, tau)]
+        column_j = select(rows > j, v, select(rows == j, beta, column_j))
+        return [with_column(a, j, column_j), with_column(taus, j, tau)]
 
     start = full(aval((stack, 1, k), a.dtype), 0)
     a, taus = repeated_while(min(m, k), None, step, [a, start])
@@ -123,9 +130,9 @@ def _joint_factor(v: Any, taus: Any) -> Any:
 
     def step(j: Any, t: Any, products: Any, taus: Any) -> Sequence[Any]:
         rows, tau = positions(k, 1), column(taus, j)
-        above = select(rows < j, column(products, j), 0)
-        new = select(rows == j, tau, select(rows < j, -tau * matmul(t, above), 0))
-        return [with_column(t, j, new), products, taus]
+        product_column = select(rows < j, column(products, j), 0)
+        t_column = select(rows == j, tau, select(rows < j, -tau * matmul(t, product_column), 0))
+        return [with_column(t, j, t_column), products, taus]
 
     start = full(products.aval.strong(), 0)
     return repeated_while(k, None, step, [start, products, taus])[0]
@@ -133,7 +140,7 @@ def _joint_factor(v: Any, taus: Any) -> Any:
 
 def portable_product(a: Any, taus: Any) -> Sequence[Any]:
     """The first columns of the product of reflections, [batch…, m, n]: LAPACK's orgqr."""
-    front, (m, n) = a.shape[:-2], a.shape[-2:]
+    batch_shape, (m, n) = a.shape[:-2], a.shape[-2:]
     (a,), (taus,) = to_stacks(a), to_stacks(taus, rank=1)
     k = taus.shape[1]
     taus = reshape(taus, shape=(a.shape[0], 1, k))
@@ -144,48 +151,48 @@ def portable_product(a: Any, taus: Any) -> Sequence[Any]:
         lower_rows = slice_along(q, 1, start, m)
         lower_rows = lower_rows - matmul(v, matmul(t, matmul(adjoint(v), lower_rows)))
         q = concatenate_along([slice_along(q, 1, 0, start), lower_rows], 1)
-    return [from_stacks(q, front)]
+    return [from_stacks(q, batch_shape)]
 
 
 def portable_geqp3(a: Any) -> Sequence[Any]:
     """QR decomposition of [batch…, m, n] with column pivoting: R and the
     reflections' vectors, the columns' order from 0, and tau."""
-    front, (m, n) = a.shape[:-2], a.shape[-2:]
+    batch_shape, (m, n) = a.shape[:-2], a.shape[-2:]
     (a,) = to_stacks(a)
     a, factor = scale_to_one(a)
     stack, k = a.shape[0], min(m, n)
     rows, columns = positions(m, 1), positions(n, 2)
 
     def step(j: Any, a: Any, order: Any, taus: Any) -> Sequence[Any]:
-        sizes = reduce_sum(abs_squared(select(rows >= j, a, 0)), axes=(1,))
-        sizes = select(positions(n, 1, ndim=2) >= j, sizes, -1)
-        longest = reshape(argmax(sizes, axis=1, dtype=dtypes.int32), shape=(stack, 1, 1))
-        a, order = exchanged_columns(a, j, longest), exchanged_columns(order, j, longest)
-        at = column(a, j)
-        v, tau, beta = reflection(at, j)
-        across = matmul(adjoint(v), a)
-        a = a - v * select(columns > j, conjugate(tau) * across, 0)
-        at = select(rows > j, v, select(rows == j, beta, at))
-        return [with_column(a, j, at), order, with_column(taus, j, tau)]
+        squared_norms = reduce_sum(abs_squared(select(rows >= j, a, 0)), axes=(1,))
+        squared_norms = select(positions(n, 1, ndim=2) >= j, squared_norms, -1)
+        longest = reshape(argmax(squared_norms, axis=1, dtype=dtypes.int32), shape=(stack, 1, 1))
+        a, order = exchange_columns(a, j, longest), exchange_columns(order, j, longest)
+        column_j = column(a, j)
+        v, tau, beta = reflection(column_j, j)
+        v_product = matmul(adjoint(v), a)
+        a = a - v * select(columns > j, conjugate(tau) * v_product, 0)
+        column_j = select(rows > j, v, select(rows == j, beta, column_j))
+        return [with_column(a, j, column_j), order, with_column(taus, j, tau)]
 
     taus = full(aval((stack, 1, k), a.dtype), 0)
     start = [a, widen(columns, (stack, 1, n)), taus]
     a, order, taus = repeated_while(k, None, step, start)
     a = select(rows > columns, a, a * as_dtype(factor, a.dtype))
     order, taus = reshape(order, shape=(stack, n)), reshape(taus, shape=(stack, k))
-    return [from_stacks(x, front) for x in (a, order, taus)]
+    return [from_stacks(x, batch_shape) for x in (a, order, taus)]
 
 
-def exchanged_columns(a: Any, j: Any, places: Any) -> Any:
+def exchange_columns(a: Any, j: Any, position: Any) -> Any:
     """Exchanges column j and another column, [stack, 1, 1], in each matrix."""
-    here, mask = column(a, j), positions(a.shape[2], 2) == places
-    there = reshape(reduce_sum(select(mask, a, 0), axes=(2,)), shape=here.shape)
-    return with_column(select(mask, widen(here, a.shape), a), j, there)
+    column_j, mask = column(a, j), positions(a.shape[2], 2) == position
+    other_column = reshape(reduce_sum(select(mask, a, 0), axes=(2,)), shape=column_j.shape)
+    return with_column(select(mask, widen(column_j, a.shape), a), j, other_column)
 
 
 def portable_ormqr(a: Any, taus: Any, c: Any, *, left: bool, transpose: bool) -> Sequence[Any]:
     """Q c, Qᴴ c, c Q or c Qᴴ; Q, the product of reflections, is formed."""
-    front, (m, n) = a.shape[:-2], a.shape[-2:]
+    batch_shape, (m, n) = a.shape[:-2], a.shape[-2:]
     (square, c), (taus,) = to_stacks(a, c), to_stacks(taus, rank=1)
     if n > m:
         square = slice_along(square, 2, 0, m)
@@ -193,4 +200,4 @@ def portable_ormqr(a: Any, taus: Any, c: Any, *, left: bool, transpose: bool) ->
         square = concatenate_along([square, full(aval((square.shape[0], m, m - n), a.dtype), 0)], 2)
     (q,) = portable_product(square, taus)
     q = adjoint(q) if transpose else q
-    return [from_stacks(matmul(q, c) if left else matmul(c, q), front)]
+    return [from_stacks(matmul(q, c) if left else matmul(c, q), batch_shape)]

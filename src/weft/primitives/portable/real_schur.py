@@ -43,24 +43,24 @@ MAX_STEPS_PER_EIGENVALUE = 30
 def portable_real_schur(a: Any, *, vectors: bool = True) -> Sequence[Any]:
     """(T, Z), or (T,), with Z T Zᵀ = a, of real matrices [batch…, n, n]: T is upper triangular
     except for blocks of two rows on the diagonal, [[p, q], [r, p]] with q r < 0."""
-    front, n = a.shape[:-2], a.shape[-1]
+    batch_shape, n = a.shape[:-2], a.shape[-1]
     (a,) = to_stacks(a)
     if n > 1:
         a, factor = scale_to_one(a)
         t, z = hessenberg_form(a)
-        t, z = _bordered(t), _bordered(z)
+        t, z = _pad_by_one(t), _pad_by_one(z)
         t, z = repeated_while(MAX_STEPS_PER_EIGENVALUE * n, _has_blocks_left, _double_step, [t, z])
-        t, z = repeated_while(n - 1, None, _block_made_standard, [t, z])
-        left = _left(t)
+        t, z = repeated_while(n - 1, None, _standardize_block, [t, z])
+        left = _count_open_blocks(t)
         failed = select(left == 0, left, float("nan")) + (factor - factor)  # or not finite
         t, z = (slice_along(slice_along(x, 1, 0, n), 2, 0, n) + failed for x in (t, z))
         t = t * factor
     else:
         t, z = a, full(a.aval.strong(), 1)
-    return [from_stacks(x, front) for x in (t, z)[: 1 + vectors]]
+    return [from_stacks(x, batch_shape) for x in (t, z)[: 1 + vectors]]
 
 
-def _bordered(x: Any) -> Any:
+def _pad_by_one(x: Any) -> Any:
     """Matrices padded with one row and one column of zeros, so that three rows and columns can
     always be read."""
     stack, n, _ = x.shape
@@ -68,85 +68,108 @@ def _bordered(x: Any) -> Any:
     return concatenate_along([x, full(aval((stack, n + 1, 1), x.dtype), 0)], 2)
 
 
-def _chained(alive: Any) -> Any:
+def _in_large_block(is_nonzero: Any) -> Any:
     """True at k where neither t[k + 1, k] nor t[k + 2, k + 1] is zero: in blocks of three rows."""
-    stack, _, n = alive.shape
-    none = full(aval((stack, 1, 1), dtypes.bool_), False)
-    return alive & concatenate_along([slice_along(alive, 2, 1, n), none], 2)
+    stack, _, n = is_nonzero.shape
+    false_column = full(aval((stack, 1, 1), dtypes.bool_), False)
+    return is_nonzero & concatenate_along([slice_along(is_nonzero, 2, 1, n), false_column], 2)
 
 
-def _left(t: Any) -> Any:
+def _count_open_blocks(t: Any) -> Any:
     """The number of rows that begin a block of more than two rows, [stack, 1, 1], as a float."""
-    chained = _chained(subdiagonal(t) != 0)
-    ones = select(chained, full(aval(chained.shape, t.dtype), 1), 0)
+    is_chained = _in_large_block(subdiagonal(t) != 0)
+    ones = select(is_chained, full(aval(is_chained.shape, t.dtype), 1), 0)
     return reshape(reduce_sum(ones, axes=(1, 2)), shape=(t.shape[0], 1, 1))
 
 
 def _has_blocks_left(t: Any, z: Any) -> Any:
-    return reduce_max(_left(t), axes=(0, 1, 2)) > 0
+    return reduce_max(_count_open_blocks(t), axes=(0, 1, 2)) > 0
 
 
 def _double_step(count: Any, t: Any, z: Any) -> Sequence[Any]:
     """Sets negligible elements below the diagonal to zero; chases a bulge through the last
     block."""
     stack, n = t.shape[:2]
-    places = positions(n, 2)
-    size = reshape(abs_(diagonal_of(t)), shape=(stack, 1, n))
-    following = concatenate_along([slice_along(size, 2, 1, n), slice_along(size, 2, n - 1, n)], 2)
+    positions_in_row = positions(n, 2)
+    magnitudes = reshape(abs_(diagonal_of(t)), shape=(stack, 1, n))
+    next_magnitudes = concatenate_along(
+        [slice_along(magnitudes, 2, 1, n), slice_along(magnitudes, 2, n - 1, n)], 2
+    )
     eps, tiny = float(dtypes.finfo(t.dtype).eps), float(dtypes.finfo(t.dtype).tiny)
-    bound = eps * (size + following) + tiny * n / eps  # so small that few digits are left
-    alive = (abs_(subdiagonal(t)) > bound) & (places < n - 1)
-    t = select((positions(n, 1) == places + 1) & ~alive, 0, t)
-    # the last block of three rows or more, from `first` to `last`
-    none = full(aval((stack, 1, n), dtypes.int32), -1)
-    chained = select(_chained(alive), places, none)
-    last = reshape(reduce_max(chained, axes=(2,)), shape=(stack, 1, 1)) + 2
-    dead = select(~alive & (places < last - 1), places, none)
-    first = reshape(reduce_max(dead, axes=(2,)), shape=(stack, 1, 1)) + 1
-    start = _first_column(count, t, first, last)
-    t, z, *_ = repeated_while(n - 2, None, _bulge_chased, [t, z, start, first, last])
-    return [select(positions(n, 1) > places + 1, 0, t), z]
+    bound = (
+        eps * (magnitudes + next_magnitudes) + tiny * n / eps
+    )  # so small that few digits are left
+    is_nonzero = (abs_(subdiagonal(t)) > bound) & (positions_in_row < n - 1)
+    t = select((positions(n, 1) == positions_in_row + 1) & ~is_nonzero, 0, t)
+    # the last block of three rows or more, from `start_row` to `end_row`
+    minus_one = full(aval((stack, 1, n), dtypes.int32), -1)
+    block_positions = select(_in_large_block(is_nonzero), positions_in_row, minus_one)
+    end_row = reshape(reduce_max(block_positions, axes=(2,)), shape=(stack, 1, 1)) + 2
+    zero_positions = select(
+        ~is_nonzero & (positions_in_row < end_row - 1), positions_in_row, minus_one
+    )
+    start_row = reshape(reduce_max(zero_positions, axes=(2,)), shape=(stack, 1, 1)) + 1
+    start = _first_column(count, t, start_row, end_row)
+    t, z, *_ = repeated_while(n - 2, None, _chase_bulge, [t, z, start, start_row, end_row])
+    return [select(positions(n, 1) > positions_in_row + 1, 0, t), z]
 
 
-def _first_column(count: Any, t: Any, first: Any, last: Any) -> Any:
+def _first_column(count: Any, t: Any, start_row: Any, end_row: Any) -> Any:
     """A multiple of the first three elements of (H - s)(H - s̄) e, [stack, 3, 1], where the shifts
     are the block's last two eigenvalues. Every tenth time it uses other shifts, to avoid cycles."""
     p, q, r = (
-        element_at(t, first, first),
-        element_at(t, first, first + 1),
-        element_at(t, first + 1, first),
+        element_at(t, start_row, start_row),
+        element_at(t, start_row, start_row + 1),
+        element_at(t, start_row + 1, start_row),
     )
-    corner, under = element_at(t, first + 1, first + 1), element_at(t, first + 2, first + 1)
+    corner, second_subdiagonal = (
+        element_at(t, start_row + 1, start_row + 1),
+        element_at(t, start_row + 2, start_row + 1),
+    )
     # all relative to the first element, since eigenvalues may be close to it and to each other
-    a, b = element_at(t, last - 1, last - 1) - p, element_at(t, last - 1, last)
-    c, d = element_at(t, last, last - 1), element_at(t, last, last) - p
-    stuck = abs_(c) + abs_(element_at(t, last - 1, last - 2))
-    other = count % 10 == 9
-    a, b = select(other, d + 0.75 * stuck, a), select(other, -0.4375 * stuck, b)
-    c, d = select(other, stuck, c), select(other, d + 0.75 * stuck, d)
-    size = full(p.aval.strong(), 0)
+    a, b = element_at(t, end_row - 1, end_row - 1) - p, element_at(t, end_row - 1, end_row)
+    c, d = element_at(t, end_row, end_row - 1), element_at(t, end_row, end_row) - p
+    exceptional_shift = abs_(c) + abs_(element_at(t, end_row - 1, end_row - 2))
+    is_exceptional = count % 10 == 9
+    a, b = (
+        select(is_exceptional, d + 0.75 * exceptional_shift, a),
+        select(is_exceptional, -0.4375 * exceptional_shift, b),
+    )
+    c, d = (
+        select(is_exceptional, exceptional_shift, c),
+        select(is_exceptional, d + 0.75 * exceptional_shift, d),
+    )
+    scale = full(p.aval.strong(), 0)
     for x in (a, b, c, d, q, r):
-        size = max_(size, abs_(x))
-    size = select(size == 0, 1, size)
-    rest, under = (corner - p - a - d) / size, under / size
-    a, b, c, d, q, r = (x / size for x in (a, b, c, d, q, r))
-    return concatenate_along([a * d - b * c + q * r, r * rest, r * under], 1)
+        scale = max_(scale, abs_(x))
+    scale = select(scale == 0, 1, scale)
+    trace_gap, second_subdiagonal = (corner - p - a - d) / scale, second_subdiagonal / scale
+    a, b, c, d, q, r = (x / scale for x in (a, b, c, d, q, r))
+    return concatenate_along([a * d - b * c + q * r, r * trace_gap, r * second_subdiagonal], 1)
 
 
-def _bulge_chased(k: Any, t: Any, z: Any, start: Any, first: Any, last: Any) -> Sequence[Any]:
+def _chase_bulge(k: Any, t: Any, z: Any, start: Any, start_row: Any, end_row: Any) -> Sequence[Any]:
     """The reflection of rows and columns k to k + 2 that makes zeros below t[k, k - 1]."""
     n = t.shape[1]
     zero = full(aval((), dtypes.int32), 0)
-    spoiled = _three_rows(column(t, max_(k - 1, zero)), k)
-    x = select(first == k, start, spoiled)
-    inside = (k >= first) & (k < last)
-    x = select(inside & (k + positions(3, 1) <= last), x, 0)
+    bulge_column = _three_rows(column(t, max_(k - 1, zero)), k)
+    x = select(start_row == k, start, bulge_column)
+    is_in_block = (k >= start_row) & (k < end_row)
+    x = select(is_in_block & (k + positions(3, 1) <= end_row), x, 0)
     v, tau, _ = reflection(x, zero)
-    across = _three_rows(t, k)
-    t = dynamic_update_slice(t, across - tau * (v * matmul(adjoint(v), across)), zero, k, zero)
-    cleared = (positions(n, 2) == k - 1) & (positions(n, 1) > k) & inside
-    t = select(cleared, 0, t)
-    return [_turned_columns(t, k, v, tau), _turned_columns(z, k, v, tau), start, first, last]
+    three_rows = _three_rows(t, k)
+    t = dynamic_update_slice(
+        t, three_rows - tau * (v * matmul(adjoint(v), three_rows)), zero, k, zero
+    )
+    is_cleared = (positions(n, 2) == k - 1) & (positions(n, 1) > k) & is_in_block
+    t = select(is_cleared, 0, t)
+    return [
+        _reflect_columns(t, k, v, tau),
+        _reflect_columns(z, k, v, tau),
+        start,
+        start_row,
+        end_row,
+    ]
 
 
 def _three_rows(x: Any, k: Any) -> Any:
@@ -155,38 +178,43 @@ def _three_rows(x: Any, k: Any) -> Any:
     return dynamic_slice(x, zero, k, zero, sizes=(x.shape[0], 3, x.shape[2]))
 
 
-def _turned_columns(x: Any, k: Any, v: Any, tau: Any) -> Any:
+def _reflect_columns(x: Any, k: Any, v: Any, tau: Any) -> Any:
     """The matrices with columns k, k + 1 and k + 2 reflected."""
     zero = full(aval((), dtypes.int32), 0)
-    along = dynamic_slice(x, zero, zero, k, sizes=(*x.shape[:2], 3))
-    new = along - tau * (matmul(along, v) * adjoint(v))
-    return dynamic_update_slice(x, new, zero, zero, k)
+    three_columns = dynamic_slice(x, zero, zero, k, sizes=(*x.shape[:2], 3))
+    reflected = three_columns - tau * (matmul(three_columns, v) * adjoint(v))
+    return dynamic_update_slice(x, reflected, zero, zero, k)
 
 
 # --- blocks of two rows ---
 
 
-def _block_made_standard(k: Any, t: Any, z: Any) -> Sequence[Any]:
+def _standardize_block(k: Any, t: Any, z: Any) -> Sequence[Any]:
     """Turns rows and columns k and k + 1 so that the block is a triangle if its eigenvalues are
     real, and has equal elements on the diagonal otherwise."""
     zero = full(aval((), dtypes.int32), 0)
     real, c, s = _standard_rotation(*_block_at(t, k))
-    turn = concatenate_along([concatenate_along([c, -s], 2), concatenate_along([s, c], 2)], 1)
-    across = dynamic_slice(t, zero, k, zero, sizes=(t.shape[0], 2, t.shape[2]))
-    t = dynamic_update_slice(t, matmul(adjoint(turn), across), zero, k, zero)
+    rotation = concatenate_along([concatenate_along([c, -s], 2), concatenate_along([s, c], 2)], 1)
+    two_rows = dynamic_slice(t, zero, k, zero, sizes=(t.shape[0], 2, t.shape[2]))
+    t = dynamic_update_slice(t, matmul(adjoint(rotation), two_rows), zero, k, zero)
     results = []
     for x in (t, z):
-        along = dynamic_slice(x, zero, zero, k, sizes=(*x.shape[:2], 2))
-        results.append(dynamic_update_slice(x, matmul(along, turn), zero, zero, k))
+        two_columns = dynamic_slice(x, zero, zero, k, sizes=(*x.shape[:2], 2))
+        results.append(dynamic_update_slice(x, matmul(two_columns, rotation), zero, zero, k))
     t, z = results
     a, b, c, d = _block_at(t, k)
-    flat = real | ~((b > 0) & (c < 0) | (b < 0) & (c > 0))
-    middle = a + (d - a) / 2
-    elements = [select(flat, a, middle), b, select(flat, 0, c), select(flat, d, middle)]
-    new = concatenate_along(
+    is_triangular = real | ~((b > 0) & (c < 0) | (b < 0) & (c > 0))
+    diagonal_mean = a + (d - a) / 2
+    elements = [
+        select(is_triangular, a, diagonal_mean),
+        b,
+        select(is_triangular, 0, c),
+        select(is_triangular, d, diagonal_mean),
+    ]
+    standard_block = concatenate_along(
         [concatenate_along(elements[:2], 2), concatenate_along(elements[2:], 2)], 1
     )
-    return [dynamic_update_slice(t, new, zero, k, k), z]
+    return [dynamic_update_slice(t, standard_block, zero, k, k), z]
 
 
 def _block_at(t: Any, k: Any) -> list[Any]:
@@ -199,32 +227,32 @@ def _standard_rotation(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any]:
     """True if the eigenvalues of [[a, b], [c, d]] are real, and cosine and sine of the rotation
     that makes it standard."""
     p, eps = (a - d) / 2, float(dtypes.finfo(a.dtype).eps)
-    size = max_(abs_(p), max_(abs_(b), abs_(c)))
-    size = select(size == 0, 1, size)
-    square, product = (p / size) * (p / size), (b / size) * (c / size)
-    inner = square + product
-    real = inner >= -4 * eps * square
+    scale = max_(abs_(p), max_(abs_(b), abs_(c)))
+    scale = select(scale == 0, 1, scale)
+    square, product = (p / scale) * (p / scale), (b / scale) * (c / scale)
+    discriminant = square + product
+    real = discriminant >= -4 * eps * square
     # real eigenvalues: the vector (λ - d, c) of the eigenvalue farther from d
-    root = sqrt(max_(inner, full(inner.aval.strong(), 0))) * size
-    far = p + select(p < 0, -root, root)
-    radius = _length(far, c)
+    root = sqrt(max_(discriminant, full(discriminant.aval.strong(), 0))) * scale
+    farther_gap = p + select(p < 0, -root, root)
+    radius = _length(farther_gap, c)
     # complex ones: the angle that makes the diagonal even
-    both, gap = b + c, 2 * p
-    length = _length(both, gap)
-    cosine = select(p == 0, 1, sqrt((1 + abs_(both) / length) / 2))
-    sine = (p / (length * cosine)) * select(both < 0, full(p.aval.strong(), 1), -1)
+    off_diagonal_sum, gap = b + c, 2 * p
+    length = _length(off_diagonal_sum, gap)
+    cosine = select(p == 0, 1, sqrt((1 + abs_(off_diagonal_sum) / length) / 2))
+    sine = (p / (length * cosine)) * select(off_diagonal_sum < 0, full(p.aval.strong(), 1), -1)
     # nearly real ones: the small element, which may have the wrong sign, goes below the diagonal
-    matrix_transpose = (abs_(c) > abs_(b)) & (inner > -64 * eps)
-    cosine, sine = select(matrix_transpose, -sine, cosine), select(matrix_transpose, cosine, sine)
-    plain = c == 0
-    cosine, sine = select(real, far / radius, cosine), select(real, c / radius, sine)
-    return real, select(plain, 1, cosine), select(plain, 0, sine)
+    exchanges_rows = (abs_(c) > abs_(b)) & (discriminant > -64 * eps)
+    cosine, sine = select(exchanges_rows, -sine, cosine), select(exchanges_rows, cosine, sine)
+    is_triangular = c == 0
+    cosine, sine = select(real, farther_gap / radius, cosine), select(real, c / radius, sine)
+    return real, select(is_triangular, 1, cosine), select(is_triangular, 0, sine)
 
 
 def _length(x: Any, y: Any) -> Any:
     """The length of (x, y), even where their squares underflow; 1 if both are zero."""
-    most = max_(abs_(x), abs_(y))
-    most = select(most == 0, 1, most)
-    x, y = x / most, y / most
-    result = most * sqrt(x * x + y * y)
+    scale = max_(abs_(x), abs_(y))
+    scale = select(scale == 0, 1, scale)
+    x, y = x / scale, y / scale
+    result = scale * sqrt(x * x + y * y)
     return select(result == 0, 1, result)

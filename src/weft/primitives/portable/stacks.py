@@ -30,14 +30,14 @@ def to_stacks(*xs: Any, rank: int = 2) -> list[Any]:
     """Arrays [batch…, *of rank axes] as [stack, …]."""
     results = []
     for x in xs:
-        front = x.shape[: x.ndim - rank]
-        results.append(reshape(x, shape=(math.prod(front), *x.shape[len(front) :])))
+        batch_shape = x.shape[: x.ndim - rank]
+        results.append(reshape(x, shape=(math.prod(batch_shape), *x.shape[len(batch_shape) :])))
     return results
 
 
-def from_stacks(x: Any, front: Sequence[int]) -> Any:
+def from_stacks(x: Any, batch_shape: Sequence[int]) -> Any:
     """An array [stack, …] as [batch…, …]."""
-    return reshape(x, shape=(*front, *x.shape[1:]))
+    return reshape(x, shape=(*batch_shape, *x.shape[1:]))
 
 
 def imaginary_part(x: Any) -> Any:
@@ -95,8 +95,8 @@ def row(a: Any, i: Any) -> Any:
 
 def element_at(a: Any, i: Any, j: Any) -> Any:
     """The element in row i and column j, both [stack, 1, 1], as [stack, 1, 1]."""
-    here = (positions(a.shape[1], 1) == i) & (positions(a.shape[2], 2) == j)
-    return reshape(reduce_sum(select(here, a, 0), axes=(1, 2)), shape=(a.shape[0], 1, 1))
+    is_element = (positions(a.shape[1], 1) == i) & (positions(a.shape[2], 2) == j)
+    return reshape(reduce_sum(select(is_element, a, 0), axes=(1, 2)), shape=(a.shape[0], 1, 1))
 
 
 def subdiagonal(a: Any) -> Any:
@@ -106,16 +106,16 @@ def subdiagonal(a: Any) -> Any:
     return reshape(reduce_sum(elements, axes=(1,)), shape=(stack, 1, n))
 
 
-def with_column(a: Any, j: Any, new: Any) -> Any:
+def with_column(a: Any, j: Any, values: Any) -> Any:
     """The matrices with column j replaced."""
     zero = full(aval((), dtypes.int32), 0)
-    return dynamic_update_slice(a, new, zero, zero, j)
+    return dynamic_update_slice(a, values, zero, zero, j)
 
 
-def with_row(a: Any, i: Any, new: Any) -> Any:
+def with_row(a: Any, i: Any, values: Any) -> Any:
     """The matrices with row i replaced."""
     zero = full(aval((), dtypes.int32), 0)
-    return dynamic_update_slice(a, new, zero, i, zero)
+    return dynamic_update_slice(a, values, zero, i, zero)
 
 
 def positions(n: int, axis: int, ndim: int = 3) -> Any:
@@ -141,12 +141,12 @@ def identity_matrices(stack: int, n: int, m: int, dtype: Any) -> Any:
     return convert_element_type(rows == columns, dtype=dtype)
 
 
-def permute_rows(a: Any, places: Any) -> Any:
-    """Rows in another order, one order for each matrix: places [stack, rows]."""
+def permute_rows(a: Any, positions_of_rows: Any) -> Any:
+    """Rows in another order, one order for each matrix: `positions_of_rows` [stack, rows]."""
     if not a.size:
         return a
-    order = reshape(places, shape=(*places.shape, 1))
-    return take_along(a, widen(order, (*places.shape, a.shape[2])), 1, unique=False)
+    order = reshape(positions_of_rows, shape=(*positions_of_rows.shape, 1))
+    return take_along(a, widen(order, (*positions_of_rows.shape, a.shape[2])), 1, unique=False)
 
 
 # --- products and norms ---
@@ -165,10 +165,10 @@ def scale_to_one(a: Any) -> tuple[Any, Any]:
     The factors are [stack, 1, 1]. After scaling, no sum of squares overflows or underflows.
     Elements that are not finite stay so.
     """
-    size = full(aval((a.shape[0],), real_dtype(a.dtype)), 1)
+    largest = full(aval((a.shape[0],), real_dtype(a.dtype)), 1)
     if a.size:
-        size = reduce_max(abs_(a), axes=(1, 2))
-    factor = reshape(select(size == 0, 1, size), shape=(a.shape[0], 1, 1))
+        largest = reduce_max(abs_(a), axes=(1, 2))
+    factor = reshape(select(largest == 0, 1, largest), shape=(a.shape[0], 1, 1))
     return divide_by_real(a, factor), factor
 
 

@@ -52,8 +52,8 @@ def dct(
       Array([ 8., -2.,  0.], dtype=float32)
     Source: scipy.fft.dct.
     """
-    first, form = with_type("dct", type, None if n is None else (n,), (axis,))
-    return _one(x, first, form, norm, orthogonalize)
+    type_and_lengths, form = with_type("dct", type, None if n is None else (n,), (axis,))
+    return _one(x, type_and_lengths, form, norm, orthogonalize)
 
 
 @located
@@ -89,8 +89,8 @@ def idct(
       Array([1., 2., 3.], dtype=float32)
     Source: scipy.fft.idct.
     """
-    first, form = with_type("idct", type, None if n is None else (n,), (axis,))
-    return _inverse(x, first, form, norm, orthogonalize)
+    type_and_lengths, form = with_type("idct", type, None if n is None else (n,), (axis,))
+    return _inverse(x, type_and_lengths, form, norm, orthogonalize)
 
 
 @located
@@ -119,8 +119,8 @@ def dctn(
              [0., 0.]], dtype=float32)
     Source: scipy.fft.dctn.
     """
-    first, form = with_type("dctn", type, s, axes)
-    return _several(x, first, form, norm, orthogonalize)
+    type_and_lengths, form = with_type("dctn", type, s, axes)
+    return _several(x, type_and_lengths, form, norm, orthogonalize)
 
 
 @located
@@ -148,5 +148,5 @@ def idctn(
       Array([[1., 1.]], dtype=float32)
     Source: scipy.fft.idctn.
     """
-    first, form = with_type("idctn", type, s, axes)
-    return _several_inverse(x, first, form, norm, orthogonalize)
+    type_and_lengths, form = with_type("idctn", type, s, axes)
+    return _several_inverse(x, type_and_lengths, form, norm, orthogonalize)

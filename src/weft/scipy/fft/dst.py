@@ -52,8 +52,8 @@ def dst(
       Array([ 9.6569, -4.    ,  1.6569], dtype=float32)
     Source: scipy.fft.dst.
     """
-    first, form = with_type("dst", type, None if n is None else (n,), (axis,))
-    return _one(x, first, form, norm, orthogonalize)
+    type_and_lengths, form = with_type("dst", type, None if n is None else (n,), (axis,))
+    return _one(x, type_and_lengths, form, norm, orthogonalize)
 
 
 @located
@@ -89,8 +89,8 @@ def idst(
       Array([1., 2., 3.], dtype=float32)
     Source: scipy.fft.idst.
     """
-    first, form = with_type("idst", type, None if n is None else (n,), (axis,))
-    return _inverse(x, first, form, norm, orthogonalize)
+    type_and_lengths, form = with_type("idst", type, None if n is None else (n,), (axis,))
+    return _inverse(x, type_and_lengths, form, norm, orthogonalize)
 
 
 @located
@@ -120,8 +120,8 @@ def dstn(
              [-0., -0.]], dtype=float32)
     Source: scipy.fft.dstn.
     """
-    first, form = with_type("dstn", type, s, axes)
-    return _several(x, first, form, norm, orthogonalize)
+    type_and_lengths, form = with_type("dstn", type, s, axes)
+    return _several(x, type_and_lengths, form, norm, orthogonalize)
 
 
 @located
@@ -150,5 +150,5 @@ def idstn(
       Array([[1., 1.]], dtype=float32)
     Source: scipy.fft.idstn.
     """
-    first, form = with_type("idstn", type, s, axes)
-    return _several_inverse(x, first, form, norm, orthogonalize)
+    type_and_lengths, form = with_type("idstn", type, s, axes)
+    return _several_inverse(x, type_and_lengths, form, norm, orthogonalize)

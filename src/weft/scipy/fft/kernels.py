@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import dtypes
 from ...lax.complex_numbers import complex as complex_of_parts, conj
-from ...lax.fft import FftType, transformed
+from ...lax.fft import FftType, transform_last_axes
 from ...numpy.creation import from_numpy
 from ...numpy.joining import concatenate, stack
 from ...primitives import slicing
@@ -32,21 +32,21 @@ def backwards(x: Any) -> Any:
 def spectrum(x: Any) -> Any:
     """Half of the spectrum of real numbers."""
     n = x.shape[-1]
-    if sooner_complex(n):
+    if is_faster_as_complex(n):
         zeros = full(x.aval.update(weak_type=False), 0)
-        return transformed(complex_of_parts(x, zeros), FftType.FFT, (n,))[..., : n // 2 + 1]
-    return transformed(x, FftType.RFFT, (n,))
+        return transform_last_axes(complex_of_parts(x, zeros), FftType.FFT, (n,))[..., : n // 2 + 1]
+    return transform_last_axes(x, FftType.RFFT, (n,))
 
 
 def samples(half: Any, n: int) -> Any:
     """n real numbers from half of their spectrum."""
-    if sooner_complex(n):
+    if is_faster_as_complex(n):
         other = backwards(conj(half[..., 1:]))
-        return transformed(concatenate([half, other], -1), FftType.IFFT, (n,)).real
-    return transformed(half, FftType.IRFFT, (n,))
+        return transform_last_axes(concatenate([half, other], -1), FftType.IFFT, (n,)).real
+    return transform_last_axes(half, FftType.IRFFT, (n,))
 
 
-def sooner_complex(n: int) -> bool:
+def is_faster_as_complex(n: int) -> bool:
     """True for long primes, for which XLA's complex transform is faster on the CPU than its real
     one.
     """
@@ -88,10 +88,10 @@ def cosine_3(x: Any) -> Any:
     half = half * phases(half, np.arange(n // 2 + 1) / (4 * n), float(n))
     result = samples(half, n)
     count = (n + 1) // 2
-    even, odd = result[..., :count], backwards(result[..., count:])
+    even_samples, odd_samples = result[..., :count], backwards(result[..., count:])
     if n % 2:
-        odd = concatenate([odd, zero], -1)
-    return stack([even, odd], -1).reshape(*x.shape[:-1], 2 * count)[..., :n]
+        odd_samples = concatenate([odd_samples, zero], -1)
+    return stack([even_samples, odd_samples], -1).reshape(*x.shape[:-1], 2 * count)[..., :n]
 
 
 def cosine_4(x: Any) -> Any:
@@ -102,22 +102,22 @@ def cosine_4(x: Any) -> Any:
         zeros = full(x.aval.update(weak_type=False), 0)
         signal = complex_of_parts(x, zeros) * phases(x, -ks / (4 * n))
         signal = concatenate([signal, complex_of_parts(zeros, zeros)], -1)
-        spectrum_part = transformed(signal, FftType.FFT, (2 * n,))[..., :n]
+        spectrum_part = transform_last_axes(signal, FftType.FFT, (2 * n,))[..., :n]
         return (spectrum_part * phases(x, -(2 * ks + 1) / (8 * n), 2.0)).real
     turns = -(4 * np.arange(n // 2) + 1) / (8 * n)
     pairs = complex_of_parts(x[..., ::2], backwards(x)[..., ::2]) * phases(x, turns)
-    pairs = transformed(pairs, FftType.FFT, (n // 2,))
+    pairs = transform_last_axes(pairs, FftType.FFT, (n // 2,))
     pairs = pairs * phases(x, -np.arange(n // 2) / (2 * n), 2.0)
-    even, odd = pairs.real, backwards(-pairs.imag)
-    return stack([even, odd], -1).reshape(x.shape)
+    even_samples, odd_samples = pairs.real, backwards(-pairs.imag)
+    return stack([even_samples, odd_samples], -1).reshape(x.shape)
 
 
 def sine_1(x: Any) -> Any:
     """2 Σ x[j] sin(π(j + 1)(k + 1) / (n + 1))."""
     n = x.shape[-1]
     zero = full(x.aval.update(shape=(*x.shape[:-1], 1), weak_type=False), 0)
-    odd = concatenate([zero, x, zero, -backwards(x)], -1)
-    return -spectrum(odd).imag[..., 1 : n + 1]
+    odd_extension = concatenate([zero, x, zero, -backwards(x)], -1)
+    return -spectrum(odd_extension).imag[..., 1 : n + 1]
 
 
 def sine_2(x: Any) -> Any:

@@ -12,7 +12,7 @@ from ... import dtypes
 from ...errors import ShapeError
 from ...lax.complex_numbers import complex as complex_of_parts
 from ...numpy.creation import from_numpy
-from ...numpy.fft.lengths import NORMS, checked_axes, fitted, packed, signal_lengths
+from ...numpy.fft.lengths import NORMS, checked_axes, fitted, pack_options, signal_lengths
 from ...numpy.plans import planned
 from ...numpy.promotion import cast
 from ...primitives.structural import move_axis
@@ -23,13 +23,13 @@ SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 def real_trigonometric(
-    name: str, kernels: dict[int, Kernel], inverse: bool, several: bool
+    name: str, kernels: dict[int, Kernel], inverse: bool, has_several_axes: bool
 ) -> Callable[..., Any]:
-    """A planned transform of an array: (x, (type, *first), form, norm, orthogonalize), with `first`
-    and `form` as `packed` returns them, for any number of axes."""
+    """A planned transform of an array: (x, (type, *axes_and_lengths), form, norm, orthogonalize).
+    `pack_options` returns `axes_and_lengths` and `form`, for any number of axes."""
 
     def transform(x: Any, type_and_options: Any, form: int, norm: Any, orthogonalize: Any) -> Any:
-        kind, first = checked_type(name, type_and_options[0]), type_and_options[1:]
+        kind, axes_and_lengths = checked_type(name, type_and_options[0]), type_and_options[1:]
         if norm not in (None, *NORMS):
             raise ValueError(
                 f"{name}: norm must be one of {', '.join(map(repr, NORMS))}; got {norm!r}"
@@ -38,15 +38,24 @@ def real_trigonometric(
             orthogonalize = norm == "ortho"
         if inverse:
             kind, norm = INVERSES[kind], SWAPPED.get(norm, norm)
-        axes, s = unpacked(first, form)
-        places = checked_axes(name, x, axes, s)
-        if len(set(places)) < len(places):
+        axes, s = unpack_options(axes_and_lengths, form)
+        transformed_axes = checked_axes(name, x, axes, s)
+        if len(set(transformed_axes)) < len(transformed_axes):
             raise ShapeError(f"{name}: axes must be different; got {axes}")
-        lengths = signal_lengths(name, x, places, s, False, "s" if several else "n")
-        run = functools.partial(
-            normed, name, kernels, kind, norm, bool(orthogonalize), places, lengths
+        lengths = signal_lengths(
+            name, x, transformed_axes, s, False, "s" if has_several_axes else "n"
         )
-        x = floating(x)
+        run = functools.partial(
+            normalized_transform,
+            name,
+            kernels,
+            kind,
+            norm,
+            bool(orthogonalize),
+            transformed_axes,
+            lengths,
+        )
+        x = in_float_dtype(x)
         if dtypes.is_complex(x.aval.dtype):
             return complex_of_parts(run(x.real), run(x.imag))
         return run(x)
@@ -56,17 +65,19 @@ def real_trigonometric(
 
 def with_type(name: str, type: Any, s: Any, axes: Any) -> tuple[tuple[Any, ...], int]:
     """The type, lengths and axes as one tuple of ints, for a plan's key, and the form that
-    `unpacked` needs. An int means a sequence of one, as in SciPy."""
+    `unpack_options` needs. An int means a sequence of one, as in SciPy."""
     s, axes = ((x,) if isinstance(x, (int, np.integer)) else x for x in (s, axes))
-    first, form = packed(name, s, axes)
-    return (type, *(first or ())), form
+    axes_and_lengths, form = pack_options(name, s, axes)
+    return (type, *(axes_and_lengths or ())), form
 
 
-def unpacked(first: Any, form: int) -> tuple[Any, Any]:
-    """(axes, lengths), from the result of `packed`; each is `None` if it was omitted."""
+def unpack_options(axes_and_lengths: Any, form: int) -> tuple[Any, Any]:
+    """(axes, lengths), from the result of `pack_options`; each is `None` if it was omitted."""
     if form < 0:
-        return None, first if form == -1 else None
-    return first[:form], first[form:] if len(first) > form else None
+        return None, axes_and_lengths if form == -1 else None
+    return axes_and_lengths[:form], axes_and_lengths[form:] if len(
+        axes_and_lengths
+    ) > form else None
 
 
 def checked_type(name: str, type: Any) -> int:
@@ -80,7 +91,7 @@ def checked_type(name: str, type: Any) -> int:
     return kind
 
 
-def floating(x: Any) -> Any:
+def in_float_dtype(x: Any) -> Any:
     """A value of a float or complex dtype of 32 bits or more."""
     dtype = x.aval.dtype
     if not dtypes.is_inexact(dtype):
@@ -90,7 +101,7 @@ def floating(x: Any) -> Any:
     return cast(x, dtype)
 
 
-def normed(
+def normalized_transform(
     name: str,
     kernels: dict[int, Kernel],
     kind: int,
@@ -108,13 +119,13 @@ def normed(
             raise ShapeError(f"{name}: type 1 needs an axis of length 2 or more; got {x.aval}")
         period = 2 * (n - 1 if cosine else n + 1) if kind == 1 else 2 * n
         scale *= period
-        last = move_axis(fitted(x, axis, n), axis, x.ndim - 1)
+        rows = move_axis(fitted(x, axis, n), axis, x.ndim - 1)
         if orthogonalize:
-            last = weighted(last, cosine, kind, before=True)
-        last = kernels[kind](last)
+            rows = weight_edges(rows, cosine, kind, is_input=True)
+        rows = kernels[kind](rows)
         if orthogonalize:
-            last = weighted(last, cosine, kind, before=False)
-        x = move_axis(last, x.ndim - 1, axis)
+            rows = weight_edges(rows, cosine, kind, is_input=False)
+        x = move_axis(rows, x.ndim - 1, axis)
     if norm == "ortho":
         x = x * (1 / math.sqrt(scale))
     elif norm == "forward":
@@ -122,12 +133,12 @@ def normed(
     return x
 
 
-def weighted(x: Any, cosine: bool, kind: int, before: bool) -> Any:
+def weight_edges(x: Any, cosine: bool, kind: int, is_input: bool) -> Any:
     """Multiplies or divides the elements at the edges by √2, which makes the matrix of the
     transform orthogonal up to its norm."""
-    if kind == 4 or (kind == 1 and not cosine) or (kind, before) in ((2, True), (3, False)):
+    if kind == 4 or (kind == 1 and not cosine) or (kind, is_input) in ((2, True), (3, False)):
         return x
     weights = np.ones(x.shape[-1], x.aval.dtype)
     edges = [0, -1] if kind == 1 else [0 if cosine else -1]
-    weights[edges] = math.sqrt(2) if before else math.sqrt(0.5)
+    weights[edges] = math.sqrt(2) if is_input else math.sqrt(0.5)
     return x * from_numpy(weights)

@@ -21,27 +21,27 @@ def samples(name: str, y: Any, x: Any, dx: Any, axis: Any) -> tuple[Any, Any, in
     """(y, the distances between its elements, the axis); in both arrays the axis is last."""
     if x is None:
         values, distance = promote_values(name, y, dx, to_inexact=True)
-        place = one_axis(name, axis, values)
-        values = moveaxis(values, place, -1)
+        axis_position = one_axis(name, axis, values)
+        values = moveaxis(values, axis_position, -1)
         if distance.ndim:
             raise ShapeError(f"{name}: dx must be a number; got {distance.aval}")
-        return values, broadcast_to(distance, (max(values.shape[-1] - 1, 0),)), place
+        return values, broadcast_to(distance, (max(values.shape[-1] - 1, 0),)), axis_position
     values, points = promote_values(name, y, x, to_inexact=True)
-    place = one_axis(name, axis, values)
-    values = moveaxis(values, place, -1)
+    axis_position = one_axis(name, axis, values)
+    values = moveaxis(values, axis_position, -1)
     if points.ndim > 1:
         if points.ndim != values.ndim:
             raise ShapeError(
                 f"{name}: x must have one axis, or as many as y; got {points.aval} and "
                 f"{values.aval}"
             )
-        points = moveaxis(points, place, -1)
+        points = moveaxis(points, axis_position, -1)
     if not points.ndim or points.shape[-1] != values.shape[-1]:
         raise ShapeError(
-            f"{name}: x must be as long as y along axis {place}; got {points.aval} and "
+            f"{name}: x must be as long as y along axis {axis_position}; got {points.aval} and "
             f"{values.aval}"
         )
-    return values, diff(points), place
+    return values, diff(points), axis_position
 
 
 @located
@@ -66,7 +66,7 @@ def cumulative_trapezoid(
     Source: scipy.integrate.cumulative_trapezoid.
     """
     name = "cumulative_trapezoid"
-    values, steps, place = samples(name, y, x, dx, axis)
+    values, steps, axis_position = samples(name, y, x, dx, axis)
     if not values.shape[-1]:
         raise ShapeError(f"{name}: the axis {axis} of y must have elements; got {values.aval}")
     total = cumsum(steps * (values[..., 1:] + values[..., :-1]) * 0.5, -1)
@@ -74,7 +74,7 @@ def cumulative_trapezoid(
         if initial != 0:
             raise ValueError(f"{name}: initial must be None or 0; got {initial!r}")
         total = concatenate([values[..., :1] * 0, total], -1)
-    return moveaxis(total, -1, place)
+    return moveaxis(total, -1, axis_position)
 
 
 @located
@@ -109,18 +109,22 @@ def parabolas(values: Any, steps: Any) -> Any:
         return values[..., 0] * 0
     if n == 2:
         return (values[..., 0] + values[..., 1]) * steps[..., 0] * 0.5
-    odd = n - 1 + n % 2
-    first, second = steps[..., 0 : odd - 1 : 2], steps[..., 1:odd:2]
-    a, b, c = (values[..., i : odd - 2 + i : 2] for i in range(3))
-    ratio, width = first / second, first + second
-    parts = a * (2 - 1 / ratio) + b * width**2 / (first * second) + c * (2 - ratio)
+    odd_count = n - 1 + n % 2
+    left_steps, right_steps = steps[..., 0 : odd_count - 1 : 2], steps[..., 1:odd_count:2]
+    a, b, c = (values[..., i : odd_count - 2 + i : 2] for i in range(3))
+    ratio, width = left_steps / right_steps, left_steps + right_steps
+    parts = a * (2 - 1 / ratio) + b * width**2 / (left_steps * right_steps) + c * (2 - ratio)
     total = (parts * width).sum(-1) / 6
     if n % 2:
         return total
     # the parabola through the last three elements, over the last interval
     h, k = steps[..., -2], steps[..., -1]
-    last = (2 * k**2 + 3 * h * k) / (6 * (h + k))
-    middle = (k**2 + 3 * h * k) / (6 * h)
-    before = -(k**3) / (6 * h * (h + k))
-    last_interval = last * values[..., -1] + middle * values[..., -2] + before * values[..., -3]
+    last_weight = (2 * k**2 + 3 * h * k) / (6 * (h + k))
+    second_weight = (k**2 + 3 * h * k) / (6 * h)
+    third_weight = -(k**3) / (6 * h * (h + k))
+    last_interval = (
+        last_weight * values[..., -1]
+        + second_weight * values[..., -2]
+        + third_weight * values[..., -3]
+    )
     return total + last_interval

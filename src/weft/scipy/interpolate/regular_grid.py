@@ -84,32 +84,32 @@ class RegularGridInterpolator:
             raise ShapeError(f"{NAME}: {len(points)} axes of points for values {self.values.aval}")
         grid = []
         for i, line_points in enumerate(points):
-            line = cast(_array(line_points, "points"), dtype)
-            if line.ndim != 1 or line.shape[0] != self.values.shape[i]:
+            coordinates = cast(_array(line_points, "points"), dtype)
+            if coordinates.ndim != 1 or coordinates.shape[0] != self.values.shape[i]:
                 raise ShapeError(
                     f"{NAME}: points[{i}] must be one number for each element of axis {i} of "
-                    f"{self.values.aval}; got {line.aval}"
+                    f"{self.values.aval}; got {coordinates.aval}"
                 )
-            if not line.shape[0]:
-                raise ShapeError(f"{NAME}: points[{i}] must have elements; got {line.aval}")
-            concrete = line.concrete()
+            if not coordinates.shape[0]:
+                raise ShapeError(f"{NAME}: points[{i}] must have elements; got {coordinates.aval}")
+            concrete = coordinates.concrete()
             if concrete is not None:
-                line = self._rising(i, line, np.diff(np.asarray(concrete)))
-            grid.append(line)
+                coordinates = self._rising(i, coordinates, np.diff(np.asarray(concrete)))
+            grid.append(coordinates)
         self.grid = tuple(grid)
         self.fill_value = fill_value
         if fill_value is not None:
             self.fill_value = cast(value(NAME, fill_value, "fill_value"), self.values.dtype)
 
-    def _rising(self, axis: int, line: Any, steps: Any) -> Any:
+    def _rising(self, axis: int, coordinates: Any, steps: Any) -> Any:
         """The coordinates of an axis in increasing order; decreasing ones are reversed, and so are
         the values."""
         if (steps > 0).all():
-            return line
+            return coordinates
         if not (steps < 0).all():
             raise ShapeError(f"{NAME}: points[{axis}] must rise or fall strictly")
         self.values = self.values[(slice(None),) * axis + (slice(None, None, -1),)]
-        return line[::-1]
+        return coordinates[::-1]
 
     @located
     def __call__(self, xi: ArrayLike | Sequence[ArrayLike], method: str | None = None) -> Array:
@@ -127,8 +127,8 @@ class RegularGridInterpolator:
         kind = self.method if method is None else _method(method)
         n = len(self.grid)
         if isinstance(xi, tuple) and len(xi) != 1:
-            places = broadcast_arrays(*[_array(x, "xi") for x in xi])
-            points: Any = stack(places, -1)
+            coordinates = broadcast_arrays(*[_array(x, "xi") for x in xi])
+            points: Any = stack(coordinates, -1)
         else:
             (xi,) = xi if isinstance(xi, tuple) else (xi,)
             points = _array(xi, "xi")
@@ -139,66 +139,70 @@ class RegularGridInterpolator:
         if not points.ndim or points.shape[-1] != n:
             raise ShapeError(f"{NAME}: points must have {n} coordinates; got {points.aval}")
         points = cast(points, dtypes.real_of(self.values.dtype))
-        outside = self._outside(points)
+        is_outside = self._outside(points)
         result = self._linear(points) if kind == "linear" else self._nearest(points)
-        more = (...,) + (None,) * (self.values.ndim - n)
-        missing = isnan(points).any(-1)[more]
+        extra_axes = (...,) + (None,) * (self.values.ndim - n)
+        is_nan = isnan(points).any(-1)[extra_axes]
         if self.fill_value is not None:
-            result = where(outside[more], self.fill_value, result)
-        return where(missing, np.nan, result)
+            result = where(is_outside[extra_axes], self.fill_value, result)
+        return where(is_nan, np.nan, result)
 
     def _outside(self, points: Any) -> Any:
         """True for points outside the grid. Raises an error for them with `bounds_error`."""
-        outside: Any = False
-        for i, line in enumerate(self.grid):
+        is_outside: Any = False
+        for i, coordinates in enumerate(self.grid):
             x = points[..., i]
-            outside = outside | (x < line[0]) | (x > line[-1])
+            is_outside = is_outside | (x < coordinates[0]) | (x > coordinates[-1])
         if self.bounds_error and self.grid:
-            concrete = outside.concrete()
+            concrete = is_outside.concrete()
             if concrete is None:
                 raise ValueError(
                     f"{NAME}: bounds_error=True can't be held in a compiled program\n"
                     "  fix: bounds_error=False, and a fill_value"
                 )
             if np.asarray(concrete).any():
-                bounds = ", ".join([f"{line[0]:.6g} to {line[-1]:.6g}" for line in self.grid])
+                bounds = ", ".join(
+                    [f"{coordinates[0]:.6g} to {coordinates[-1]:.6g}" for coordinates in self.grid]
+                )
                 raise ValueError(
                     f"{NAME}: {int(np.sum(concrete))} of {np.size(concrete)} points are outside "
                     f"the grid, which goes from {bounds}\n"
                     "  fix: bounds_error=False, and a fill_value"
                 )
-        return outside
+        return is_outside
 
     def _cells(self, points: Any) -> list[tuple[Any, Any]]:
         """For each axis, the index of the element before each point, and the fraction of the way to
         the next element, from 0 to 1 inside the grid."""
         cells = []
-        for i, line in enumerate(self.grid):
-            x, last = points[..., i], line.shape[0] - 1
-            if not last:
-                cells.append((searchsorted(line, x) * 0, x * 0))
+        for i, coordinates in enumerate(self.grid):
+            x, last_index = points[..., i], coordinates.shape[0] - 1
+            if not last_index:
+                cells.append((searchsorted(coordinates, x) * 0, x * 0))
                 continue
-            index = clip(searchsorted(line, x) - 1, 0, last - 1)
-            before, after = line[index], line[index + 1]
-            cells.append((index, (x - before) / (after - before)))
+            index = clip(searchsorted(coordinates, x) - 1, 0, last_index - 1)
+            left_knot, right_knot = coordinates[index], coordinates[index + 1]
+            cells.append((index, (x - left_knot) / (right_knot - left_knot)))
         return cells
 
     def _nearest(self, points: Any) -> Any:
         cells = self._cells(points)
-        lasts = [line.shape[0] - 1 for line in self.grid]
+        last_indices = [coordinates.shape[0] - 1 for coordinates in self.grid]
         return self.values[
-            tuple([clip(i + (t > 0.5), 0, n) for (i, t), n in zip(cells, lasts, strict=True)])
+            tuple(
+                [clip(i + (t > 0.5), 0, n) for (i, t), n in zip(cells, last_indices, strict=True)]
+            )
         ]
 
     def _linear(self, points: Any) -> Any:
         cells = self._cells(points)
-        extra = (...,) + (None,) * (self.values.ndim - len(cells))
+        extra_axes = (...,) + (None,) * (self.values.ndim - len(cells))
         total: Any = 0
         for corner in itertools.product((0, 1), repeat=len(cells)):
             weight: Any = 1
-            places = []
-            for side, (index, t), line in zip(corner, cells, self.grid, strict=True):
+            indices = []
+            for side, (index, t), coordinates in zip(corner, cells, self.grid, strict=True):
                 weight = weight * (t if side else 1 - t)
-                places.append(clip(index + side, 0, line.shape[0] - 1))
-            total = total + self.values[tuple(places)] * asarray(weight)[extra]
+                indices.append(clip(index + side, 0, coordinates.shape[0] - 1))
+            total = total + self.values[tuple(indices)] * asarray(weight)[extra_axes]
         return total

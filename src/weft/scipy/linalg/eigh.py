@@ -11,7 +11,7 @@ from ... import numpy as np
 from ...core.source import located
 from ...errors import ShapeError
 from ...lax import fori_loop, linalg as lax_linalg, platform_dependent, scan
-from ...numpy.linalg.operands import adjoint, in_wide, matrices, pair, rounded
+from ...numpy.linalg.operands import adjoint, in_wide_dtype, matrices, pair, rounded
 from ...numpy.ranges import concrete_argument
 from ...transforms.custom_derivatives import custom_jvp
 from ...transforms.derivatives import jvp
@@ -65,36 +65,36 @@ def eigh(
     x = matrices("eigh", a, square=True)
     dtype = x.dtype
     if b is None:
-        v, w = lax_linalg.eigh(in_wide(x), lower=bool(lower))
+        v, w = lax_linalg.eigh(in_wide_dtype(x), lower=bool(lower))
     else:
         x, y = pair("eigh", x, matrices("eigh", b, "b", square=True))
         if x.shape != y.shape:
             raise ShapeError(f"eigh: a and b must have one shape; got {x.aval} and {y.aval}")
         dtype = x.dtype
-        v, w = _beside(in_wide(x), in_wide(y), type)
+        v, w = _generalized_eigh(in_wide_dtype(x), in_wide_dtype(y), type)
     if subset_by_index is not None:
-        first, last = subset_by_index
-        if not 0 <= first <= last < w.shape[-1]:
+        start, stop = subset_by_index
+        if not 0 <= start <= stop < w.shape[-1]:
             raise ValueError(
                 f"eigh: subset_by_index must be (first, last) below {w.shape[-1]}; got "
                 f"{subset_by_index!r:.60}"
             )
-        w, v = w[..., first : last + 1], v[..., first : last + 1]
+        w, v = w[..., start : stop + 1], v[..., start : stop + 1]
     w = rounded(w, dtype)
     return w if eigvals_only else (w, rounded(v, dtype))
 
 
-def _beside(a: Any, b: Any, type: int) -> tuple[Any, Any]:
+def _generalized_eigh(a: Any, b: Any, type: int) -> tuple[Any, Any]:
     """(eigenvectors, eigenvalues) of a generalized problem, reduced to a standard one by b = L
     Lᴴ."""
     factor = lax_linalg.cholesky(b)
     a = (a + adjoint(a)) / 2
     if type == 1:
-        half = _by_triangle(factor, a)
-        inner = adjoint(_by_triangle(factor, adjoint(half)))
+        half_reduced = _by_triangle(factor, a)
+        standard_matrix = adjoint(_by_triangle(factor, adjoint(half_reduced)))
     else:
-        inner = adjoint(factor) @ a @ factor
-    v, w = lax_linalg.eigh(inner)
+        standard_matrix = adjoint(factor) @ a @ factor
+    v, w = lax_linalg.eigh(standard_matrix)
     if type == 3:
         return factor @ v, w
     return _by_triangle(factor, v, transposed=True), w
@@ -154,7 +154,7 @@ def eigh_tridiagonal(
             f"{y.aval}"
         )
     dtype, n = x.dtype, x.shape[-1]
-    x, y = in_wide(x), in_wide(y)
+    x, y = in_wide_dtype(x), in_wide_dtype(y)
     w: Any
     v: Any
     if eigvals_only and n >= _BISECTION_MIN_SIZE:
@@ -164,18 +164,18 @@ def eigh_tridiagonal(
     if select_range is not None:
         low, high = select_range
         if select == "v":
-            line = concrete_argument("eigh_tridiagonal", w, "d")
-            if line.ndim != 1:
+            eigenvalues = concrete_argument("eigh_tridiagonal", w, "d")
+            if eigenvalues.ndim != 1:
                 raise ShapeError(f"eigh_tridiagonal: select 'v' is for one matrix; got d {x.aval}")
-            first, last = int((line <= low).sum()), int((line <= high).sum())
+            start, stop = int((eigenvalues <= low).sum()), int((eigenvalues <= high).sum())
         else:
-            first, last = int(low), int(high) + 1
-            if not 0 <= first < last <= n:
+            start, stop = int(low), int(high) + 1
+            if not 0 <= start < stop <= n:
                 raise ValueError(
                     f"eigh_tridiagonal: select_range must be (first, last) below {n}; got "
                     f"{select_range!r:.60}"
                 )
-        w, v = w[..., first:last], v[..., first:last]
+        w, v = w[..., start:stop], v[..., start:stop]
     w = rounded(w, dtype)
     return w if eigvals_only else (w, rounded(v, dtype))
 
@@ -183,21 +183,23 @@ def eigh_tridiagonal(
 def _matrices(d: Any, e: Any) -> Any:
     """Full matrices from their diagonals."""
     n = d.shape[-1]
-    a = _on_line(d, n, 0)
+    a = _diagonal_matrices(d, n, 0)
     if n <= 1:
         return a
-    off = _on_line(e, n, -1)
-    return a + off + np.matrix_transpose(off).conj()
+    off_diagonal = _diagonal_matrices(e, n, -1)
+    return a + off_diagonal + np.matrix_transpose(off_diagonal).conj()
 
 
-def _on_line(x: Any, n: int, k: int) -> Any:
+def _diagonal_matrices(x: Any, n: int, k: int) -> Any:
     """Matrices [batch…, n, n] with the vectors on one diagonal."""
     columns = x[..., None, :] if k == 0 else x[..., None, : n - 1]
     mask = np.eye(n, columns.shape[-1], k, dtype=x.dtype)
-    masked = columns * mask
+    masked_columns = columns * mask
     if columns.shape[-1] == n:
-        return masked
-    return np.concatenate([masked, np.zeros((*masked.shape[:-1], 1), masked.dtype)], -1)
+        return masked_columns
+    return np.concatenate(
+        [masked_columns, np.zeros((*masked_columns.shape[:-1], 1), masked_columns.dtype)], -1
+    )
 
 
 # --- eigenvalues alone ---
@@ -212,57 +214,62 @@ def _eigenvalues(d: Any, e: Any) -> Any:
 
 @jit
 def _on_platform(d: Any, e: Any) -> Any:
-    return platform_dependent(d, e, cpu=_bisected, default=_of_matrices)
+    return platform_dependent(d, e, cpu=_eigenvalues_by_bisection, default=_eigenvalues_of_matrices)
 
 
 @_eigenvalues.defjvp
 def _(primals: Any, tangents: Any) -> Any:
-    return jvp(_of_matrices, primals, tangents)  # the derivative needs the eigenvectors
+    return jvp(_eigenvalues_of_matrices, primals, tangents)  # the derivative needs the eigenvectors
 
 
-def _of_matrices(d: Any, e: Any) -> Any:
+def _eigenvalues_of_matrices(d: Any, e: Any) -> Any:
     return lax_linalg.eigh(_matrices(d, e))[1]
 
 
-def _bisected(d: Any, e: Any) -> Any:
+def _eigenvalues_by_bisection(d: Any, e: Any) -> Any:
     """Eigenvalues by bisection, with the precision of the largest one.
 
     The number of eigenvalues below x is the number of negative quotients of leading minors of
     `a - x` (Sturm sequence).
     Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 8.4.1; LAPACK's dlaebz.
     """
-    d, size = d.real, abs(e)
+    d, off_diagonal = d.real, abs(e)
     info = np.finfo(d.dtype)
     # scaled so that neither sums nor squares overflow
-    most = np.maximum(abs(d).max(-1, keepdims=True), size.max(-1, keepdims=True))
+    largest = np.maximum(abs(d).max(-1, keepdims=True), off_diagonal.max(-1, keepdims=True))
     limit = info.maxexp - 2
-    power = np.clip(np.frexp(most)[1], -limit, limit)
-    d, size = np.ldexp(d, -power), np.ldexp(size, -power)
-    edge = np.zeros_like(size[..., :1])
-    before, after = np.concatenate([edge, size], -1), np.concatenate([size, edge], -1)
-    low = (d - before - after).min(-1, keepdims=True)
-    high = (d + before + after).max(-1, keepdims=True)
-    rows = [np.moveaxis(x, -1, 0)[..., None] for x in (d, before * before)]
-    places = np.arange(d.shape[-1])
-    least = np.asarray(info.tiny, d.dtype)
+    power = np.clip(np.frexp(largest)[1], -limit, limit)
+    d, off_diagonal = np.ldexp(d, -power), np.ldexp(off_diagonal, -power)
+    edge = np.zeros_like(off_diagonal[..., :1])
+    previous_off_diagonal, next_off_diagonal = (
+        np.concatenate([edge, off_diagonal], -1),
+        np.concatenate([off_diagonal, edge], -1),
+    )
+    low = (d - previous_off_diagonal - next_off_diagonal).min(-1, keepdims=True)
+    high = (d + previous_off_diagonal + next_off_diagonal).max(-1, keepdims=True)
+    rows = [
+        np.moveaxis(x, -1, 0)[..., None] for x in (d, previous_off_diagonal * previous_off_diagonal)
+    ]
+    positions = np.arange(d.shape[-1])
+    smallest_normal = np.asarray(info.tiny, d.dtype)
 
     def number_below(x: Any) -> Any:
         def step(carry: Any, row: Any) -> Any:
             quotient, count = carry
             quotient = row[0] - x - row[1] / quotient
-            minus = quotient <= least
-            quotient = np.where(minus, np.minimum(quotient, -least), quotient)
-            return (quotient, count + minus.astype("int32")), None
+            is_negative = quotient <= smallest_normal
+            quotient = np.where(is_negative, np.minimum(quotient, -smallest_normal), quotient)
+            return (quotient, count + is_negative.astype("int32")), None
 
         start = np.ones_like(x), np.zeros(x.shape, "int32")
         return scan(step, start, rows, unroll=4)[0][1]
 
-    def halved(_: Any, interval: Any) -> Any:
+    def halve(_: Any, interval: Any) -> Any:
         low, high = interval
-        middle = 0.5 * (low + high)
-        above = number_below(middle) <= places
-        return np.where(above, middle, low), np.where(above, high, middle)
+        midpoint = 0.5 * (low + high)
+        is_above = number_below(midpoint) <= positions
+        return np.where(is_above, midpoint, low), np.where(is_above, high, midpoint)
 
     interval = tuple(np.broadcast_to(x, d.shape) for x in (low, high))
-    low, high = fori_loop(0, info.nmant + 3, halved, interval)
+    low, high = fori_loop(0, info.nmant + 3, halve, interval)
     return np.ldexp(0.5 * (low + high), power)

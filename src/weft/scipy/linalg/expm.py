@@ -17,7 +17,7 @@ from ...errors import ShapeError
 from ...lax import cond, fori_loop
 from ...numpy import linalg
 from ...numpy.axes import whole_number
-from ...numpy.linalg.operands import identities, in_wide, matrices, rounded
+from ...numpy.linalg.operands import identities, in_wide_dtype, matrices, rounded
 from ...numpy.plans import composite
 from ...numpy.promotion import promote_values
 from ...primitives import selection
@@ -55,7 +55,7 @@ def coefficients(degree: int) -> list[float]:
     return [float(c // math.factorial(degree)) for c in numerators]
 
 
-def _when(condition: Any, function: Callable[..., Any], *args: Any) -> Any:
+def _if_needed(condition: Any, function: Callable[..., Any], *args: Any) -> Any:
     """The result of `function` if the condition holds, otherwise zeros."""
     return cond(condition, function, lambda *args: np.zeros_like(args[0]), *args)
 
@@ -80,10 +80,12 @@ def _squarings(a: Any, norm: Any, a4: Any, a6: Any, degree: int, theta: float) -
     d4, d6 = np.max(sums, axis=-1) ** (1 / 4), _norm(a6) ** (1 / 6)
     # |x y| <= |x| |y| elementwise: a bound of the norm without a product of matrices
     d8, d10 = _weighted(sums, a4) ** (1 / 8), _weighted(sums, a6) ** (1 / 10)
-    size = np.minimum(np.maximum(d4, d6), np.minimum(np.maximum(d6, d8), np.maximum(d8, d10)))
-    halvings = np.maximum(np.ceil(np.log2(np.maximum(size / theta, 1.0))), 0)
+    norm_estimate = np.minimum(
+        np.maximum(d4, d6), np.minimum(np.maximum(d6, d8), np.maximum(d8, d10))
+    )
+    halvings = np.maximum(np.ceil(np.log2(np.maximum(norm_estimate / theta, 1.0))), 0)
     # the truncation error of the series, a multiple of |a|^(2 degree + 1), must be small too
-    third = (2 * degree + 1) // 3  # for degrees 15 and 27
+    power_count = (2 * degree + 1) // 3  # for degrees 15 and 27
     factor = math.factorial(degree) ** 2 / (
         math.factorial(2 * degree) * math.factorial(2 * degree + 1)
     )
@@ -92,14 +94,16 @@ def _squarings(a: Any, norm: Any, a4: Any, a6: Any, degree: int, theta: float) -
 
     def bound(a: Any, halvings: Any) -> Any:
         smaller = abs(a) * np.exp2(-halvings)[..., None, None]
-        line = fori_loop(0, third, lambda k, x: x @ smaller, np.ones_like(smaller[..., :1, :]))
-        return 3 * np.log2(np.max(line, axis=(-2, -1)))
+        row_vector = fori_loop(
+            0, power_count, lambda k, x: x @ smaller, np.ones_like(smaller[..., :1, :])
+        )
+        return 3 * np.log2(np.max(row_vector, axis=(-2, -1)))
 
-    above = threshold + 2 * degree * log_norm > 0
-    least = lambda a, halvings: np.full_like(halvings, -float("inf"))  # noqa: E731
-    power = cond(np.any(above), bound, least, a, halvings)
-    more = np.ceil((threshold + power - log_norm) / (2 * degree))
-    return halvings + np.where(np.isfinite(more), np.maximum(more, 0.0), 0.0)
+    exceeds_threshold = threshold + 2 * degree * log_norm > 0
+    minus_infinity = lambda a, halvings: np.full_like(halvings, -float("inf"))  # noqa: E731
+    power = cond(np.any(exceeds_threshold), bound, minus_infinity, a, halvings)
+    extra_halvings = np.ceil((threshold + power - log_norm) / (2 * degree))
+    return halvings + np.where(np.isfinite(extra_halvings), np.maximum(extra_halvings, 0.0), 0.0)
 
 
 @located
@@ -124,28 +128,30 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
         raise ValueError(f"expm: max_squarings must not be negative; got {limit}")
     if not x.size:
         return x
-    result = _exponential(in_wide(x), upper_triangular=bool(upper_triangular), max_squarings=limit)
+    result = _exponential(
+        in_wide_dtype(x), upper_triangular=bool(upper_triangular), max_squarings=limit
+    )
     return rounded(result, x.dtype)
 
 
 @composite
 def _exponential(a: Any, *, upper_triangular: bool, max_squarings: int) -> Any:
     degrees = _DEGREES[8 if dtypes.finfo(a.dtype).bits == 64 else 4]
-    still = selection.stop_gradient(a)
-    norm = _norm(still)
+    a_constant = selection.stop_gradient(a)
+    norm = _norm(a_constant)
     # the lowest degree that suffices for all matrices; the others are not computed
-    level = sum((~np.all(norm <= theta)).astype("int32") for _, theta in degrees[:-1])
+    degree_index = sum((~np.all(norm <= theta)).astype("int32") for _, theta in degrees[:-1])
     one = identities(a.aval, a.shape[-1])
     a2 = a @ a
-    a4 = _when(level > 0, lambda x: x @ x, a2)
-    a6 = _when(level > 1, lambda x, y: x @ y, a2, a4)
+    a4 = _if_needed(degree_index > 0, lambda x: x @ x, a2)
+    a6 = _if_needed(degree_index > 1, lambda x, y: x @ y, a2, a4)
     degree, theta = degrees[-1]
-    top, last = (selection.stop_gradient(x) for x in (a4, a6))
+    a4_constant, a6_constant = (selection.stop_gradient(x) for x in (a4, a6))
     halvings = cond(
-        level == len(degrees) - 1,
+        degree_index == len(degrees) - 1,
         lambda a, norm, x, y: _squarings(a, norm, x, y, degree, theta),
         lambda a, norm, x, y: np.zeros_like(norm),
-        *(still, norm, top, last),
+        *(a_constant, norm, a4_constant, a6_constant),
     )
     scale = np.exp2(-np.minimum(halvings, max_squarings))[..., None, None].astype(a.dtype)
     square = scale * scale
@@ -153,37 +159,42 @@ def _exponential(a: Any, *, upper_triangular: bool, max_squarings: int) -> Any:
     table = onp.zeros((len(degrees), degree + 1))
     for row, (n, _) in zip(table, degrees, strict=True):
         row[: n + 1] = coefficients(n)
-    c = np.asarray(table, powers[1].dtype)[level]
-    odd, even = (sum(c[k + 2 * i] * x for i, x in enumerate(powers)) for k in (1, 0))
+    c = np.asarray(table, powers[1].dtype)[degree_index]
+    odd_terms, even_terms = (sum(c[k + 2 * i] * x for i, x in enumerate(powers)) for k in (1, 0))
     if degree == 13:
 
-        def higher(first: int) -> Any:
-            high = sum(c[first + 2 * i] * x for i, x in enumerate(powers[1:]))
-            return _when(level > 2, lambda x, y: x @ y, powers[3], high)
+        def high_terms(start_index: int) -> Any:
+            high = sum(c[start_index + 2 * i] * x for i, x in enumerate(powers[1:]))
+            return _if_needed(degree_index > 2, lambda x, y: x @ y, powers[3], high)
 
-        odd, even = odd + higher(9), even + higher(8)
-    odd = (a * scale) @ odd
+        odd_terms, even_terms = odd_terms + high_terms(9), even_terms + high_terms(8)
+    odd_terms = (a * scale) @ odd_terms
     if upper_triangular:
-        start = solve_upper(even - odd, even + odd)
+        approximant = solve_upper(even_terms - odd_terms, even_terms + odd_terms)
     else:
-        start = linalg.solve(even - odd, even + odd)
-    left = halvings[..., None, None]
+        approximant = linalg.solve(even_terms - odd_terms, even_terms + odd_terms)
+    remaining = halvings[..., None, None]
 
     def step(k: Any, x: Any) -> Any:
-        again = left > k
-        return cond(np.any(again), lambda x: np.where(again, x @ x, x), lambda x: x, x)
-
-    def squared(first: int, end: int, x: Any) -> Any:
-        return fori_loop(first, end, step, x) if end > first else x
-
-    result = squared(0, min(_USUAL_SQUARINGS, max_squarings), start)
-    if max_squarings > _USUAL_SQUARINGS:
-        more = np.any(left > _USUAL_SQUARINGS)
-        result = cond(
-            more, lambda x: squared(_USUAL_SQUARINGS, max_squarings, x), lambda x: x, result
+        needs_squaring = remaining > k
+        return cond(
+            np.any(needs_squaring), lambda x: np.where(needs_squaring, x @ x, x), lambda x: x, x
         )
-    bad = (left > max_squarings) | ~np.isfinite(norm)[..., None, None]
-    return np.where(bad, literal(float("nan"), result.dtype), result)
+
+    def square_repeatedly(start_index: int, end: int, x: Any) -> Any:
+        return fori_loop(start_index, end, step, x) if end > start_index else x
+
+    result = square_repeatedly(0, min(_USUAL_SQUARINGS, max_squarings), approximant)
+    if max_squarings > _USUAL_SQUARINGS:
+        needs_more = np.any(remaining > _USUAL_SQUARINGS)
+        result = cond(
+            needs_more,
+            lambda x: square_repeatedly(_USUAL_SQUARINGS, max_squarings, x),
+            lambda x: x,
+            result,
+        )
+    is_invalid = (remaining > max_squarings) | ~np.isfinite(norm)[..., None, None]
+    return np.where(is_invalid, literal(float("nan"), result.dtype), result)
 
 
 @located

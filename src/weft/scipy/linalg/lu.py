@@ -4,7 +4,7 @@ from ... import dtypes, numpy as np
 from ...core.array import Array
 from ...core.source import located
 from ...lax import linalg as lax_linalg
-from ...numpy.linalg.operands import in_wide, matrices, pair, rounded
+from ...numpy.linalg.operands import in_wide_dtype, matrices, pair, rounded
 from ...numpy.promotion import cast, value
 from ...primitives import structural
 from ...typing import ArrayLike
@@ -33,7 +33,7 @@ def lu_factor(
     Source: SciPy documentation, `scipy.linalg.lu_factor`.
     """
     x = matrices("lu_factor", a)
-    factors, pivots, _ = lax_linalg.lu(in_wide(x))
+    factors, pivots, _ = lax_linalg.lu(in_wide_dtype(x))
     return rounded(factors, x.dtype), pivots
 
 
@@ -61,20 +61,20 @@ def lu(
     Source: SciPy documentation, `scipy.linalg.lu`.
     """
     x = matrices("lu", a)
-    matrix = in_wide(x)
+    matrix = in_wide_dtype(x)
     m, n = x.shape[-2:]
     k = min(m, n)
     factors, _, order = lax_linalg.lu(matrix)
     lower = np.tril(factors[..., :, :k], -1) + np.eye(m, k, dtype=matrix.dtype)
     lower, upper = rounded(lower, x.dtype), rounded(np.triu(factors[..., :k, :]), x.dtype)
-    back = np.argsort(order, -1)
+    inverse_order = np.argsort(order, -1)
     if permute_l:
-        across = structural.widen(back[..., None], lower.shape)
-        return np.take_along_axis(lower, across, -2), upper
+        row_indices = structural.widen(inverse_order[..., None], lower.shape)
+        return np.take_along_axis(lower, row_indices, -2), upper
     if p_indices:
-        return back, lower, upper
-    places = structural.widen(np.arange(m), (*order.shape[:-1], m))
-    permutes = back[..., :, None] == places[..., None, :]
+        return inverse_order, lower, upper
+    positions = structural.widen(np.arange(m), (*order.shape[:-1], m))
+    permutes = inverse_order[..., :, None] == positions[..., None, :]
     permutation = cast(permutes, dtypes.real_of(x.dtype))
     return permutation, lower, upper
 
@@ -118,6 +118,6 @@ def lu_solve(
     else:
         y = solve_triangular(x, y, trans)
         y = solve_triangular(x, y, trans, lower=True, unit_diagonal=True)
-        back = np.argsort(order, -1)
-        y = np.take_along_axis(y, structural.widen(back[..., None], y.shape), -2)
+        inverse_order = np.argsort(order, -1)
+        y = np.take_along_axis(y, structural.widen(inverse_order[..., None], y.shape), -2)
     return y[..., 0] if vector else y

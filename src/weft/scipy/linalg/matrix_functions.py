@@ -18,7 +18,7 @@ from ...errors import ShapeError
 from ...lax import cond, dynamic_update_slice_in_dim, fori_loop, linalg as lax_linalg
 from ...numpy import linalg
 from ...numpy.axes import whole_number
-from ...numpy.linalg.operands import adjoint, identities, in_wide, matrices, rounded
+from ...numpy.linalg.operands import adjoint, identities, in_wide_dtype, matrices, rounded
 from ...numpy.plans import composite
 from ...numpy.promotion import cast
 from ...primitives import selection
@@ -72,12 +72,14 @@ def _root_and_form(a: Any) -> Any:
 def _(primals: Any, tangents: Any) -> Any:
     """x dx + dx x = da, in the coordinates in which x is triangular: no second form is needed."""
     x, r, z = _root_and_form(*primals)
-    triangle, turn = selection.stop_gradient(r), selection.stop_gradient(z)
+    triangle, basis = selection.stop_gradient(r), selection.stop_gradient(z)
 
     def solver(_: bool) -> Callable[[Any], Any]:
         def solved(c: Any) -> Any:
-            inner = adjoint(turn) @ c @ turn
-            return turn @ solve_sylvester_of_triangles(triangle, triangle, inner) @ adjoint(turn)
+            rotated = adjoint(basis) @ c @ basis
+            return (
+                basis @ solve_sylvester_of_triangles(triangle, triangle, rotated) @ adjoint(basis)
+            )
 
         return solved
 
@@ -106,7 +108,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     if not x.size:
         return cast(x, dtypes.complex_of(x.dtype))
     dtype = dtypes.complex_of(x.dtype)
-    return rounded(_root_of_any(in_wide(x)), dtype)
+    return rounded(_root_of_any(in_wide_dtype(x)), dtype)
 
 
 @composite
@@ -142,7 +144,7 @@ def logm(A: ArrayLike, disp: bool = True) -> Any:
     dtype = dtypes.complex_of(x.dtype)
     if not x.size:
         return cast(x, dtype)
-    logarithm = rounded(_logarithm_of_any(in_wide(x)), dtype)
+    logarithm = rounded(_logarithm_of_any(in_wide_dtype(x)), dtype)
     if disp:
         return logarithm
     a = cast(x, dtype)
@@ -160,18 +162,20 @@ def _logarithm(t: Any) -> Any:
     """The logarithm of an upper triangular matrix."""
     one = identities(t.aval, t.shape[-1])
 
-    def far(t: Any) -> Any:
-        still = selection.stop_gradient(np.triu(t))
-        return np.max(np.sum(abs(still - one), axis=-2), axis=-1) > _QUADRATURE_RADIUS
+    def is_far(t: Any) -> Any:
+        triangle = selection.stop_gradient(np.triu(t))
+        return np.max(np.sum(abs(triangle - one), axis=-2), axis=-1) > _QUADRATURE_RADIUS
 
     def step(k: Any, state: Any) -> Any:
         t, count = state
-        again = far(t)
+        needs_root = is_far(t)
 
-        def rooted(t: Any) -> Any:
-            return np.where(again[..., None, None], _root(t), t)
+        def take_root(t: Any) -> Any:
+            return np.where(needs_root[..., None, None], _root(t), t)
 
-        return cond(np.any(again), rooted, lambda t: t, t), count + again.astype(count.dtype)
+        return cond(np.any(needs_root), take_root, lambda t: t, t), count + needs_root.astype(
+            count.dtype
+        )
 
     count = np.zeros(t.shape[:-2], t.real.dtype)
     t, count = fori_loop(0, _MAX_ROOTS, step, (t, count))
@@ -207,40 +211,42 @@ def funm(A: ArrayLike, func: Callable[[Array], Array], disp: bool = True) -> Any
     x = matrices("funm", A, "A", square=True)
     if x.ndim != 2:
         raise ShapeError(f"funm: expected A [n, n]; got {x.aval}")
-    matrix = in_wide(x)
+    matrix = in_wide_dtype(x)
     dtype = dtypes.complex_of(matrix.dtype)
     t, z = lax_linalg.schur(cast(matrix, dtype))
     if x.size:
         values = cast(np.asarray(func(np.diagonal(t))), dtype)
-        f, least = function_of_triangle(t, values)
+        f, smallest_gap = function_of_triangle(t, values)
     else:
-        f, least = t, np.asarray(1.0)
+        f, smallest_gap = t, np.asarray(1.0)
     result = rounded(z @ f @ adjoint(z), dtypes.complex_of(x.dtype))
     if disp:
         return result
-    tiny = float(dtypes.finfo(dtype).eps)
-    least = np.where(least == 0, tiny, least)
-    error = tiny / least * linalg.norm(np.triu(t, 1), 1)
-    error = np.where(np.isnan(result).any(), float("inf"), np.clip(error, tiny, 1.0))
+    eps = float(dtypes.finfo(dtype).eps)
+    smallest_gap = np.where(smallest_gap == 0, eps, smallest_gap)
+    error = eps / smallest_gap * linalg.norm(np.triu(t, 1), 1)
+    error = np.where(np.isnan(result).any(), float("inf"), np.clip(error, eps, 1.0))
     return result, error
 
 
 def by_recurrence(t: Any, diagonal: Any, product: Any) -> Any:
     """Computes an upper triangular matrix with a known diagonal column by column. Column k above
-    the diagonal is the x that solves product(k, found, column of t).
+    the diagonal is the x that solves product(k, columns, column of t).
 
     Args:
-      product: (k, matrices found up to column k, the column of t above the diagonal, mask of these
+      product: (k, the matrix up to column k, the column of t above the diagonal, mask of these
         rows) -> the column of the result above the diagonal.
     """
     n = t.shape[-1]
     start = diagonal[..., :, None] * np.eye(n, dtype=t.dtype)
 
     def step(k: Any, columns: Any) -> Any:
-        above = (np.arange(n) < k)[:, None]
-        at = selection.where(above, _column(t, k), literal(0, t.dtype))
-        new = selection.where(above, product(k, columns, at, above), _column(start, k))
-        return dynamic_update_slice_in_dim(columns, new, k, -1)
+        is_above = (np.arange(n) < k)[:, None]
+        column_above = selection.where(is_above, _column(t, k), literal(0, t.dtype))
+        new_column = selection.where(
+            is_above, product(k, columns, column_above, is_above), _column(start, k)
+        )
+        return dynamic_update_slice_in_dim(columns, new_column, k, -1)
 
     return fori_loop(1, n, step, start) if n > 1 else start
 
@@ -267,61 +273,65 @@ def root_of_triangle(t: Any) -> Any:
     if not n:
         return t
     limit = 10 * n * float(np.finfo(t.dtype).eps)
-    small = limit * np.max(_size(t), axis=(-2, -1))[..., None, None, None]
+    threshold = limit * np.max(_size(t), axis=(-2, -1))[..., None, None, None]
 
-    def solved(r: Any, size: Any, column: Any) -> Any:
-        sums = np.diagonal(r, 0, -2, -1)[..., :, None] + size
-        none = sums == 0
-        sums = selection.where(none, literal(1, t.dtype), sums)
-        new = solve_upper(selection.where(np.eye(r.shape[-1], dtype=bool), sums, r), column)
-        return selection.where(none & (_size(new) > small), literal(float("nan"), t.dtype), new)
+    def solve_shifted(r: Any, shift: Any, column: Any) -> Any:
+        sums = np.diagonal(r, 0, -2, -1)[..., :, None] + shift
+        is_zero = sums == 0
+        sums = selection.where(is_zero, literal(1, t.dtype), sums)
+        solution = solve_upper(selection.where(np.eye(r.shape[-1], dtype=bool), sums, r), column)
+        return selection.where(
+            is_zero & (_size(solution) > threshold), literal(float("nan"), t.dtype), solution
+        )
 
     levels = max(0, math.ceil(math.log2(n / _LEAF_SIZE)))
-    size = -(-n >> levels)
-    more = (size << levels) - n
+    block_size = -(-n >> levels)
+    padding = (block_size << levels) - n
     edges = [(0, 0)] * (t.ndim - 2)
-    padded = np.pad(t, [*edges, (0, more), (0, more)])
-    padded = padded + np.diag(np.pad(np.zeros(n, t.dtype), (0, more), constant_values=1))
-    root = _root_by_diagonals(_blocks(padded, size, 1, 0), small[..., 0])
+    padded = np.pad(t, [*edges, (0, padding), (0, padding)])
+    padded = padded + np.diag(np.pad(np.zeros(n, t.dtype), (0, padding), constant_values=1))
+    root = _root_by_diagonals(_blocks(padded, block_size, 1, 0), threshold[..., 0])
     for _ in range(levels):
-        beside = _blocks(padded, size, 2, 1)
-        first, second = root[..., 0::2, :, :], root[..., 1::2, :, :]
-        y = solve_sylvester_of_triangles(first, second, beside, solved)
-        root = np.block([[first, y], [np.zeros_like(y), second]])
-        size *= 2
+        right_blocks = _blocks(padded, block_size, 2, 1)
+        upper_root, lower_root = root[..., 0::2, :, :], root[..., 1::2, :, :]
+        y = solve_sylvester_of_triangles(upper_root, lower_root, right_blocks, solve_shifted)
+        root = np.block([[upper_root, y], [np.zeros_like(y), lower_root]])
+        block_size *= 2
     return root[..., 0, :n, :n]
 
 
-def _blocks(t: Any, size: int, each: int, right: int) -> Any:
-    """Each `each`th block on the diagonal, or the block to its right: [batch…, count, size,
+def _blocks(t: Any, block_size: int, stride: int, right: int) -> Any:
+    """Each `stride`th block on the diagonal, or the block to its right: [batch…, count, size,
     size]."""
-    count = t.shape[-1] // (size * each)
-    blocks = t.reshape(*t.shape[:-2], count, each, size, count, each, size)
+    count = t.shape[-1] // (block_size * stride)
+    blocks = t.reshape(*t.shape[:-2], count, stride, block_size, count, stride, block_size)
     return np.moveaxis(np.diagonal(blocks[..., 0, :, :, right, :], 0, -4, -2), -1, -3)
 
 
-def _root_by_diagonals(t: Any, small: Any) -> Any:
+def _root_by_diagonals(t: Any, threshold: Any) -> Any:
     """The roots of small triangles, one diagonal at a time: each is an elementwise formula of the
     diagonals before it."""
     n = t.shape[-1]
-    flat = t.reshape(*t.shape[:-2], n * n)
-    diagonals = [np.sqrt(flat[..., :: n + 1])]
+    elements = t.reshape(*t.shape[:-2], n * n)
+    diagonals = [np.sqrt(elements[..., :: n + 1])]
     for k in range(1, n):
-        size = n - k
-        remainder = flat[..., k : n * size : n + 1]
+        length = n - k
+        remainder = elements[..., k : n * length : n + 1]
         for i in range(1, k):
-            remainder = remainder - diagonals[i][..., :size] * diagonals[k - i][..., i : i + size]
-        sums = diagonals[0][..., :size] + diagonals[0][..., k:]
-        none = sums == 0
-        new = remainder / selection.where(none, literal(1, t.dtype), sums)
-        bad = none & (_size(new) > small)
-        diagonals.append(selection.where(bad, literal(float("nan"), t.dtype), new))
+            remainder = (
+                remainder - diagonals[i][..., :length] * diagonals[k - i][..., i : i + length]
+            )
+        sums = diagonals[0][..., :length] + diagonals[0][..., k:]
+        is_zero = sums == 0
+        diagonal = remainder / selection.where(is_zero, literal(1, t.dtype), sums)
+        is_invalid = is_zero & (_size(diagonal) > threshold)
+        diagonals.append(selection.where(is_invalid, literal(float("nan"), t.dtype), diagonal))
     # element [i, i + k] is element i of diagonal k; elements below read the zero at the end
     diagonals.append(np.zeros_like(diagonals[0][..., :1]))
     ends = onp.cumsum([0, *[x.shape[-1] for x in diagonals]])
     rows, columns = onp.indices((n, n))
-    places = onp.where(columns >= rows, ends[abs(columns - rows)] + rows, ends[n])
-    return np.take(np.concatenate(diagonals, -1), places, axis=-1, mode="clip")
+    indices = onp.where(columns >= rows, ends[abs(columns - rows)] + rows, ends[n])
+    return np.take(np.concatenate(diagonals, -1), indices, axis=-1, mode="clip")
 
 
 def function_of_triangle(t: Any, values: Any) -> tuple[Any, Any]:
@@ -330,20 +340,24 @@ def function_of_triangle(t: Any, values: Any) -> tuple[Any, Any]:
     Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 9.1.4.
     """
     n = t.shape[-1]
-    line = np.diagonal(t, 0, -2, -1)
+    eigenvalues = np.diagonal(t, 0, -2, -1)
     one = np.eye(n, dtype=t.dtype)
 
-    def product(k: Any, columns: Any, at: Any, above: Any) -> Any:
+    def product(k: Any, columns: Any, column: Any, is_above: Any) -> Any:
         # (t - t[k, k]) x = (f - f[k, k]) t[:, k], in the rows above k
-        gaps = line[..., :, None] - _column(line[..., None, :], k)
-        sides = selection.where(above, np.triu(columns, 1) @ at, literal(0, t.dtype))
+        gaps = eigenvalues[..., :, None] - _column(eigenvalues[..., None, :], k)
+        sides = selection.where(is_above, np.triu(columns, 1) @ column, literal(0, t.dtype))
         slopes = values[..., :, None] - _column(values[..., None, :], k)
-        safe = selection.where(above & (gaps != 0), gaps, literal(1, t.dtype))
-        inner = np.triu(t, 1)
-        inner = selection.where(above & np.matrix_transpose(above), inner, literal(0, t.dtype))
-        return solve_upper(inner + safe * one, sides + slopes * at)
+        nonzero_gaps = selection.where(is_above & (gaps != 0), gaps, literal(1, t.dtype))
+        strict_upper = np.triu(t, 1)
+        strict_upper = selection.where(
+            is_above & np.matrix_transpose(is_above), strict_upper, literal(0, t.dtype)
+        )
+        return solve_upper(strict_upper + nonzero_gaps * one, sides + slopes * column)
 
-    gaps = abs(line[..., :, None] - line[..., None, :])
+    gaps = abs(eigenvalues[..., :, None] - eigenvalues[..., None, :])
     gaps = np.where(np.eye(n, dtype=bool), float("inf"), gaps)
-    least = np.minimum(np.min(gaps, axis=(-2, -1), initial=float("inf")), abs(line[..., 0]))
-    return by_recurrence(t, values, product), least
+    smallest_gap = np.minimum(
+        np.min(gaps, axis=(-2, -1), initial=float("inf")), abs(eigenvalues[..., 0])
+    )
+    return by_recurrence(t, values, product), smallest_gap

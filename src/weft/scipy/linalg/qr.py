@@ -7,7 +7,7 @@ from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
 from ...lax import linalg as lax_linalg
-from ...numpy.linalg.operands import in_wide, matrices, pair, rounded
+from ...numpy.linalg.operands import in_wide_dtype, matrices, pair, rounded
 from ...primitives.linalg.qr import geqrf
 from ...typing import ArrayLike
 
@@ -44,20 +44,20 @@ def qr(
     x = matrices("qr", a)
     if mode not in ("full", "r", "economic", "raw"):
         raise ValueError(f"qr: mode must be 'full', 'r', 'economic' or 'raw'; got {mode!r:.60}")
-    matrix = in_wide(x)
+    matrix = in_wide_dtype(x)
     if mode == "raw":
         if pivoting:
             raise ValueError("qr: mode 'raw' does not support pivoting")
-        packed, tau = geqrf(matrix)
-        r = np.triu(packed)[..., : min(x.shape[-2:]), :]
-        packed, tau, r = (rounded(v, x.dtype) for v in (packed, tau, r))
-        return (packed, tau), r
-    full = mode in ("full", "r")
+        packed_factors, tau = geqrf(matrix)
+        r = np.triu(packed_factors)[..., : min(x.shape[-2:]), :]
+        packed_factors, tau, r = (rounded(v, x.dtype) for v in (packed_factors, tau, r))
+        return (packed_factors, tau), r
+    is_full = mode in ("full", "r")
     if pivoting:
-        q, r, order = lax_linalg.qr(matrix, pivoting=True, full_matrices=full)
+        q, r, order = lax_linalg.qr(matrix, pivoting=True, full_matrices=is_full)
         pivots: tuple[Any, ...] = (order,)
     else:
-        q, r = lax_linalg.qr(matrix, full_matrices=full)
+        q, r = lax_linalg.qr(matrix, full_matrices=is_full)
         pivots = ()
     q, r = rounded(q, x.dtype), rounded(r, x.dtype)
     return (r, *pivots) if mode == "r" else (q, r, *pivots)

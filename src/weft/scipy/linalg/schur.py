@@ -7,7 +7,7 @@ from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
 from ...lax import fori_loop, linalg as lax_linalg
-from ...numpy.linalg.operands import adjoint, identities, in_wide, matrices, pair, rounded
+from ...numpy.linalg.operands import adjoint, identities, in_wide_dtype, matrices, pair, rounded
 from ...numpy.promotion import cast
 from ...typing import ArrayLike
 
@@ -37,7 +37,7 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
         raise ValueError(f"schur: output must be 'real' or 'complex'; got {output!r:.60}")
     x = matrices("schur", a, square=True)
     dtype = dtypes.complex_of(x.dtype) if output == "complex" else x.dtype
-    matrix = in_wide(x)
+    matrix = in_wide_dtype(x)
     t, z = lax_linalg.schur(
         cast(matrix, dtypes.complex_of(matrix.dtype)) if output == "complex" else matrix
     )
@@ -68,21 +68,21 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
     def step(k: Any, state: Any) -> Any:
         m = n - 1 - k
         t, z = state
-        pick = lambda i, j: t[i, j]  # noqa: E731
-        a, b, c, d = pick(m - 1, m - 1), pick(m - 1, m), pick(m, m - 1), pick(m, m)
+        element = lambda i, j: t[i, j]  # noqa: E731
+        a, b, c, d = element(m - 1, m - 1), element(m - 1, m), element(m, m - 1), element(m, m)
         half = (a + d) / 2
         root = np.sqrt((a - d) * (a - d) / 4 + b * c)
-        first, second = half + root, half - root
-        eigenvalue = np.where(abs(first - d) < abs(second - d), first, second)
-        size = np.sqrt(abs(eigenvalue - d) ** 2 + abs(c) ** 2)
-        plain = size == 0
-        safe = np.where(plain, 1.0, size)
-        cosine = np.where(plain, 1.0, (eigenvalue - d) / safe.astype(dtype))
-        sine = np.where(plain, 0.0, c / safe.astype(dtype))
-        turn = np.stack([np.stack([cosine.conj(), sine.conj()]), np.stack([-sine, cosine])])
+        first_root, second_root = half + root, half - root
+        eigenvalue = np.where(abs(first_root - d) < abs(second_root - d), first_root, second_root)
+        norm = np.sqrt(abs(eigenvalue - d) ** 2 + abs(c) ** 2)
+        is_trivial = norm == 0
+        nonzero_norm = np.where(is_trivial, 1.0, norm)
+        cosine = np.where(is_trivial, 1.0, (eigenvalue - d) / nonzero_norm.astype(dtype))
+        sine = np.where(is_trivial, 0.0, c / nonzero_norm.astype(dtype))
+        block = np.stack([np.stack([cosine.conj(), sine.conj()]), np.stack([-sine, cosine])])
         rotation = np.eye(n, dtype=dtype)
-        at = np.stack([m - 1, m])
-        rotation = rotation.at[at[:, None], at].set(turn)
+        indices = np.stack([m - 1, m])
+        rotation = rotation.at[indices[:, None], indices].set(block)
         rotation = np.where(c == 0, np.eye(n, dtype=dtype), rotation)
         t = rotation @ t @ adjoint(rotation)
         t = t.at[m, m - 1].set(0)
@@ -111,13 +111,13 @@ def hessenberg(
     """
     x = matrices("hessenberg", a, square=True)
     n = x.shape[-1]
-    packed, taus = lax_linalg.hessenberg(in_wide(x))
-    h = rounded(np.triu(packed, -1), x.dtype)
+    packed_factors, taus = lax_linalg.hessenberg(in_wide_dtype(x))
+    h = rounded(np.triu(packed_factors, -1), x.dtype)
     if not calc_q:
         return h
-    q = identities(packed.aval, n)
+    q = identities(packed_factors.aval, n)
     if n > 1:
-        inner = lax_linalg.householder_product(packed[..., 1:, :-1], taus)
-        below = np.concatenate([q[..., 1:, :1], inner], -1)
-        q = np.concatenate([q[..., :1, :], below], -2)
+        inner_q = lax_linalg.householder_product(packed_factors[..., 1:, :-1], taus)
+        lower_rows = np.concatenate([q[..., 1:, :1], inner_q], -1)
+        q = np.concatenate([q[..., :1, :], lower_rows], -2)
     return h, rounded(q, x.dtype)

@@ -12,7 +12,7 @@ from ...core.source import located
 from ...errors import ShapeError
 from ...lax import custom_linear_solve, linalg as lax_linalg
 from ...numpy import linalg
-from ...numpy.linalg.operands import adjoint, check_matrices, in_wide, pair, rounded
+from ...numpy.linalg.operands import adjoint, check_matrices, in_wide_dtype, pair, rounded
 from ...numpy.promotion import cast
 from ...primitives import creation, selection, structural
 from ...typing import ArrayLike
@@ -85,13 +85,13 @@ def solve(
         x, rhs = same_batch("solve", x, rhs)
         solutions = rhs / np.diagonal(x, 0, -2, -1)[..., None]
         return solutions[..., 0] if vector else solutions
-    read = x if lower else adjoint(x)
+    triangle = x if lower else adjoint(x)
     if form in ("sym", "her", "pos"):
         x = _from_triangle(x, bool(lower), conjugate=form != "sym")
     if transposed:
-        x, read = np.matrix_transpose(x), read.conj()
+        x, triangle = np.matrix_transpose(x), triangle.conj()
     if form == "pos":
-        return _by_cholesky(x, read, y)
+        return _by_cholesky(x, triangle, y)
     if form == "tridiagonal":
         return _tridiagonal(x, y)
     return linalg.solve(x, y)
@@ -113,7 +113,7 @@ def _by_cholesky(x: Any, lower: Any, b: Any) -> Any:
     derivatives reuse the factor."""
     dtype = x.dtype
     b, vector = right_side("solve", x, b)
-    x, lower, b = same_batch("solve", *map(in_wide, (x, lower, b)))
+    x, lower, b = same_batch("solve", *map(in_wide_dtype, (x, lower, b)))
     factor = lax_linalg.cholesky(selection.stop_gradient(lower), symmetrize_input=False)
 
     def by_factor(_: Any, b: Any) -> Any:
@@ -130,11 +130,11 @@ def _tridiagonal(x: Any, b: Any) -> Any:
     """Solutions for tridiagonal matrices."""
     dtype = x.dtype
     b, vector = right_side("solve", x, b)
-    x, b = same_batch("solve", in_wide(x), in_wide(b))
-    lower, middle, upper = (np.diagonal(x, k, -2, -1) for k in (-1, 0, 1))
-    zero = creation.zeros(middle.aval.update(shape=(*middle.shape[:-1], 1)))
+    x, b = same_batch("solve", in_wide_dtype(x), in_wide_dtype(b))
+    lower, diagonal, upper = (np.diagonal(x, k, -2, -1) for k in (-1, 0, 1))
+    zero = creation.zeros(diagonal.aval.update(shape=(*diagonal.shape[:-1], 1)))
     lower, upper = np.concatenate([zero, lower], -1), np.concatenate([upper, zero], -1)
-    solutions = lax_linalg.tridiagonal_solve(lower, middle, upper, b)
+    solutions = lax_linalg.tridiagonal_solve(lower, diagonal, upper, b)
     return rounded(solutions[..., 0] if vector else solutions, dtype)
 
 
@@ -171,11 +171,11 @@ def solve_banded(
         )
     n = x.shape[-1]
     rows, columns = onp.arange(n)[:, None], onp.arange(n)
-    places = high + rows - columns
-    inside = (places >= 0) & (places < low + high + 1)
-    flat = structural.reshape(x, shape=(*x.shape[:-2], x.shape[-2] * n))
-    elements = np.take(flat, onp.where(inside, places * n + columns, 0), axis=-1)
-    a = selection.where(np.asarray(inside), elements, literal(0, elements.dtype))
+    band_rows = high + rows - columns
+    is_inside = (band_rows >= 0) & (band_rows < low + high + 1)
+    flat_bands = structural.reshape(x, shape=(*x.shape[:-2], x.shape[-2] * n))
+    elements = np.take(flat_bands, onp.where(is_inside, band_rows * n + columns, 0), axis=-1)
+    a = selection.where(np.asarray(is_inside), elements, literal(0, elements.dtype))
     return _tridiagonal(a, y) if max(low, high) <= 1 else linalg.solve(a, y)
 
 
@@ -207,11 +207,11 @@ def solveh_banded(
         raise ShapeError(f"solveh_banded: ab must be [batch…, u + 1, n]; got {x.aval}")
     u, n = x.shape[-2] - 1, x.shape[-1]
     rows, columns = onp.arange(n)[:, None], onp.arange(n)
-    places = rows - columns if lower else u + rows - columns
-    inside = (places >= 0) & (places <= u)
-    flat = structural.reshape(x, shape=(*x.shape[:-2], (u + 1) * n))
-    elements = np.take(flat, onp.where(inside, places * n + columns, 0), axis=-1)
-    a = selection.where(np.asarray(inside), elements, literal(0, elements.dtype))
+    band_rows = rows - columns if lower else u + rows - columns
+    is_inside = (band_rows >= 0) & (band_rows <= u)
+    flat_bands = structural.reshape(x, shape=(*x.shape[:-2], (u + 1) * n))
+    elements = np.take(flat_bands, onp.where(is_inside, band_rows * n + columns, 0), axis=-1)
+    a = selection.where(np.asarray(is_inside), elements, literal(0, elements.dtype))
     a = _from_triangle(a, bool(lower), conjugate=True)
     return cho_solve((linalg.cholesky(a), True), y)
 

@@ -14,8 +14,8 @@ from ...core.source import located
 from ...errors import ShapeError
 from ...numpy import concatenate, tril, triu, zeros
 from ...numpy.axes import whole_number
-from ...numpy.axis_gathers import take_known
-from ...numpy.creation import from_numpy, wanted_dtype
+from ...numpy.axis_gathers import take_static
+from ...numpy.creation import dtype_argument, from_numpy
 from ...numpy.plans import composite
 from ...numpy.promotion import cast, inexact, noted, promote_values, value
 from ...primitives import creation, selection, structural
@@ -52,29 +52,29 @@ def _vectors(name: str, x: Any, argument: str) -> Any:
     return v if v.ndim else v.reshape(1)
 
 
-def _one_vector(name: str, x: Any, argument: str, least: int) -> Any:
+def _one_vector(name: str, x: Any, argument: str, min_size: int) -> Any:
     v = value(name, x, argument)
-    if v.ndim != 1 or v.size < least:
+    if v.ndim != 1 or v.size < min_size:
         raise noted(
             ShapeError(
-                f"{name}: {argument} must be a vector of {least} or more elements; got {v.aval}"
+                f"{name}: {argument} must be a vector of {min_size} or more elements; got {v.aval}"
             )
         )
     return v
 
 
-def _picked(line: Any, places: onp.ndarray) -> Any:
+def _matrix_of_elements(vectors: Any, indices: onp.ndarray) -> Any:
     """A matrix of elements of the last axis, at constant indices."""
-    elements = take_known(line, places.ravel(), line.ndim - 1)
-    return structural.reshape(elements, shape=(*line.shape[:-1], *places.shape))
+    elements = take_static(vectors, indices.ravel(), vectors.ndim - 1)
+    return structural.reshape(elements, shape=(*vectors.shape[:-1], *indices.shape))
 
 
-def _joint(name: str, c: Any, r: Any) -> tuple[Any, Any]:
+def _joint_batches(name: str, c: Any, r: Any) -> tuple[Any, Any]:
     """Two stacks of vectors with their batch axes broadcast."""
     c, r = promote_values(name, _vectors(name, c, "c"), _vectors(name, r, "r"))
-    fronts = [x.aval.update(shape=x.shape[:-1]) for x in (c, r)]
-    front = structural.broadcast_shape(name, fronts)
-    c, r = (structural.widen(x, (*front, x.shape[-1])) for x in (c, r))
+    batch_avals = [x.aval.update(shape=x.shape[:-1]) for x in (c, r)]
+    batch_shape = structural.broadcast_shape(name, batch_avals)
+    c, r = (structural.widen(x, (*batch_shape, x.shape[-1])) for x in (c, r))
     return c, r
 
 
@@ -82,9 +82,9 @@ def _joint(name: str, c: Any, r: Any) -> tuple[Any, Any]:
 def _along_diagonals(column: Any, row: Any, *, rising: bool) -> Any:
     """Matrices that are constant along their diagonals, or along their antidiagonals."""
     m, n = column.shape[-1], row.shape[-1]
-    line = concatenate([column if rising else column[..., ::-1], row[..., 1:]], -1)
-    first = onp.arange(m) if rising else m - 1 - onp.arange(m)
-    return _picked(line, first[:, None] + onp.arange(n))
+    vectors = concatenate([column if rising else column[..., ::-1], row[..., 1:]], -1)
+    first_column = onp.arange(m) if rising else m - 1 - onp.arange(m)
+    return _matrix_of_elements(vectors, first_column[:, None] + onp.arange(n))
 
 
 @located
@@ -102,8 +102,8 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
              [3, 2]], dtype=int32)
     Source: SciPy documentation, `scipy.linalg.toeplitz`.
     """
-    first = _vectors("toeplitz", c, "c")
-    column, row = _joint("toeplitz", first, first.conj() if r is None else r)
+    c_vectors = _vectors("toeplitz", c, "c")
+    column, row = _joint_batches("toeplitz", c_vectors, c_vectors.conj() if r is None else r)
     return _along_diagonals(column, row, rising=False)
 
 
@@ -122,8 +122,8 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
              [3, 0, 0]], dtype=int32)
     Source: SciPy documentation, `scipy.linalg.hankel`.
     """
-    first = _vectors("hankel", c, "c")
-    column, row = _joint("hankel", first, first * 0 if r is None else r)
+    c_vectors = _vectors("hankel", c, "c")
+    column, row = _joint_batches("hankel", c_vectors, c_vectors * 0 if r is None else r)
     return _along_diagonals(column, row, rising=True)
 
 
@@ -141,9 +141,9 @@ def circulant(c: ArrayLike) -> Array:
              [3, 2, 1]], dtype=int32)
     Source: SciPy documentation, `scipy.linalg.circulant`.
     """
-    line = _vectors("circulant", c, "c")
-    n = line.shape[-1]
-    return _picked(line, (onp.arange(n)[:, None] - onp.arange(n)) % max(n, 1))
+    vectors = _vectors("circulant", c, "c")
+    n = vectors.shape[-1]
+    return _matrix_of_elements(vectors, (onp.arange(n)[:, None] - onp.arange(n)) % max(n, 1))
 
 
 @located
@@ -164,22 +164,22 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
              [0, 0, 2]], dtype=int32)
     Source: SciPy documentation, `scipy.linalg.convolution_matrix`.
     """
-    line = _vectors("convolution_matrix", a, "a")
-    n, k = whole_number("convolution_matrix", n, "n"), line.shape[-1]
+    vectors = _vectors("convolution_matrix", a, "a")
+    n, k = whole_number("convolution_matrix", n, "n"), vectors.shape[-1]
     if n <= 0 or k == 0:
         raise ValueError(f"convolution_matrix: n and a's length must be positive; got {n} and {k}")
     if mode not in ("full", "valid", "same"):
         raise ValueError(f"convolution_matrix: mode must be full, valid or same; got {mode!r:.60}")
-    first, rows = 0, n + k - 1
+    first_row, rows = 0, n + k - 1
     if mode == "valid":
-        first, rows = min(n, k) - 1, max(n, k) - min(n, k) + 1
+        first_row, rows = min(n, k) - 1, max(n, k) - min(n, k) + 1
     elif mode == "same":
-        first, rows = (min(n, k) - 1) // 2, max(n, k)
-    places = first + onp.arange(rows)[:, None] - onp.arange(n)
-    inside = (places >= 0) & (places < k)
-    elements = _picked(line, onp.clip(places, 0, k - 1))
+        first_row, rows = (min(n, k) - 1) // 2, max(n, k)
+    indices = first_row + onp.arange(rows)[:, None] - onp.arange(n)
+    is_inside = (indices >= 0) & (indices < k)
+    elements = _matrix_of_elements(vectors, onp.clip(indices, 0, k - 1))
     return selection.where(
-        from_numpy(inside), elements, creation.zeros(elements.aval.update(shape=()))
+        from_numpy(is_inside), elements, creation.zeros(elements.aval.update(shape=()))
     )
 
 
@@ -208,12 +208,16 @@ def block_diag(*arrs: ArrayLike) -> Array:
         structural.reshape(x, shape=(1,) * (2 - x.ndim) + x.shape) if x.ndim < 2 else x
         for x in blocks
     ]
-    columns, before, rows = sum(x.shape[1] for x in blocks), 0, []
+    columns, n_columns_before, rows = sum(x.shape[1] for x in blocks), 0, []
     for x in blocks:
         m, n = x.shape
-        sides = [zeros((m, before), x.dtype), x, zeros((m, columns - before - n), x.dtype)]
+        sides = [
+            zeros((m, n_columns_before), x.dtype),
+            x,
+            zeros((m, columns - n_columns_before - n), x.dtype),
+        ]
         rows.append(concatenate(sides, 1))
-        before += n
+        n_columns_before += n
     return concatenate(rows, 0)
 
 
@@ -231,11 +235,11 @@ def companion(a: ArrayLike) -> Array:
              [ 1.,  0.]], dtype=float32)
     Source: SciPy documentation, `scipy.linalg.companion`.
     """
-    line = inexact("companion", _one_vector("companion", a, "a", 2))
-    n = line.size - 1
-    top = structural.reshape(-line[1:] / line[0], shape=(1, n))
-    below = from_numpy(onp.eye(n - 1, n, dtype=line.dtype))
-    return concatenate([top, below], 0)
+    coefficients = inexact("companion", _one_vector("companion", a, "a", 2))
+    n = coefficients.size - 1
+    first_row = structural.reshape(-coefficients[1:] / coefficients[0], shape=(1, n))
+    subdiagonal = from_numpy(onp.eye(n - 1, n, dtype=coefficients.dtype))
+    return concatenate([first_row, subdiagonal], 0)
 
 
 @located
@@ -252,8 +256,8 @@ def fiedler(a: ArrayLike) -> Array:
              [3, 0]], dtype=int32)
     Source: SciPy documentation, `scipy.linalg.fiedler`.
     """
-    line = _one_vector("fiedler", a, "a", 0)
-    return abs(line[:, None] - line)
+    vector = _one_vector("fiedler", a, "a", 0)
+    return abs(vector[:, None] - vector)
 
 
 @located
@@ -270,26 +274,28 @@ def fiedler_companion(a: ArrayLike) -> Array:
              [ 1.,  0.]], dtype=float32)
     Source: M. Fiedler, Linear Algebra Appl. 372 (2003) 325-331.
     """
-    line = inexact("fiedler_companion", _one_vector("fiedler_companion", a, "a", 0))
-    n = line.size - 1
+    coefficients = inexact("fiedler_companion", _one_vector("fiedler_companion", a, "a", 0))
+    n = coefficients.size - 1
     if n < 1:
-        return zeros(0, line.dtype)
-    line = line / line[0]
+        return zeros(0, coefficients.dtype)
+    coefficients = coefficients / coefficients[0]
     if n == 1:
-        return -line[1:, None]
+        return -coefficients[1:, None]
     # products of [[-a, 1], [1, 0]] at neighbouring indices: even ones first, then odd ones
-    places, ones = onp.full((n, n), -1), onp.zeros((n, n))
+    indices, ones = onp.full((n, n), -1), onp.zeros((n, n))
     for row in range(n):
         if row % 2:
             ones[row, max(row - 2, 0)] = 1
             continue
-        places[row, max(row - 1, 0)] = row + 1
+        indices[row, max(row - 1, 0)] = row + 1
         if row + 1 < n:
-            places[row, row + 1] = row + 2
+            indices[row, row + 1] = row + 2
         if row + 2 < n:
             ones[row, row + 2] = 1
-    elements = -_picked(line, onp.maximum(places, 0))
-    return selection.where(from_numpy(places >= 0), elements, from_numpy(ones.astype(line.dtype)))
+    elements = -_matrix_of_elements(coefficients, onp.maximum(indices, 0))
+    return selection.where(
+        from_numpy(indices >= 0), elements, from_numpy(ones.astype(coefficients.dtype))
+    )
 
 
 @located
@@ -307,17 +313,17 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
              [0.5, 0. ]], dtype=float32)
     Source: SciPy documentation, `scipy.linalg.leslie`.
     """
-    x, y = _joint("leslie", f, s)
+    x, y = _joint_batches("leslie", f, s)
     n = x.shape[-1]
     if n != y.shape[-1] + 1 or n < 2:
         raise ShapeError(
             f"leslie: s must have one element fewer than f, and at least one; got {x.aval} and "
             f"{y.aval}"
         )
-    places = onp.full((n - 1, n), n - 1)
-    places[onp.arange(n - 1), onp.arange(n - 1)] = onp.arange(n - 1)
-    below = _picked(concatenate([y, x[..., :1] * 0], -1), places)
-    return concatenate([x[..., None, :], below], -2)
+    indices = onp.full((n - 1, n), n - 1)
+    indices[onp.arange(n - 1), onp.arange(n - 1)] = onp.arange(n - 1)
+    lower_rows = _matrix_of_elements(concatenate([y, x[..., :1] * 0], -1), indices)
+    return concatenate([x[..., None, :], lower_rows], -2)
 
 
 # --- from a size ---
@@ -344,8 +350,8 @@ def hilbert(n: int) -> Array:
              [0.5       , 0.33333334]], dtype=float32)
     Source: SciPy documentation, `scipy.linalg.hilbert`.
     """
-    line = onp.arange(_size("hilbert", n))
-    return _floats(1.0 / (line[:, None] + line + 1))
+    indices = onp.arange(_size("hilbert", n))
+    return _floats(1.0 / (indices[:, None] + indices + 1))
 
 
 @located
@@ -362,8 +368,10 @@ def invhilbert(n: int) -> Array:
     comb = math.comb
 
     def element(i: int, j: int) -> float:
-        size = (i + j + 1) * comb(n + i, n - j - 1) * comb(n + j, n - i - 1) * comb(i + j, i) ** 2
-        return float(size if (i + j) % 2 == 0 else -size)
+        magnitude = (
+            (i + j + 1) * comb(n + i, n - j - 1) * comb(n + j, n - i - 1) * comb(i + j, i) ** 2
+        )
+        return float(magnitude if (i + j) % 2 == 0 else -magnitude)
 
     return _floats(onp.array([[element(i, j) for j in range(n)] for i in range(n)]).reshape(n, n))
 
@@ -441,7 +449,7 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     matrix = onp.ones((1, 1))
     while len(matrix) < n:
         matrix = onp.block([[matrix, matrix], [matrix, -matrix]])
-    return from_numpy(matrix.astype(wanted_dtype("hadamard", dtype)))
+    return from_numpy(matrix.astype(dtype_argument("hadamard", dtype)))
 
 
 @located
@@ -485,10 +493,10 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     n = _size("dft", n)
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"dft: scale must be None, 'sqrtn' or 'n'; got {scale!r:.60}")
-    line = onp.arange(n)
-    matrix = onp.exp(-2j * onp.pi * ((line[:, None] * line) % max(n, 1)) / max(n, 1))
+    indices = onp.arange(n)
+    matrix = onp.exp(-2j * onp.pi * ((indices[:, None] * indices) % max(n, 1)) / max(n, 1))
     matrix = matrix / {None: 1.0, "sqrtn": max(n, 1) ** 0.5, "n": max(n, 1)}[scale]
-    result_dtype = wanted_dtype("dft", dtype) or dtypes.default_complex()
+    result_dtype = dtype_argument("dft", dtype) or dtypes.default_complex()
     return cast(
         from_numpy(matrix.astype(onp.complex64 if result_dtype.itemsize < 16 else matrix.dtype)),
         result_dtype,

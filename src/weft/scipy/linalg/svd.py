@@ -5,7 +5,7 @@ from typing import Any
 from ...core.array import Array
 from ...core.source import located
 from ...lax import linalg as lax_linalg
-from ...numpy.linalg.operands import adjoint, in_wide, matrices, rounded
+from ...numpy.linalg.operands import adjoint, in_wide_dtype, matrices, rounded
 from ...typing import ArrayLike
 
 __all__ = ["polar", "svd"]
@@ -38,7 +38,7 @@ def svd(
         raise ValueError(f"svd: lapack_driver must be gesdd or gesvd; got {lapack_driver!r:.60}")
     x = matrices("svd", a)
     algorithm = lax_linalg.SvdAlgorithm.QR if lapack_driver == "gesvd" else None
-    matrix = in_wide(x)
+    matrix = in_wide_dtype(x)
     if not compute_uv:
         return rounded(lax_linalg.svd(matrix, compute_uv=False, algorithm=algorithm), x.dtype)
     factors = lax_linalg.svd(matrix, full_matrices=bool(full_matrices), algorithm=algorithm)
@@ -76,9 +76,13 @@ def polar(
     if method not in ("qdwh", "svd"):
         raise ValueError(f"polar: method must be 'qdwh' or 'svd'; got {method!r:.60}")
     x = matrices("polar", a)
-    u, _, vh = lax_linalg.svd(in_wide(x), full_matrices=False)
+    u, _, vh = lax_linalg.svd(in_wide_dtype(x), full_matrices=False)
     unitary = u @ vh
     # not from the singular values: their derivative would be wrong where they are equal
-    p = in_wide(x) @ adjoint(unitary) if side == "left" else adjoint(unitary) @ in_wide(x)
+    p = (
+        in_wide_dtype(x) @ adjoint(unitary)
+        if side == "left"
+        else adjoint(unitary) @ in_wide_dtype(x)
+    )
     p = (p + adjoint(p)) / 2
     return rounded(unitary, x.dtype), rounded(p, x.dtype)

@@ -20,7 +20,7 @@ from ...lax import (
     linalg as lax_linalg,
 )
 from ...numpy import linalg
-from ...numpy.linalg.operands import check_matrices, in_wide, rounded
+from ...numpy.linalg.operands import check_matrices, in_wide_dtype, rounded
 from ...numpy.promotion import cast, promote_values, value
 from ...primitives import creation, selection
 from ...typing import ArrayLike
@@ -63,7 +63,7 @@ def solve_sylvester(
             f"and {c.aval}"
         )
     dtype = a.dtype
-    a, b, c = in_wide(a), in_wide(b), in_wide(c)
+    a, b, c = in_wide_dtype(a), in_wide_dtype(b), in_wide_dtype(c)
     complex_dtype = dtypes.complex_of(a.dtype)
     forms = [cast(selection.stop_gradient(x), complex_dtype) for x in (a, b)]
     if method == "schur":
@@ -76,22 +76,22 @@ def solve_sylvester(
     r, s = (np.diagonal(t, 0, -2, -1) for t in parts[::2])
     sums = r[..., :, None] + s[..., None, :]
     real = not dtypes.is_complex(dtype)
-    solution = sylvester(a, b, c, lambda exchanged: _by_parts(parts, exchanged, real))
-    apart = np.all(abs(sums) > tol, axis=(-2, -1), keepdims=True)
-    solution = selection.where(apart, solution, literal(float("nan"), solution.dtype))
+    solution = sylvester(a, b, c, lambda is_transposed: _by_parts(parts, is_transposed, real))
+    is_nonsingular = np.all(abs(sums) > tol, axis=(-2, -1), keepdims=True)
+    solution = selection.where(is_nonsingular, solution, literal(float("nan"), solution.dtype))
     return rounded(solution, dtype)
 
 
-def _by_parts(parts: Sequence[Any], exchanged: bool, real: bool) -> Callable[[Any], Any]:
+def _by_parts(parts: Sequence[Any], is_transposed: bool, real: bool) -> Callable[[Any], Any]:
     """The solver of a x + x b = c with a = u r u⁻¹, b = v s v⁻¹ and triangles r and s, from parts
     (r, u, s, v)."""
-    r, u, s, v = (*parts[2:], *parts[:2]) if exchanged else parts
-    turned = np.matrix_transpose
+    r, u, s, v = (*parts[2:], *parts[:2]) if is_transposed else parts
+    matrix_transpose = np.matrix_transpose
 
     def solver(c: Any) -> Any:
-        inner = linalg.solve(u, cast(c, u.dtype)) @ v
-        y = solve_sylvester_of_triangles(r, s, inner)
-        x = turned(linalg.solve(turned(v), turned(u @ y)))
+        transformed_c = linalg.solve(u, cast(c, u.dtype)) @ v
+        y = solve_sylvester_of_triangles(r, s, transformed_c)
+        x = matrix_transpose(linalg.solve(matrix_transpose(v), matrix_transpose(u @ y)))
         return x.real if real else x
 
     return solver
@@ -108,29 +108,29 @@ def _column(x: Any, k: Any) -> Any:
 
 
 def solve_sylvester_of_triangles(
-    r: Any, s: Any, c: Any, solved: Callable[[Any, Any, Any], Any] | None = None
+    r: Any, s: Any, c: Any, solve_shifted: Callable[[Any, Any, Any], Any] | None = None
 ) -> Any:
     """The solution y of r y + y s = c, for upper triangular r and s.
 
     Args:
-      solved: the solver for a column: (r, number, column) -> (r + number)⁻¹ column.
+      solve_shifted: the solver for a column: (r, number, column) -> (r + number)⁻¹ column.
     """
     n = s.shape[-1]
     if not c.size:
         return c
-    solved = solved or _shifted_solution
+    solve_shifted = solve_shifted or _shifted_solution
 
     def step(k: Any, y: Any) -> Any:
-        at = _column(s, k)
-        size = dynamic_slice_in_dim(at, k, 1, -2)
-        remainder = _column(c, k) - y @ at  # columns k and later of y are still zero
-        return dynamic_update_slice_in_dim(y, solved(r, size, remainder), k, -1)
+        s_column = _column(s, k)
+        shift = dynamic_slice_in_dim(s_column, k, 1, -2)
+        remainder = _column(c, k) - y @ s_column  # columns k and later of y are still zero
+        return dynamic_update_slice_in_dim(y, solve_shifted(r, shift, remainder), k, -1)
 
     return fori_loop(0, n, step, creation.zeros(c.aval.strong()))
 
 
-def _shifted_solution(r: Any, size: Any, column: Any) -> Any:
-    return solve_upper(r + size * np.eye(r.shape[-1], dtype=r.dtype), column)
+def _shifted_solution(r: Any, shift: Any, column: Any) -> Any:
+    return solve_upper(r + shift * np.eye(r.shape[-1], dtype=r.dtype), column)
 
 
 def sylvester(a: Any, b: Any, c: Any, solver: Callable[[bool], Callable[[Any], Any]]) -> Any:
@@ -141,12 +141,12 @@ def sylvester(a: Any, b: Any, c: Any, solver: Callable[[bool], Callable[[Any], A
       solver: a function of a flag that returns a function from c to x. For True, a and b are
         exchanged. It need not be differentiable.
     """
-    turned = np.matrix_transpose
+    matrix_transpose = np.matrix_transpose
     return custom_linear_solve(
         lambda x: a @ x + x @ b,
         c,
         lambda _, c: solver(False)(c),
-        lambda _, c: turned(solver(True)(turned(c))),
+        lambda _, c: matrix_transpose(solver(True)(matrix_transpose(c))),
     )
 
 
@@ -155,8 +155,8 @@ def sylvester_near_triangles(r: Any, s: Any, c: Any) -> Any:
     elements below the diagonal."""
     upper, right = (np.triu(selection.stop_gradient(x)) for x in (r, s))
 
-    def solver(exchanged: bool) -> Callable[[Any], Any]:
-        first, second = (right, upper) if exchanged else (upper, right)
-        return lambda c: solve_sylvester_of_triangles(first, second, c)
+    def solver(is_transposed: bool) -> Callable[[Any], Any]:
+        left_triangle, right_triangle = (right, upper) if is_transposed else (upper, right)
+        return lambda c: solve_sylvester_of_triangles(left_triangle, right_triangle, c)
 
     return sylvester(r, s, c, solver)

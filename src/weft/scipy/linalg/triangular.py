@@ -6,7 +6,7 @@ from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
 from ...lax import linalg as lax_linalg
-from ...numpy.linalg.operands import check_matrices, in_wide, pair, rounded
+from ...numpy.linalg.operands import check_matrices, in_wide_dtype, pair, rounded
 from ...numpy.plans import composite
 from ...numpy.promotion import noted
 from ...primitives import structural
@@ -28,9 +28,9 @@ def right_side(name: str, a: Any, b: Any) -> tuple[Any, bool]:
 
 def same_batch(name: str, *xs: Any) -> list[Any]:
     """Stacks of matrices, broadcast to the same batch axes."""
-    fronts = [x.aval.update(shape=x.shape[:-2]) for x in xs]
-    front = structural.broadcast_shape(name, fronts)
-    return [structural.widen(x, (*front, *x.shape[-2:])) for x in xs]
+    batch_avals = [x.aval.update(shape=x.shape[:-2]) for x in xs]
+    batch_shape = structural.broadcast_shape(name, batch_avals)
+    return [structural.widen(x, (*batch_shape, *x.shape[-2:])) for x in xs]
 
 
 # --- triangular systems ---
@@ -77,7 +77,7 @@ def solve_by_triangles(
     x, y = pair(name, a, b)
     check_matrices(name, x, "a", True)
     y, vector = right_side(name, x, y)
-    operands = same_batch(name, in_wide(x), in_wide(y))
+    operands = same_batch(name, in_wide_dtype(x), in_wide_dtype(y))
     solutions = _one_by_one(
         *operands, kinds=kinds, lower=bool(lower), unit_diagonal=bool(unit_diagonal)
     )

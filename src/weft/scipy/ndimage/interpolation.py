@@ -49,12 +49,12 @@ def weights(t: Any, order: int) -> list[Any]:
     """The B-splines of an order that are nonzero in a cell, at position t of it, from 0 to 1."""
     splines = [t * 0 + 1]
     for d in range(1, order + 1):
-        before = splines
+        lower_splines = splines
         splines = []
         for j in range(d + 1):
-            rising = (t + (d - j)) / d * before[j - 1] if j else 0
-            falling = ((1 + j) - t) / d * before[j] if j < d else 0
-            splines.append(rising + falling)
+            rising_part = (t + (d - j)) / d * lower_splines[j - 1] if j else 0
+            falling_part = ((1 + j) - t) / d * lower_splines[j] if j < d else 0
+            splines.append(rising_part + falling_part)
     return splines
 
 
@@ -63,47 +63,53 @@ def inverse_filter(order: int) -> np.ndarray[Any, Any]:
     samples = [float(w) for w in weights(np.float64(0.0 if order % 2 else 0.5), order)]
     samples = samples[:-1] if order % 2 else samples
     n = 256
-    line = np.zeros(n)
-    line[: len(samples)] = samples
-    line = np.roll(line, -(len(samples) // 2))
-    response = np.fft.irfft(1 / np.fft.rfft(line).real, n)
-    reach = int(np.nonzero(np.abs(response[: n // 2]) > 1e-17)[0][-1])
-    return np.concatenate([response[reach:0:-1], response[: reach + 1]])
+    signal = np.zeros(n)
+    signal[: len(samples)] = samples
+    signal = np.roll(signal, -(len(samples) // 2))
+    response = np.fft.irfft(1 / np.fft.rfft(signal).real, n)
+    half_length = int(np.nonzero(np.abs(response[: n // 2]) > 1e-17)[0][-1])
+    return np.concatenate([response[half_length:0:-1], response[: half_length + 1]])
 
 
 @composite
-def filtered(x: Any, *, order: int, mode: str) -> Any:
+def spline_coefficients(x: Any, *, order: int, mode: str) -> Any:
     """The coefficients of the spline through the elements."""
     taps = inverse_filter(order)
-    reach = len(taps) // 2
+    half_length = len(taps) // 2
     kernel = from_numpy(taps.astype(x.dtype)[None, None])
     for axis in range(x.ndim):
         if x.shape[axis] < 2:
             continue
-        line = move_axis(x, axis, x.ndim - 1)
-        line = pad(line, [(0, 0)] * (x.ndim - 1) + [(reach, reach)], PAD_MODES[mode])
-        rows = reshape(line, shape=(line.size // line.shape[-1], 1, line.shape[-1]))
+        padded_rows = move_axis(x, axis, x.ndim - 1)
+        padded_rows = pad(
+            padded_rows, [(0, 0)] * (x.ndim - 1) + [(half_length, half_length)], PAD_MODES[mode]
+        )
+        rows = reshape(
+            padded_rows, shape=(padded_rows.size // padded_rows.shape[-1], 1, padded_rows.shape[-1])
+        )
         rows = conv_general_dilated(rows, kernel, (1,), "VALID", precision="highest")
-        line = reshape(rows, shape=(*line.shape[:-1], x.shape[axis]))
-        x = move_axis(line, x.ndim - 1, axis)
+        padded_rows = reshape(rows, shape=(*padded_rows.shape[:-1], x.shape[axis]))
+        x = move_axis(padded_rows, x.ndim - 1, axis)
     return x
 
 
-def inside(index: Any, n: int, mode: str) -> Any:
+def map_into_range(index: Any, n: int, mode: str) -> Any:
     """Maps indices to the elements of an axis of length n by a mode. Modes that mirror also map
     floats."""
     if mode == "wrap":
         return index % n
     if mode == "reflect":
-        folded = (index + 0.5) % (2 * n) - 0.5 if dtypes.is_float(index.dtype) else index % (2 * n)
-        return where(folded < n, folded, 2 * n - 1 - folded)
+        remainder = (
+            (index + 0.5) % (2 * n) - 0.5 if dtypes.is_float(index.dtype) else index % (2 * n)
+        )
+        return where(remainder < n, remainder, 2 * n - 1 - remainder)
     if mode == "mirror":
         period = max(2 * (n - 1), 1)
-        folded = abs(index) % period
-        first_half = (folded < n) & (
-            (index >= 0) | (folded <= n - 1)
+        remainder = abs(index) % period
+        first_half = (remainder < n) & (
+            (index >= 0) | (remainder <= n - 1)
         )  # rounds halves as SciPy does
-        return where(first_half, folded, period - folded)
+        return where(first_half, remainder, period - remainder)
     return clip(index, 0, n - 1)
 
 
@@ -113,13 +119,13 @@ def along_axis(c: Any, n: int, order: int, mode: str) -> tuple[Any, Any, Any]:
     if mode == "nearest":
         c, mode = clip(c, 0, n - 1), "mirror"
     if not order and mode in ("mirror", "reflect"):  # mirrored first, so halves round up
-        c = inside(c, n, mode)
+        c = map_into_range(c, n, mode)
     position = c if order % 2 else c + 0.5
     cell = floor(position)
     steps = from_numpy(np.arange(order + 1, dtype=np.int32).reshape(-1, *[1] * c.ndim))
-    first = cell.astype(dtypes.int32) - order // 2 + steps
-    valid = (first >= 0) & (first < n)
-    return inside(first, n, mode), valid, stack(weights(position - cell, order))
+    indices = cell.astype(dtypes.int32) - order // 2 + steps
+    is_inside = (indices >= 0) & (indices < n)
+    return map_into_range(indices, n, mode), is_inside, stack(weights(position - cell, order))
 
 
 @located
@@ -164,27 +170,30 @@ def map_coordinates(
     if mode not in MODES:
         raise ValueError(f"{name}: mode must be one of {', '.join(map(repr, MODES))}; got {mode!r}")
     kind = MODES[mode]
-    places = list(coordinates) if isinstance(coordinates, (list, tuple)) else list(
+    axis_coordinates = list(coordinates) if isinstance(coordinates, (list, tuple)) else list(
         value(name, coordinates, "coordinates")
     )  # fmt: skip
-    if len(places) != array.ndim:
+    if len(axis_coordinates) != array.ndim:
         raise ShapeError(
-            f"{name}: expected coordinates for each axis of {array.aval}; got {len(places)}"
+            f"{name}: expected coordinates for each axis of {array.aval}; got "
+            f"{len(axis_coordinates)}"
         )
     if not array.size:
         raise ShapeError(f"{name}: input must have elements; got {array.aval}")
     (x,) = promote_values(name, array, to_inexact=True)
     if x.dtype.itemsize < 4:
         x = cast(x, dtypes.float32)
-    points = [cast(value(name, c, "coordinates"), dtypes.real_of(x.dtype)) for c in places]
+    points = [
+        cast(value(name, c, "coordinates"), dtypes.real_of(x.dtype)) for c in axis_coordinates
+    ]
     points = list(broadcast_arrays(*points))
     number = cast(value(name, cval, "cval"), x.dtype)
     if degree > 1 and prefilter:
         if kind in ("nearest", "constant"):
-            more = {"constant_values": number} if kind == "constant" else {}
-            x = pad(x, PADDED_ELEMENTS, "edge" if kind == "nearest" else "constant", **more)
+            options = {"constant_values": number} if kind == "constant" else {}
+            x = pad(x, PADDED_ELEMENTS, "edge" if kind == "nearest" else "constant", **options)
             points = [c + PADDED_ELEMENTS for c in points]
-        x = filtered(x, order=degree, mode=kind)
+        x = spline_coefficients(x, order=degree, mode=kind)
     result = _read(x, number, *points, order=degree, mode=kind)
     if not dtypes.is_inexact(array.dtype):
         result = round(result)
@@ -199,16 +208,16 @@ def _read(x: Any, cval: Any, *points: Any, order: int, mode: str) -> Any:
     indices, factors = [], []
     inside_mask: Any = None
     for axis, c in enumerate(points):
-        places, valid, values = along_axis(c, x.shape[axis], order, mode)
-        before, after = [1] * axis, [1] * (x.ndim - 1 - axis)
-        shape = (*before, order + 1, *after, *c.shape)
-        indices.append(places.reshape(shape))
-        valid = valid.reshape(shape)
-        inside_mask = valid if inside_mask is None else inside_mask & valid
-        factors.append(values.reshape(order + 1, *after, *c.shape))
-    read = x[tuple(indices)]
+        axis_indices, is_inside, values = along_axis(c, x.shape[axis], order, mode)
+        leading_axes, trailing_axes = [1] * axis, [1] * (x.ndim - 1 - axis)
+        shape = (*leading_axes, order + 1, *trailing_axes, *c.shape)
+        indices.append(axis_indices.reshape(shape))
+        is_inside = is_inside.reshape(shape)
+        inside_mask = is_inside if inside_mask is None else inside_mask & is_inside
+        factors.append(values.reshape(order + 1, *trailing_axes, *c.shape))
+    elements = x[tuple(indices)]
     if mode == "constant":
-        read = where(inside_mask, read, cval)
+        elements = where(inside_mask, elements, cval)
     for factor in factors:
-        read = (read * factor).sum(0)
-    return read
+        elements = (elements * factor).sum(0)
+    return elements

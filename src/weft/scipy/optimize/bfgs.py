@@ -37,22 +37,22 @@ def norm(x: Array, order: float) -> Array:
     return np.sum(np.abs(x) ** order) ** (1 / order)
 
 
-def advanced(
-    f: ValueAndGradient, s: State, direction: Array, first: Array, maxiter: int
+def line_step(
+    f: ValueAndGradient, s: State, direction: Array, initial_step: Array, maxiter: int
 ) -> tuple[Point, Array, Array]:
     """A line search from the state along a direction, or along the negative gradient if the
     function increases in that direction. It also fails if the value at its end is not finite."""
     slope = np.vdot(s.gradient, direction)
-    falls = slope < 0
-    direction = np.where(falls, direction, -s.gradient)
-    slope = np.where(falls, slope, -np.vdot(s.gradient, s.gradient))
+    is_descent = slope < 0
+    direction = np.where(is_descent, direction, -s.gradient)
+    slope = np.where(is_descent, slope, -np.vdot(s.gradient, s.gradient))
     start = Point(np.zeros_like(slope), s.value, slope, s.gradient)
-    point, failed, count = search(f, s.x, start, direction, first, maxiter)
+    point, failed, count = search(f, s.x, start, direction, initial_step, maxiter)
     failed = failed | ~np.isfinite(point.value)
     return Point(point.step * direction, *point[1:]), failed, count
 
 
-def iterated(
+def iterate(
     f: ValueAndGradient, x0: Array, memory: Any, step: Any, gtol: float, order: float
 ) -> State:
     """Repeats `step` until the state has converged or its status is not 0."""
@@ -81,7 +81,9 @@ def bfgs(
     def step(s: State) -> State:
         inverse = s.memory
         direction = -np.dot(inverse, s.gradient)
-        point, failed, count = advanced(f, s, direction, np.ones_like(s.value), line_search_maxiter)
+        point, failed, count = line_step(
+            f, s, direction, np.ones_like(s.value), line_search_maxiter
+        )
         change, difference = point.step, point.gradient - s.gradient
         curvature = np.vdot(difference, change)
         positive = curvature > 0
@@ -97,7 +99,7 @@ def bfgs(
             converged, status.astype(np.int32),
         )  # fmt: skip
 
-    return iterated(f, x0, np.eye(n, dtype=x0.dtype), step, gtol, norm_order)
+    return iterate(f, x0, np.eye(n, dtype=x0.dtype), step, gtol, norm_order)
 
 
 class History(NamedTuple):
@@ -113,19 +115,19 @@ def two_loops(h: History, gradient: Array) -> Array:
     """The product of the inverse Hessian of a history and a gradient: algorithm 7.4."""
     m = h.rho.shape[0]
 
-    def back(i: Array, carry: Any) -> Any:
+    def backward_step(i: Array, carry: Any) -> Any:
         q, alphas = carry
         j = m - 1 - i
         alpha = h.rho[j] * np.vdot(h.changes[j], q)
         return q - alpha * h.differences[j], alphas.at[j].set(alpha)
 
-    def forth(j: Array, carry: Any) -> Any:
+    def forward_step(j: Array, carry: Any) -> Any:
         r, alphas = carry
         beta = h.rho[j] * np.vdot(h.differences[j], r)
         return r + (alphas[j] - beta) * h.changes[j], alphas
 
-    q, alphas = fori_loop(0, m, back, (gradient, np.zeros_like(h.rho)))
-    return fori_loop(0, m, forth, (h.scale * q, alphas))[0]
+    q, alphas = fori_loop(0, m, backward_step, (gradient, np.zeros_like(h.rho)))
+    return fori_loop(0, m, forward_step, (h.scale * q, alphas))[0]
 
 
 def lbfgs(
@@ -145,38 +147,38 @@ def lbfgs(
     Status: 0 converged, 1 maxiter, 2 maxfun, 4 the value changes by less than ftol, 5 the line
     search failed.
     """
-    none = np.zeros((maxcor, x0.shape[0]), x0.dtype)
-    history = History(none, none, np.zeros(maxcor, x0.dtype), np.ones((), x0.dtype))
+    zeros = np.zeros((maxcor, x0.shape[0]), x0.dtype)
+    history = History(zeros, zeros, np.zeros(maxcor, x0.dtype), np.ones((), x0.dtype))
 
     def step(s: State) -> State:
         h = s.memory
-        size = np.sqrt(np.vdot(s.gradient, s.gradient))
-        fresh = np.minimum(1.0, 1 / np.where(size > 0, size, 1.0))
-        first = np.where(s.nit == 0, fresh, 1.0)
-        point, failed, count = advanced(f, s, -two_loops(h, s.gradient), first, maxls)
+        gradient_norm = np.sqrt(np.vdot(s.gradient, s.gradient))
+        first_step = np.minimum(1.0, 1 / np.where(gradient_norm > 0, gradient_norm, 1.0))
+        initial_step = np.where(s.nit == 0, first_step, 1.0)
+        point, failed, count = line_step(f, s, -two_loops(h, s.gradient), initial_step, maxls)
         change, difference = point.step, point.gradient - s.gradient
         curvature = np.vdot(difference, change)
-        positive = curvature > 0
-        rho = 1 / np.where(positive, curvature, 1.0)
-        scale = curvature / np.where(positive, np.vdot(difference, difference), 1.0)
+        is_positive = curvature > 0
+        rho = 1 / np.where(is_positive, curvature, 1.0)
+        scale = curvature / np.where(is_positive, np.vdot(difference, difference), 1.0)
 
-        def pushed(old: Array, new: Array) -> Array:
-            history = np.concatenate([old[1:], new[None]])
-            return np.where(positive, history, old)
+        def push(old_values: Array, new_value: Array) -> Array:
+            history = np.concatenate([old_values[1:], new_value[None]])
+            return np.where(is_positive, history, old_values)
 
         h = History(
-            pushed(h.changes, change), pushed(h.differences, difference), pushed(h.rho, rho),
-            np.where(positive, scale, h.scale),
+            push(h.changes, change), push(h.differences, difference), push(h.rho, rho),
+            np.where(is_positive, scale, h.scale),
         )  # fmt: skip
         nit, evaluations = s.nit + 1, s.evaluations + count
         converged = ~failed & (norm(point.gradient, norm_order) < gtol)
         largest = np.maximum(np.maximum(np.abs(s.value), np.abs(point.value)), 1.0)
-        still = (s.value - point.value) <= ftol * largest
+        has_stalled = (s.value - point.value) <= ftol * largest
         status = np.where(nit >= maxiter, 1, np.where(evaluations >= maxfun, 2, 0))
-        status = np.where(failed, 5, np.where(still, 4, status))
+        status = np.where(failed, 5, np.where(has_stalled, 4, status))
         return State(
             nit, evaluations, s.x + change, point.value, point.gradient, h,
             converged, np.where(converged, 0, status).astype(np.int32),
         )  # fmt: skip
 
-    return iterated(f, x0, history, step, gtol, norm_order)
+    return iterate(f, x0, history, step, gtol, norm_order)

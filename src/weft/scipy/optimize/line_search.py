@@ -42,27 +42,29 @@ class Search(NamedTuple):
     done: Array
 
 
-def chosen(condition: Array, x: Any, y: Any) -> Any:
+def select_tree(condition: Array, x: Any, y: Any) -> Any:
     """One of two trees."""
     return tree_map(lambda a, b: np.where(condition, a, b), x, y)
 
 
-def between(low: Point, high: Point) -> Array:
+def cubic_minimizer(low: Point, high: Point) -> Array:
     """The minimizer of the cubic through two points and slopes, kept a twentieth of the bracket
     away from both ends; the midpoint if there is none.
 
     Source: Nocedal and Wright, equation 3.59.
     """
     width = high.step - low.step
-    safe = np.where(width == 0, 1.0, width)
-    first = low.slope + high.slope - 3 * (low.value - high.value) / -safe
-    inside = first * first - low.slope * high.slope
-    second = np.sign(safe) * np.sqrt(np.where(inside > 0, inside, 0.0))
-    bottom = high.slope - low.slope + 2 * second
-    at = high.step - safe * (high.slope + second - first) / np.where(bottom == 0, 1.0, bottom)
-    part = (at - low.step) / safe
-    good = (inside >= 0) & np.isfinite(part)
-    return low.step + width * np.where(good, np.clip(part, 0.05, 0.95), 0.5)
+    nonzero_width = np.where(width == 0, 1.0, width)
+    d1 = low.slope + high.slope - 3 * (low.value - high.value) / -nonzero_width
+    discriminant = d1 * d1 - low.slope * high.slope
+    d2 = np.sign(nonzero_width) * np.sqrt(np.where(discriminant > 0, discriminant, 0.0))
+    denominator = high.slope - low.slope + 2 * d2
+    minimizer = high.step - nonzero_width * (high.slope + d2 - d1) / np.where(
+        denominator == 0, 1.0, denominator
+    )
+    fraction = (minimizer - low.step) / nonzero_width
+    is_valid = (discriminant >= 0) & np.isfinite(fraction)
+    return low.step + width * np.where(is_valid, np.clip(fraction, 0.05, 0.95), 0.5)
 
 
 def search(
@@ -70,14 +72,14 @@ def search(
     x: Array,
     start: Point,
     direction: Array,
-    first: Array,
+    first_step: Array,
     maxiter: int,
 ) -> tuple[Point, Array, Array]:
     """(the final point, True if the search failed, the number of evaluations).
 
     Args:
       start: the point at step 0; its slope is negative.
-      first: the step to try first.
+      first_step: the step to try first.
       maxiter: the maximum number of evaluations. If no step satisfies both conditions by then, a
         step that decreases the function sufficiently is accepted.
     """
@@ -89,24 +91,24 @@ def search(
 
     def step(s: Search) -> Search:
         p = evaluated(s.trial)
-        enough = p.value <= start.value + DECREASE * p.step * start.slope + rounding
-        lower = (p.value < s.low.value) | (s.low.step == 0) | (p.value <= s.low.value + rounding)
-        accepted = enough & lower
-        flat = np.abs(p.slope) <= -CURVATURE * start.slope
-        done = accepted & flat
+        is_sufficient = p.value <= start.value + DECREASE * p.step * start.slope + rounding
+        is_lower = (p.value < s.low.value) | (s.low.step == 0) | (p.value <= s.low.value + rounding)
+        is_accepted = is_sufficient & is_lower
+        is_flat = np.abs(p.slope) <= -CURVATURE * start.slope
+        is_done = is_accepted & is_flat
         # the next bracket: [low, p] if p is too high, else p is low, and high is where it falls to
-        falls = np.where(s.bracketed, p.slope * (s.high.step - s.low.step) >= 0, p.slope >= 0)
-        high = chosen(~accepted, p, chosen(falls, s.low, s.high))
-        low = chosen(accepted, p, s.low)
-        bracketed = s.bracketed | ~accepted | falls
-        trial = np.where(bracketed, between(low, high), 2 * p.step)
-        return Search(s.evaluations + 1, trial, low, high, bracketed, done)
+        is_falling = np.where(s.bracketed, p.slope * (s.high.step - s.low.step) >= 0, p.slope >= 0)
+        high = select_tree(~is_accepted, p, select_tree(is_falling, s.low, s.high))
+        low = select_tree(is_accepted, p, s.low)
+        bracketed = s.bracketed | ~is_accepted | is_falling
+        trial = np.where(bracketed, cubic_minimizer(low, high), 2 * p.step)
+        return Search(s.evaluations + 1, trial, low, high, bracketed, is_done)
 
-    def going(s: Search) -> Array:
+    def is_unfinished(s: Search) -> Array:
         return ~s.done & (s.evaluations < maxiter)
 
     no = np.asarray(False)
-    begin = Search(np.int32(0), first, start, start, no, no)
-    end: Search = while_loop(going, step, begin)
+    begin = Search(np.int32(0), first_step, start, start, no, no)
+    end: Search = while_loop(is_unfinished, step, begin)
     higher = end.low.value >= start.value
     return end.low, ~end.done & ((end.low.step == 0) | higher), end.evaluations

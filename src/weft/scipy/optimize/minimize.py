@@ -157,31 +157,35 @@ def options_of(method: Any, tol: Any, options: Any, n: int) -> tuple[str, dict[s
     defaults = METHODS.get(method.lower()) if isinstance(method, str) else None
     if defaults is None:
         raise ValueError(f"minimize: method must be 'BFGS' or 'L-BFGS'; got {method!r}")
-    chosen = dict(options or {})
-    unknown = sorted(set(chosen) - set(defaults))
+    user_options = dict(options or {})
+    unknown = sorted(set(user_options) - set(defaults))
     if unknown:
         raise ValueError(
             f"minimize: unknown options {', '.join(unknown)} for method {method!r}; it has "
             f"{', '.join(defaults)}"
         )
     if tol is not None:
-        chosen = {**{k: tol for k in ("gtol", "ftol") if k in defaults}, **chosen}
-    merged = {**defaults, **chosen}
-    order = merged.pop("norm")
+        user_options = {**{k: tol for k in ("gtol", "ftol") if k in defaults}, **user_options}
+    all_options = {**defaults, **user_options}
+    order = all_options.pop("norm")
     if not isinstance(order, (int, float)) or order != order:
         raise ValueError(f"minimize: norm must be a number, the norm's order; got {order!r}")
     for count in ("maxiter", "line_search_maxiter", "maxcor", "maxfun", "maxgrad", "maxls"):
-        if count in merged:
+        if count in all_options:
             default = 200 * n if count == "maxiter" else MAX_INT32
-            merged[count] = default if merged[count] is None else whole(count, merged[count])
-    merged["norm_order"] = order
-    if "maxgrad" in merged:  # each evaluation computes both
-        merged["maxfun"] = min(merged["maxfun"], merged.pop("maxgrad"))
-        return "l-bfgs", merged
-    return "bfgs", merged
+            all_options[count] = (
+                default
+                if all_options[count] is None
+                else positive_int_option(count, all_options[count])
+            )
+    all_options["norm_order"] = order
+    if "maxgrad" in all_options:  # each evaluation computes both
+        all_options["maxfun"] = min(all_options["maxfun"], all_options.pop("maxgrad"))
+        return "l-bfgs", all_options
+    return "bfgs", all_options
 
 
-def whole(name: str, number: Any) -> int:
+def positive_int_option(name: str, number: Any) -> int:
     """A positive integer option."""
     try:
         integer = operator.index(number)

@@ -30,7 +30,7 @@ METHODS = ("auto", "direct", "fft")
 BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
-def chosen(name: str, argument: str, option: Any, options: Any) -> Any:
+def check_option(name: str, argument: str, option: Any, options: Any) -> Any:
     """An option, which must be one of `options`.
 
     Raises: ValueError: it is not.
@@ -77,7 +77,7 @@ def conjugate(y: Any) -> Any:
 
 
 @composite
-def slid(x: Any, kernel: Any, *, padding: Any, precision: Any) -> Any:
+def sliding_products(x: Any, kernel: Any, *, padding: Any, precision: Any) -> Any:
     """The sums of products of a kernel and the array at each position."""
     out = conv_general_dilated(
         reshape(x, shape=(1, 1, *x.shape)),
@@ -100,21 +100,21 @@ def _padding(mode: str, kernel: Sequence[int]) -> tuple[tuple[int, int], ...]:
 
 def _worth_transforming(x: Any, y: Any) -> bool:
     """True if Fourier transforms are much faster than sums of products on a CPU."""
-    least = min(x.aval.size, y.aval.size)
+    smaller_size = min(x.aval.size, y.aval.size)
     count = math.prod([n + m - 1 for n, m in zip(x.shape, y.shape, strict=True)])
-    return least * count > 1_000_000 and least > 8 * math.log2(count)
+    return smaller_size * count > 1_000_000 and smaller_size > 8 * math.log2(count)
 
 
 @composite
-def _convolved(x: Any, y: Any, *, name: str, mode: str, method: str, precision: Any) -> Any:
-    chosen(name, "mode", mode, MODES)
-    chosen(name, "method", method, METHODS)
+def _convolution(x: Any, y: Any, *, name: str, mode: str, method: str, precision: Any) -> Any:
+    check_option(name, "mode", mode, MODES)
+    check_option(name, "method", method, METHODS)
     x, y = in_order(name, mode, x, y, range(x.ndim))
     if not x.ndim:
         return x * y
     if method == "fft" or (method == "auto" and _worth_transforming(x, y)):
         return _by_transforms(x, y, mode, tuple(range(x.ndim)))
-    return slid(x, flipped(y), padding=_padding(mode, y.shape), precision=precision)
+    return sliding_products(x, flipped(y), padding=_padding(mode, y.shape), precision=precision)
 
 
 @located
@@ -145,7 +145,7 @@ def convolve(
     """
     x, y = operands("convolve", in1, in2)
     options = {"mode": mode, "method": method, "precision": precision}
-    return _convolved(x, y, name="convolve", **options)
+    return _convolution(x, y, name="convolve", **options)
 
 
 @located
@@ -170,7 +170,7 @@ def correlate(
     x, y = operands("correlate", in1, in2)
     y = conjugate(flipped(y))
     options = {"mode": mode, "method": method, "precision": precision}
-    return _convolved(x, y, name="correlate", **options)
+    return _convolution(x, y, name="correlate", **options)
 
 
 # --- by Fourier transforms ---
@@ -191,13 +191,17 @@ def fast_length(n: int) -> int:
 def _by_transforms(x: Any, y: Any, mode: str, axes: tuple[int, ...]) -> Any:
     """The convolution along some axes; along the other axes elements are multiplied."""
     lengths = [x.shape[i] + y.shape[i] - 1 for i in axes]
-    long = [fast_length(n) for n in lengths]
+    fast_lengths = [fast_length(n) for n in lengths]
     if dtypes.is_complex(x.aval.dtype):
-        both: Any = ifftn(fftn(x, long, axes) * fftn(y, long, axes), long, axes)
+        product: Any = ifftn(
+            fftn(x, fast_lengths, axes) * fftn(y, fast_lengths, axes), fast_lengths, axes
+        )
     else:
-        both = irfftn(rfftn(x, long, axes) * rfftn(y, long, axes), long, axes)
+        product = irfftn(
+            rfftn(x, fast_lengths, axes) * rfftn(y, fast_lengths, axes), fast_lengths, axes
+        )
     dtype = x.aval.dtype
-    start, limit = [0] * x.ndim, list(both.shape)
+    start, limit = [0] * x.ndim, list(product.shape)
     for i, n in zip(axes, lengths, strict=True):
         limit[i] = n
         if mode == "same":
@@ -206,7 +210,7 @@ def _by_transforms(x: Any, y: Any, mode: str, axes: tuple[int, ...]) -> Any:
         elif mode == "valid":
             start[i], limit[i] = y.shape[i] - 1, x.shape[i]
     window = tuple([slice(a, b) for a, b in zip(start, limit, strict=True)])
-    return both[window].astype(dtype)
+    return product[window].astype(dtype)
 
 
 @located
@@ -230,18 +234,22 @@ def fftconvolve(
     """
     name = "fftconvolve"
     x, y = operands(name, in1, in2)
-    chosen(name, "mode", mode, MODES)
-    places = all_axes(name, axes, x, "axes")
+    check_option(name, "mode", mode, MODES)
+    convolved_axes = all_axes(name, axes, x, "axes")
     for i in range(x.ndim):
-        if i not in places and x.shape[i] != y.shape[i] and 1 not in (x.shape[i], y.shape[i]):
+        if (
+            i not in convolved_axes
+            and x.shape[i] != y.shape[i]
+            and 1 not in (x.shape[i], y.shape[i])
+        ):
             raise ShapeError(
-                f"{name}: axis {i} is not in axes {places} and must broadcast; got {x.aval} and "
-                f"{y.aval}"
+                f"{name}: axis {i} is not in axes {convolved_axes} and must broadcast; got "
+                f"{x.aval} and {y.aval}"
             )
-    x, y = in_order(name, mode, x, y, places)
-    if not places:
+    x, y = in_order(name, mode, x, y, convolved_axes)
+    if not convolved_axes:
         return x * y
-    return _by_transforms(x, y, mode, places)
+    return _by_transforms(x, y, mode, convolved_axes)
 
 
 # --- images ---
@@ -255,20 +263,21 @@ def _of_images(
     boundary: str,
     fillvalue: Any,
     precision: Any,
-    late: bool = False,
+    takes_later_middle: bool = False,
 ) -> Any:
-    """A convolution of images; for 'same', `late` selects the later of two middle positions."""
-    chosen(name, "mode", mode, MODES)
-    kind = BOUNDARIES[chosen(name, "boundary", boundary, BOUNDARIES)]
+    """A convolution of images. For 'same', `takes_later_middle` selects the later of two middle
+    positions."""
+    check_option(name, "mode", mode, MODES)
+    kind = BOUNDARIES[check_option(name, "boundary", boundary, BOUNDARIES)]
     if x.ndim != 2:
         raise ShapeError(f"{name}: in1 and in2 must have two axes; got {x.aval} and {y.aval}")
     x, y = in_order(name, mode, x, y, (0, 1))
-    padding = [pair[::-1] if late else pair for pair in _padding(mode, y.shape)]
+    padding = [pair[::-1] if takes_later_middle else pair for pair in _padding(mode, y.shape)]
     zeros = kind == "constant" and isinstance(fillvalue, (int, float)) and fillvalue == 0
     if not zeros and mode != "valid":
         options = {"constant_values": fillvalue} if kind == "constant" else {}
         x, padding = pad(x, padding, kind, **options), [(0, 0)] * 2
-    return slid(x, flipped(y), padding=tuple(padding), precision=precision)
+    return sliding_products(x, flipped(y), padding=tuple(padding), precision=precision)
 
 
 @located
@@ -326,8 +335,8 @@ def correlate2d(
     Source: scipy.signal.correlate2d.
     """
     x, y = operands("correlate2d", in1, in2)
-    longer, _ = in_order("correlate2d", mode, x, y, range(x.ndim))
-    if longer is x:
+    longer_operand, _ = in_order("correlate2d", mode, x, y, range(x.ndim))
+    if longer_operand is x:
         y = conjugate(y)
     else:  # SciPy conjugates the image that slides over the other, whichever was given first
         x = conjugate(x)

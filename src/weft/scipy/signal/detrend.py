@@ -17,7 +17,7 @@ from ...numpy.joining import concatenate
 from ...numpy.promotion import promote_values
 from ...primitives.structural import move_axis
 from ...typing import ArrayLike
-from .convolution import chosen
+from .convolution import check_option
 
 __all__ = ["detrend"]
 
@@ -37,8 +37,8 @@ def without_line(x: Any) -> Any:
     if n < 2:
         return x
     times = np.arange(n) - (n - 1) / 2  # with sum 0, so mean and slope are independent
-    line = from_numpy((times / np.sqrt(np.sum(times**2))).astype(x.aval.dtype))
-    return x - (x * line).sum(-1, keepdims=True) * line
+    unit_line = from_numpy((times / np.sqrt(np.sum(times**2))).astype(x.aval.dtype))
+    return x - (x * unit_line).sum(-1, keepdims=True) * unit_line
 
 
 @located
@@ -67,13 +67,13 @@ def detrend(
     Source: scipy.signal.detrend.
     """
     (x,) = promote_values("detrend", data, to_inexact=True)
-    kind = KINDS[chosen("detrend", "type", type, KINDS)]
-    place = one_axis("detrend", axis, x)
-    n = x.shape[place]
+    kind = KINDS[check_option("detrend", "type", type, KINDS)]
+    time_axis = one_axis("detrend", axis, x)
+    n = x.shape[time_axis]
     if not n:
-        raise ShapeError(f"detrend: axis {place} of {x.aval} is empty")
+        raise ShapeError(f"detrend: axis {time_axis} of {x.aval} is empty")
     dtype = x.aval.dtype
-    x = move_axis(x.astype(dtypes.float32) if dtype.itemsize < 4 else x, place, x.ndim - 1)
+    x = move_axis(x.astype(dtypes.float32) if dtype.itemsize < 4 else x, time_axis, x.ndim - 1)
     if kind == "constant":
         x = without_mean(x)
     else:
@@ -82,4 +82,4 @@ def detrend(
         if breaks[0] < 0 or breaks[-1] > n:
             raise ValueError(f"detrend: bp must be from 0 to {n}, the length of the axis; got {bp}")
         x = concatenate([without_line(x[..., a:b]) for a, b in pairwise(breaks)], -1)
-    return move_axis(x, x.ndim - 1, place).astype(dtype)
+    return move_axis(x, x.ndim - 1, time_axis).astype(dtype)

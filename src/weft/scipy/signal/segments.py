@@ -40,7 +40,7 @@ class Segments:
         return self.length - self.overlap
 
 
-def chosen_segments(
+def segments_of_options(
     name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, dtype: Any, n: int | None
 ) -> Segments:
     """The segments for a function's arguments.
@@ -50,8 +50,8 @@ def chosen_segments(
     Raises: ValueError: the lengths contradict each other.
     """
     lengths = {"nperseg": nperseg, "noverlap": noverlap, "nfft": nfft}
-    checked = {k: None if v is None else whole_number(name, v, k) for k, v in lengths.items()}
-    length = checked["nperseg"]
+    options = {k: None if v is None else whole_number(name, v, k) for k, v in lengths.items()}
+    length = options["nperseg"]
     if length is not None and length < 1:
         raise ValueError(f"{name}: nperseg must be 1 or more; got {length}")
     array = isinstance(window, (Value, np.ndarray, list))
@@ -76,15 +76,15 @@ def chosen_segments(
         length = n
     if not array:
         window = from_numpy(periodic_window(name, window, length))
-    overlap = length // 2 if checked["noverlap"] is None else checked["noverlap"]
+    overlap = length // 2 if options["noverlap"] is None else options["noverlap"]
     if not 0 <= overlap < length:
         raise ValueError(
             f"{name}: noverlap must be from 0 to nperseg - 1, {length - 1}; got {overlap}"
         )
-    long = length if checked["nfft"] is None else checked["nfft"]
-    if long < length:
-        raise ValueError(f"{name}: nfft must be nperseg, {length}, or more; got {long}")
-    return Segments(window.astype(dtype), length, overlap, long)
+    transform_length = length if options["nfft"] is None else options["nfft"]
+    if transform_length < length:
+        raise ValueError(f"{name}: nfft must be nperseg, {length}, or more; got {transform_length}")
+    return Segments(window.astype(dtype), length, overlap, transform_length)
 
 
 def cut(x: Any, segments: Segments) -> Any:
@@ -96,30 +96,31 @@ def cut(x: Any, segments: Segments) -> Any:
         blocks = x[..., : (count + parts - 1) * step]
         blocks = reshape(blocks, shape=(*x.shape[:-1], count + parts - 1, step))
         return concatenate([blocks[..., i : i + count, :] for i in range(parts)], -1)
-    places = np.arange(count)[:, None] * step + np.arange(length)
-    return x[..., places]
+    indices = np.arange(count)[:, None] * step + np.arange(length)
+    return x[..., indices]
 
 
-def put_together(parts: Any, segments: Segments) -> Any:
+def overlap_add(parts: Any, segments: Segments) -> Any:
     """Joins segments [..., count, length] into [..., n]: their sum, each at its position. The
     transpose of `cut`."""
-    *lead, count, length = parts.shape
+    *batch_shape, count, length = parts.shape
     step = segments.step
     total = length + (count - 1) * step
     if length % step:
-        places = np.arange(count)[:, None] * step + np.arange(length)
-        zeros = from_numpy(np.zeros((*lead, total), parts.aval.dtype))
-        return zeros.at[..., places].add(parts)
-    several = length // step
-    blocks = reshape(parts, shape=(*lead, count, several, step))
-    none = [(0, 0)] * len(lead)
-    shifted = [
-        pad(blocks[..., i, :], [*none, (i, several - 1 - i), (0, 0)]) for i in range(several)
+        indices = np.arange(count)[:, None] * step + np.arange(length)
+        zeros = from_numpy(np.zeros((*batch_shape, total), parts.aval.dtype))
+        return zeros.at[..., indices].add(parts)
+    blocks_per_segment = length // step
+    blocks = reshape(parts, shape=(*batch_shape, count, blocks_per_segment, step))
+    no_padding = [(0, 0)] * len(batch_shape)
+    shifted_blocks = [
+        pad(blocks[..., i, :], [*no_padding, (i, blocks_per_segment - 1 - i), (0, 0)])
+        for i in range(blocks_per_segment)
     ]
-    result = shifted[0]
-    for one in shifted[1:]:
+    result = shifted_blocks[0]
+    for one in shifted_blocks[1:]:
         result = result + one
-    return reshape(result, shape=(*lead, total))
+    return reshape(result, shape=(*batch_shape, total))
 
 
 def extended(name: str, x: Any, boundary: str | None, n: int) -> Any:

@@ -27,9 +27,9 @@ from ...numpy.shapes import broadcast_to
 from ...primitives.complex_numbers import complex_, conj
 from ...primitives.structural import move_axis
 from ...typing import ArrayLike
-from .convolution import chosen
+from .convolution import check_option
 from .detrend import detrend as without_trend
-from .segments import Segments, chosen_segments, cut, extended, put_together
+from .segments import Segments, cut, extended, overlap_add, segments_of_options
 
 __all__ = ["csd", "istft", "stft", "welch"]
 
@@ -53,24 +53,24 @@ def signals(name: str, axis: Any, *arrays: Any) -> list[Any]:
         values = [x.astype(dtypes.float32) for x in values]
     results = []
     for x in values:
-        place = one_axis(name, axis, x)
-        if not x.shape[place]:
-            raise ShapeError(f"{name}: the axis of time, {place}, of {x.aval} is empty")
-        results.append(move_axis(x, place, x.ndim - 1))
+        time_axis = one_axis(name, axis, x)
+        if not x.shape[time_axis]:
+            raise ShapeError(f"{name}: the axis of time, {time_axis}, of {x.aval} is empty")
+        results.append(move_axis(x, time_axis, x.ndim - 1))
     return results
 
 
-def straightened(name: str, x: Any, detrend: Any) -> Any:
+def subtract_trend(name: str, x: Any, detrend: Any) -> Any:
     """Segments with their trend subtracted."""
     if detrend is False or detrend is None:
         return x
     if callable(detrend):
         return detrend(x)
-    chosen(name, "detrend", detrend, ("constant", "linear", "c", "l", False))
+    check_option(name, "detrend", detrend, ("constant", "linear", "c", "l", False))
     return without_trend(x, -1, detrend)
 
 
-def transformed(x: Any, segments: Segments, onesided: bool) -> Any:
+def windowed_spectra(x: Any, segments: Segments, onesided: bool) -> Any:
     """The spectra of windowed segments: [..., count, length] to [..., count, frequencies]."""
     run = rfft if onesided else fft
     return run(x * segments.window, segments.transformed)
@@ -105,9 +105,9 @@ def median_bias(n: int) -> float:
     return float(1 + np.sum(1 / (2 * k + 1) - 1 / (2 * k)))
 
 
-def averaged(name: str, x: Any, average: str) -> Any:
+def average_segments(name: str, x: Any, average: str) -> Any:
     """The average over the last axis, which holds segments."""
-    chosen(name, "average", average, ("mean", "median"))
+    check_option(name, "average", average, ("mean", "median"))
     n = x.shape[-1]
     if n == 1:
         return x[..., 0]
@@ -133,17 +133,18 @@ def density(
     average: str,
 ) -> tuple[Any, Any]:
     """(frequencies, spectral density) of two signals, or of one if `y` is `None`."""
-    chosen(name, "scaling", scaling, ("density", "spectrum"))
+    check_option(name, "scaling", scaling, ("density", "spectrum"))
     pair = signals(name, axis, x) if y is None else signals(name, axis, x, y)
     n = max(s.shape[-1] for s in pair)
     pair = [pad(s, [(0, 0)] * (s.ndim - 1) + [(0, n - s.shape[-1])]) for s in pair]
     dtype = pair[0].aval.dtype
     real = dtypes.real_of(dtype)
-    segments = chosen_segments(name, window, *lengths, real, n)
+    segments = segments_of_options(name, window, *lengths, real, n)
     onesided = bool(return_onesided) and not dtypes.is_complex(dtype)
     rate = numbers(name, fs, real)
     spectra = [
-        transformed(straightened(name, cut(s, segments), detrend), segments, onesided) for s in pair
+        windowed_spectra(subtract_trend(name, cut(s, segments), detrend), segments, onesided)
+        for s in pair
     ]
     if y is None:
         result = spectra[0].real ** 2 + spectra[0].imag ** 2
@@ -152,12 +153,12 @@ def density(
     result = result * scale_of(scaling, segments, rate).astype(result.aval.dtype)
     if onesided:
         n = segments.transformed
-        twice = np.full(n // 2 + 1, 2.0)
-        twice[[0, -1] if n % 2 == 0 else [0]] = 1.0
-        result = result * from_numpy(twice.astype(result.aval.dtype))
-    place = one_axis(name, axis, result.ndim - 1)
-    result = averaged(name, move_axis(result, result.ndim - 2, result.ndim - 1), average)
-    return frequencies(segments, onesided, rate), move_axis(result, result.ndim - 1, place)
+        factors = np.full(n // 2 + 1, 2.0)
+        factors[[0, -1] if n % 2 == 0 else [0]] = 1.0
+        result = result * from_numpy(factors.astype(result.aval.dtype))
+    out_axis = one_axis(name, axis, result.ndim - 1)
+    result = average_segments(name, move_axis(result, result.ndim - 2, result.ndim - 1), average)
+    return frequencies(segments, onesided, rate), move_axis(result, result.ndim - 1, out_axis)
 
 
 @located
@@ -275,31 +276,31 @@ def stft(
     Source: scipy.signal.stft.
     """
     name = "stft"
-    chosen(name, "scaling", scaling, ("spectrum", "psd"))
+    check_option(name, "scaling", scaling, ("spectrum", "psd"))
     (signal,) = signals(name, axis, x)
     dtype = signal.aval.dtype
     real = dtypes.real_of(dtype)
-    segments = chosen_segments(name, window, nperseg, noverlap, nfft, real, signal.shape[-1])
+    segments = segments_of_options(name, window, nperseg, noverlap, nfft, real, signal.shape[-1])
     rate = numbers(name, fs, real)
     half = segments.length // 2
     signal = extended(name, signal, boundary, half)
     if padded:
-        missing = -(signal.shape[-1] - segments.length) % segments.step % segments.length
-        signal = pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, missing)])
+        padding_length = -(signal.shape[-1] - segments.length) % segments.step % segments.length
+        signal = pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, padding_length)])
     onesided = bool(return_onesided) and not dtypes.is_complex(dtype)
-    parts = straightened(name, cut(signal, segments), detrend)
+    parts = subtract_trend(name, cut(signal, segments), detrend)
     kind = "density" if scaling == "psd" else "spectrum"
-    result = transformed(parts, segments, onesided)
+    result = windowed_spectra(parts, segments, onesided)
     result = result * sqrt(scale_of(kind, segments, rate)).astype(result.dtype)
-    middles = np.arange(result.shape[-2]) * segments.step + segments.length / 2
+    segment_centres = np.arange(result.shape[-2]) * segments.step + segments.length / 2
     if boundary is not None:
-        middles -= segments.length / 2
-    place = one_axis(name, axis, result.ndim - 1)
+        segment_centres -= segments.length / 2
+    out_axis = one_axis(name, axis, result.ndim - 1)
     result = move_axis(result, result.ndim - 2, result.ndim - 1)
     return (
         frequencies(segments, onesided, rate),
-        from_numpy(middles.astype(real)) / rate,
-        move_axis(result, result.ndim - 2, place),
+        from_numpy(segment_centres.astype(real)) / rate,
+        move_axis(result, result.ndim - 2, out_axis),
     )
 
 
@@ -337,38 +338,42 @@ def istft(
     Source: scipy.signal.istft.
     """
     name = "istft"
-    chosen(name, "scaling", scaling, ("spectrum", "psd"))
+    check_option(name, "scaling", scaling, ("spectrum", "psd"))
     z = promote_values(name, Zxx, to_inexact=True)[0]
     z = z.astype(dtypes.complex_of(dtypes.real_of(z.aval.dtype)))
     if z.ndim < 2:
         raise ShapeError(f"{name}: Zxx must have two axes or more; got {z.aval}")
-    of_time = one_axis(name, time_axis, z, "time_axis")
-    of_frequencies = one_axis(name, freq_axis, z, "freq_axis")
-    if of_time == of_frequencies:
-        raise ShapeError(f"{name}: time_axis and freq_axis must differ; got {of_time} for both")
-    count = z.shape[of_frequencies]
-    usual = 2 * (count - 1) if input_onesided else count
+    time_position = one_axis(name, time_axis, z, "time_axis")
+    frequency_position = one_axis(name, freq_axis, z, "freq_axis")
+    if time_position == frequency_position:
+        raise ShapeError(
+            f"{name}: time_axis and freq_axis must differ; got {time_position} for both"
+        )
+    count = z.shape[frequency_position]
+    default_length = 2 * (count - 1) if input_onesided else count
     if nperseg is not None:
         nperseg = no_bool(name, nperseg, "nperseg")
     if nfft is None and nperseg is not None:
-        nfft = nperseg if input_onesided and nperseg == usual + 1 else usual
+        nfft = nperseg if input_onesided and nperseg == default_length + 1 else default_length
     real = dtypes.real_of(z.aval.dtype)
-    segments = chosen_segments(name, window, nperseg or usual, noverlap, nfft, real, None)
-    others = tuple(i for i in range(z.ndim) if i not in (of_time, of_frequencies))
-    z = z.transpose((*others, of_time, of_frequencies))
+    segments = segments_of_options(
+        name, window, nperseg or default_length, noverlap, nfft, real, None
+    )
+    others = tuple(i for i in range(z.ndim) if i not in (time_position, frequency_position))
+    z = z.transpose((*others, time_position, frequency_position))
     inverse = irfft if input_onesided else ifft
     parts = inverse(z, segments.transformed)[..., : segments.length]
     rate = numbers(name, fs, real)
     kind = "density" if scaling == "psd" else "spectrum"
     parts = parts * (segments.window / sqrt(scale_of(kind, segments, rate)))
-    signal = put_together(parts, segments)
+    signal = overlap_add(parts, segments)
     squares = broadcast_to(segments.window**2, (parts.shape[-2], segments.length))
-    weights = put_together(squares, segments)
+    weights = overlap_add(squares, segments)
     if boundary:
         half = segments.length // 2
         end = signal.shape[-1] - half
         signal, weights = signal[..., half:end], weights[half:end]
     signal = signal / where(weights > 1e-10, weights, 1)
     times = from_numpy(np.arange(signal.shape[-1]).astype(real)) / rate
-    place = of_time - (of_frequencies < of_time)
-    return times, move_axis(signal, signal.ndim - 1, place)
+    out_axis = time_position - (frequency_position < time_position)
+    return times, move_axis(signal, signal.ndim - 1, out_axis)

@@ -40,8 +40,8 @@ def _triangle(m: int) -> Line:
 
 def _parzen(m: int) -> Line:
     u = np.abs(centred(m)) / (m / 2)
-    inner = np.abs(centred(m)) <= (m - 1) / 4
-    return np.where(inner, 1 - 6 * u**2 * (1 - u), 2 * (1 - u) ** 3)
+    is_inner = np.abs(centred(m)) <= (m - 1) / 4
+    return np.where(is_inner, 1 - 6 * u**2 * (1 - u), 2 * (1 - u) ** 3)
 
 
 def _bohman(m: int) -> Line:

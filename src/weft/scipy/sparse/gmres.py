@@ -25,7 +25,7 @@ def components(basis: PyTree, w: PyTree) -> Array:
     return total
 
 
-def combined(basis: PyTree, weights: Array) -> PyTree:
+def linear_combination(basis: PyTree, weights: Array) -> PyTree:
     """A linear combination of the vectors of a basis."""
 
     def leaf(v: Array) -> Array:
@@ -35,12 +35,12 @@ def combined(basis: PyTree, weights: Array) -> PyTree:
     return tree_map(leaf, basis)
 
 
-def scaled(x: PyTree, factor: Any) -> PyTree:
+def scale_tree(x: PyTree, factor: Any) -> PyTree:
     """A tree times a number, in its dtypes."""
     return tree_map(lambda a: (a * factor.astype(a.dtype)).astype(a.dtype), x)
 
 
-def length(x: PyTree) -> Array:
+def norm_of_tree(x: PyTree) -> Array:
     """The norm of a tree."""
     return np.sqrt(square(x))
 
@@ -50,34 +50,34 @@ def orthogonal(basis: PyTree, w: PyTree) -> tuple[Array, Array, PyTree]:
 
     The second of two passes removes the rounding errors of the first; two suffice (Kahan).
     """
-    before = length(w)
+    initial_norm = norm_of_tree(w)
     total: Any = 0.0
     for _ in range(2):
         h = components(basis, w)
-        w = minus(w, combined(basis, h))
+        w = minus(w, linear_combination(basis, h))
         total = total + h
-    norm = length(w)
+    norm = norm_of_tree(w)
     eps = float(dtypes.finfo(norm.dtype).eps)
-    ended = norm <= eps * before
+    is_dependent = norm <= eps * initial_norm
     return (
         total,
-        np.where(ended, 0.0, norm),
-        scaled(w, np.where(ended, 0.0, 1 / np.where(ended, 1.0, norm))),
+        np.where(is_dependent, 0.0, norm),
+        scale_tree(w, np.where(is_dependent, 0.0, 1 / np.where(is_dependent, 1.0, norm))),
     )
 
 
-def rotated(column: Array, cosines: Array, sines: Array) -> Array:
+def rotate_column(column: Array, cosines: Array, sines: Array) -> Array:
     """Applies the rotations of earlier columns to a column of the Hessenberg matrix."""
 
-    def turn(i: Array, column: Array) -> Array:
+    def rotate(i: Array, column: Array) -> Array:
         a, b = column[i], column[i + 1]
         c, s = cosines[i], sines[i]
         return column.at[i].set(c * a + s * b).at[i + 1].set(-np.conj(s) * a + c * b)
 
-    return fori_loop(0, cosines.shape[0], turn, column)
+    return fori_loop(0, cosines.shape[0], rotate, column)
 
 
-def back_substituted(triangle: Array, right: Array) -> Array:
+def back_substitution(triangle: Array, right: Array) -> Array:
     """The solution of an upper triangular system; 0 where the diagonal is 0."""
     n = triangle.shape[0]
 
@@ -90,51 +90,55 @@ def back_substituted(triangle: Array, right: Array) -> Array:
     return fori_loop(0, n, row, np.zeros_like(right))
 
 
-def cycle(A: Operator, r: PyTree, M: Operator, restart: int, limit: Array, early: bool) -> PyTree:
+def cycle(
+    A: Operator, r: PyTree, M: Operator, restart: int, limit: Array, stops_early: bool
+) -> PyTree:
     """The change of x that minimizes the residual r in the Krylov space of `restart` dimensions.
 
     Args:
-      limit: the norm of the residual at which to stop early, if `early`.
+      limit: the norm of the residual at which to stop, if `stops_early`.
     """
-    beta = length(r)
-    safe = np.where(beta == 0, 1.0, beta)
+    beta = norm_of_tree(r)
+    nonzero_beta = np.where(beta == 0, 1.0, beta)
     dtype = np.result_type(*tree_leaves(r))
-    first = scaled(r, 1 / safe)
-    basis = tree_map(lambda v: np.zeros((restart + 1, *v.shape), v.dtype).at[0].set(v), first)
+    first_vector = scale_tree(r, 1 / nonzero_beta)
+    basis = tree_map(
+        lambda v: np.zeros((restart + 1, *v.shape), v.dtype).at[0].set(v), first_vector
+    )
     triangle = np.zeros((restart, restart), dtype)
-    right = np.zeros(restart + 1, dtype).at[0].set(beta.astype(dtype))
+    rotated_rhs = np.zeros(restart + 1, dtype).at[0].set(beta.astype(dtype))
     cosines, sines = np.ones(restart, dtype), np.zeros(restart, dtype)
 
     def step(state: Any) -> Any:
-        k, basis, triangle, right, cosines, sines = state
+        k, basis, triangle, rotated_rhs, cosines, sines = state
         w = A(M(tree_map(lambda v: v[k], basis)))
-        h, norm, following = orthogonal(basis, w)
-        column = rotated(h.astype(dtype).at[k + 1].set(norm.astype(dtype)), cosines, sines)
+        h, norm, next_vector = orthogonal(basis, w)
+        column = rotate_column(h.astype(dtype).at[k + 1].set(norm.astype(dtype)), cosines, sines)
         a, b = column[k], column[k + 1]
-        size = np.sqrt(np.abs(a) ** 2 + np.abs(b) ** 2)
-        none = size == 0
+        column_norm = np.sqrt(np.abs(a) ** 2 + np.abs(b) ** 2)
+        is_zero = column_norm == 0
         # this rotation zeroes the entry below the diagonal; its cosine is real
-        over = np.where(none, 1.0, size)
+        nonzero_norm = np.where(is_zero, 1.0, column_norm)
         phase = np.where(a == 0, 1, a / np.where(a == 0, 1, np.abs(a)).astype(dtype))
-        c = np.where(none, 1.0, np.abs(a) / over).astype(dtype)
-        s = np.where(none, 0.0, phase * np.conj(b) / over.astype(dtype)).astype(dtype)
+        c = np.where(is_zero, 1.0, np.abs(a) / nonzero_norm).astype(dtype)
+        s = np.where(is_zero, 0.0, phase * np.conj(b) / nonzero_norm.astype(dtype)).astype(dtype)
         triangle = triangle.at[:, k].set(column[:restart]).at[k, k].set(c * a + s * b)
-        g = right[k]
-        right = right.at[k].set(c * g).at[k + 1].set(-np.conj(s) * g)
-        basis = tree_map(lambda v, w: v.at[k + 1].set(w), basis, following)
-        return k + 1, basis, triangle, right, cosines.at[k].set(c), sines.at[k].set(s)
+        g = rotated_rhs[k]
+        rotated_rhs = rotated_rhs.at[k].set(c * g).at[k + 1].set(-np.conj(s) * g)
+        basis = tree_map(lambda v, w: v.at[k + 1].set(w), basis, next_vector)
+        return k + 1, basis, triangle, rotated_rhs, cosines.at[k].set(c), sines.at[k].set(s)
 
-    def going(state: Any) -> Array:
-        k, right = state[0], state[3]
-        return (k < restart) & (np.abs(right[k]) > limit)
+    def is_unconverged(state: Any) -> Array:
+        k, rotated_rhs = state[0], state[3]
+        return (k < restart) & (np.abs(rotated_rhs[k]) > limit)
 
-    start = np.int32(0), basis, triangle, right, cosines, sines
-    if early:
-        _, basis, triangle, right, _, _ = while_loop(going, step, start)
+    start = np.int32(0), basis, triangle, rotated_rhs, cosines, sines
+    if stops_early:
+        _, basis, triangle, rotated_rhs, _, _ = while_loop(is_unconverged, step, start)
     else:
-        _, basis, triangle, right, _, _ = fori_loop(0, restart, lambda _, s: step(s), start)
-    y = back_substituted(triangle, right[:restart])
-    return M(combined(tree_map(lambda v: v[:restart], basis), y))
+        _, basis, triangle, rotated_rhs, _, _ = fori_loop(0, restart, lambda _, s: step(s), start)
+    y = back_substitution(triangle, rotated_rhs[:restart])
+    return M(linear_combination(tree_map(lambda v: v[:restart], basis), y))
 
 
 def minimal_residuals(
@@ -147,7 +151,7 @@ def minimal_residuals(
     maxiter: int,
     M: Operator,
     restart: int,
-    early: bool,
+    stops_early: bool,
 ) -> PyTree:
     """The solution of A x = b by GMRES with restarts, preconditioned from the right.
 
@@ -158,17 +162,17 @@ def minimal_residuals(
     """
     limit = np.sqrt(bound(b, tol, atol))
 
-    def going(state: Any) -> Array:
-        _, r, before, k = state
-        norm = length(r)
-        return (norm > limit) & (k < maxiter) & (norm < before)
+    def is_unconverged(state: Any) -> Array:
+        _, r, previous_norm, k = state
+        norm = norm_of_tree(r)
+        return (norm > limit) & (k < maxiter) & (norm < previous_norm)
 
     def step(state: Any) -> Any:
         x, r, _, k = state
-        change = cycle(A, r, M, restart, limit, early)
+        change = cycle(A, r, M, restart, limit, stops_early)
         x = tree_map(lambda a, d: (a + d).astype(a.dtype), x, change)
-        return x, minus(b, A(x)), length(r), k + 1
+        return x, minus(b, A(x)), norm_of_tree(r), k + 1
 
     r = minus(b, A(x0))
-    start = x0, r, np.full_like(length(r), np.inf), np.int32(0)
-    return while_loop(going, step, start)[0]
+    start = x0, r, np.full_like(norm_of_tree(r), np.inf), np.int32(0)
+    return while_loop(is_unconverged, step, start)[0]

@@ -62,7 +62,7 @@ def conjugate_gradients(
     """
     limit = bound(b, tol, atol)
 
-    def going(state: Any) -> Array:
+    def is_unconverged(state: Any) -> Array:
         _, r, _, _, k = state
         return (square(r) > limit) & (k < maxiter)
 
@@ -72,13 +72,13 @@ def conjugate_gradients(
         alpha = gamma / inner(p, product)
         x, r = plus(x, alpha, p), plus(r, -alpha, product)
         z = M(r)
-        following = inner(r, z)
-        p = plus(z, following / gamma, p)
-        return x, r, following.astype(gamma.dtype), p, k + 1
+        next_gamma = inner(r, z)
+        p = plus(z, next_gamma / gamma, p)
+        return x, r, next_gamma.astype(gamma.dtype), p, k + 1
 
     r = minus(b, A(x0))
     z = M(r)
-    return while_loop(going, step, (x0, r, inner(r, z), z, np.int32(0)))[0]
+    return while_loop(is_unconverged, step, (x0, r, inner(r, z), z, np.int32(0)))[0]
 
 
 def bicgstab_steps(
@@ -89,38 +89,40 @@ def bicgstab_steps(
     Source: van der Vorst (1992), “Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG”.
     """
     limit = bound(b, tol, atol)
-    first = minus(b, A(x0))
+    initial_r = minus(b, A(x0))
 
-    def going(state: Any) -> Array:
-        _, r, *_, k, broken = state
-        return (square(r) > limit) & (k < maxiter) & ~broken
+    def is_unconverged(state: Any) -> Array:
+        _, r, *_, k, has_broken_down = state
+        return (square(r) > limit) & (k < maxiter) & ~has_broken_down
 
     def step(state: Any) -> Any:
         x, r, alpha, omega, rho, p, q, k, _ = state
-        following = inner(first, r)
-        beta = following / rho * (alpha / omega)
+        next_rho = inner(initial_r, r)
+        beta = next_rho / rho * (alpha / omega)
         p = plus(r, beta, plus(p, -omega, q))
         p_hat = M(p)
         q = A(p_hat)
-        alpha = following / inner(first, q)
+        alpha = next_rho / inner(initial_r, q)
         s = plus(r, -alpha, q)
-        early = square(s) <= limit  # the second half would divide 0 by 0 here
+        has_converged = square(s) <= limit  # the second half would divide 0 by 0 here
         s_hat = M(s)
         t = A(s_hat)
-        size = square(t)
+        t_square = square(t)
         product = inner(t, s)
-        safe = np.where(size == 0, 1.0, size).astype(product.dtype)
-        omega = np.where(early, 0.0, product / safe)
+        nonzero_square = np.where(t_square == 0, 1.0, t_square).astype(product.dtype)
+        omega = np.where(has_converged, 0.0, product / nonzero_square)
         x = plus(plus(x, alpha, p_hat), omega, s_hat)
         r = plus(s, -omega, t)
-        broken = ~early & ((omega == 0) | (following == 0)) | ~np.isfinite(alpha)
+        has_broken_down = ~has_converged & ((omega == 0) | (next_rho == 0)) | ~np.isfinite(alpha)
         last_finite = tree_map(
-            lambda new, old: np.where(np.isfinite(alpha), new, old), (x, r), state[:2]
+            lambda new_value, old_value: np.where(np.isfinite(alpha), new_value, old_value),
+            (x, r),
+            state[:2],
         )
-        scalars = [c.astype(rho.dtype) for c in (alpha, omega, following)]
-        return *last_finite, *scalars, p, q, k + 1, broken
+        scalars = [c.astype(rho.dtype) for c in (alpha, omega, next_rho)]
+        return *last_finite, *scalars, p, q, k + 1, has_broken_down
 
-    one = inner(first, first) * 0 + 1
-    none = tree_map(np.zeros_like, first)
-    start = (x0, first, one, one, one, none, none, np.int32(0), np.asarray(False))
-    return while_loop(going, step, start)[0]
+    one = inner(initial_r, initial_r) * 0 + 1
+    zeros = tree_map(np.zeros_like, initial_r)
+    start = (x0, initial_r, one, one, one, zeros, zeros, np.int32(0), np.asarray(False))
+    return while_loop(is_unconverged, step, start)[0]

@@ -134,9 +134,9 @@ def gmres(
         )
     unknowns = sum(as_value(x).size for x in tree_leaves(b))
     steps = max(1, min(positive("gmres", "restart", restart), unknowns))
-    early = solve_method == "incremental"
-    ends = tolerances("gmres", tol, atol)
-    method = functools.partial(minimal_residuals, **ends, restart=steps, early=early)
+    stops_early = solve_method == "incremental"
+    limits = tolerances("gmres", tol, atol)
+    method = functools.partial(minimal_residuals, **limits, restart=steps, stops_early=stops_early)
     return solution("gmres", A, b, x0, maxiter, M, method), None
 
 
@@ -188,11 +188,13 @@ def like(name: str, argument: str, tree: PyTree, b: PyTree) -> PyTree:
     values = [as_value(x) for x in leaves]
     b_leaves = tree_leaves(b)
     if structure != tree_structure(b) or [x.shape for x in values] != [x.shape for x in b_leaves]:
-        shown = [
+        descriptions = [
             f"{t}: {', '.join(str(x.aval) for x in v)}"
             for t, v in ((tree_structure(b), b_leaves), (structure, values))
         ]
-        raise ShapeError(f"{name}: {argument} must be like b, {shown[0]}; got {shown[1]}")
+        raise ShapeError(
+            f"{name}: {argument} must be like b, {descriptions[0]}; got {descriptions[1]}"
+        )
     return structure.unflatten([x.astype(y.dtype) for x, y in zip(values, b_leaves, strict=True)])
 
 
@@ -215,9 +217,9 @@ def solution(
     if tree_structure(product) != tree_structure(b) or any(
         p.shape != x.shape for p, x in zip(tree_leaves(product), tree_leaves(b), strict=True)
     ):
-        about = function_line(A) if callable(A) else f"A, {as_value(A).aval}"
+        source = function_line(A) if callable(A) else f"A, {as_value(A).aval}"
         raise ShapeError(
-            f"{name}: A x must be like b, {shapes(b)}; got {shapes(product)} from {about}"
+            f"{name}: A x must be like b, {shapes(b)}; got {shapes(product)} from {source}"
         )
     leaf_dtypes = tree_map(lambda x, p: np.promote_types(x.dtype, p.dtype), b, product)
     dtype = np.result_type(*tree_leaves(leaf_dtypes))  # the tree is one vector: it has one dtype
@@ -232,9 +234,9 @@ def solution(
         return method(matvec, right, start, maxiter=steps, M=precondition)
 
     def transposed(vecmat: Operator, right: PyTree) -> PyTree:
-        none = tree_map(np.zeros_like, right)
+        zeros = tree_map(np.zeros_like, right)
         backwards = linear_transpose(precondition, right)
-        return method(vecmat, right, none, maxiter=steps, M=lambda x: backwards(x)[0])
+        return method(vecmat, right, zeros, maxiter=steps, M=lambda x: backwards(x)[0])
 
     real = not dtypes.is_complex(dtype)
     x = custom_linear_solve(
@@ -256,8 +258,8 @@ def in_dtype(function: Operator, dtype: Any) -> Operator:
 
 def weak_if_all(x: Any, *sources: Any) -> Array:
     """A value, weakly typed if all its sources are."""
-    weak = all(getattr(s, "weak_type", isinstance(s, (int, float, complex))) for s in sources)
-    array: Array = convert_element_type(x, dtype=x.dtype, weak_type=weak)
+    weak_type = all(getattr(s, "weak_type", isinstance(s, (int, float, complex))) for s in sources)
+    array: Array = convert_element_type(x, dtype=x.dtype, weak_type=weak_type)
     return array
 
 

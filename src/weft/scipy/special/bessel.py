@@ -124,8 +124,8 @@ def _quotients_of_orders(z: Any, order: int, count: int) -> Any:
     ratio, total = np.zeros_like(z), np.zeros_like(z)
     values: list[Any] = []
     for k in range(order + count, 0, -1):
-        below = 2 * k - z * ratio
-        ratio = z / np.where(below == 0, tiny, below)  # J(k) / J(k - 1)
+        denominator = 2 * k - z * ratio
+        ratio = z / np.where(denominator == 0, tiny, denominator)  # J(k) / J(k - 1)
         total = ratio * ((2.0 if k % 2 == 0 else 0.0) + total)
         if k <= order:
             values.append(ratio)
@@ -138,31 +138,33 @@ def _quotients_of_orders(z: Any, order: int, count: int) -> Any:
 # --- tables of all orders: (z, largest order) -> rows ---
 
 
-def _quotients(z: Any, first: int, last: int, sign: float) -> dict[int, Any]:
-    """{k: f(k) / f(k - 1)} for k from `first` down to `last`."""
+def _quotients(z: Any, start_order: int, largest_order: int, sign: float) -> dict[int, Any]:
+    """{k: f(k) / f(k - 1)} for k from `start_order` down to `largest_order`."""
     ratio, ratios = np.zeros_like(z), {}
-    for k in range(first, 0, -1):
+    for k in range(start_order, 0, -1):
         ratio = z / (2 * k + 1 + sign * z * ratio)
-        if k <= last:
+        if k <= largest_order:
             ratios[k] = ratio
     return ratios
 
 
 def _first_kind(z: Any, largest: int) -> list[Any]:
-    size = np.abs(z)
-    safe = np.where(size == 0, 1, size)
-    rows = [np.where(size == 0, 1, np.sin(safe) / safe)]
+    magnitude = np.abs(z)
+    nonzero_z = np.where(magnitude == 0, 1, magnitude)
+    rows = [np.where(magnitude == 0, 1, np.sin(nonzero_z) / nonzero_z)]
     # downwards for orders above z, where functions of lower order have no zeros
-    clipped = np.minimum(size, largest + 1.0)
+    clipped = np.minimum(magnitude, largest + 1.0)
     start = largest + 20 + int(8 * largest ** (1 / 3))
     quotients = _quotients(clipped, start, largest, -1.0)
-    above = rows[0]
+    previous_row = rows[0]
     for k in range(1, largest + 1):
         # the function of order -1 is cos(z) / z
-        up = (2 * k - 1) / safe * rows[-1] - (np.cos(safe) / safe if k == 1 else above)
-        above = rows[-1]
-        rows.append(np.where(size >= k, up, above * quotients[k]))
-    return _odd(z, [np.where(size == math.inf, 0, row) for row in rows])
+        recurrence = (2 * k - 1) / nonzero_z * rows[-1] - (
+            np.cos(nonzero_z) / nonzero_z if k == 1 else previous_row
+        )
+        previous_row = rows[-1]
+        rows.append(np.where(magnitude >= k, recurrence, previous_row * quotients[k]))
+    return _odd(z, [np.where(magnitude == math.inf, 0, row) for row in rows])
 
 
 def _odd(z: Any, rows: list[Any]) -> list[Any]:
@@ -171,44 +173,46 @@ def _odd(z: Any, rows: list[Any]) -> list[Any]:
 
 
 def _second_kind(z: Any, largest: int) -> list[Any]:
-    size = np.abs(z)
-    rows = [-np.cos(size) / size]
-    rows.append((rows[0] - np.sin(size)) / size)
+    magnitude = np.abs(z)
+    rows = [-np.cos(magnitude) / magnitude]
+    rows.append((rows[0] - np.sin(magnitude)) / magnitude)
     for k in range(2, largest + 1):
-        up = (2 * k - 1) / size * rows[-1] - rows[-2]
-        rows.append(np.where(rows[-1] == -math.inf, -math.inf, up))
-    rows = [np.where(size == math.inf, 0, row) for row in rows]
+        recurrence = (2 * k - 1) / magnitude * rows[-1] - rows[-2]
+        rows.append(np.where(rows[-1] == -math.inf, -math.inf, recurrence))
+    rows = [np.where(magnitude == math.inf, 0, row) for row in rows]
     return [np.where(z < 0, -row, row) if k % 2 == 0 else row for k, row in enumerate(rows)]
 
 
 def _modified_first_kind(z: Any, largest: int) -> list[Any]:
-    size = np.abs(z)
-    safe = np.where(size == 0, 1, size)
-    first = np.where(size == 0, 1, np.sinh(safe) / safe)
-    rows = [np.where(size == math.inf, math.inf, first)]
+    magnitude = np.abs(z)
+    nonzero_z = np.where(magnitude == 0, 1, magnitude)
+    row_0 = np.where(magnitude == 0, 1, np.sinh(nonzero_z) / nonzero_z)
+    rows = [np.where(magnitude == math.inf, math.inf, row_0)]
     # upwards, an error grows like exp(k² / z)
     limit = max(largest * largest, 1)
-    clipped = np.minimum(size, float(limit))
+    clipped = np.minimum(magnitude, float(limit))
     quotients = _quotients(clipped, math.isqrt(largest**2 + 40 * limit) + 10, largest, 1.0)
-    before = rows[0]
+    previous_row = rows[0]
     for k in range(1, largest + 1):
-        up = (np.cosh(safe) / safe if k == 1 else before) - (2 * k - 1) / safe * rows[-1]
-        up = np.where(rows[0] == math.inf, math.inf, up)
-        before = rows[-1]
-        rows.append(np.where(size > limit, up, before * quotients[k]))
+        recurrence = (np.cosh(nonzero_z) / nonzero_z if k == 1 else previous_row) - (
+            2 * k - 1
+        ) / nonzero_z * rows[-1]
+        recurrence = np.where(rows[0] == math.inf, math.inf, recurrence)
+        previous_row = rows[-1]
+        rows.append(np.where(magnitude > limit, recurrence, previous_row * quotients[k]))
     return _odd(z, rows)
 
 
 def _modified_second_kind(z: Any, largest: int) -> list[Any]:
-    size = np.abs(z)
-    rows = [0.5 * math.pi * np.exp(-size) / size]
-    rows.append(rows[0] + rows[0] / size)
+    magnitude = np.abs(z)
+    rows = [0.5 * math.pi * np.exp(-magnitude) / magnitude]
+    rows.append(rows[0] + rows[0] / magnitude)
     for k in range(2, largest + 1):
-        rows.append((2 * k - 1) / size * rows[-1] + rows[-2])
+        rows.append((2 * k - 1) / magnitude * rows[-1] + rows[-2])
     # DLMF 10.47.11 and 10.47.16: k(-z) = -π i(z) - (-1)ⁿ k(z)
-    other = [*_modified_first_kind(size, largest), 0.0]
+    first_kind = [*_modified_first_kind(magnitude, largest), 0.0]
     return [
-        np.where(z < 0, -math.pi * other[k] - (-1) ** k * row, row)
+        np.where(z < 0, -math.pi * first_kind[k] - (-1) ** k * row, row)
         for k, row in enumerate(rows[: largest + 1])
     ]
 
@@ -244,8 +248,8 @@ def _slopes(name: str, z: Any, largest: int) -> Any:
     _, a, b = _KINDS[name]
     rows = _table(name, largest + 1)(z)
     k = np.expand_dims(np.arange(largest + 1).astype(z.dtype), tuple(range(1, z.ndim + 1)))
-    before = np.concatenate([np.zeros_like(rows[:1]), rows[:largest]])
-    out = (a * k * before + b * (k + 1) * rows[1:]) / (2 * k + 1)
+    lower_rows = np.concatenate([np.zeros_like(rows[:1]), rows[:largest]])
+    out = (a * k * lower_rows + b * (k + 1) * rows[1:]) / (2 * k + 1)
     if name != "spherical_yn":
         return out
     return np.where(np.abs(rows[1:]) == math.inf, -rows[1:], out)  # avoids inf - inf at 0
@@ -278,9 +282,9 @@ def _function(name: str, n: Any, z: Any, derivative: bool) -> Any:
     largest = int(orders.max(initial=0))
     rows = _slopes(name, x, largest) if derivative else _table(name, largest)(x)
     shape = onp.broadcast_shapes(orders.shape, x.shape)
-    present = sorted(set(orders.ravel().tolist())) or [0]
-    out = np.broadcast_to(rows[present[0]], shape)
-    for k in present[1:]:
+    distinct_orders = sorted(set(orders.ravel().tolist())) or [0]
+    out = np.broadcast_to(rows[distinct_orders[0]], shape)
+    for k in distinct_orders[1:]:
         out = np.where(orders == k, rows[k], out)
     return out.astype(dtype)
 

@@ -49,14 +49,14 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
 
 @composite
 def _factorial(x: Any) -> Any:
-    none, one = literal(0.0, x.aval.dtype), literal(1.0, x.aval.dtype)
-    negative = comparison.lt(x, none)
-    out = g.gamma(structural.add(selection.select_n(negative, x, none), one))
-    return selection.select_n(negative, _snapped(out), none)
+    zero, one = literal(0.0, x.aval.dtype), literal(1.0, x.aval.dtype)
+    negative = comparison.lt(x, zero)
+    out = g.gamma(structural.add(selection.select_n(negative, x, zero), one))
+    return selection.select_n(negative, _round_near_integers(out), zero)
 
 
-def _only_inexact(name: str, exact: bool) -> None:
-    if exact:
+def _only_inexact(name: str, is_exact: bool) -> None:
+    if is_exact:
         raise noted(
             NotImplementedError(
                 f"{name}: exact must be False: integers in arrays have a limited size\n"
@@ -65,14 +65,16 @@ def _only_inexact(name: str, exact: bool) -> None:
         )
 
 
-def _snapped(x: Any) -> Any:
+def _round_near_integers(x: Any) -> Any:
     """Rounds numbers that differ from an integer by rounding errors only."""
     integer = arithmetic.round_(x, rounding_method=EVEN)
-    apart = arithmetic.abs_(arithmetic.sub(integer, x))
+    distance = arithmetic.abs_(arithmetic.sub(integer, x))
     eps = 16 * float(dtypes.finfo(x.aval.dtype).eps)
-    is_integer = comparison.lt(apart, arithmetic.mul(x, literal(eps, x.aval.dtype)))
-    lift = selection.select_n(is_integer, literal(0.0, x.aval.dtype), arithmetic.sub(integer, x))
-    return structural.add(x, selection.stop_gradient(lift))
+    is_integer = comparison.lt(distance, arithmetic.mul(x, literal(eps, x.aval.dtype)))
+    difference = selection.select_n(
+        is_integer, literal(0.0, x.aval.dtype), arithmetic.sub(integer, x)
+    )
+    return structural.add(x, selection.stop_gradient(difference))
 
 
 def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
@@ -88,22 +90,24 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
       10.0
     Source: DLMF 1.2.1, 5.12.1.
     """
-    number, chosen = floats("comb", N=N, k=k)
-    return _comb(number, chosen, repetition=bool(repetition))
+    number, k_value = floats("comb", N=N, k=k)
+    return _comb(number, k_value, repetition=bool(repetition))
 
 
 @composite
-def _comb(number: Any, chosen: Any, *, repetition: bool) -> Any:
-    none, one = literal(0.0, number.aval.dtype), literal(1.0, number.aval.dtype)
+def _comb(number: Any, subset_size: Any, *, repetition: bool) -> Any:
+    zero, one = literal(0.0, number.aval.dtype), literal(1.0, number.aval.dtype)
     if repetition:
-        empty = comparison.eq(structural.add(number, chosen), none)  # one way to choose none
-        total = arithmetic.sub(structural.add(number, chosen), one)
-        total = selection.select_n(empty, total, none)
+        is_empty = comparison.eq(
+            structural.add(number, subset_size), zero
+        )  # one way to choose none
+        total = arithmetic.sub(structural.add(number, subset_size), one)
+        total = selection.select_n(is_empty, total, zero)
     else:
         total = number
-    valid = comparison.ge(chosen, none) & comparison.ge(number, none)
-    valid = valid & comparison.le(chosen, total)
-    n, k = selection.select_n(valid, one, total), selection.select_n(valid, none, chosen)
+    valid = comparison.ge(subset_size, zero) & comparison.ge(number, zero)
+    valid = valid & comparison.le(subset_size, total)
+    n, k = selection.select_n(valid, one, total), selection.select_n(valid, zero, subset_size)
     ways = g.beta(structural.add(arithmetic.sub(n, k), one), structural.add(k, one))
     ways = arithmetic.div(one, arithmetic.mul(structural.add(n, one), ways))
-    return selection.select_n(valid, none, _snapped(ways))
+    return selection.select_n(valid, zero, _round_near_integers(ways))

@@ -20,15 +20,15 @@ AGM_STEPS = 6
 
 def _first_kind(complement: Any) -> Any:
     """K of 1 - complement: π/2 over the arithmetic-geometric mean of 1 and √complement."""
-    inside = gt(complement, like(complement, 0))
-    a, b = like(complement, 1), sqrt(where(inside, complement, like(complement, 1)))
+    is_inside = gt(complement, like(complement, 0))
+    a, b = like(complement, 1), sqrt(where(is_inside, complement, like(complement, 1)))
     for _ in range(MAX_AGM_STEPS):
         a, b = (a + b) / 2, sqrt(a * b)
     edge = where(
         eq(complement, like(complement, 0)), like(complement, math.inf), like(complement, math.nan)
     )
     edge = where(eq(complement, like(complement, math.inf)), like(complement, 0), edge)
-    return where(inside & lt(complement, like(complement, math.inf)), (math.pi / 2) / a, edge)
+    return where(is_inside & lt(complement, like(complement, math.inf)), (math.pi / 2) / a, edge)
 
 
 def _second_kind(m: Any) -> Any:
@@ -36,25 +36,25 @@ def _second_kind(m: Any) -> Any:
     2,
     E / K is 1 - S, S = m / 2 + c² + 2 c² + 4 c² …; for m > 1/2 Legendre's relation gives E of the
     complement's K' and S', and for m < 0 a rotation by a quarter turns it into m / (m - 1)."""
-    complement = outside = 1 - m
-    inside = gt(complement, like(complement, 0)) & lt(complement, like(complement, math.inf))
-    safe = where(inside, complement, like(complement, 1))
-    negative = gt(safe, like(complement, 1))
-    scale = where(negative, sqrt(safe), like(complement, 1))
-    m = where(inside, where(negative, 1 - 1 / safe, m), like(complement, 0))
-    complement = where(negative, 1 / safe, safe)
-    large = gt(m, like(m, 0.5))
-    a, b = like(m, 1), sqrt(where(large, m, complement))
-    total, weight = where(large, complement, m) / 2, 1.0
+    complement = original_complement = 1 - m
+    is_inside = gt(complement, like(complement, 0)) & lt(complement, like(complement, math.inf))
+    positive_complement = where(is_inside, complement, like(complement, 1))
+    is_inverted = gt(positive_complement, like(complement, 1))
+    scale = where(is_inverted, sqrt(positive_complement), like(complement, 1))
+    m = where(is_inside, where(is_inverted, 1 - 1 / positive_complement, m), like(complement, 0))
+    complement = where(is_inverted, 1 / positive_complement, positive_complement)
+    is_large = gt(m, like(m, 0.5))
+    a, b = like(m, 1), sqrt(where(is_large, m, complement))
+    total, weight = where(is_large, complement, m) / 2, 1.0
     for _ in range(AGM_STEPS):
         c = (a - b) / 2
         a, b, total = (a + b) / 2, sqrt(a * b), total + weight * (c * c)
         weight *= 2
     k = _first_kind(complement)
-    result = where(large, a + k * total, k - k * total)
-    edge = where(eq(outside, like(m, 0)), like(m, 1), like(m, math.nan))
-    edge = where(eq(outside, like(m, math.inf)), outside, edge)
-    return where(inside, scale * result, edge)
+    result = where(is_large, a + k * total, k - k * total)
+    edge = where(eq(original_complement, like(m, 0)), like(m, 1), like(m, math.nan))
+    edge = where(eq(original_complement, like(m, math.inf)), original_complement, edge)
+    return where(is_inside, scale * result, edge)
 
 
 @computed_by(lambda m: _first_kind(1 - m))

@@ -187,27 +187,27 @@ def wofz(z: ArrayLike) -> Array:
 @custom_jvp
 def _wofz(z: Any) -> Any:
     length, coefficients = _expansion(16 if z.dtype == onp.complex64 else 40)
-    below = np.imag(z) < 0
-    upper = np.where(below, -z, z)  # w(-z) = 2 exp(-z²) - w(z)
-    size = np.maximum(np.abs(np.real(upper)), np.abs(np.imag(upper)))
-    large = size > 1e3
-    bounded = np.where(large, 1j, upper)
-    turned = length - 1j * bounded
-    ratio = (length + 1j * bounded) / turned
+    is_lower_half = np.imag(z) < 0
+    upper = np.where(is_lower_half, -z, z)  # w(-z) = 2 exp(-z²) - w(z)
+    magnitude = np.maximum(np.abs(np.real(upper)), np.abs(np.imag(upper)))
+    is_large = magnitude > 1e3
+    bounded_z = np.where(is_large, 1j, upper)
+    denominator = length - 1j * bounded_z
+    ratio = (length + 1j * bounded_z) / denominator
     total = np.zeros_like(z)
     for c in coefficients:
         total = total * ratio + c
-    out = (2 * total / turned + 1 / math.sqrt(math.pi)) / turned
-    large_z = np.where(large, upper, 1j)
+    out = (2 * total / denominator + 1 / math.sqrt(math.pi)) / denominator
+    large_z = np.where(is_large, upper, 1j)
     out = np.where(
-        large, (1j / math.sqrt(math.pi)) / (large_z - 0.5 / (large_z - 1 / large_z)), out
+        is_large, (1j / math.sqrt(math.pi)) / (large_z - 0.5 / (large_z - 1 / large_z)), out
     )
     # on the real axis the real part is exp(-x²); the sum has only a bounded absolute error
     x = np.real(z)
     real = np.where(np.imag(z) == 0, np.exp(-x * x), np.real(out))
     out = complex_(real, np.imag(out))
-    mirrored = 2 * np.exp(-np.where(below, z * z, 0)) - out
-    return np.where(below, mirrored, out)
+    mirrored = 2 * np.exp(-np.where(is_lower_half, z * z, 0)) - out
+    return np.where(is_lower_half, mirrored, out)
 
 
 @_wofz.defjvp

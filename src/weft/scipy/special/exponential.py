@@ -105,12 +105,12 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
 
 def _exprel_of_values(x: Any) -> Any:
     near_zero = np.abs(x) < 1
-    small = np.where(near_zero, x, 0)
+    x_small = np.where(near_zero, x, 0)
     total: Any = 0.0
     for k in range(19 if x.dtype == "float64" else 11, -1, -1):
-        total = total * small + 1 / math.factorial(k + 1)
-    large = np.where(near_zero | (x == math.inf), 1, x)
-    return np.where(near_zero, total, np.where(x == math.inf, x, np.expm1(large) / large))
+        total = total * x_small + 1 / math.factorial(k + 1)
+    x_large = np.where(near_zero | (x == math.inf), 1, x)
+    return np.where(near_zero, total, np.where(x == math.inf, x, np.expm1(x_large) / x_large))
 
 
 @computed_by(_exprel_of_values)

@@ -228,13 +228,13 @@ def _multigammaln(a: Any, *, d: int) -> Any:
     dtype = a.aval.dtype
     column = (d, *[1] * a.aval.ndim)  # first, because XLA vectorises the last axis
     halves = onp.arange(d).astype(dtype).reshape(column) * dtype.type(0.5)
-    first = structural.reshape(a, shape=(1, *a.aval.shape))
-    parts = p.lgamma(arithmetic.sub(first, HostArray(halves, aval(column, dtype))))
+    expanded = structural.reshape(a, shape=(1, *a.aval.shape))
+    parts = p.lgamma(arithmetic.sub(expanded, HostArray(halves, aval(column, dtype))))
     total = structural.reduce_sum(parts, axes=(0,))
     constant = literal(0.25 * d * (d - 1) * math.log(math.pi), dtype)
-    inside = comparison.gt(a, literal(0.5 * (d - 1), dtype))
+    is_inside = comparison.gt(a, literal(0.5 * (d - 1), dtype))
     nan = literal(math.nan, dtype)
-    return selection.select_n(inside, nan, structural.add(total, constant))
+    return selection.select_n(is_inside, nan, structural.add(total, constant))
 
 
 # --- the logarithm of the gamma function ---
@@ -265,26 +265,30 @@ def _real_loggamma(x: Any) -> Any:
 
 @composite
 def _complex_loggamma(z: Any) -> Any:
-    left = np.less(np.real(z), 0)
-    low = np.less(np.imag(z), 0)
-    here = np.where(left, 1 - z, z)
-    at = here
+    is_left = np.less(np.real(z), 0)
+    is_low = np.less(np.imag(z), 0)
+    reflected_z = np.where(is_left, 1 - z, z)
+    shifted_z = reflected_z
     product = np.zeros_like(z)
     for _ in range(
         9
     ):  # one logarithm for each factor: the logarithm of the product would lose multiples of 2πi
-        small = np.less(np.real(at), 9)
-        product = product + np.log(np.where(small, at, 1))
-        at = np.where(small, at + 1, at)
-    inverse = 1 / at
+        is_small = np.less(np.real(shifted_z), 9)
+        product = product + np.log(np.where(is_small, shifted_z, 1))
+        shifted_z = np.where(is_small, shifted_z + 1, shifted_z)
+    inverse = 1 / shifted_z
     square, tail = inverse * inverse, 0.0
     for c in reversed(STIRLING):
         tail = tail * square + c
-    out = (at - 0.5) * np.log(at) - at + (0.5 * math.log(2 * math.pi) + tail * inverse)
+    out = (
+        (shifted_z - 0.5) * np.log(shifted_z)
+        - shifted_z
+        + (0.5 * math.log(2 * math.pi) + tail * inverse)
+    )
     out = out - product
     # log Γ(z) = log π - log sin(πz) - log Γ(1 - z), with sin(πz) from exp(2πiz), in the upper half
-    upper = np.where(left, np.where(low, np.conj(z), z), 0.5j)
-    turn = np.exp(2j * math.pi * (upper - np.round(np.real(upper))))
-    sine = 1j * math.pi * (0.5 - upper) - math.log(2) + np.log1p(-turn)
-    reflected = math.log(math.pi) - np.where(low, np.conj(sine), sine) - out
-    return np.where(left, reflected, out)
+    upper = np.where(is_left, np.where(is_low, np.conj(z), z), 0.5j)
+    exponential = np.exp(2j * math.pi * (upper - np.round(np.real(upper))))
+    sine = 1j * math.pi * (0.5 - upper) - math.log(2) + np.log1p(-exponential)
+    reflected = math.log(math.pi) - np.where(is_low, np.conj(sine), sine) - out
+    return np.where(is_left, reflected, out)

@@ -57,15 +57,15 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def _huber_of_values(delta: Any, r: Any) -> Any:
-    size = np.abs(r)
-    infinite = size == math.inf
-    size = np.where(infinite, 0, size)
+    magnitude = np.abs(r)
+    is_infinite = magnitude == math.inf
+    magnitude = np.where(is_infinite, 0, magnitude)
     linear = np.minimum(
-        size, delta
+        magnitude, delta
     )  # the derivative of this term is 0 below delta, so there is no jump at |r| = delta
-    out = linear * (size - 0.5 * linear)
-    out = np.where(infinite & (delta != 0) & (delta == delta), math.inf, out)
-    return np.where(delta < 0, math.inf, np.where(infinite & (delta == 0), math.nan, out))
+    out = linear * (magnitude - 0.5 * linear)
+    out = np.where(is_infinite & (delta != 0) & (delta == delta), math.inf, out)
+    return np.where(delta < 0, math.inf, np.where(is_infinite & (delta == 0), math.nan, out))
 
 
 @computed_by(_huber_of_values)
@@ -84,12 +84,12 @@ def huber(delta: ArrayLike, r: ArrayLike) -> Array:
 
 
 def _pseudo_huber_of_values(delta: Any, r: Any) -> Any:
-    unbounded = (delta == math.inf) | (delta <= 0)
-    infinite = np.abs(r) == math.inf
-    r = np.where(infinite, 1, r)
-    root = np.hypot(r / np.where(unbounded, 1, delta), 1)
+    is_unbounded = (delta == math.inf) | (delta <= 0)
+    is_infinite = np.abs(r) == math.inf
+    r = np.where(is_infinite, 1, r)
+    root = np.hypot(r / np.where(is_unbounded, 1, delta), 1)
     out = r * (r / (1 + root))  # equal to delta² (root - 1), but accurate for small r
-    out = np.where(infinite, math.inf, np.where(delta == math.inf, 0.5 * r * r, out))
+    out = np.where(is_infinite, math.inf, np.where(delta == math.inf, 0.5 * r * r, out))
     return np.where(delta < 0, math.inf, np.where(delta == 0, 0, out))
 
 

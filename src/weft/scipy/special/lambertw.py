@@ -32,16 +32,16 @@ def _branch_point_series(count: int) -> tuple[float, ...]:
     mu, alpha = [-1.0, 1.0], [2.0, -1.0]
     for k in range(2, count):
         alpha.append(sum(mu[j] * mu[k + 1 - j] for j in range(2, k)))
-        before = mu[k - 2] / 2 + alpha[k - 2] / 4
-        mu.append((k - 1) / (k + 1) * before - alpha[k] / 2 - mu[k - 1] / (k + 1))
+        first_terms = mu[k - 2] / 2 + alpha[k - 2] / 4
+        mu.append((k - 1) / (k + 1) * first_terms - alpha[k] / 2 - mu[k - 1] / (k + 1))
     return tuple(mu)
 
 
 def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Array:
     """The Lambert W function: the solution w of w exp(w) = z on branch k.
 
-    The derivative is w / (z (1 + w)): infinite at the branch point -1/e of the branches that meet
-    there.
+    The derivative is w / (z (1 + w)). At the branch point -1/e it is infinite on the branches that
+    meet there.
 
     Args:
       z: real or complex array.
@@ -74,51 +74,60 @@ def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Array:
 
 @custom_jvp
 def _lambertw(z: Any, k: Any) -> Any:
-    long = z.dtype == "complex128"
-    x, low = np.real(z), np.imag(z) < 0
-    main = k == 0
-    meets = main | ((k == -1) & ~low) | ((k == 1) & low)  # the branches that meet at -1/e
-    high, low_part = (_HIGH, _LOW) if long else (_HIGH_32, _HIGH - _HIGH_32)
+    is_double = z.dtype == "complex128"
+    x, is_lower_half = np.real(z), np.imag(z) < 0
+    is_principal = k == 0
+    has_branch_point = (
+        is_principal | ((k == -1) & ~is_lower_half) | ((k == 1) & is_lower_half)
+    )  # the branches that meet at -1/e
+    high, low_part = (_HIGH, _LOW) if is_double else (_HIGH_32, _HIGH - _HIGH_32)
     p = np.sqrt((2 * math.e) * (z + high) + 2 * math.e * low_part)  # XLA would fold constants
-    p = np.where(main, p, -p)
-    close = np.abs(p) < _SERIES_RADIUS
+    p = np.where(is_principal, p, -p)
+    is_close = np.abs(p) < _SERIES_RADIUS
     series = np.zeros_like(z)
-    for c in reversed(_branch_point_series(28 if long else 14)):
+    for c in reversed(_branch_point_series(28 if is_double else 14)):
         series = series * p + c
-    result = _newton(z, k, p, main, meets & ~close)
-    tiny = main & (np.abs(z) < 1e-6)
-    result = np.where(tiny, z * (1 - z * (1 - 1.5 * z)), result)
-    result = np.where(meets & close, series, result)
-    real_line = (np.imag(z) == 0) & (x >= -high) & (main | ((k == -1) & (x < 0)))
+    result = _newton(z, k, p, is_principal, has_branch_point & ~is_close)
+    is_tiny = is_principal & (np.abs(z) < 1e-6)
+    result = np.where(is_tiny, z * (1 - z * (1 - 1.5 * z)), result)
+    result = np.where(has_branch_point & is_close, series, result)
+    real_line = (np.imag(z) == 0) & (x >= -high) & (is_principal | ((k == -1) & (x < 0)))
     result = np.where(real_line, np.real(result) + 0j, result)
-    return _at_odd_places(z, k, result)
+    return _special_values(z, k, result)
 
 
-def _start(z: Any, k: Any, p: Any, main: Any, meets: Any) -> Any:
+def _start(z: Any, k: Any, p: Any, is_principal: Any, has_branch_point: Any) -> Any:
     """An approximation to start from: a rational function of p that agrees with the series up to
     the third power; for large numbers and other branches, the leading logarithms."""
-    x, y, size = np.real(z), np.imag(z), np.abs(z)
+    x, y, modulus = np.real(z), np.imag(z), np.abs(z)
     asymptotic = np.log(z) + 2j * math.pi * k
     w = asymptotic - np.log(np.where(asymptotic == 0, 1, asymptotic))
-    right = main & (x > -0.2)
-    plus = np.log(np.where(right, 1 + z, 2))
-    w = np.where(right & (size < 20), plus * (1 - np.log(1 + plus) / (2 + plus)), w)
-    w = np.where(right & (size < 0.3), z / np.where(right, 1 + z, 1), w)
-    line = (k == -1) & (y == 0) & (x >= -_HIGH) & (x < 0)
-    logarithm = np.log(np.where(line, -x, 0.1))
-    w = np.where(line, logarithm - np.log(-logarithm), w)
-    limit = np.where(main & ~right, 4.0, np.where(meets & ~main, 1.2, 0.0))
+    is_right = is_principal & (x > -0.2)
+    log_1p_z = np.log(np.where(is_right, 1 + z, 2))
+    w = np.where(
+        is_right & (modulus < 20), log_1p_z * (1 - np.log(1 + log_1p_z) / (2 + log_1p_z)), w
+    )
+    w = np.where(is_right & (modulus < 0.3), z / np.where(is_right, 1 + z, 1), w)
+    is_real_branch = (k == -1) & (y == 0) & (x >= -_HIGH) & (x < 0)
+    logarithm = np.log(np.where(is_real_branch, -x, 0.1))
+    w = np.where(is_real_branch, logarithm - np.log(-logarithm), w)
+    limit = np.where(
+        is_principal & ~is_right, 4.0, np.where(has_branch_point & ~is_principal, 1.2, 0.0)
+    )
     return np.where(np.abs(p) < limit, p * (1 + p / 8) / (1 + p * (11 / 24)) - 1, w)
 
 
-def _newton(z: Any, k: Any, p: Any, main: Any, meets: Any) -> Any:
+def _newton(z: Any, k: Any, p: Any, is_principal: Any, has_branch_point: Any) -> Any:
     """Newton's method for w = log(z / w). The branch of the logarithm nearest to w is taken, so no
     step crosses to another branch."""
-    size = np.abs(z)
-    finite = np.where((size > 0) & (size < math.inf), z, 1)
-    w = _start(finite, k, p, main, meets)
-    apart = (size > 1e10) | (size < 1e-10)  # where the quotient might overflow or vanish
-    numerator, logarithm = np.where(apart, 1, finite), np.where(apart, np.log(finite), 0)
+    modulus = np.abs(z)
+    z_finite = np.where((modulus > 0) & (modulus < math.inf), z, 1)
+    w = _start(z_finite, k, p, is_principal, has_branch_point)
+    is_extreme = (modulus > 1e10) | (modulus < 1e-10)  # where the quotient might overflow or vanish
+    numerator, logarithm = (
+        np.where(is_extreme, 1, z_finite),
+        np.where(is_extreme, np.log(z_finite), 0),
+    )
 
     def step(_: Any, w: Any) -> Any:
         q = np.log(numerator / w) + logarithm
@@ -128,14 +137,14 @@ def _newton(z: Any, k: Any, p: Any, main: Any, meets: Any) -> Any:
     return fori_loop(0, _NEWTON_STEPS, step, w)
 
 
-def _at_odd_places(z: Any, k: Any, result: Any) -> Any:
+def _special_values(z: Any, k: Any, result: Any) -> Any:
     """Sets the values at 0, at infinity and for NaN."""
     x, y = np.real(z), np.imag(z)
-    infinite = (np.abs(x) == math.inf) | (np.abs(y) == math.inf)
-    side = np.where(infinite, np.arctan2(y, x) + 2 * math.pi * k, 0)
-    result = np.where(infinite, complex(np.full_like(side, math.inf), side), result)
-    below = complex(np.full_like(side, -math.inf), np.zeros_like(side))
-    result = np.where(z == 0, np.where(k == 0, z, below), result)
+    is_infinite = (np.abs(x) == math.inf) | (np.abs(y) == math.inf)
+    angle = np.where(is_infinite, np.arctan2(y, x) + 2 * math.pi * k, 0)
+    result = np.where(is_infinite, complex(np.full_like(angle, math.inf), angle), result)
+    minus_infinity = complex(np.full_like(angle, -math.inf), np.zeros_like(angle))
+    result = np.where(z == 0, np.where(k == 0, z, minus_infinity), result)
     return np.where(z != z, z, result)
 
 

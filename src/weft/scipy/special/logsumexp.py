@@ -48,8 +48,8 @@ def _softmax(x: Any, *, axes: tuple[int, ...]) -> Any:
 def _below_zero(x: Any, axes: tuple[int, ...]) -> Any:
     """x minus its maximum, in 32 bits or more."""
     x = cast(x, wide_of(x.aval.dtype))
-    top = selection.stop_gradient(np.max(x, axes, keepdims=True, initial=-np.inf))
-    return arithmetic.sub(x, np.where(np.isfinite(top), top, 0))
+    maximum = selection.stop_gradient(np.max(x, axes, keepdims=True, initial=-np.inf))
+    return arithmetic.sub(x, np.where(np.isfinite(maximum), maximum, 0))
 
 
 def log_softmax(x: ArrayLike, axis: Axes = None) -> Array:

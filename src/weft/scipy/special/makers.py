@@ -74,10 +74,10 @@ def computed_by(primitive: Primitive | Callable[..., Value]) -> Callable[[F], F]
         call = elementwise(primitive, function.__name__, *names)
 
         @functools.wraps(function)
-        def public(*args: Any, **named: Any) -> Any:
-            if named or len(args) != len(names):
-                function(*args, **named)  # raises Python's error for wrong arguments
-                args = (*args, *(named[name] for name in names[len(args) :]))
+        def public(*args: Any, **kwargs: Any) -> Any:
+            if kwargs or len(args) != len(names):
+                function(*args, **kwargs)  # raises Python's error for wrong arguments
+                args = (*args, *(kwargs[name] for name in names[len(args) :]))
             try:
                 return call(*args)
             except TypeError:

@@ -30,22 +30,22 @@ def _normalised(order: int, degree: int, z: Any, root: Any) -> list[list[Any]]:
     """[m][l] → the Legendre function of degree l and order m, times the factor that makes spherical
     harmonics orthonormal; None for l < m. `root` is sqrt(1 - z²)."""
     table: list[list[Any]] = []
-    first = np.full_like(z, math.sqrt(0.25 / math.pi))
+    diagonal_value = np.full_like(z, math.sqrt(0.25 / math.pi))
     for m in range(order + 1):
         if m:
-            first = first * root * -math.sqrt((2 * m + 1) / (2 * m))
-        row: list[Any] = [None] * m + [first]
+            diagonal_value = diagonal_value * root * -math.sqrt((2 * m + 1) / (2 * m))
+        row: list[Any] = [None] * m + [diagonal_value]
         if m < degree:
-            row.append(math.sqrt(2 * m + 3) * z * first)
+            row.append(math.sqrt(2 * m + 3) * z * diagonal_value)
         for k in range(m + 2, degree + 1):
             scale = math.sqrt((4 * k * k - 1) / (k * k - m * m))
-            back = math.sqrt(((k - 1) ** 2 - m * m) / (4 * (k - 1) ** 2 - 1))
-            row.append(scale * (z * row[k - 1] - back * row[k - 2]))
+            previous_factor = math.sqrt(((k - 1) ** 2 - m * m) / (4 * (k - 1) ** 2 - 1))
+            row.append(scale * (z * row[k - 1] - previous_factor * row[k - 2]))
         table.append(row)
     return table
 
 
-def _plain(order: int, degree: int, z: Any) -> tuple[list[list[Any]], list[list[Any]]]:
+def _legendre_tables(order: int, degree: int, z: Any) -> tuple[list[list[Any]], list[list[Any]]]:
     """[m][l] → the Legendre function of degree l and order m, and its derivative."""
     values: list[list[Any]] = []
     slopes: list[list[Any]] = []
@@ -53,28 +53,28 @@ def _plain(order: int, degree: int, z: Any) -> tuple[list[list[Any]], list[list[
     root, factor = np.sqrt(square), 1.0
     for m in range(order + 1):
         factor = -factor * (2 * m - 1) if m else 1.0
-        first = factor * root**m
+        diagonal_value = factor * root**m
         # the derivative of root**m is -m z root**(m - 2)
         lower = 1 / root if m == 1 else root ** max(m - 2, 0)
         slope = (-m * factor) * z * lower if m else np.zeros_like(z)
-        row: list[Any] = [None] * m + [first]
-        changes: list[Any] = [None] * m + [slope]
+        row: list[Any] = [None] * m + [diagonal_value]
+        row_slopes: list[Any] = [None] * m + [slope]
         if m < degree:
-            row.append((2 * m + 1) * z * first)
-            changes.append((2 * m + 1) * (first + z * slope))
+            row.append((2 * m + 1) * z * diagonal_value)
+            row_slopes.append((2 * m + 1) * (diagonal_value + z * slope))
         for k in range(m + 2, degree + 1):
             a, b = (2 * k - 1) / (k - m), (k + m - 1) / (k - m)
-            changes.append(a * (row[k - 1] + z * changes[k - 1]) - b * changes[k - 2])
+            row_slopes.append(a * (row[k - 1] + z * row_slopes[k - 1]) - b * row_slopes[k - 2])
             row.append(a * z * row[k - 1] - b * row[k - 2])
         values.append(row)
-        slopes.append(changes)
+        slopes.append(row_slopes)
     return values, slopes
 
 
-def _stacked(table: list[list[Any]], z: Any) -> Any:
+def _stacked_table(table: list[list[Any]], z: Any) -> Any:
     """One array [order, degree, …]; 0 where the degree is less than the order."""
-    none = np.zeros_like(z)
-    return np.stack([np.stack([none if x is None else x for x in row]) for row in table])
+    zeros = np.zeros_like(z)
+    return np.stack([np.stack([zeros if x is None else x for x in row]) for row in table])
 
 
 def lpmn(m: int, n: int, z: ArrayLike) -> tuple[Array, Array]:
@@ -94,8 +94,8 @@ def lpmn(m: int, n: int, z: ArrayLike) -> tuple[Array, Array]:
     """
     order, degree = _degrees("lpmn", m, n)
     (x,) = floats("lpmn", z=z)
-    values, slopes = _plain(order, degree, x)
-    return _stacked(values, x), _stacked(slopes, x)
+    values, slopes = _legendre_tables(order, degree, x)
+    return _stacked_table(values, x), _stacked_table(slopes, x)
 
 
 def lpmn_values(m: int, n: int, z: ArrayLike, is_normalized: bool) -> Array:
@@ -115,8 +115,8 @@ def lpmn_values(m: int, n: int, z: ArrayLike, is_normalized: bool) -> Array:
     order, degree = _degrees("lpmn_values", m, n)
     (x,) = floats("lpmn_values", z=z)
     if is_normalized:
-        return _stacked(_normalised(order, degree, x, np.sqrt((1 - x) * (1 + x))), x)
-    return _stacked(_plain(order, degree, x)[0], x)
+        return _stacked_table(_normalised(order, degree, x, np.sqrt((1 - x) * (1 + x))), x)
+    return _stacked_table(_legendre_tables(order, degree, x)[0], x)
 
 
 def sph_harm_y(
@@ -172,31 +172,31 @@ def sph_harm(
     return _harmonics("sph_harm", n, m, phi, theta, n_max)
 
 
-def _harmonics(name: str, n: Any, m: Any, polar: Any, around: Any, n_max: Any) -> Any:
+def _harmonics(name: str, n: Any, m: Any, polar: Any, azimuth: Any, n_max: Any) -> Any:
     n, m = value(name, n, "n"), value(name, m, "m")
     for argument, x in (("n", n), ("m", m)):
         if x.aval.dtype.kind not in "iu":
             raise noted(TypeError(f"{name}: {argument} must be of integer dtype; got {x.aval}"))
     if n_max is None:
-        n_max = _largest(name, n)
+        n_max = _largest_degree(name, n)
     limit = whole_number(name, n_max, "n_max")
     if limit < 0:
         raise noted(ValueError(f"{name}: n_max must be at least 0; got {limit}"))
-    polar, around = floats(name, theta=polar, phi=around)
-    n, m, polar, around = np.broadcast_arrays(n, m, polar, around)
+    polar, azimuth = floats(name, theta=polar, phi=azimuth)
+    n, m, polar, azimuth = np.broadcast_arrays(n, m, polar, azimuth)
     shape = n.shape
-    n, m, polar, around = (x.reshape(-1) for x in (n, m, polar, around))
-    table = _stacked(_normalised(limit, limit, np.cos(polar), np.sin(polar)), polar)
-    size = np.abs(m)
-    valid = (n >= 0) & (n <= limit) & (size <= n)
-    result = table[np.where(valid, size, 0), np.where(valid, n, 0), np.arange(n.shape[0])]
-    sign = np.where((m < 0) & (size % 2 == 1), -1, 1).astype(result.dtype)
+    n, m, polar, azimuth = (x.reshape(-1) for x in (n, m, polar, azimuth))
+    table = _stacked_table(_normalised(limit, limit, np.cos(polar), np.sin(polar)), polar)
+    magnitude = np.abs(m)
+    valid = (n >= 0) & (n <= limit) & (magnitude <= n)
+    result = table[np.where(valid, magnitude, 0), np.where(valid, n, 0), np.arange(n.shape[0])]
+    sign = np.where((m < 0) & (magnitude % 2 == 1), -1, 1).astype(result.dtype)
     result = np.where(valid, result * sign, 0)
-    angle = m.astype(result.dtype) * around
+    angle = m.astype(result.dtype) * azimuth
     return complex_(result * np.cos(angle), result * np.sin(angle)).reshape(shape)
 
 
-def _largest(name: str, n: Any) -> int:
+def _largest_degree(name: str, n: Any) -> int:
     """The largest requested degree."""
     try:
         return int(np.max(n, initial=0))

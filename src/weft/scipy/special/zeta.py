@@ -64,6 +64,6 @@ def _bernoulli(n: int) -> list[float]:
     for k in range(1, half + 1):
         power = 4**k
         sign = 1 if k % 2 else -1
-        size = fractions.Fraction(2 * k * tangents[k], power * (power - 1))
-        numbers[2 * k] = sign * (float(size) if size < 2**1000 else math.inf)
+        magnitude = fractions.Fraction(2 * k * tangents[k], power * (power - 1))
+        numbers[2 * k] = sign * (float(magnitude) if magnitude < 2**1000 else math.inf)
     return numbers

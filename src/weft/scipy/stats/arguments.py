@@ -30,12 +30,12 @@ Formula: TypeAlias = Callable[..., Any]
 """(values of one real float dtype, `standard`: True if location and scale are 0 and 1) -> value."""
 
 
-def at(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def point_arguments(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
     """The signature at a point, for a distribution without shape parameters."""
     return x, loc, scale
 
 
-def of(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def probability_arguments(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
     """The signature at a probability, for a distribution without shape parameters."""
     return q, loc, scale
 
@@ -56,7 +56,7 @@ def public(
       compiled: run eager calls as one compiled program, because the formula has loops.
     """
     signature = inspect.signature(bind)
-    full = f"{module.rpartition('.')[2]}.{name}"
+    full_name = f"{module.rpartition('.')[2]}.{name}"
     names = list(signature.parameters)
     call = jit(formula, static_argnames="standard") if compiled else composite(formula)
 
@@ -64,10 +64,10 @@ def public(
         try:
             arguments = bind(*args, **kwargs)
         except TypeError as error:
-            message = f"{full}: {str(error).partition('() ')[2]}"
+            message = f"{full_name}: {str(error).partition('() ')[2]}"
             raise noted(TypeError(f"{message}; its signature is {signature}")) from None
         try:
-            return promoted(full, names, arguments, call)
+            return promoted(full_name, names, arguments, call)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
@@ -80,11 +80,11 @@ def public(
     return function
 
 
-def promoted(full: str, names: Sequence[str], arguments: Arguments, call: Formula) -> Array:
+def promoted(full_name: str, names: Sequence[str], arguments: Arguments, call: Formula) -> Array:
     """The result for arguments of any kind. It computes 16-bit floats in float32."""
-    moving = arguments[names.index("loc") :]
-    standard = all(x.__class__ is int and x == i for i, x in enumerate(moving))
-    values = reals(full, names, arguments[: -len(moving)] if standard else arguments)
+    loc_and_scale = arguments[names.index("loc") :]
+    standard = all(x.__class__ is int and x == i for i, x in enumerate(loc_and_scale))
+    values = reals(full_name, names, arguments[: -len(loc_and_scale)] if standard else arguments)
     dtype = values[0].aval.dtype
     compute_dtype = wide_of(dtype)
     if compute_dtype != dtype:
@@ -92,32 +92,33 @@ def promoted(full: str, names: Sequence[str], arguments: Arguments, call: Formul
     return call(*values, standard=standard)
 
 
-def reals(full: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
+def reals(full_name: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
     """Arguments as values of one real float dtype.
 
     Raises: TypeError: an argument is not an array or a number, or is complex.
     """
     float_dtypes = [
-        x if x.__class__ in SCALARS else value(full, x, n)
+        x if x.__class__ in SCALARS else value(full_name, x, n)
         for n, x in zip(names, arguments, strict=False)
     ]
     for n, x in zip(names, float_dtypes, strict=False):
         if dtypes.is_complex(x.dtype) if hasattr(x, "dtype") else x.__class__ is complex:
-            shown = x.aval if hasattr(x, "aval") else x
+            description = x.aval if hasattr(x, "aval") else x
             raise ShapeError(
-                f"{full}: {n} must be real; got {shown}\n  fix: {n}.real drops the imaginary part"
+                f"{full_name}: {n} must be real; got {description}\n  fix: {n}.real drops the "
+                "imaginary part"
             )
-    check_ranks(full, *float_dtypes)
-    values = promote_values(full, *float_dtypes, to_inexact=True)
+    check_ranks(full_name, *float_dtypes)
+    values = promote_values(full_name, *float_dtypes, to_inexact=True)
     if all([v.aval.weak_type for v in values]):
         return values
     return [strong(v) for v in values]  # a weak float32 alone becomes the default float
 
 
-def widely(full: str, function: Callable[..., Any], **arguments: Any) -> Array:
+def in_wide_real_dtype(full_name: str, function: Callable[..., Any], **arguments: Any) -> Array:
     """The result of a function whose arguments are converted to one real float dtype. It computes
     16-bit floats in float32."""
-    values = reals(full, list(arguments), list(arguments.values()))
+    values = reals(full_name, list(arguments), list(arguments.values()))
     dtype = values[0].aval.dtype
     compute_dtype = wide_of(dtype)
     return cast(function(*[cast(x, compute_dtype) for x in values]), dtype)

@@ -9,11 +9,11 @@ from .discrete import Discrete
 __all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
 
 
-def _at(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _point_arguments(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
     return k, p, loc
 
 
-def _of(q: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _probability_arguments(q: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
     return q, p, loc
 
 
@@ -44,15 +44,15 @@ def _tail(k: Array, p: Array) -> tuple[Array, Array]:
 def _quantile(q: Array, of_upper: bool, p: Array) -> Array:
     """0 where the tail after 0 equals the probability q, up to rounding."""
     tail = p if of_upper else 1 - p
-    size = (4 - 2 * np.log(np.where(tail > 0, tail, 1.0))) * tail
-    slack = float(dtypes.finfo(q.dtype).eps) / 2 * np.where(tail <= 0.5, size, 1.0)
+    relative_slack = (4 - 2 * np.log(np.where(tail > 0, tail, 1.0))) * tail
+    slack = float(dtypes.finfo(q.dtype).eps) / 2 * np.where(tail <= 0.5, relative_slack, 1.0)
     return (q < tail - slack if of_upper else q > tail + slack).astype(q.dtype)
 
 
-_made = Discrete(
+_distribution = Discrete(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_mass,
     _tail,
@@ -63,7 +63,7 @@ _made = Discrete(
     pmf=lambda k, p: np.where(k == 0, 1 - p, p),
 )
 
-pmf, logpmf = _made.pmf, _made.logpmf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pmf, logpmf = _distribution.pmf, _distribution.logpmf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

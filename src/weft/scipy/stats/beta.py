@@ -14,13 +14,13 @@ from .stirling import log_beta, log_beta_weight
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def _at(
+def _point_arguments(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Arguments:
     return x, a, b, loc, scale
 
 
-def _of(
+def _probability_arguments(
     q: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Arguments:
     return q, a, b, loc, scale
@@ -43,32 +43,32 @@ _TEXTS = {
 
 
 def _log_density(x: Array, a: Array, b: Array) -> Array:
-    large = (a >= 8) & (b >= 8)
-    p, q = np.where(large, a, 8.0), np.where(large, b, 8.0)
-    end = (x <= 0) | (x >= 1)
-    y = np.where(end, 0.5, x)
-    joined = log_beta_weight(p, q, y, 1 - y) - np.log(y) - np.log1p(-y)
-    joined = np.where(end & (p + q < math.inf), -math.inf, joined)
-    c, d = np.where(large, 1.0, a), np.where(large, 1.0, b)
-    plain = xlogy(c - 1, x) + xlog1py(d - 1, -x) - log_beta(c, d)
-    return np.where(large, joined, plain)
+    is_large = (a >= 8) & (b >= 8)
+    p, q = np.where(is_large, a, 8.0), np.where(is_large, b, 8.0)
+    is_end = (x <= 0) | (x >= 1)
+    y = np.where(is_end, 0.5, x)
+    large_value = log_beta_weight(p, q, y, 1 - y) - np.log(y) - np.log1p(-y)
+    large_value = np.where(is_end & (p + q < math.inf), -math.inf, large_value)
+    c, d = np.where(is_large, 1.0, a), np.where(is_large, 1.0, b)
+    small_value = xlogy(c - 1, x) + xlog1py(d - 1, -x) - log_beta(c, d)
+    return np.where(is_large, large_value, small_value)
 
 
 def _tail(x: Array, a: Array, b: Array) -> tuple[Array, Array]:
     """The log of a tail. One infinite shape puts all mass at an end; two infinite shapes give
     NaN."""
     low, high = a == math.inf, b == math.inf
-    endless = low | high
-    c, d = np.where(endless, 1.0, a), np.where(endless, 1.0, b)
+    is_infinite = low | high
+    c, d = np.where(is_infinite, 1.0, a), np.where(is_infinite, 1.0, b)
     log, lower = beta_tail(x, 1 - x, c, d)
-    sure = np.where(low & high, math.nan, -math.inf)
-    return np.where(endless, sure, log), np.where(endless, low, lower)
+    log_at_infinity = np.where(low & high, math.nan, -math.inf)
+    return np.where(is_infinite, log_at_infinity, log), np.where(is_infinite, low, lower)
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_density,
     low=0.0,
@@ -77,7 +77,7 @@ _made = Continuous(
     invertible=lambda a, b: np.maximum(a, b) < math.inf,
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

@@ -11,11 +11,15 @@ from .stirling import log_beta
 __all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
 
 
-def _at(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _point_arguments(
+    k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0
+) -> Arguments:
     return k, n, a, b, loc
 
 
-def _of(q: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _probability_arguments(
+    q: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0
+) -> Arguments:
     return q, n, a, b, loc
 
 
@@ -58,14 +62,14 @@ def _tail(k: Array, n: Array, a: Array, b: Array) -> tuple[Array, Array]:
     one."""
     lower = k * (a + b) <= n * a
     p, q = np.where(lower, a, b), np.where(lower, b, a)
-    first = np.where(lower, k, np.maximum(n - k - 1, 0))
-    return _log_mass(first, n, p, q) + _log_sum(first, n, p, q), lower
+    start = np.where(lower, k, np.maximum(n - k - 1, 0))
+    return _log_mass(start, n, p, q) + _log_sum(start, n, p, q), lower
 
 
-_made = Discrete(
+_distribution = Discrete(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_mass,
     _tail,
@@ -73,7 +77,7 @@ _made = Discrete(
     high=lambda n, a, b: n,
 )
 
-pmf, logpmf = _made.pmf, _made.logpmf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pmf, logpmf = _distribution.pmf, _distribution.logpmf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

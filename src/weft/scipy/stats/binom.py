@@ -14,11 +14,13 @@ from .stirling import HALF_LOG_TWO_PI, deviance, stirling_error_of_whole
 __all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
 
 
-def _at(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _point_arguments(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
     return k, n, p, loc
 
 
-def _of(q: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _probability_arguments(
+    q: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0
+) -> Arguments:
     return q, n, p, loc
 
 
@@ -43,26 +45,28 @@ def _log_mass(k: Array, n: Array, p: Array) -> Array:
 
     Source: C. Loader (2000), “Fast and accurate computation of binomial probabilities”.
     """
-    inner = (k > 0) & (k < n) & (p > 0) & (p < 1)
-    a, b, r = np.where(inner, k, 1.0), np.where(inner, n - k, 1.0), np.where(inner, p, 0.5)
+    is_inner = (k > 0) & (k < n) & (p > 0) & (p < 1)
+    a, b, r = np.where(is_inner, k, 1.0), np.where(is_inner, n - k, 1.0), np.where(is_inner, p, 0.5)
     error = stirling_error_of_whole(np.maximum(n, 1.0))
     error = error - stirling_error_of_whole(a) - stirling_error_of_whole(b)
-    joined = error - deviance(a, b, r, 1 - r) - 0.5 * np.log(a * (b / (a + b))) - HALF_LOG_TWO_PI
-    return np.where(inner, joined, xlogy(k, p) + xlog1py(n - k, -p))
+    inner_value = (
+        error - deviance(a, b, r, 1 - r) - 0.5 * np.log(a * (b / (a + b))) - HALF_LOG_TWO_PI
+    )
+    return np.where(is_inner, inner_value, xlogy(k, p) + xlog1py(n - k, -p))
 
 
 def _tail(k: Array, n: Array, p: Array) -> tuple[Array, Array]:
     """P(K > k), which is the lower tail at p of a beta distribution with shapes k + 1 and n - k."""
-    sure = (p == 0) | (p == 1)
-    r = np.where(sure, 0.5, p)
+    is_degenerate = (p == 0) | (p == 1)
+    r = np.where(is_degenerate, 0.5, p)
     log, upper = beta_tail(r, 1 - r, k + 1, np.maximum(n - k, 1.0))
-    return np.where(sure, -math.inf, log), np.where(sure, p == 1, ~upper)
+    return np.where(is_degenerate, -math.inf, log), np.where(is_degenerate, p == 1, ~upper)
 
 
-_made = Discrete(
+_distribution = Discrete(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_mass,
     _tail,
@@ -70,7 +74,7 @@ _made = Discrete(
     high=lambda n, p: n,
 )
 
-pmf, logpmf = _made.pmf, _made.logpmf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pmf, logpmf = _distribution.pmf, _distribution.logpmf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

@@ -4,7 +4,7 @@ import math
 
 from ... import numpy as np
 from ...core.array import Array
-from .arguments import at, of
+from .arguments import point_arguments, probability_arguments
 from .continuous import Continuous
 from .stirling import log_one_plus_square, log_or_of_rest
 
@@ -32,35 +32,38 @@ def _log_density(y: Array) -> Array:
 
 def _tail(y: Array) -> tuple[Array, Array]:
     """(P(X > |y|), a mask of y < 0), from the arctangent of |y| or of its inverse."""
-    below = y < 0
-    size = np.abs(y)
-    inverted = size > 1
-    angle = np.arctan(np.where(inverted, 1 / np.where(inverted, size, 1.0), size)) / math.pi
-    return np.where(inverted, angle, 0.5 - angle), below
+    is_negative = y < 0
+    magnitude = np.abs(y)
+    is_inverted = magnitude > 1
+    angle = (
+        np.arctan(np.where(is_inverted, 1 / np.where(is_inverted, magnitude, 1.0), magnitude))
+        / math.pi
+    )
+    return np.where(is_inverted, angle, 0.5 - angle), is_negative
 
 
 def _cdf(y: Array) -> Array:
-    tail, below = _tail(y)
-    return np.where(below, tail, 1 - tail)
+    tail, is_negative = _tail(y)
+    return np.where(is_negative, tail, 1 - tail)
 
 
 def _log_cdf(y: Array) -> Array:
-    tail, below = _tail(y)
-    return log_or_of_rest(below, tail, tail)
+    tail, is_negative = _tail(y)
+    return log_or_of_rest(is_negative, tail, tail)
 
 
 def _isf(q: Array) -> Array:
     """cot(π q), from the tangent near 1/2 and from 1 - q near 1."""
-    middle = np.abs(q - 0.5) < 0.25
-    tangent = np.tan(math.pi * np.where(middle, 0.5 - q, np.minimum(q, 1 - q)))
-    tail = 1 / np.where(middle, 1.0, tangent)
-    return np.where(middle, tangent, np.where(q < 0.5, tail, -tail))
+    is_central = np.abs(q - 0.5) < 0.25
+    tangent = np.tan(math.pi * np.where(is_central, 0.5 - q, np.minimum(q, 1 - q)))
+    tail = 1 / np.where(is_central, 1.0, tangent)
+    return np.where(is_central, tangent, np.where(q < 0.5, tail, -tail))
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    at,
-    of,
+    point_arguments,
+    probability_arguments,
     _TEXTS,
     _log_density,
     pdf=lambda y: 1 / (math.pi * (1 + y * y)),
@@ -72,7 +75,7 @@ _made = Continuous(
     isf=_isf,
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

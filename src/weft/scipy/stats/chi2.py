@@ -11,11 +11,15 @@ from .gamma import log_density, tail
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def _at(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _point_arguments(
+    x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return x, df, loc, scale
 
 
-def _of(q: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _probability_arguments(
+    q: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return q, df, loc, scale
 
 
@@ -43,10 +47,10 @@ def _tail(x: Array, df: Array) -> tuple[Array, Array]:
     return tail(x / 2, df / 2)
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_density,
     low=0.0,
@@ -55,7 +59,7 @@ _made = Continuous(
     invertible=lambda df: df < math.inf,
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

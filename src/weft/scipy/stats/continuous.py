@@ -14,7 +14,7 @@ from ... import numpy as np
 from ...core.array import Array
 from .arguments import Arguments, public
 from .docstrings import described
-from .probabilities import End, Formula, Tail, follows
+from .probabilities import End, Formula, Tail, formulas_of_tail
 
 __all__: list[str] = []
 
@@ -72,12 +72,14 @@ class Continuous(Generic[P, Q]):
         self.closed, self.invertible = closed, invertible
         self.log_density = logpdf
         if tail is not None:
-            self.closed = {**follows(logpdf, tail, low, high, symmetric), **closed}
+            self.closed = {**formulas_of_tail(logpdf, tail, low, high, symmetric), **closed}
         density = self.closed.get("pdf", lambda y, *shapes: np.exp(logpdf(y, *shapes)))
         loops = tail is not None
 
-        def point(name: str, formula: Formula, below: float, above: float) -> Callable[P, Array]:
-            rule = self.at_points(formula, below, above, name in closed)
+        def point(
+            name: str, formula: Formula, value_below: float, value_above: float
+        ) -> Callable[P, Array]:
+            rule = self.at_points(formula, value_below, value_above, name in closed)
             return public(module, name, at, rule, described(name, module, texts), loops)
 
         self.logpdf: Callable[P, Array] = public(
@@ -101,56 +103,58 @@ class Continuous(Generic[P, Q]):
     def parameters(self, arguments: Any, standard: bool) -> tuple[list[Any], Any, Any, Any]:
         """(shapes, location, scale, where they are invalid) of the values after the first."""
         if standard:
-            bad = ~np.asarray(self.valid(*arguments)) if arguments else None
-            return list(arguments), 0.0, 1.0, bad
+            is_invalid = ~np.asarray(self.valid(*arguments)) if arguments else None
+            return list(arguments), 0.0, 1.0, is_invalid
         *shapes, loc, scale = arguments
-        right = scale > 0
-        return shapes, loc, np.where(right, scale, 1.0), ~(right & self.valid(*shapes))
+        is_valid = scale > 0
+        return shapes, loc, np.where(is_valid, scale, 1.0), ~(is_valid & self.valid(*shapes))
 
     def support(self, shapes: list[Any]) -> tuple[Any, Any, Any]:
         """The ends of the support, and a point inside."""
-        low, high, inside = [
+        low, high, inner_point = [
             end(*shapes) if callable(end) else end for end in (self.low, self.high, self.inside)
         ]
-        return low, high, inside
+        return low, high, inner_point
 
     def densities(self, formula: Formula, logarithm: bool) -> Callable[..., Any]:
         """The density, or its logarithm, from its formula inside the support."""
 
         def rule(x: Any, *arguments: Any, standard: bool) -> Any:
-            shapes, loc, scale, bad = self.parameters(arguments, standard)
+            shapes, loc, scale, is_invalid = self.parameters(arguments, standard)
             y = x if standard else (x - loc) / scale
-            low, high, inside = self.support(shapes)
-            outside = marked(low != -math.inf, y, np.less, low, high, np.greater)
-            out = formula(y if outside is None else np.where(outside, inside, y), *shapes)
+            low, high, inner_point = self.support(shapes)
+            is_outside = outside_support(low != -math.inf, y, np.less, low, high, np.greater)
+            out = formula(
+                y if is_outside is None else np.where(is_outside, inner_point, y), *shapes
+            )
             if not standard:
                 out = out - np.log(scale) if logarithm else out / scale
-            if outside is not None:
-                out = np.where(outside, -math.inf if logarithm else 0.0, out)
-            return out if bad is None else np.where(bad, math.nan, out)
+            if is_outside is not None:
+                out = np.where(is_outside, -math.inf if logarithm else 0.0, out)
+            return out if is_invalid is None else np.where(is_invalid, math.nan, out)
 
         return rule
 
     def at_points(
-        self, formula: Formula, below: float, above: float, closed: bool
+        self, formula: Formula, value_below: float, value_above: float, closed: bool
     ) -> Callable[..., Any]:
         """A function of points from its formula inside the support and its values outside."""
 
         def rule(x: Any, *arguments: Any, standard: bool) -> Any:
-            shapes, loc, scale, bad = self.parameters(arguments, standard)
+            shapes, loc, scale, is_invalid = self.parameters(arguments, standard)
             y = x if standard else (x - loc) / scale
-            low, high, inside = self.support(shapes)
+            low, high, inner_point = self.support(shapes)
             ends = []
             if not (closed and low == -math.inf):
-                ends.append((y <= low, below))
+                ends.append((y <= low, value_below))
             if not (closed and high == math.inf):
-                ends.append((y >= high, above))
-            for beyond, _ in ends:
-                y = np.where(beyond, inside, y)
+                ends.append((y >= high, value_above))
+            for is_outside, _ in ends:
+                y = np.where(is_outside, inner_point, y)
             out = formula(y, *shapes)
-            for beyond, value in ends:
-                out = np.where(beyond, value, out)
-            return out if bad is None else np.where(bad, math.nan, out)
+            for is_outside, value in ends:
+                out = np.where(is_outside, value, out)
+            return out if is_invalid is None else np.where(is_invalid, math.nan, out)
 
         return rule
 
@@ -159,20 +163,26 @@ class Continuous(Generic[P, Q]):
         formula = self.closed[name]
 
         def rule(q: Any, *arguments: Any, standard: bool) -> Any:
-            shapes, loc, scale, bad = self.parameters(arguments, standard)
-            none = (q < 0) | (q > 1)
+            shapes, loc, scale, is_invalid = self.parameters(arguments, standard)
+            has_no_quantile = (q < 0) | (q > 1)
             if self.invertible is not None:
-                none = none | ((q > 0) & (q < 1) & ~self.invertible(*shapes))
-            out = formula(np.where(none, 0.5, q), *shapes)
+                has_no_quantile = has_no_quantile | ((q > 0) & (q < 1) & ~self.invertible(*shapes))
+            out = formula(np.where(has_no_quantile, 0.5, q), *shapes)
             if not standard:
                 out = out * scale + loc
-            return np.where(none if bad is None else none | bad, math.nan, out)
+            return np.where(
+                has_no_quantile if is_invalid is None else has_no_quantile | is_invalid,
+                math.nan,
+                out,
+            )
 
         return rule
 
 
-def marked(bounded: bool, y: Any, before: Any, low: Any, high: Any, after: Any) -> Any:
+def outside_support(
+    has_low_end: bool, y: Any, compare_low: Any, low: Any, high: Any, compare_high: Any
+) -> Any:
     """True outside the support; `None` if the support is the real line."""
     if not isinstance(high, float) or high != math.inf:
-        return before(y, low) | after(y, high)
-    return before(y, low) if bounded else None
+        return compare_low(y, low) | compare_high(y, high)
+    return compare_low(y, low) if has_low_end else None

@@ -11,7 +11,7 @@ from ...numpy.plans import composite
 from ...typing import ArrayLike
 from ..special.exponential import xlogy
 from ..special.gamma import gammaln
-from .arguments import widely
+from .arguments import in_wide_real_dtype
 
 __all__ = ["logpdf", "pdf"]
 
@@ -20,10 +20,10 @@ def _log_density(x: Any, alpha: Any) -> Any:
     if len(x) < len(alpha):
         x = np.concatenate([x, 1 - np.sum(x, 0, keepdims=True)])
     alpha = alpha.reshape(-1, *[1] * (x.ndim - 1))
-    within = np.all(x >= 0, 0) & (np.abs(np.sum(x, 0) - 1) < _near(x.dtype))
-    safe = np.where(within, x, 0.5)
-    log = np.sum(xlogy(alpha - 1, safe) - gammaln(alpha), 0) + gammaln(np.sum(alpha, 0))
-    log = np.where(within | np.any(np.isnan(x), 0), log, -math.inf)
+    is_inside = np.all(x >= 0, 0) & (np.abs(np.sum(x, 0) - 1) < _near(x.dtype))
+    x_inside = np.where(is_inside, x, 0.5)
+    log = np.sum(xlogy(alpha - 1, x_inside) - gammaln(alpha), 0) + gammaln(np.sum(alpha, 0))
+    log = np.where(is_inside | np.any(np.isnan(x), 0), log, -math.inf)
     return np.where(np.any(np.isnan(x), 0) | ~np.all(alpha > 0, 0), math.nan, log)
 
 
@@ -36,10 +36,10 @@ _log_densities = composite(_log_density)
 _densities = composite(lambda x, alpha: np.exp(_log_density(x, alpha)))
 
 
-def _of(name: str, function: Any, x: ArrayLike, alpha: ArrayLike) -> Array:
+def _probability_arguments(name: str, function: Any, x: ArrayLike, alpha: ArrayLike) -> Array:
     """The result of a function, after it checks the shapes."""
 
-    def checked(x: Any, alpha: Any) -> Any:
+    def checked_density(x: Any, alpha: Any) -> Any:
         lengths = (alpha.shape[0], alpha.shape[0] - 1) if alpha.ndim == 1 else ()
         if not x.ndim or x.shape[0] not in lengths:
             raise ShapeError(
@@ -48,7 +48,7 @@ def _of(name: str, function: Any, x: ArrayLike, alpha: ArrayLike) -> Array:
             )
         return function(x, alpha)
 
-    return widely(name, checked, x=x, alpha=alpha)
+    return in_wide_real_dtype(name, checked_density, x=x, alpha=alpha)
 
 
 @located
@@ -68,7 +68,7 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
       '1.5041'
     Source: SciPy documentation, `scipy.stats.dirichlet`.
     """
-    return _of("dirichlet.logpdf", _log_densities, x, alpha)
+    return _probability_arguments("dirichlet.logpdf", _log_densities, x, alpha)
 
 
 @located
@@ -84,4 +84,4 @@ def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
       '4.5000'
     Source: SciPy documentation, `scipy.stats.dirichlet`.
     """
-    return _of("dirichlet.pdf", _densities, x, alpha)
+    return _probability_arguments("dirichlet.pdf", _densities, x, alpha)

@@ -68,13 +68,13 @@ class Discrete(Generic[P, Q]):
             slow = quantile is None
             return public(module, name, of, rule, described(name, module, texts), slow)
 
-        infinite = math.inf
+        infinity = math.inf
         self.pmf = at_numbers("pmf", self.masses(mass, 0.0), False)
-        self.logpmf = at_numbers("logpmf", self.masses(logpmf, -infinite), False)
+        self.logpmf = at_numbers("logpmf", self.masses(logpmf, -infinity), False)
         self.cdf = at_numbers("cdf", self.sums("cdf", 0, 1), loops)
         self.sf = at_numbers("sf", self.sums("sf", 1, 0), loops)
-        self.logcdf = at_numbers("logcdf", self.sums("logcdf", -infinite, 0), loops)
-        self.logsf = at_numbers("logsf", self.sums("logsf", 0, -infinite), loops)
+        self.logcdf = at_numbers("logcdf", self.sums("logcdf", -infinity, 0), loops)
+        self.logsf = at_numbers("logsf", self.sums("logsf", 0, -infinity), loops)
         self.ppf = at_probabilities("ppf", False)
         self.isf = at_probabilities("isf", True)
 
@@ -84,19 +84,21 @@ class Discrete(Generic[P, Q]):
         high = self.high(*shapes) if callable(self.high) else self.high
         return x - loc, loc, shapes, high, ~self.valid(*shapes)
 
-    def masses(self, formula: Formula, outside: float) -> Callable[..., Any]:
+    def masses(self, formula: Formula, outside_value: float) -> Callable[..., Any]:
         """Probabilities from their formula inside the support."""
 
         def rule(x: Any, *arguments: Any, standard: bool) -> Any:
-            k, _, shapes, high, bad = self.parts(x, arguments, standard)
-            out = (k < self.low) | (k > high) | (k != np.floor(k)) | (k == math.inf)
-            nan = bad | np.isnan(k)
-            safe = np.where(out | bad, self.low, k)
-            return np.where(nan, math.nan, np.where(out, outside, formula(safe, *shapes)))
+            k, _, shapes, high, is_invalid = self.parts(x, arguments, standard)
+            is_outside = (k < self.low) | (k > high) | (k != np.floor(k)) | (k == math.inf)
+            is_nan = is_invalid | np.isnan(k)
+            k_inside = np.where(is_outside | is_invalid, self.low, k)
+            return np.where(
+                is_nan, math.nan, np.where(is_outside, outside_value, formula(k_inside, *shapes))
+            )
 
         return rule
 
-    def sums(self, name: str, below: float, above: float) -> Callable[..., Any]:
+    def sums(self, name: str, value_below: float, value_above: float) -> Callable[..., Any]:
         """`cdf`, `sf` or one of their logarithms, including the values left and right of the
         support."""
         of_lower = log_of_lower if name.startswith("log") else probability_of_lower
@@ -105,14 +107,18 @@ class Discrete(Generic[P, Q]):
             log, lower = self.tail(k, *shapes)
             return of_lower(np.minimum(log, 0.0), ~lower if name.endswith("sf") else lower)
 
-        chosen = self.closed.get(name, formula)
+        rule_inside = self.closed.get(name, formula)
 
         def rule(x: Any, *arguments: Any, standard: bool) -> Any:
-            k, _, shapes, high, bad = self.parts(x, arguments, standard)
-            under, over = k < self.low, k >= high
-            safe = np.where(under | over | bad, self.low, np.floor(k))
-            out = np.where(under, below, np.where(over, above, chosen(safe, *shapes)))
-            return np.where(bad | np.isnan(k), math.nan, out)
+            k, _, shapes, high, is_invalid = self.parts(x, arguments, standard)
+            is_below, is_above = k < self.low, k >= high
+            k_inside = np.where(is_below | is_above | is_invalid, self.low, np.floor(k))
+            out = np.where(
+                is_below,
+                value_below,
+                np.where(is_above, value_above, rule_inside(k_inside, *shapes)),
+            )
+            return np.where(is_invalid | np.isnan(k), math.nan, out)
 
         return rule
 
@@ -124,40 +130,43 @@ class Discrete(Generic[P, Q]):
 
         @custom_jvp
         def search(q: Array, high: Array, *shapes: Array) -> Array:
-            unit = float(dtypes.finfo(q.dtype).eps) / 2
-            small = q <= 0.5
-            target = np.where(small, q, 1 - q)
-            lower = ~small if of_upper else small
+            unit_roundoff = float(dtypes.finfo(q.dtype).eps) / 2
+            is_small = q <= 0.5
+            target = np.where(is_small, q, 1 - q)
+            lower = ~is_small if of_upper else is_small
 
-            def holds(y: Array) -> Array:
+            def predicate(y: Array) -> Array:
                 k = np.floor(y)
-                under, over = k < self.low, k >= high
-                log, is_lower = self.tail(np.where(under | over, self.low, k), *shapes)
-                value, rest = np.exp(log), -np.expm1(log)
-                cdf, sf = np.where(is_lower, value, rest), np.where(is_lower, rest, value)
-                slack = unit * np.where(small, (4 - 2 * np.log(target)) * target, 1.0)
-                enough = np.where(lower, cdf >= target - slack, sf <= target + slack)
-                return ~under & (over | enough)
+                is_below, is_above = k < self.low, k >= high
+                log, is_lower = self.tail(np.where(is_below | is_above, self.low, k), *shapes)
+                value, parameters = np.exp(log), -np.expm1(log)
+                cdf, sf = (
+                    np.where(is_lower, value, parameters),
+                    np.where(is_lower, parameters, value),
+                )
+                slack = unit_roundoff * np.where(is_small, (4 - 2 * np.log(target)) * target, 1.0)
+                is_enough = np.where(lower, cdf >= target - slack, sf <= target + slack)
+                return ~is_below & (is_above | is_enough)
 
-            quantile = first_float(holds, np.full_like(q, self.low - 1), high)
+            quantile = first_float(predicate, np.full_like(q, self.low - 1), high)
             return np.rint(quantile) + 0.0  # processors may flush the smallest denormal to 0
 
         search.defjvp(lambda primals, tangents: ((y := search(*primals)), zero_tangent(y)))
 
-        def rule(q: Any, *rest: Any, standard: bool) -> Any:
-            _, loc, shapes, high, bad = self.parts(q, rest, standard)
+        def rule(q: Any, *parameters: Any, standard: bool) -> Any:
+            _, loc, shapes, high, is_invalid = self.parts(q, parameters, standard)
             if self.quantile is None:
-                within = (q > 0) & (q < 1)
+                is_inside = (q > 0) & (q < 1)
                 shape = np.broadcast_shapes(q.shape, *(s.shape for s in shapes))
-                safe = np.broadcast_to(np.where(within, q, 0.5), shape)
-                last = np.broadcast_to(np.asarray(high, q.dtype), shape)
-                quantiles = search(safe, last, *shapes)
+                q_inside = np.broadcast_to(np.where(is_inside, q, 0.5), shape)
+                k_last = np.broadcast_to(np.asarray(high, q.dtype), shape)
+                quantiles = search(q_inside, k_last, *shapes)
             else:
-                last, quantiles = high, self.quantile(q, of_upper, *shapes)
-            first = self.low - 1
-            zero, one = (last, first) if of_upper else (first, last)
+                k_last, quantiles = high, self.quantile(q, of_upper, *shapes)
+            k_before = self.low - 1
+            zero, one = (k_last, k_before) if of_upper else (k_before, k_last)
             quantiles = np.where(q == 0, zero, np.where(q == 1, one, quantiles))
-            right = (q >= 0) & (q <= 1) & ~bad
-            return np.where(right, quantiles + loc, math.nan)
+            is_valid = (q >= 0) & (q <= 1) & ~is_invalid
+            return np.where(is_valid, quantiles + loc, math.nan)
 
         return rule

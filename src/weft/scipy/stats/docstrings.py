@@ -36,24 +36,26 @@ def described(name: str, module: str, texts: Mapping[str, str]) -> str:
         the functions' names, the results of the examples to four digits.
     """
     distribution = module.rpartition(".")[2]
-    moving = [p for p in texts["parameters"].splitlines() if p]
+    shape_parameters = [p for p in texts["parameters"].splitlines() if p]
     if name == "entropy":
-        first, parameters = [], texts["of"].partition(", ")[2]
+        first_parameter, parameters = [], texts["of"].partition(", ")[2]
     elif name in ("ppf", "isf"):
-        first, parameters = ["q: real array of any shape: probabilities."], texts["of"]
+        first_parameter, parameters = ["q: real array of any shape: probabilities."], texts["of"]
     else:
         letter = "k" if "pmf" in texts else "x"
-        first, parameters = [f"{letter}: real array of any shape: points."], texts["at"]
+        first_parameter, parameters = [f"{letter}: real array of any shape: points."], texts["at"]
     discrete = "pmf" in texts
     ends = ["loc: shifts the distribution."]
     if not discrete:
         ends = ["loc, scale: shift and stretch the distribution; `scale` is positive."]
     special = f"; {RETURNS[name]}" if name in RETURNS else ""
-    head = HEADS[name].format(about=texts["about"])
+    summary = HEADS[name].format(about=texts["about"])
     if discrete:
-        head = head.replace("at most x", "at most k").replace("more than x", "more than k")
-        head = head.replace("the inverse of `cdf`", "the first number where `cdf` is at least q")
-        head = head.replace("the inverse of `sf`", "the first number where `sf` is at most q")
+        summary = summary.replace("at most x", "at most k").replace("more than x", "more than k")
+        summary = summary.replace(
+            "the inverse of `cdf`", "the first number where `cdf` is at least q"
+        )
+        summary = summary.replace("the inverse of `sf`", "the first number where `sf` is at most q")
     example = [
         "Example:",
         f"  >>> from weft.scipy.stats import {distribution}",
@@ -61,10 +63,10 @@ def described(name: str, module: str, texts: Mapping[str, str]) -> str:
         f"  {texts.get(name, '')!r}",
     ]
     lines = [
-        head,
+        summary,
         "",
         "Args:",
-        *(f"  {line}" for line in (*first, *moving, *ends)),
+        *(f"  {line}" for line in (*first_parameter, *shape_parameters, *ends)),
         "Returns: array of the arguments' common shape and float dtype" + special + ".",
         "  NaN for parameters that are not allowed or are NaN.",
         "Raises: TypeError: an argument is complex or not an array. ValueError: shapes do not fit.",

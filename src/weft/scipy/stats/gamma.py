@@ -15,11 +15,15 @@ from .stirling import log_poisson
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def _at(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _point_arguments(
+    x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return x, a, loc, scale
 
 
-def _of(q: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _probability_arguments(
+    q: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return q, a, loc, scale
 
 
@@ -42,25 +46,25 @@ _TEXTS = {
 def log_density(x: Array, a: Array) -> Array:
     """log(x**(a - 1) exp(-x) / Γ(a)). For small a it uses this formula directly, since that is
     defined at x = 0."""
-    large = (a >= 8) & (a < math.inf)
-    zero = x <= 0
-    big, y = np.where(large, a, 8.0), np.where(zero, 1.0, x)
-    joined = np.where(zero, -math.inf, log_poisson(big, y) + np.log(big / y))
-    small = np.where(large, 1.0, a)
-    return np.where(large, joined, xlogy(small - 1, x) - x - lgamma(small))
+    is_large = (a >= 8) & (a < math.inf)
+    is_zero = x <= 0
+    a_large, y = np.where(is_large, a, 8.0), np.where(is_zero, 1.0, x)
+    large_value = np.where(is_zero, -math.inf, log_poisson(a_large, y) + np.log(a_large / y))
+    a_small = np.where(is_large, 1.0, a)
+    return np.where(is_large, large_value, xlogy(a_small - 1, x) - x - lgamma(a_small))
 
 
 def tail(x: Array, a: Array) -> tuple[Array, Array]:
     """The log of a tail. With an infinite shape, all mass is at infinity."""
-    endless = a == math.inf
-    log, lower = gamma_tail(x, np.where(endless, 1.0, a))
-    return np.where(endless, -math.inf, log), endless | lower
+    is_infinite = a == math.inf
+    log, lower = gamma_tail(x, np.where(is_infinite, 1.0, a))
+    return np.where(is_infinite, -math.inf, log), is_infinite | lower
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     log_density,
     low=0.0,
@@ -69,7 +73,7 @@ _made = Continuous(
     invertible=lambda a: a < math.inf,
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

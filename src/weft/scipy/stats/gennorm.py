@@ -14,11 +14,15 @@ from .stirling import log_of_complement
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def _at(x: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _point_arguments(
+    x: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return x, beta, loc, scale
 
 
-def _of(q: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _probability_arguments(
+    q: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return q, beta, loc, scale
 
 
@@ -52,24 +56,24 @@ def _log_density(y: Array, beta: Array) -> Array:
 def _tail(y: Array, beta: Array) -> tuple[Array, Array]:
     """log P(X > |y|), from half the upper tail of a gamma distribution with shape 1 / beta."""
     power = _power(y, beta)
-    zero, largest = power == 0, float(dtypes.finfo(power.dtype).max)
-    log, lower = gamma_tail(np.where(zero, 1.0, np.minimum(power, largest)), 1 / beta)
-    within = log_of_complement(np.where(lower, log, -1.0))
-    upper = np.where(zero, 0.0, np.where(lower, within, log))
+    is_zero, largest = power == 0, float(dtypes.finfo(power.dtype).max)
+    log, lower = gamma_tail(np.where(is_zero, 1.0, np.minimum(power, largest)), 1 / beta)
+    log_complement = log_of_complement(np.where(lower, log, -1.0))
+    upper = np.where(is_zero, 0.0, np.where(lower, log_complement, log))
     return upper - math.log(2), y < 0
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_density,
     tail=_tail,
     symmetric=True,
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

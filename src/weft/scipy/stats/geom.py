@@ -10,11 +10,11 @@ from .discrete import Discrete
 __all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
 
 
-def _at(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _point_arguments(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
     return k, p, loc
 
 
-def _of(q: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _probability_arguments(q: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
     return q, p, loc
 
 
@@ -43,10 +43,10 @@ def _tail(k: Array, p: Array) -> tuple[Array, Array]:
     return log, np.zeros_like(log, bool)
 
 
-_made = Discrete(
+_distribution = Discrete(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_mass,
     _tail,
@@ -55,7 +55,7 @@ _made = Discrete(
     loops=False,
 )
 
-pmf, logpmf = _made.pmf, _made.logpmf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pmf, logpmf = _distribution.pmf, _distribution.logpmf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

@@ -1,6 +1,6 @@
 """The Gumbel distribution of smallest values: cdf 1 - exp(-exp(x))."""
 
-from .arguments import at, of
+from .arguments import point_arguments, probability_arguments
 from .continuous import Continuous
 from .gumbel_r import cdf_of, density, log_cdf, log_density, log_sf, quantile, sf_of, upper_quantile
 
@@ -22,10 +22,10 @@ _TEXTS = {
 }
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    at,
-    of,
+    point_arguments,
+    probability_arguments,
     _TEXTS,
     lambda y: log_density(-y),
     pdf=lambda y: density(-y),
@@ -37,7 +37,7 @@ _made = Continuous(
     isf=lambda q: -quantile(q),
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

@@ -6,7 +6,7 @@ from typing import Any
 from ... import numpy as np
 from ...core.array import Array
 from ...transforms.custom_derivatives import custom_jvp
-from .arguments import at, of
+from .arguments import point_arguments, probability_arguments
 from .continuous import Continuous
 from .stirling import series
 
@@ -92,10 +92,10 @@ def upper_quantile(q: Array) -> Array:
     return -np.log(-np.log1p(-q))
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    at,
-    of,
+    point_arguments,
+    probability_arguments,
     _TEXTS,
     log_density,
     pdf=density,
@@ -107,7 +107,7 @@ _made = Continuous(
     isf=upper_quantile,
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

@@ -24,27 +24,30 @@ LIMIT = 20000  # maximum steps of a loop; about 5 sqrt(a) are needed near x = a
 State = Sequence[Any]
 
 
-def loop(going: Callable[..., Array], step: Callable[..., State], start: State) -> State:
-    """Repeats `state = step(n, *state)` for n = 1, 2, … in each element while `going(*state)` holds
-    there. One more step makes the derivatives of the state converge too.
+def loop(cond_fun: Callable[..., Array], step: Callable[..., State], start: State) -> State:
+    """Repeats `state = step(n, *state)` for n = 1, 2, … in each element while `cond_fun(*state)` is
+    true there. One more step makes the derivatives of the state converge too.
 
     An element that has ended does not change, because further steps would add rounding errors.
     """
 
-    def more(carry: Any) -> Array:
-        n, late, _ = carry
-        return np.any(late < 2) & (n <= LIMIT)
+    def is_unfinished(carry: Any) -> Array:
+        n, n_converged, _ = carry
+        return np.any(n_converged < 2) & (n <= LIMIT)
 
     def body(carry: Any) -> Any:
-        n, late, state = carry
-        active = late < 2
-        following = step(n.astype(start[0].dtype), *state)
-        late = np.where(going(*following), 0, late + 1)
-        updated = [np.where(active, new, old) for new, old in zip(following, state, strict=True)]
-        return n + 1, np.where(active, late, 2), updated
+        n, n_converged, state = carry
+        is_active = n_converged < 2
+        next_state = step(n.astype(start[0].dtype), *state)
+        n_converged = np.where(cond_fun(*next_state), 0, n_converged + 1)
+        updated = [
+            np.where(is_active, new_value, old_value)
+            for new_value, old_value in zip(next_state, state, strict=True)
+        ]
+        return n + 1, np.where(is_active, n_converged, 2), updated
 
-    late = np.zeros(start[0].shape, np.int32)
-    return while_loop(more, body, (np.int32(1), late, [*start]))[2]
+    n_converged = np.zeros(start[0].shape, np.int32)
+    return while_loop(is_unfinished, body, (np.int32(1), n_converged, [*start]))[2]
 
 
 def by_parts(function: Callable[..., Array]) -> Any:
@@ -60,10 +63,10 @@ def by_parts(function: Callable[..., Array]) -> Any:
         for i, tangent in enumerate(tangents):
             if not isinstance(tangent, SymbolicZero):
 
-                def along(x: Array, i: int = i) -> Array:
+                def in_one_argument(x: Array, i: int = i) -> Array:
                     return function(*primals[:i], x, *primals[i + 1 :])
 
-                out, slope = jvp(along, (primals[i],), (np.ones_like(primals[i]),))
+                out, slope = jvp(in_one_argument, (primals[i],), (np.ones_like(primals[i]),))
                 total = total + tangent * slope
         return out, np.broadcast_to(total, out.shape).astype(out.dtype)
 
@@ -91,16 +94,16 @@ def _log_series(a: Array, x: Array) -> Array:
 def _log_fraction(a: Array, x: Array) -> Array:
     """log h in Γ(a, x) = x**a exp(-x) h, by Lentz's method. Source: DLMF 8.9.2."""
     eps = float(dtypes.finfo(x.dtype).eps)
-    first = x + 1 - a
+    first_denominator = x + 1 - a
 
     def step(n: Array, h: Array, c: Array, d: Array, change: Array) -> State:
-        numerator, b = n * (a - n), first + 2 * n
+        numerator, b = n * (a - n), first_denominator + 2 * n
         d = 1 / (numerator * d + b)
         u = b + numerator * c
         factor = d * u
         return h * factor, 1 / u, d, np.abs(factor - 1)
 
-    d = 1 / first
+    d = 1 / first_denominator
     start = (d, np.zeros_like(d), d, np.ones_like(d))
     return np.log(loop(lambda h, c, d, change: change > 2 * eps, step, start)[0])
 
@@ -113,8 +116,8 @@ def gamma_tail(x: Array, a: Array) -> tuple[Array, Array]:
     lower = (x <= 1) | (x <= a)
     one = np.ones_like(x)
     a_low, x_low = np.where(lower, a, 1.0), np.where(lower, x, 0.5 * one)
-    most = 0.01 / float(dtypes.finfo(x.dtype).tiny)  # so that 1 / x is not rounded to 0
-    a_high, x_high = np.where(lower, 1.0, a), np.where(lower, 2.0 * one, np.minimum(x, most))
+    largest_x = 0.01 / float(dtypes.finfo(x.dtype).tiny)  # so that 1 / x is not rounded to 0
+    a_high, x_high = np.where(lower, 1.0, a), np.where(lower, 2.0 * one, np.minimum(x, largest_x))
     weight = log_poisson(a, x)
     low = weight + _log_series(a_low, x_low)
     high = weight + np.log(a) + _log_fraction(a_high, x_high)
@@ -134,13 +137,13 @@ def _log_beta_fraction(a: Array, b: Array, x: Array) -> Array:
         return np.where(np.abs(z) < 1e-30, 1e-30, z)
 
     def step(n: Array, h: Array, c: Array, d: Array, change: Array) -> State:
-        even = n * (b - n) / (a + (2 * n - 1)) / (a + 2 * n) * x
-        d = 1 / nonzero(1 + even * d)
-        c = nonzero(1 + even / c)
+        even_term = n * (b - n) / (a + (2 * n - 1)) / (a + 2 * n) * x
+        d = 1 / nonzero(1 + even_term * d)
+        c = nonzero(1 + even_term / c)
         h = h * d * c
-        odd = -(a + n) / (a + 2 * n) * ((a + b + n) / (a + (2 * n + 1))) * x
-        d = 1 / nonzero(1 + odd * d)
-        c = nonzero(1 + odd / c)
+        odd_term = -(a + n) / (a + 2 * n) * ((a + b + n) / (a + (2 * n + 1))) * x
+        d = 1 / nonzero(1 + odd_term * d)
+        c = nonzero(1 + odd_term / c)
         return h * d * c, c, d, np.abs(d * c - 1)
 
     d = 1 / nonzero(1 - (a + b) / (a + 1) * x)

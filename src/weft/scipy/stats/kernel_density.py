@@ -158,15 +158,17 @@ class gaussian_kde:
     @located
     def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> Array:
         """The integral of the density times a normal density of mean [d] and cov [d,d]."""
-        middle: Any = np.atleast_1d(value("gaussian_kde.integrate_gaussian", mean, "mean"))
+        mean_vector: Any = np.atleast_1d(value("gaussian_kde.integrate_gaussian", mean, "mean"))
         matrix: Any = np.atleast_2d(value("gaussian_kde.integrate_gaussian", cov, "cov"))
-        if middle.shape != (self.d,) or matrix.shape != (self.d, self.d):
+        if mean_vector.shape != (self.d,) or matrix.shape != (self.d, self.d):
             raise ShapeError(
                 f"gaussian_kde.integrate_gaussian: expected mean[{self.d}] and "
-                f"cov[{self.d},{self.d}]; got mean: {middle.aval}, cov: {matrix.aval}"
+                f"cov[{self.d},{self.d}]; got mean: {mean_vector.aval}, cov: {matrix.aval}"
             )
         total = self.covariance + matrix
-        (point,) = _log_sums(self.weights, self.dataset, middle[:, None].astype(total.dtype), total)
+        (point,) = _log_sums(
+            self.weights, self.dataset, mean_vector[:, None].astype(total.dtype), total
+        )
         return np.exp(point)
 
     @located
@@ -181,8 +183,8 @@ class gaussian_kde:
                 f"{ends[1].aval}"
             )
         scale = np.sqrt(self.covariance[0, 0])
-        below, above = [ndtr((e - self.dataset[0]) / scale) for e in ends]
-        return np.sum(self.weights * (above - below))
+        cdf_low, cdf_high = [ndtr((e - self.dataset[0]) / scale) for e in ends]
+        return np.sum(self.weights * (cdf_high - cdf_low))
 
     @located
     def integrate_kde(self, other: "gaussian_kde") -> Array:
@@ -197,17 +199,17 @@ class gaussian_kde:
                 f"gaussian_kde.integrate_kde: expected as many variables, {self.d}; got {other.d}"
             )
         total = self.covariance + other.covariance
-        each = _log_sums(self.weights, self.dataset, other.dataset, total)
-        return np.sum(other.weights * np.exp(each))
+        log_sums = _log_sums(self.weights, self.dataset, other.dataset, total)
+        return np.sum(other.weights * np.exp(log_sums))
 
     @located
     def resample(self, key: ArrayLike, shape: ShapeLike = ()) -> Array:
         """Samples of the density [d,*shape], drawn by a random key."""
-        for_place, for_normal = split(key)
-        places: Any = choice(for_place, self.n, shape=shape, p=self.weights)
-        noise = normal(for_normal, (self.d, places.size), self.dataset.dtype)
-        offsets = np.dot(cholesky(self.covariance), noise).reshape(self.d, *places.shape)
-        return self.dataset[:, places] + offsets
+        index_key, noise_key = split(key)
+        indices: Any = choice(index_key, self.n, shape=shape, p=self.weights)
+        noise = normal(noise_key, (self.d, indices.size), self.dataset.dtype)
+        offsets = np.dot(cholesky(self.covariance), noise).reshape(self.d, *indices.shape)
+        return self.dataset[:, indices] + offsets
 
     def integrate_box(
         self, low_bounds: ArrayLike, high_bounds: ArrayLike, maxpts: int | None = None
@@ -239,8 +241,8 @@ class gaussian_kde:
 def _log_sums(weights: Any, data: Any, points: Any, covariance: Any) -> Any:
     """log Σ w_i N(point; data_i, covariance) at each point: [m]."""
     lower = cholesky(covariance)
-    white = triangular_solve(lower, data, left_side=True, lower=True)
-    at = triangular_solve(lower, points, left_side=True, lower=True)
-    square = np.sum((at[:, :, None] - white[:, None, :]) ** 2, 0)
+    white_data = triangular_solve(lower, data, left_side=True, lower=True)
+    white_points = triangular_solve(lower, points, left_side=True, lower=True)
+    square = np.sum((white_points[:, :, None] - white_data[:, None, :]) ** 2, 0)
     constant = 0.5 * len(data) * math.log(2 * math.pi) + np.sum(np.log(np.diagonal(lower)))
     return logsumexp(-0.5 * square, axis=1, b=weights) - constant

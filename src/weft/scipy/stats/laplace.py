@@ -4,7 +4,7 @@ import math
 
 from ... import numpy as np
 from ...core.array import Array
-from .arguments import at, of
+from .arguments import point_arguments, probability_arguments
 from .continuous import Continuous
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
@@ -31,20 +31,20 @@ def _cdf(y: Array) -> Array:
 
 
 def _log_cdf(y: Array) -> Array:
-    size = np.abs(y)
-    return np.where(y < 0, -size - math.log(2), np.log1p(-0.5 * np.exp(-size)))
+    magnitude = np.abs(y)
+    return np.where(y < 0, -magnitude - math.log(2), np.log1p(-0.5 * np.exp(-magnitude)))
 
 
 def _ppf(q: Array) -> Array:
     lower = q < 0.5
-    size = -np.log(2 * np.where(lower, q, 1 - q))
-    return np.where(lower, -size, size)
+    magnitude = -np.log(2 * np.where(lower, q, 1 - q))
+    return np.where(lower, -magnitude, magnitude)
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    at,
-    of,
+    point_arguments,
+    probability_arguments,
     _TEXTS,
     lambda y: -np.abs(y) - math.log(2),
     cdf=_cdf,
@@ -55,7 +55,7 @@ _made = Continuous(
     isf=lambda q: -_ppf(q),
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

@@ -6,7 +6,7 @@ from ... import numpy as np
 from ...core.array import Array
 from ...transforms.custom_derivatives import custom_jvp
 from ..special.exponential import expit
-from .arguments import at, of
+from .arguments import point_arguments, probability_arguments
 from .continuous import Continuous
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
@@ -28,8 +28,8 @@ _TEXTS = {
 
 
 def _log_density(y: Array) -> Array:
-    size = np.abs(y)
-    return -size - 2 * np.log1p(np.exp(-size))
+    magnitude = np.abs(y)
+    return -magnitude - 2 * np.log1p(np.exp(-magnitude))
 
 
 @custom_jvp
@@ -41,8 +41,8 @@ def _cdf(y: Array) -> Array:
 def _(primals: Any, tangents: Any) -> Any:
     """The density, accurate even where the cdf is rounded to 1."""
     (y,), (dy,) = primals, tangents
-    small = np.exp(-np.abs(y))
-    return _cdf(y), dy * small / (1 + small) ** 2
+    exponential = np.exp(-np.abs(y))
+    return _cdf(y), dy * exponential / (1 + exponential) ** 2
 
 
 def _log_cdf(y: Array) -> Array:
@@ -52,9 +52,9 @@ def _log_cdf(y: Array) -> Array:
 @custom_jvp
 def _ppf(q: Array) -> Array:
     """log(q / (1 - q)), from the smaller tail or from 1 - 2q, which is exact near the median."""
-    small = np.minimum(q, 1 - q)
-    size = np.log1p((1 - 2 * small) / small)
-    return np.where(q < 0.5, -size, size)
+    smaller_tail = np.minimum(q, 1 - q)
+    magnitude = np.log1p((1 - 2 * smaller_tail) / smaller_tail)
+    return np.where(q < 0.5, -magnitude, magnitude)
 
 
 @_ppf.defjvp
@@ -63,10 +63,10 @@ def _(primals: Any, tangents: Any) -> Any:
     return _ppf(q), dq / (q * (1 - q))
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    at,
-    of,
+    point_arguments,
+    probability_arguments,
     _TEXTS,
     _log_density,
     cdf=_cdf,
@@ -77,7 +77,7 @@ _made = Continuous(
     isf=lambda q: -_ppf(q),
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

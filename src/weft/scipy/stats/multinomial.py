@@ -11,29 +11,31 @@ from ...numpy.plans import composite
 from ...typing import ArrayLike
 from ..special.exponential import xlogy
 from ..special.gamma import gammaln
-from .arguments import widely
+from .arguments import in_wide_real_dtype
 
 __all__ = ["logpmf", "pmf"]
 
 
 def _log_mass(x: Any, n: Any, p: Any) -> Any:
-    within = np.all((x >= 0) & (x == np.floor(x)), -1) & (np.sum(x, -1) == n)
-    safe = np.where(within[..., None], x, 0.0)
-    log = gammaln(n + 1) + np.sum(xlogy(safe, p) - gammaln(safe + 1), -1)
+    is_inside = np.all((x >= 0) & (x == np.floor(x)), -1) & (np.sum(x, -1) == n)
+    x_inside = np.where(is_inside[..., None], x, 0.0)
+    log = gammaln(n + 1) + np.sum(xlogy(x_inside, p) - gammaln(x_inside + 1), -1)
     total = np.abs(np.sum(p, -1) - 1) < 1e-5
-    right = (n >= 0) & (n == np.floor(n)) & np.all((p >= 0) & (p <= 1), -1) & total
-    nan = np.any(np.isnan(x), -1) | ~right
-    return np.where(nan, math.nan, np.where(within, log, -math.inf))
+    is_valid = (n >= 0) & (n == np.floor(n)) & np.all((p >= 0) & (p <= 1), -1) & total
+    nan = np.any(np.isnan(x), -1) | ~is_valid
+    return np.where(nan, math.nan, np.where(is_inside, log, -math.inf))
 
 
 _log_masses = composite(_log_mass)
 _masses = composite(lambda x, n, p: np.exp(_log_mass(x, n, p)))
 
 
-def _of(name: str, function: Any, x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
+def _probability_arguments(
+    name: str, function: Any, x: ArrayLike, n: ArrayLike, p: ArrayLike
+) -> Array:
     """The result of a function, after it checks the shapes."""
 
-    def checked(x: Any, n: Any, p: Any) -> Any:
+    def checked_mass(x: Any, n: Any, p: Any) -> Any:
         if not x.ndim or not p.ndim or x.shape[-1] != p.shape[-1]:
             raise ShapeError(
                 f"{name}: the last axes of x and p must be the categories; got x: {x.aval}, "
@@ -41,7 +43,7 @@ def _of(name: str, function: Any, x: ArrayLike, n: ArrayLike, p: ArrayLike) -> A
             )
         return function(x, n, p)
 
-    return widely(name, checked, x=x, n=n, p=p)
+    return in_wide_real_dtype(name, checked_mass, x=x, n=n, p=p)
 
 
 @located
@@ -62,7 +64,7 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
       '-0.8630'
     Source: SciPy documentation, `scipy.stats.multinomial`.
     """
-    return _of("multinomial.logpmf", _log_masses, x, n, p)
+    return _probability_arguments("multinomial.logpmf", _log_masses, x, n, p)
 
 
 @located
@@ -77,4 +79,4 @@ def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
       '0.4219'
     Source: SciPy documentation, `scipy.stats.multinomial`.
     """
-    return _of("multinomial.pmf", _masses, x, n, p)
+    return _probability_arguments("multinomial.pmf", _masses, x, n, p)

@@ -11,7 +11,7 @@ from ...lax.linalg.cholesky import cholesky
 from ...lax.linalg.eigh import eigh
 from ...lax.linalg.triangular_solve import triangular_solve
 from ...typing import ArrayLike
-from .arguments import widely
+from .arguments import in_wide_real_dtype
 
 __all__ = ["logpdf", "pdf"]
 
@@ -22,8 +22,8 @@ def log_density(centred: Any, factor: Any) -> Any:
     """The log of the density, from x - mean […,n] and the lower Cholesky factor […,n,n] of cov."""
     n = factor.shape[-1]
     if factor.ndim == 2:  # one matrix for all points
-        flat = centred.reshape(-1, n).T
-        y = triangular_solve(factor, flat, left_side=True, lower=True).T.reshape(centred.shape)
+        columns = centred.reshape(-1, n).T
+        y = triangular_solve(factor, columns, left_side=True, lower=True).T.reshape(centred.shape)
     else:
         shape = np.broadcast_shapes(centred.shape[:-1], factor.shape[:-2])
         factors = np.broadcast_to(factor, (*shape, n, n))
@@ -36,18 +36,18 @@ def log_density(centred: Any, factor: Any) -> Any:
 def _singular(centred: Any, cov: Any) -> Any:
     """The log of the density on the subspace that a singular matrix spans; -inf elsewhere."""
     vectors, values = eigh(cov)
-    size = np.max(np.abs(values), -1, keepdims=True)
+    largest_value = np.max(np.abs(values), -1, keepdims=True)
     eps = float(dtypes.finfo(cov.dtype).eps)
-    least = size * eps * (1e6 if cov.dtype == dtypes.float64 else 1e3)
-    nonzero = values > least
-    safe = np.where(nonzero, values, 1.0)
+    smallest_value = largest_value * eps * (1e6 if cov.dtype == dtypes.float64 else 1e3)
+    is_nonzero = values > smallest_value
+    nonzero_values = np.where(is_nonzero, values, 1.0)
     parts = np.squeeze(np.matmul(centred[..., None, :], vectors), -2)
-    off = np.sqrt(np.sum(np.where(nonzero, 0.0, parts * parts), -1))
-    square = np.sum(np.where(nonzero, parts * parts / safe, 0.0), -1)
-    rank = np.sum(nonzero, -1)
-    log = -0.5 * (square + rank * LOG_TWO_PI + np.sum(np.log(safe), -1))
-    log = np.where(off > least[..., 0] * 1e3, -math.inf, log)
-    return np.where(np.any(values < -least, -1), math.nan, log)
+    distance = np.sqrt(np.sum(np.where(is_nonzero, 0.0, parts * parts), -1))
+    square = np.sum(np.where(is_nonzero, parts * parts / nonzero_values, 0.0), -1)
+    rank = np.sum(is_nonzero, -1)
+    log = -0.5 * (square + rank * LOG_TWO_PI + np.sum(np.log(nonzero_values), -1))
+    log = np.where(distance > smallest_value[..., 0] * 1e3, -math.inf, log)
+    return np.where(np.any(values < -smallest_value, -1), math.nan, log)
 
 
 def _of_values(name: str, x: Any, mean: Any, cov: Any, singular: bool) -> Any:
@@ -58,8 +58,8 @@ def _of_values(name: str, x: Any, mean: Any, cov: Any, singular: bool) -> Any:
         cov = np.diag(cov)
     elif not cov.ndim:
         cov = cov * np.eye(n, dtype=cov.dtype)
-    fits = cov.shape[-2:] == (n, n) and all(not a.ndim or a.shape[-1] == n for a in (x, mean))
-    if not fits:
+    shapes_fit = cov.shape[-2:] == (n, n) and all(not a.ndim or a.shape[-1] == n for a in (x, mean))
+    if not shapes_fit:
         raise ShapeError(
             f"{name}: expected x[…,n], mean[…,n] and cov[…,n,n]; got x: {x.aval}, "
             f"mean: {mean.aval}, cov: {cov.aval}"
@@ -69,7 +69,9 @@ def _of_values(name: str, x: Any, mean: Any, cov: Any, singular: bool) -> Any:
     return _singular(centred, cov) if singular else log_density(centred, cholesky(cov))
 
 
-def _of(name: str, x: ArrayLike, mean: Any, cov: ArrayLike, allow_singular: bool | None) -> Array:
+def _probability_arguments(
+    name: str, x: ArrayLike, mean: Any, cov: ArrayLike, allow_singular: bool | None
+) -> Array:
     if allow_singular not in (None, False, True):
         raise TypeError(f"{name}: allow_singular must be a bool; got {allow_singular!r}")
     center = 0.0 if mean is None else mean
@@ -77,7 +79,7 @@ def _of(name: str, x: ArrayLike, mean: Any, cov: ArrayLike, allow_singular: bool
     def function(x: Any, mean: Any, cov: Any) -> Any:
         return _of_values(name, x, mean, cov, bool(allow_singular))
 
-    return widely(name, function, x=x, mean=center, cov=cov)
+    return in_wide_real_dtype(name, function, x=x, mean=center, cov=cov)
 
 
 @located
@@ -105,7 +107,7 @@ def logpdf(
       '-3.3872'
     Source: SciPy documentation, `scipy.stats.multivariate_normal`.
     """
-    return _of("multivariate_normal.logpdf", x, mean, cov, allow_singular)
+    return _probability_arguments("multivariate_normal.logpdf", x, mean, cov, allow_singular)
 
 
 @located
@@ -126,4 +128,4 @@ def pdf(
       '0.0338'
     Source: SciPy documentation, `scipy.stats.multivariate_normal`.
     """
-    return np.exp(_of("multivariate_normal.pdf", x, mean, cov, allow_singular))
+    return np.exp(_probability_arguments("multivariate_normal.pdf", x, mean, cov, allow_singular))

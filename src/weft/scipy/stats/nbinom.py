@@ -14,11 +14,13 @@ from .stirling import log_beta_weight
 __all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
 
 
-def _at(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _point_arguments(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
     return k, n, p, loc
 
 
-def _of(q: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _probability_arguments(
+    q: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0
+) -> Arguments:
     return q, n, p, loc
 
 
@@ -40,31 +42,31 @@ _TEXTS = {
 
 def _log_mass(k: Array, n: Array, p: Array) -> Array:
     """p**n (1 - p)**k / (k B(n, k)); p**n for k = 0."""
-    plain = (k == 0) | (p == 1)
-    number, r = np.where(plain, 1.0, k), np.where(p == 1, 0.5, p)
+    is_degenerate = (k == 0) | (p == 1)
+    number, r = np.where(is_degenerate, 1.0, k), np.where(p == 1, 0.5, p)
     weight = log_beta_weight(n, number, r, 1 - r) - np.log(number)
     return np.where(k == 0, xlogy(n, p), np.where(p == 1, -math.inf, weight))
 
 
 def _tail(k: Array, n: Array, p: Array) -> tuple[Array, Array]:
     """P(K <= k), which is the lower tail at p of a beta distribution with shapes n and k + 1."""
-    sure = p == 1
-    r = np.where(sure, 0.5, p)
+    is_degenerate = p == 1
+    r = np.where(is_degenerate, 0.5, p)
     log, lower = beta_tail(r, 1 - r, n, k + 1)
-    return np.where(sure, -math.inf, log), np.where(sure, False, lower)
+    return np.where(is_degenerate, -math.inf, log), np.where(is_degenerate, False, lower)
 
 
-_made = Discrete(
+_distribution = Discrete(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_mass,
     _tail,
     lambda n, p: (n > 0) & (p > 0) & (p <= 1),
 )
 
-pmf, logpmf = _made.pmf, _made.logpmf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pmf, logpmf = _distribution.pmf, _distribution.logpmf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

@@ -1,7 +1,7 @@
 """The normal distribution."""
 
 from ..special.error_functions import log_ndtr, ndtr, ndtri
-from .arguments import at, of
+from .arguments import point_arguments, probability_arguments
 from .continuous import Continuous
 from .stirling import HALF_LOG_TWO_PI
 
@@ -23,10 +23,10 @@ _TEXTS = {
 }
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    at,
-    of,
+    point_arguments,
+    probability_arguments,
     _TEXTS,
     lambda y: -y * y / 2 - HALF_LOG_TWO_PI,
     cdf=ndtr,
@@ -37,7 +37,7 @@ _made = Continuous(
     isf=lambda q: -ndtri(q),
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

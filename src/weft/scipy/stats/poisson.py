@@ -17,11 +17,11 @@ from .stirling import log_poisson
 __all__ = ["cdf", "entropy", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
 
 
-def _at(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _point_arguments(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Arguments:
     return k, mu, loc
 
 
-def _of(q: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+def _probability_arguments(q: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Arguments:
     return q, mu, loc
 
 
@@ -44,36 +44,36 @@ _TEXTS = {
 
 def _tail(k: Array, mu: Array) -> tuple[Array, Array]:
     """P(K > k), which is the lower tail at mu of a gamma distribution with shape k + 1."""
-    sure = (mu == 0) | (mu == math.inf)
-    log, upper = gamma_tail(np.where(sure, 1.0, mu), k + 1)
-    return np.where(sure, -math.inf, log), np.where(sure, mu > 0, ~upper)
+    is_degenerate = (mu == 0) | (mu == math.inf)
+    log, upper = gamma_tail(np.where(is_degenerate, 1.0, mu), k + 1)
+    return np.where(is_degenerate, -math.inf, log), np.where(is_degenerate, mu > 0, ~upper)
 
 
 def _log_mass(k: Array, mu: Array) -> Array:
     """The log of the probability; -inf where infinitely many events are expected."""
-    endless = mu == math.inf
-    return np.where(endless, -math.inf, log_poisson(k, np.where(endless, 1.0, mu)))
+    is_infinite = mu == math.inf
+    return np.where(is_infinite, -math.inf, log_poisson(k, np.where(is_infinite, 1.0, mu)))
 
 
 _OF_GAMMA = probabilities(log_density, gamma_tail)
 
 
-def _probability(of_gamma: str, few: float, many: float) -> Formula:
-    """A tail at mu of the gamma distribution with shape k + 1; `few` is the value for mu = 0 and
-    `many` for mu = ∞."""
+def _probability(of_gamma: str, value_at_0: float, value_at_infinity: float) -> Formula:
+    """A tail at mu of the gamma distribution with shape k + 1; `value_at_0` is the
+    value for mu = 0, `value_at_infinity` for mu = ∞."""
 
     def formula(k: Array, mu: Array) -> Array:
-        sure = (mu == 0) | (mu == math.inf)
-        out = _OF_GAMMA[of_gamma](np.where(sure, 1.0, mu), k + 1)
-        return np.where(sure, np.where(mu > 0, many, few), out)
+        is_degenerate = (mu == 0) | (mu == math.inf)
+        out = _OF_GAMMA[of_gamma](np.where(is_degenerate, 1.0, mu), k + 1)
+        return np.where(is_degenerate, np.where(mu > 0, value_at_infinity, value_at_0), out)
 
     return formula
 
 
-_made = Discrete(
+_distribution = Discrete(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_mass,
     _tail,
@@ -86,10 +86,10 @@ _made = Discrete(
     },
 )
 
-pmf, logpmf = _made.pmf, _made.logpmf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pmf, logpmf = _distribution.pmf, _distribution.logpmf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf
 
 
 _ENTROPY_TERMS = 320.0  # with a mean up to 100, later terms are 0 in float64
@@ -110,10 +110,12 @@ def _asymptotic(mu: Any) -> Any:
 
 
 def _entropy_of(mu: Any, *_: Any, standard: bool) -> Any:
-    large = mu > 100
-    some = (mu > 0) & ~large
-    few = _direct(np.where(some, mu, 1.0))
-    entropy = np.where(large, _asymptotic(np.where(large, mu, 1e3)), np.where(some, few, 0.0))
+    is_large = mu > 100
+    is_moderate = (mu > 0) & ~is_large
+    direct_value = _direct(np.where(is_moderate, mu, 1.0))
+    entropy = np.where(
+        is_large, _asymptotic(np.where(is_large, mu, 1e3)), np.where(is_moderate, direct_value, 0.0)
+    )
     return np.where(mu >= 0, entropy, math.nan)
 
 

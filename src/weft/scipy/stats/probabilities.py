@@ -33,21 +33,23 @@ End: TypeAlias = float | Callable[..., Array]
 """An end of the support: a number, or a function of the shape parameters."""
 
 
-def follows(
-    logpdf: Formula, raw: Tail, low: End, high: End, symmetric: bool = False
+def formulas_of_tail(
+    logpdf: Formula, log_tail: Tail, low: End, high: End, symmetric: bool = False
 ) -> dict[str, Formula]:
     """cdf, sf, their logarithms and the quantiles, from the log of one tail."""
-    function = probabilities(logpdf, raw)
+    function = probabilities(logpdf, log_tail)
     for name, of_upper in (("ppf", False), ("isf", True)):
         inverse_of = function["sf" if of_upper else "cdf"]
-        function[name] = solved(logpdf, raw, inverse_of, low, high, of_upper, symmetric)
+        function[name] = quantile_of_tail(
+            logpdf, log_tail, inverse_of, low, high, of_upper, symmetric
+        )
     return function
 
 
-def probabilities(logpdf: Formula, raw: Tail) -> dict[str, Formula]:
+def probabilities(logpdf: Formula, log_tail: Tail) -> dict[str, Formula]:
     """cdf, sf and their logarithms, computed from the log of one tail."""
     return {
-        name: probability(logpdf, raw, name.startswith("log"), name.endswith("sf"))
+        name: probability(logpdf, log_tail, name.startswith("log"), name.endswith("sf"))
         for name in ("cdf", "sf", "logcdf", "logsf")
     }
 
@@ -62,13 +64,13 @@ def log_of_lower(log: Array, lower: Array) -> Array:
     return np.where(lower, log, log_of_complement(np.where(lower, -1.0, log)))
 
 
-def probability(logpdf: Formula, raw: Tail, logarithm: bool, upper: bool) -> Formula:
+def probability(logpdf: Formula, log_tail: Tail, logarithm: bool, upper: bool) -> Formula:
     """A tail or its logarithm. Its derivative with respect to the point is the density, without a
     loop."""
     of_lower = log_of_lower if logarithm else probability_of_lower
 
     def formula(y: Array, *shapes: Array) -> Array:
-        log, lower = raw(y, *shapes)
+        log, lower = log_tail(y, *shapes)
         return of_lower(np.minimum(log, 0.0), lower != upper)
 
     function = custom_jvp(formula)
@@ -77,7 +79,7 @@ def probability(logpdf: Formula, raw: Tail, logarithm: bool, upper: bool) -> For
         y, *shapes = primals
         dy, *changes = tangents
         out = function(*primals)
-        change = along(lambda *s: formula(y, *s), shapes, changes)
+        change = change_along(lambda *s: formula(y, *s), shapes, changes)
         total: Any = np.zeros_like(out) if change is None else change
         if not isinstance(dy, SymbolicZero):
             log = logpdf(y, *shapes)
@@ -89,27 +91,27 @@ def probability(logpdf: Formula, raw: Tail, logarithm: bool, upper: bool) -> For
     return function
 
 
-def along(
+def change_along(
     function: Callable[..., Array], shapes: Sequence[Array], changes: Sequence[Any]
 ) -> Array | None:
     """The change of a function of shape parameters, or `None` where no parameter changes."""
-    differentiated = [i for i, d in enumerate(changes) if not isinstance(d, SymbolicZero)]
-    if not differentiated:
+    positions = [i for i, d in enumerate(changes) if not isinstance(d, SymbolicZero)]
+    if not positions:
         return None
 
-    def of_some(*some: Array) -> Array:
-        varied = [*shapes]
-        for i, s in zip(differentiated, some, strict=True):
-            varied[i] = s
-        return function(*varied)
+    def of_differentiated(*values: Array) -> Array:
+        all_values = [*shapes]
+        for i, s in zip(positions, values, strict=True):
+            all_values[i] = s
+        return function(*all_values)
 
-    some = tuple(shapes[i] for i in differentiated), tuple(changes[i] for i in differentiated)
-    return jvp(of_some, *some)[1]
+    values = tuple(shapes[i] for i in positions), tuple(changes[i] for i in positions)
+    return jvp(of_differentiated, *values)[1]
 
 
-def solved(
+def quantile_of_tail(
     logpdf: Formula,
-    raw: Tail,
+    log_tail: Tail,
     inverse_of: Formula,
     low: End,
     high: End,
@@ -132,17 +134,17 @@ def solved(
             np.broadcast_to(np.asarray(e(*shapes) if callable(e) else e, q.dtype), shape)
             for e in (low, high)
         ]
-        within = np.where((q > 0) & (q < 1), q, 0.5)
-        small = within <= 0.5  # the smaller tail is more accurate
-        target = np.where(small, within, 1 - within)
-        lower = ~small if of_upper else small
+        q_inside = np.where((q > 0) & (q < 1), q, 0.5)
+        is_small = q_inside <= 0.5  # the smaller tail is more accurate
+        target = np.where(is_small, q_inside, 1 - q_inside)
+        lower = ~is_small if of_upper else is_small
 
-        def holds(y: Array) -> Array:
-            log, is_lower = raw(y, *shapes)
+        def predicate(y: Array) -> Array:
+            log, is_lower = log_tail(y, *shapes)
             probability = probability_of_lower(np.minimum(log, 0.0), is_lower == lower)
             return np.where(lower, probability >= target, probability <= target)
 
-        root = first_float(holds, *ends)
+        root = first_float(predicate, *ends)
         root = np.where(q == 0.5, 0.0, root) if symmetric else root
         root = np.where(q == 0, ends[of_upper], np.where(q == 1, ends[1 - of_upper], root))
         return np.where(np.isnan(q), q, root)
@@ -152,7 +154,7 @@ def solved(
         (q, *shapes), (dq, *changes) = primals, tangents
         edge = ~((q > 0) & (q < 1))
         point = np.where(edge, 0.5, y)
-        change = along(lambda *s: inverse_of(point, *s), shapes, changes)
+        change = change_along(lambda *s: inverse_of(point, *s), shapes, changes)
         total: Any = np.zeros_like(y) if isinstance(dq, SymbolicZero) else dq
         total = total if change is None else total - change
         slope = np.where(edge, 0.0, np.exp(-logpdf(point, *shapes)))
@@ -162,34 +164,36 @@ def solved(
     return quantile
 
 
-def places(x: Array) -> Array:
+def ordinals(x: Array) -> Array:
     """Integers in the order of the floats."""
     kind = onp.dtype(f"int{dtypes.bit_width(x.dtype)}")
     bits = bitcast_convert_type(x, kind)
     return np.where(bits < 0, bits ^ int(onp.iinfo(kind).max), bits)
 
 
-def at_places(places: Array, dtype: Any) -> Array:
-    """The inverse of `places`: the floats for its integers."""
-    bits = np.where(places < 0, places ^ int(onp.iinfo(places.dtype).max), places)
+def floats_at(positions: Array, dtype: Any) -> Array:
+    """The inverse of `ordinals`: the floats for its integers."""
+    bits = np.where(positions < 0, positions ^ int(onp.iinfo(positions.dtype).max), positions)
     return bitcast_convert_type(bits, dtype)
 
 
-def first_float(holds: Callable[[Array], Array], low: Array, high: Array) -> Array:
+def first_float(predicate: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """The first float in (low, high] at which an increasing condition holds; `high` if none does.
 
     Args:
-      holds: a function from floats to booleans; both have the shape of `low` and `high`.
+      predicate: a function from floats to booleans; both have the shape of `low` and `high`.
       low, high: arrays of one float dtype, 32 bits or more, and one shape.
     """
     dtype = low.dtype
 
     def step(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
-        below, above = ends
-        middle = (below >> 1) + (above >> 1) + (below & above & 1)
-        condition = holds(at_places(middle, dtype))
-        return np.where(condition, below, middle), np.where(condition, middle, above)
+        low_position, high_position = ends
+        midpoint = (low_position >> 1) + (high_position >> 1) + (low_position & high_position & 1)
+        condition = predicate(floats_at(midpoint, dtype))
+        return np.where(condition, low_position, midpoint), np.where(
+            condition, midpoint, high_position
+        )
 
-    ends = places(low), places(high)
-    _, above = fori_loop(0, dtypes.bit_width(dtype), step, ends)
-    return at_places(above, dtype)
+    ends = ordinals(low), ordinals(high)
+    _, high_position = fori_loop(0, dtypes.bit_width(dtype), step, ends)
+    return floats_at(high_position, dtype)

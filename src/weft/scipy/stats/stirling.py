@@ -64,24 +64,27 @@ _tabulated_error.defjvps(lambda dx, out, x: dx * (digamma(x) - np.log(x) + 0.5 /
 
 def stirling_error_of_whole(x: Array) -> Array:
     """The same for integers x >= 1."""
-    large = x >= STIRLING_MIN
-    series = stirling_error(np.where(large, x, STIRLING_MIN))
-    return np.where(large, series, _tabulated_error(np.where(large, 1.0, x)))
+    is_large = x >= STIRLING_MIN
+    series = stirling_error(np.where(is_large, x, STIRLING_MIN))
+    return np.where(is_large, series, _tabulated_error(np.where(is_large, 1.0, x)))
 
 
-def excess(u: Array, ratio: Array) -> Array:
+def log1p_excess(u: Array, ratio: Array) -> Array:
     """u - log(1 + u), for u > -1; `ratio` is 1 + u and is used where it is far from 1."""
-    small = np.abs(u) < 0.5
+    is_small = np.abs(u) < 0.5
     return u - np.where(
-        small, np.log1p(np.where(small, u, 0.0)), np.log(np.where(small, 1.0, ratio))
+        is_small, np.log1p(np.where(is_small, u, 0.0)), np.log(np.where(is_small, 1.0, ratio))
     )
 
 
 def deviance(a: Array, b: Array, x: Array, complement: Array) -> Array:
-    """a log(a / (n x)) + b log(b / (n rest)) with n = a + b, for x + rest = 1, exact near 0."""
+    """a log(a / (n x)) + b log(b / (n complement)) with n = a + b and complement = 1 - x, exact
+    near 0."""
     total = a + b
     delta = x * b - complement * a
-    return a * excess(delta / a, x * (total / a)) + b * excess(-delta / b, complement * (total / b))
+    return a * log1p_excess(delta / a, x * (total / a)) + b * log1p_excess(
+        -delta / b, complement * (total / b)
+    )
 
 
 def log_poisson(k: Array, mu: Array) -> Array:
@@ -90,54 +93,65 @@ def log_poisson(k: Array, mu: Array) -> Array:
     Uses C. Loader's form for large k: “Fast and accurate computation of binomial probabilities”
     (2000), with the deviance of k from mu and Stirling's error.
     """
-    large = k >= STIRLING_MIN
-    n = np.where(large, k, STIRLING_MIN)
-    joined = (
-        -n * excess((mu - n) / n, mu / n) - stirling_error(n) - 0.5 * np.log(n) - HALF_LOG_TWO_PI
+    is_large = k >= STIRLING_MIN
+    n = np.where(is_large, k, STIRLING_MIN)
+    large_value = (
+        -n * log1p_excess((mu - n) / n, mu / n)
+        - stirling_error(n)
+        - 0.5 * np.log(n)
+        - HALF_LOG_TWO_PI
     )
-    small = np.where(large, 1.0, k)
-    return np.where(large, joined, xlogy(small, mu) - mu - lgamma(small + 1))
+    k_small = np.where(is_large, 1.0, k)
+    return np.where(is_large, large_value, xlogy(k_small, mu) - mu - lgamma(k_small + 1))
 
 
 def log_gamma_rise(x: Array, a: Array) -> Array:
     """log Γ(x + a) - log Γ(x), for x >= 8 and a >= 0."""
     total = x + a
-    main = (x - 0.5) * np.log1p(a / x) + a * np.log(total) - a
-    return main + stirling_error(total) - stirling_error(x)
+    leading_terms = (x - 0.5) * np.log1p(a / x) + a * np.log(total) - a
+    return leading_terms + stirling_error(total) - stirling_error(x)
 
 
 def log_beta(a: Array, b: Array) -> Array:
     """log B(a, b), for positive a and b."""
     low, high = np.minimum(a, b), np.maximum(a, b)
-    large = high >= STIRLING_MIN
-    small = np.where(large, 1.0, high)
-    first, second, both = lgamma(low), lgamma(small), lgamma(low + small)
-    joined = first - log_gamma_rise(np.where(large, high, STIRLING_MIN), low)
-    return np.where(large, joined, first + second - both)
+    is_large = high >= STIRLING_MIN
+    high_small = np.where(is_large, 1.0, high)
+    lgamma_low, lgamma_high, lgamma_total = (
+        lgamma(low),
+        lgamma(high_small),
+        lgamma(low + high_small),
+    )
+    large_value = lgamma_low - log_gamma_rise(np.where(is_large, high, STIRLING_MIN), low)
+    return np.where(is_large, large_value, lgamma_low + lgamma_high - lgamma_total)
 
 
 def log_beta_weight(
     p: Array, q: Array, x: Array, complement: Array, logs: tuple[Array, Array] | None = None
 ) -> Array:
-    """log(x**p (1 - x)**q / B(p, q)), for positive p and q, 0 < x < 1, rest = 1 - x.
+    """log(x**p (1 - x)**q / B(p, q)), for positive p and q, 0 < x < 1, complement = 1 - x.
 
     For large p and q it works like `log_poisson`, with the deviance of x from p / (p + q).
     """
-    large = (p >= STIRLING_MIN) & (q >= STIRLING_MIN)
-    a, b = np.where(large, p, STIRLING_MIN), np.where(large, q, STIRLING_MIN)
+    is_large = (p >= STIRLING_MIN) & (q >= STIRLING_MIN)
+    a, b = np.where(is_large, p, STIRLING_MIN), np.where(is_large, q, STIRLING_MIN)
     total = a + b
-    joined = 0.5 * (np.log(a) + np.log(b / total)) - deviance(a, b, x, complement) - HALF_LOG_TWO_PI
-    joined = joined + stirling_error(total) - stirling_error(a) - stirling_error(b)
-    c, d = np.where(large, 1.0, p), np.where(large, 1.0, q)
-    log_x, log_rest = (np.log(x), np.log(complement)) if logs is None else logs
-    return np.where(large, joined, c * log_x + d * log_rest - log_beta(c, d))
+    large_value = (
+        0.5 * (np.log(a) + np.log(b / total)) - deviance(a, b, x, complement) - HALF_LOG_TWO_PI
+    )
+    large_value = large_value + stirling_error(total) - stirling_error(a) - stirling_error(b)
+    c, d = np.where(is_large, 1.0, p), np.where(is_large, 1.0, q)
+    log_x, log_complement = (np.log(x), np.log(complement)) if logs is None else logs
+    return np.where(is_large, large_value, c * log_x + d * log_complement - log_beta(c, d))
 
 
 def log_of_tail(tail: Array, complement: Array) -> Array:
     """log(tail), computed from 1 - tail where that is smaller."""
-    small = tail < 0.5
+    is_small = tail < 0.5
     return np.where(
-        small, np.log(np.where(small, tail, 0.5)), np.log1p(-np.where(small, 0.5, complement))
+        is_small,
+        np.log(np.where(is_small, tail, 0.5)),
+        np.log1p(-np.where(is_small, 0.5, complement)),
     )
 
 
@@ -150,18 +164,22 @@ def log_of_complement(logarithm: Any) -> Array:
     return log_or_of_rest(near_zero, -np.expm1(logarithm), np.exp(logarithm))
 
 
-def log_or_of_rest(direct: Array, total: Array, part: Array) -> Array:
-    """log(whole) where `direct`, otherwise log(1 - part), with one logarithm; `part` is from 0 to
-    1."""
+def log_or_of_rest(is_direct: Array, total: Array, part: Array) -> Array:
+    """log(total) where `is_direct`, otherwise log(1 - part), with one logarithm, for `part` from 0
+    to 1."""
     complement = 1 - part
     # the minimum keeps XLA from simplifying 1 - (1 - part)
-    lost = np.where(direct, 0.0, ((1 - np.minimum(complement, 2.0)) - part) / complement)
-    return np.log(np.where(direct, total, complement)) + stop_gradient(lost)
+    rounding_error = np.where(
+        is_direct, 0.0, ((1 - np.minimum(complement, 2.0)) - part) / complement
+    )
+    return np.log(np.where(is_direct, total, complement)) + stop_gradient(rounding_error)
 
 
 def log_one_plus_square(z: Array) -> Array:
     """log(1 + z²), where z² may be too large for the dtype."""
-    size = np.abs(z)
-    large = size > 1 / float(dtypes.finfo(z.dtype).eps)
-    bounded = np.where(large, 0.0, z)
-    return np.where(large, 2.0, 1.0) * np.log1p(np.where(large, size, bounded * bounded))
+    magnitude = np.abs(z)
+    is_large = magnitude > 1 / float(dtypes.finfo(z.dtype).eps)
+    bounded_z = np.where(is_large, 0.0, z)
+    return np.where(is_large, 2.0, 1.0) * np.log1p(
+        np.where(is_large, magnitude, bounded_z * bounded_z)
+    )

@@ -52,16 +52,16 @@ def last_axis(name: str, a: Any, axis: Any) -> tuple[Any, int | None]:
         raise ShapeError(f"{name}: a must be real; got {x.aval}")
     if axis is None:
         return np.ravel(x), None
-    at = one_axis(name, axis, x.ndim)
-    return np.moveaxis(x, at, -1), at
+    axis_position = one_axis(name, axis, x.ndim)
+    return np.moveaxis(x, axis_position, -1), axis_position
 
 
-def firsts(x: Any) -> Array:
+def first_flags(x: Any) -> Array:
     """True where an element of a sorted array differs from the element before. NaNs are equal."""
-    before, after = x[..., :-1], x[..., 1:]
-    change = before != after
+    predecessors, successors = x[..., :-1], x[..., 1:]
+    change = predecessors != successors
     if dtypes.is_float(x.dtype):
-        change = change & ~(np.isnan(before) & np.isnan(after))
+        change = change & ~(np.isnan(predecessors) & np.isnan(successors))
     return np.concatenate([np.ones_like(x[..., :1], bool), change], -1)
 
 
@@ -94,30 +94,30 @@ def rankdata(
     if method not in METHODS:
         raise ValueError(f"rankdata: method must be one of {', '.join(METHODS)}; got {method!r}")
     omit = check_policy("rankdata", nan_policy)
-    x, at = last_axis("rankdata", a, axis)
+    x, axis_position = last_axis("rankdata", a, axis)
     order = np.argsort(x, -1)
-    back = np.argsort(order, -1)
-    places = np.arange(1, x.shape[-1] + 1)
+    inverse_order = np.argsort(order, -1)
+    positions = np.arange(1, x.shape[-1] + 1)
     if method == "ordinal":
-        ranks = back + 1
+        ranks = inverse_order + 1
     else:
-        first = firsts(np.take_along_axis(x, order, -1))
-        last = np.concatenate([first[..., 1:], np.ones_like(first[..., :1])], -1)
+        is_first = first_flags(np.take_along_axis(x, order, -1))
+        is_last = np.concatenate([is_first[..., 1:], np.ones_like(is_first[..., :1])], -1)
         axis_of = max(x.ndim - 1, 0)
-        lowest = cummax(np.where(first, places, 0), axis_of)
-        highest = cummin(np.where(last, places, x.shape[-1] + 1), axis_of, reverse=True)
+        lowest = cummax(np.where(is_first, positions, 0), axis_of)
+        highest = cummin(np.where(is_last, positions, x.shape[-1] + 1), axis_of, reverse=True)
         ranks = {
             "average": lambda: (lowest + highest) / 2,
             "min": lambda: lowest,
             "max": lambda: highest,
-            "dense": lambda: np.cumsum(first, -1),
+            "dense": lambda: np.cumsum(is_first, -1),
         }[method]()
-        ranks = np.take_along_axis(ranks, back, -1)
+        ranks = np.take_along_axis(ranks, inverse_order, -1)
     if dtypes.is_float(x.dtype):
         nan = np.isnan(x)
-        wrong = nan if omit else np.any(nan, -1, keepdims=True)
-        ranks = np.where(wrong, np.nan, ranks.astype(np.result_type(x.dtype, np.float32)))
-    return ranks if at is None else np.moveaxis(ranks, -1, at)
+        is_undefined = nan if omit else np.any(nan, -1, keepdims=True)
+        ranks = np.where(is_undefined, np.nan, ranks.astype(np.result_type(x.dtype, np.float32)))
+    return ranks if axis_position is None else np.moveaxis(ranks, -1, axis_position)
 
 
 @located
@@ -145,33 +145,38 @@ def mode(
     Source: SciPy documentation, `scipy.stats.mode`.
     """
     omit = check_policy("mode", nan_policy)
-    x, at = last_axis("mode", a, axis)
+    x, axis_position = last_axis("mode", a, axis)
     x = x[None] if not x.ndim else x
     n, floats = x.shape[-1], dtypes.is_float(x.dtype)
     if not n:
         if not floats:
             raise ShapeError(f"mode: expected at least one element; got {x.aval}")
-        most = np.full(x.shape[:-1], np.nan, x.dtype), np.zeros(x.shape[:-1], int)
-        return ModeResult(*[kept(m, a, at, keepdims) for m in most])
-    ordered = np.sort(x, -1)
-    places = np.arange(n)
-    start = cummax(np.where(firsts(ordered), places, 0), x.ndim - 1)
-    run = places - start + 1
+        empty_result = np.full(x.shape[:-1], np.nan, x.dtype), np.zeros(x.shape[:-1], int)
+        return ModeResult(*[restore_axes(m, a, axis_position, keepdims) for m in empty_result])
+    sorted_x = np.sort(x, -1)
+    positions = np.arange(n)
+    start = cummax(np.where(first_flags(sorted_x), positions, 0), x.ndim - 1)
+    run = positions - start + 1
     if floats and omit:
-        run = np.where(np.isnan(ordered), 0, run)
-    where = np.argmax(run, -1, keepdims=True)
-    modes = np.take_along_axis(ordered, where, -1)[..., 0]
+        run = np.where(np.isnan(sorted_x), 0, run)
+    run_end = np.argmax(run, -1, keepdims=True)
+    modes = np.take_along_axis(sorted_x, run_end, -1)[..., 0]
     count = np.max(run, -1)
     if floats and omit:
         modes = np.where(count == 0, np.nan, modes)
-    return ModeResult(kept(modes, a, at, keepdims), kept(count, a, at, keepdims))
+    return ModeResult(
+        restore_axes(modes, a, axis_position, keepdims),
+        restore_axes(count, a, axis_position, keepdims),
+    )
 
 
-def kept(x: Any, a: Any, at: int | None, keepdims: bool) -> Any:
+def restore_axes(x: Any, a: Any, axis_position: int | None, keepdims: bool) -> Any:
     """A result, with the reduced axes if `keepdims` is True."""
     if not keepdims:
         return x
-    return x.reshape((1,) * np.ndim(a)) if at is None else np.expand_dims(x, at)
+    return (
+        x.reshape((1,) * np.ndim(a)) if axis_position is None else np.expand_dims(x, axis_position)
+    )
 
 
 @located
@@ -201,11 +206,11 @@ def sem(
     Source: SciPy documentation, `scipy.stats.sem`.
     """
     omit = check_policy("sem", nan_policy)
-    x, at = last_axis("sem", a, axis)
+    x, axis_position = last_axis("sem", a, axis)
     if omit and dtypes.is_float(x.dtype):
         count = np.sum(~np.isnan(x), -1)
         result = np.nanstd(x, -1, ddof=ddof) / np.sqrt(count).astype(x.dtype)
     else:
         result = np.std(x, -1, ddof=ddof)
         result = result / np.sqrt(np.asarray(x.shape[-1], result.dtype))
-    return kept(result, a, at, keepdims)
+    return restore_axes(result, a, axis_position, keepdims)

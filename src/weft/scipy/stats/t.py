@@ -14,11 +14,15 @@ from .stirling import log_beta, log_of_complement, log_one_plus_square
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def _at(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _point_arguments(
+    x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return x, df, loc, scale
 
 
-def _of(q: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _probability_arguments(
+    q: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return q, df, loc, scale
 
 
@@ -40,13 +44,13 @@ _TEXTS = {
 
 def _log_parts(x: Array, df: Array) -> tuple[Array, Array]:
     """log(x²/(df + x²)) and log(df/(df + x²)), where x² may be too large for the dtype."""
-    size = np.maximum(np.abs(x), float(dtypes.finfo(x.dtype).tiny) ** 0.5)
-    log_ratio = 2 * np.log(size) - np.log(df)
-    large = log_ratio > 0
-    square = np.where(large, 1.0, size) ** 2 / df
-    inverse = np.exp(np.where(large, -log_ratio, 0.0))
-    log_rest = np.where(large, -log_ratio - np.log1p(inverse), -np.log1p(square))
-    return np.where(large, -np.log1p(inverse), log_ratio + log_rest), log_rest
+    magnitude = np.maximum(np.abs(x), float(dtypes.finfo(x.dtype).tiny) ** 0.5)
+    log_ratio = 2 * np.log(magnitude) - np.log(df)
+    is_large = log_ratio > 0
+    square = np.where(is_large, 1.0, magnitude) ** 2 / df
+    inverse = np.exp(np.where(is_large, -log_ratio, 0.0))
+    log_complement = np.where(is_large, -log_ratio - np.log1p(inverse), -np.log1p(square))
+    return np.where(is_large, -np.log1p(inverse), log_ratio + log_complement), log_complement
 
 
 def _bounded(df: Array) -> Array:
@@ -57,10 +61,12 @@ def _bounded(df: Array) -> Array:
 
 def _log_density(x: Array, df: Array) -> Array:
     df = _bounded(df)
-    size = np.abs(x)
-    ratio = size / np.sqrt(df)
-    beyond = ratio == math.inf  # with few degrees of freedom, x and the logarithm are large
-    log = log_one_plus_square(np.where(beyond, size, ratio)) - np.where(beyond, np.log(df), 0.0)
+    magnitude = np.abs(x)
+    ratio = magnitude / np.sqrt(df)
+    overflows = ratio == math.inf  # with few degrees of freedom, x and the logarithm are large
+    log = log_one_plus_square(np.where(overflows, magnitude, ratio)) - np.where(
+        overflows, np.log(df), 0.0
+    )
     return -(df + 1) / 2 * log - log_beta(np.asarray(0.5, df.dtype), df / 2) - 0.5 * np.log(df)
 
 
@@ -80,29 +86,31 @@ def _as_normal(log_rest: Array, df: Array) -> Array:
 def _tail(x: Array, df: Array) -> tuple[Array, Array]:
     """log P(T > |x|) = log(1 - I(1/2, df/2, x²/(df + x²))) - log 2."""
     df = _bounded(df)
-    large = df > (3000 if df.dtype == dtypes.float64 else 300)
-    few = np.where(large, 1.0, df)
-    log_x, log_rest = _log_parts(x, few)
+    is_large = df > (3000 if df.dtype == dtypes.float64 else 300)
+    df_small = np.where(is_large, 1.0, df)
+    log_x, log_1_minus_x = _log_parts(x, df_small)
     half = np.full_like(df, 0.5)
-    log, lower = beta_tail(np.exp(log_x), np.exp(log_rest), half, few / 2, (log_x, log_rest))
-    within = log_of_complement(np.where(lower, np.minimum(log, -1e-30), -1.0))
-    many = np.where(large, df, 1e4)
-    nearly = log_ndtr(-_as_normal(_log_parts(x, many)[1], many))
-    tail = np.where(lower, within, log) - math.log(2)
-    return np.where(large, nearly, tail), x < 0
+    log, lower = beta_tail(
+        np.exp(log_x), np.exp(log_1_minus_x), half, df_small / 2, (log_x, log_1_minus_x)
+    )
+    log_complement = log_of_complement(np.where(lower, np.minimum(log, -1e-30), -1.0))
+    df_large = np.where(is_large, df, 1e4)
+    normal_tail = log_ndtr(-_as_normal(_log_parts(x, df_large)[1], df_large))
+    tail = np.where(lower, log_complement, log) - math.log(2)
+    return np.where(is_large, normal_tail, tail), x < 0
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_density,
     tail=_tail,
     symmetric=True,
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

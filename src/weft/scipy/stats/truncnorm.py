@@ -13,7 +13,7 @@ from .stirling import HALF_LOG_TWO_PI, log_of_complement
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def _at(
+def _point_arguments(
     x: ArrayLike,
     a: ArrayLike,
     b: ArrayLike,
@@ -23,7 +23,7 @@ def _at(
     return x, a, b, loc, scale
 
 
-def _of(
+def _probability_arguments(
     q: ArrayLike,
     a: ArrayLike,
     b: ArrayLike,
@@ -54,14 +54,14 @@ def _log_mass(a: Array, b: Array) -> Array:
     on that side."""
     right = a > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
-    across = high > 0
-    first, last = np.where(across, 0.0, low), np.where(across, 1.0, high)
-    log = log_ndtr(last)
-    one_sided = ~across & (log > -math.inf)
-    ratio = log_ndtr(np.where(one_sided, first, -2.0)) - np.where(one_sided, log, -1.0)
-    aside = log + log_of_complement(ratio)
-    outer = ndtr(np.where(across, low, -1.0)) + ndtr(-np.where(across, high, 1.0))
-    return np.where(across, np.log1p(-outer), aside)
+    has_zero = high > 0
+    lower_end, upper_end = np.where(has_zero, 0.0, low), np.where(has_zero, 1.0, high)
+    log = log_ndtr(upper_end)
+    one_sided = ~has_zero & (log > -math.inf)
+    ratio = log_ndtr(np.where(one_sided, lower_end, -2.0)) - np.where(one_sided, log, -1.0)
+    one_sided_log = log + log_of_complement(ratio)
+    outer_probability = ndtr(np.where(has_zero, low, -1.0)) + ndtr(-np.where(has_zero, high, 1.0))
+    return np.where(has_zero, np.log1p(-outer_probability), one_sided_log)
 
 
 def _log_density(y: Array, a: Array, b: Array) -> Array:
@@ -72,11 +72,13 @@ def _median(a: Array, b: Array) -> Array:
     """An approximate median; in a tail, the median of an exponential distribution."""
     right = a > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
-    far_out = high < -5
-    deep = np.where(far_out, high, -5.0)
-    decayed = np.maximum(deep + math.log(2) / deep, (low + deep) / 2)
-    middle = np.where(far_out, decayed, ndtri((ndtr(low) + ndtr(high)) / 2))
-    return np.where(right, -middle, middle)
+    is_in_tail = high < -5
+    high_in_tail = np.where(is_in_tail, high, -5.0)
+    exponential_median = np.maximum(
+        high_in_tail + math.log(2) / high_in_tail, (low + high_in_tail) / 2
+    )
+    median = np.where(is_in_tail, exponential_median, ndtri((ndtr(low) + ndtr(high)) / 2))
+    return np.where(right, -median, median)
 
 
 def _tail(y: Array, a: Array, b: Array) -> tuple[Array, Array]:
@@ -92,10 +94,10 @@ def _inside(a: Array, b: Array) -> Array:
     return (low + high) / 2
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_density,
     low=lambda a, b: a,
@@ -105,7 +107,7 @@ _made = Continuous(
     tail=_tail,
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

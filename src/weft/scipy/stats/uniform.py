@@ -1,7 +1,7 @@
 """The uniform distribution between loc and loc + scale."""
 
 from ... import numpy as np
-from .arguments import at, of
+from .arguments import point_arguments, probability_arguments
 from .continuous import Continuous
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
@@ -22,10 +22,10 @@ _TEXTS = {
 }
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    at,
-    of,
+    point_arguments,
+    probability_arguments,
     _TEXTS,
     lambda y: 0 * y,
     low=0.0,
@@ -39,7 +39,7 @@ _made = Continuous(
     isf=lambda q: 1 - q,
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

@@ -10,17 +10,21 @@ from ...typing import ArrayLike
 from ..special.bessel import i0e
 from .arguments import Arguments
 from .continuous import Continuous
-from .probabilities import follows
+from .probabilities import formulas_of_tail
 from .stirling import log_of_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def _at(x: ArrayLike, kappa: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _point_arguments(
+    x: ArrayLike, kappa: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return x, kappa, loc, scale
 
 
-def _of(q: ArrayLike, kappa: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _probability_arguments(
+    q: ArrayLike, kappa: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return q, kappa, loc, scale
 
 
@@ -58,34 +62,34 @@ def _tail(y: Array, kappa: Array) -> tuple[Array, Array]:
     drop = 40 / np.maximum(kappa, 1e-6)
     end = np.arccos(np.maximum(np.cos(start) - drop, -1.0))
     end = np.where(np.cos(start) - drop <= -1, math.pi, np.maximum(end, start))
-    middle, width = ((end + start) / 2)[..., None], ((end - start) / 2)[..., None]
-    t = middle + width * np.asarray(_NODES, y.dtype)
+    centre, width = ((end + start) / 2)[..., None], ((end - start) / 2)[..., None]
+    t = centre + width * np.asarray(_NODES, y.dtype)
     # cos t - cos |y|, as a product
-    fall = -2 * np.sin((t + start[..., None]) / 2) * np.sin((t - start[..., None]) / 2)
-    terms = np.asarray(_WEIGHTS, y.dtype) * np.exp(kappa[..., None] * fall)
+    cosine_difference = -2 * np.sin((t + start[..., None]) / 2) * np.sin((t - start[..., None]) / 2)
+    terms = np.asarray(_WEIGHTS, y.dtype) * np.exp(kappa[..., None] * cosine_difference)
     return np.log(np.sum(width * terms, -1)) + _log_density(start, kappa), y < 0
 
 
-_followed = follows(_log_density, _tail, -math.pi, math.pi, symmetric=True)
+_followed = formulas_of_tail(_log_density, _tail, -math.pi, math.pi, symmetric=True)
 
 
 def _cdf(y: Array, kappa: Array) -> Array:
     """The cdf on a line that is wound around the circle; it grows by 1 with each turn."""
-    end = np.abs(y) == math.inf
-    angle = np.where(end, 0.0, y)
+    is_infinite = np.abs(y) == math.inf
+    angle = np.where(is_infinite, 0.0, y)
     turns = np.rint(angle / _CIRCLE)
-    inside = turns + _followed["cdf"](angle - _CIRCLE * turns, kappa)
-    return np.where(end, np.where(y > 0, 1.0, 0.0), inside)
+    wound_cdf = turns + _followed["cdf"](angle - _CIRCLE * turns, kappa)
+    return np.where(is_infinite, np.where(y > 0, 1.0, 0.0), wound_cdf)
 
 
 def _sf(y: Array, kappa: Array) -> Array:
     return _cdf(-y, kappa)
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_density,
     valid=lambda kappa: kappa >= 0,
@@ -97,7 +101,7 @@ _made = Continuous(
     isf=_followed["isf"],
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

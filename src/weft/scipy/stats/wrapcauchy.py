@@ -12,11 +12,15 @@ from .stirling import log_of_tail
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
-def _at(x: ArrayLike, c: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _point_arguments(
+    x: ArrayLike, c: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return x, c, loc, scale
 
 
-def _of(q: ArrayLike, c: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+def _probability_arguments(
+    q: ArrayLike, c: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Arguments:
     return q, c, loc, scale
 
 
@@ -57,16 +61,16 @@ def _sf(y: Array, c: Array) -> Array:
 
 
 def _ppf(q: Array, c: Array) -> Array:
-    upper = q > 0.5
-    z = math.pi * np.where(upper, 1 - q, q)
-    part = 2 * np.arctan2((1 - c) * np.sin(z), (1 + c) * np.cos(z))
-    return np.where(upper, _CIRCLE - part, part)
+    is_upper = q > 0.5
+    z = math.pi * np.where(is_upper, 1 - q, q)
+    angle = 2 * np.arctan2((1 - c) * np.sin(z), (1 + c) * np.cos(z))
+    return np.where(is_upper, _CIRCLE - angle, angle)
 
 
-_made = Continuous(
+_distribution = Continuous(
     __name__,
-    _at,
-    _of,
+    _point_arguments,
+    _probability_arguments,
     _TEXTS,
     _log_density,
     low=0.0,
@@ -81,7 +85,7 @@ _made = Continuous(
     isf=lambda q, c: _ppf(1 - q, c),
 )
 
-pdf, logpdf = _made.pdf, _made.logpdf
-cdf, logcdf = _made.cdf, _made.logcdf
-sf, logsf = _made.sf, _made.logsf
-ppf, isf = _made.ppf, _made.isf
+pdf, logpdf = _distribution.pdf, _distribution.logpdf
+cdf, logcdf = _distribution.cdf, _distribution.logcdf
+sf, logsf = _distribution.sf, _distribution.logsf
+ppf, isf = _distribution.ppf, _distribution.isf

@@ -56,8 +56,8 @@ Place: TypeAlias = Device | Sharding
 
 put_where = Primitive("device_put", "The same array on a device or sharding, committed.")
 put_where.takes_keys = True
-"""`device` is a device or a sharding; `source` is the one to which the argument is committed, or
-`None` if it is uncommitted or unknown."""
+"""`device` is a device or a sharding; `source` is the device or sharding to which the argument is
+committed, or `None` if it is uncommitted or unknown."""
 
 
 @put_where.type
@@ -101,7 +101,7 @@ def _(args: Values, batched: Batched, size: int, *, device: Place, source: Place
 
 
 def batch_of(place: T) -> T | NamedSharding:
-    """The place of a batch of arrays, from the place of each element."""
+    """The device or sharding of a batch of arrays, from the device or sharding of each element."""
     if not isinstance(place, NamedSharding):
         return place
     return NamedSharding(place.mesh, PartitionSpec(None, *place.spec))

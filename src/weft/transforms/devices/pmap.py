@@ -373,7 +373,7 @@ class TracedMap(Traced):
 
 @dataclass(frozen=True, repr=False)
 class Unnamed:
-    """The name of a mapped axis without `axis_name`."""
+    """A name for a mapped axis, used if `axis_name` is not given."""
 
     depth: int
 

@@ -21,7 +21,7 @@ SERIES_MAX_SQUARE = 1e-6
 """Squares of angles below which series are used; the first omitted term is below rounding."""
 
 
-def parts(*xs: Any) -> Any:
+def stack_last(*xs: Any) -> Any:
     """Stacks numbers along a new last axis."""
     return stack(xs, -1)
 
@@ -51,12 +51,12 @@ def conjugate(q: Any) -> Any:
 
 
 @composite
-def rotated(q: Any, v: Any) -> Any:
+def rotate_vectors(q: Any, v: Any) -> Any:
     """Rotates vectors."""
     u, w = q[..., :3], q[..., 3:]
     u, v = u + v * 0, v + u * 0
-    turned = cross(u, v)
-    return v + 2 * (w * turned + cross(u, turned))
+    u_cross_v = cross(u, v)
+    return v + 2 * (w * u_cross_v + cross(u, u_cross_v))
 
 
 @composite
@@ -64,8 +64,8 @@ def canonical(q: Any) -> Any:
     """The canonical quaternion of a rotation: w > 0, or w = 0 and the first nonzero element is
     positive."""
     x, y, z, w = (q[..., i : i + 1] for i in range(4))
-    first = where(w != 0, w, where(x != 0, x, where(y != 0, y, z)))
-    return where(first < 0, -q, q)
+    first_nonzero = where(w != 0, w, where(x != 0, x, where(y != 0, y, z)))
+    return where(first_nonzero < 0, -q, q)
 
 
 # --- vectors ---
@@ -75,11 +75,11 @@ def canonical(q: Any) -> Any:
 def from_vector(v: Any) -> Any:
     """Quaternions from rotation vectors: along the axis, with the angle as length."""
     square = square_length(v)
-    tiny = square < SERIES_MAX_SQUARE
-    angle = sqrt(where(tiny, 1, square))
-    scale = where(tiny, 0.5 - square / 48 + square**2 / 3840, sin(angle / 2) / angle)
-    last = where(tiny, 1 - square / 8 + square**2 / 384, cos(angle / 2))
-    return concatenate([v * scale, last], -1)
+    is_small = square < SERIES_MAX_SQUARE
+    angle = sqrt(where(is_small, 1, square))
+    scale = where(is_small, 0.5 - square / 48 + square**2 / 3840, sin(angle / 2) / angle)
+    scalar_part = where(is_small, 1 - square / 8 + square**2 / 384, cos(angle / 2))
+    return concatenate([v * scale, scalar_part], -1)
 
 
 @composite
@@ -88,18 +88,18 @@ def to_vector(q: Any) -> Any:
     q = canonical(q)
     u, w = q[..., :3], q[..., 3:]
     square = square_length(u)
-    tiny = square < SERIES_MAX_SQUARE
-    length = sqrt(where(tiny, 1, square))
+    is_small = square < SERIES_MAX_SQUARE
+    length = sqrt(where(is_small, 1, square))
     series = 2 + square / 3 + square**2 * (3 / 20)
-    return u * where(tiny, series, 2 * arctan2(length, where(tiny, 1, w)) / length)
+    return u * where(is_small, series, 2 * arctan2(length, where(is_small, 1, w)) / length)
 
 
 @composite
 def angle_of(q: Any) -> Any:
     """The angle, from 0 to π."""
     square = (q[..., :3] ** 2).sum(-1)
-    none = square == 0
-    length = where(none, 0, sqrt(where(none, 1, square)))
+    is_zero = square == 0
+    length = where(is_zero, 0, sqrt(where(is_zero, 1, square)))
     return 2 * arctan2(length, absolute(q[..., 3]))
 
 
@@ -129,7 +129,7 @@ def to_matrix(q: Any) -> Any:
         [2 * (x * y + z * w), y * y - x * x - z * z + w * w, 2 * (y * z - x * w)],
         [2 * (x * z - y * w), 2 * (y * z + x * w), z * z - x * x - y * y + w * w],
     ]
-    return stack([parts(*row) for row in rows], -2)
+    return stack([stack_last(*row) for row in rows], -2)
 
 
 @composite
@@ -147,14 +147,14 @@ def from_matrix(m: Any) -> Any:
     trace = a + e + i
     choices = stack(
         [
-            parts(1 - trace + 2 * a, b + d, c + g, h - f),
-            parts(b + d, 1 - trace + 2 * e, f + h, c - g),
-            parts(c + g, f + h, 1 - trace + 2 * i, d - b),
-            parts(h - f, c - g, d - b, 1 + trace),
+            stack_last(1 - trace + 2 * a, b + d, c + g, h - f),
+            stack_last(b + d, 1 - trace + 2 * e, f + h, c - g),
+            stack_last(c + g, f + h, 1 - trace + 2 * i, d - b),
+            stack_last(h - f, c - g, d - b, 1 + trace),
         ],
         -2,
     )
-    largest = argmax(parts(a, e, i, trace), -1)[..., None, None]
+    largest = argmax(stack_last(a, e, i, trace), -1)[..., None, None]
     quat = normalized(take_along_axis(choices, largest, -2)[..., 0, :])
     determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
     return where((determinant > 0)[..., None], quat, math.nan)
@@ -175,21 +175,21 @@ def mean(q: Any, weights: Any) -> Any:
 # --- Euler angles ---
 
 
-def about(axis: int, angle: Any) -> Any:
+def axis_rotation(axis: int, angle: Any) -> Any:
     """Rotations about a fixed axis."""
     zero = angle * 0
     elements = [zero, zero, zero, cos(angle / 2)]
     elements[axis] = sin(angle / 2)
-    return parts(*elements)
+    return stack_last(*elements)
 
 
 @composite
 def from_angles(angles: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
     """Quaternions from successive rotations about fixed axes, or about axes of the rotated body."""
-    q = about(axes[0], angles[..., 0])
-    for place, axis in enumerate(axes[1:], 1):
-        one = about(axis, angles[..., place])
-        q = product(q, one) if intrinsic else product(one, q)
+    q = axis_rotation(axes[0], angles[..., 0])
+    for position, axis in enumerate(axes[1:], 1):
+        factor = axis_rotation(axis, angles[..., position])
+        q = product(q, factor) if intrinsic else product(factor, q)
     return q
 
 
@@ -203,37 +203,37 @@ def to_angles(q: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
     computationally efficient method", PLoS ONE 17 (2022).
     """
     i, j, k = axes[::-1] if intrinsic else axes
-    proper = i == k
-    if proper:
+    is_proper = i == k
+    if is_proper:
         k = 3 - i - j
     parity = (i - j) * (j - k) * (k - i) // 2
     x, y, z, w = q[..., i], q[..., j], q[..., k] * parity, q[..., 3]
-    a, b, c, d = (w, x, y, z) if proper else (w - y, x + z, y + w, z - x)
+    a, b, c, d = (w, x, y, z) if is_proper else (w - y, x + z, y + w, z - x)
     upper, lower = c * c + d * d, a * a + b * b
     tolerance = 1e-14 if q.dtype.itemsize == 8 else 1e-12
     at_zero, at_pi = upper <= tolerance * lower, lower <= tolerance * upper
-    singular = at_zero | at_pi
-    middle = 2 * arctan2(_root(upper), _root(lower))
+    is_singular = at_zero | at_pi
+    middle_angle = 2 * arctan2(_root(upper), _root(lower))
     total = arctan2(where(at_pi, 0, b), where(at_pi, 1, a))
     difference = arctan2(where(at_zero, 0, d), where(at_zero, 1, c))
     one, other = total - difference, total + difference
-    first, third = (other, one) if intrinsic else (one, other)
+    first_angle, third_angle = (other, one) if intrinsic else (one, other)
     flip = 1 if intrinsic else -1
-    first = where(at_zero, 2 * total, where(at_pi, flip * 2 * difference, first))
-    third = where(singular, 0, third)
-    if not proper:
-        middle = middle - math.pi / 2
+    first_angle = where(at_zero, 2 * total, where(at_pi, flip * 2 * difference, first_angle))
+    third_angle = where(is_singular, 0, third_angle)
+    if not is_proper:
+        middle_angle = middle_angle - math.pi / 2
         if intrinsic:
-            first = first * parity
+            first_angle = first_angle * parity
         else:
-            third = third * parity
-    return parts(_wrapped(first), _wrapped(middle), _wrapped(third))
+            third_angle = third_angle * parity
+    return stack_last(_wrapped(first_angle), _wrapped(middle_angle), _wrapped(third_angle))
 
 
 def _root(square: Any) -> Any:
     """The square root, with a derivative of 0 at 0."""
-    none = square == 0
-    return where(none, 0, sqrt(where(none, 1, square)))
+    is_zero = square == 0
+    return where(is_zero, 0, sqrt(where(is_zero, 1, square)))
 
 
 def _wrapped(angle: Any) -> Any:

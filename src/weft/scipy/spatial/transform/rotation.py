@@ -11,7 +11,7 @@ from ....core.array import Array
 from ....core.source import located
 from ....errors import ShapeError
 from ....numpy.axes import no_bool
-from ....numpy.creation import asarray, from_numpy, ones, wanted_dtype
+from ....numpy.creation import asarray, dtype_argument, from_numpy, ones
 from ....numpy.joining import concatenate as joined
 from ....numpy.promotion import promote_values, value
 from ....numpy.shapes import broadcast_to
@@ -23,13 +23,13 @@ from . import quaternions as q
 __all__ = ["Rotation"]
 
 
-def numbers(name: str, argument: str, x: Any, last: tuple[int, ...]) -> Any:
-    """An inexact value whose last axes must have the lengths `last`; converts lists."""
+def numbers(name: str, argument: str, x: Any, trailing_shape: tuple[int, ...]) -> Any:
+    """An inexact value whose last axes must be `trailing_shape`; converts lists."""
     array = asarray(x) if isinstance(x, (list, tuple)) else value(name, x, argument)
     (result,) = promote_values(name, array, to_inexact=True)
-    if result.shape[max(result.ndim - len(last), 0) :] != last:
+    if result.shape[max(result.ndim - len(trailing_shape), 0) :] != trailing_shape:
         raise ShapeError(
-            f"{name}: {argument} must have the last axes {list(last)}; got {result.aval}"
+            f"{name}: {argument} must have the last axes {list(trailing_shape)}; got {result.aval}"
         )
     return result
 
@@ -145,7 +145,7 @@ class Rotation:
     @located
     def identity(cls, num: int | None = None, dtype: DTypeLike = float) -> "Rotation":
         """The identity rotation, or an array of `num` identity rotations."""
-        one = np.array([0.0, 0.0, 0.0, 1.0], wanted_dtype("Rotation.identity", dtype))
+        one = np.array([0.0, 0.0, 0.0, 1.0], dtype_argument("Rotation.identity", dtype))
         if num is not None:
             one = np.tile(one, (no_bool("Rotation.identity", num, "num"), 1))
         return cls(from_numpy(one))
@@ -154,8 +154,8 @@ class Rotation:
     @located
     def random(cls, random_key: ArrayLike, num: int | None = None) -> "Rotation":
         """A uniformly distributed random rotation, or an array of `num` such rotations."""
-        lead = () if num is None else (no_bool("Rotation.random", num, "num"),)
-        return cls(q.normalized(normal(random_key, (*lead, 4))))
+        batch_shape = () if num is None else (no_bool("Rotation.random", num, "num"),)
+        return cls(q.normalized(normal(random_key, (*batch_shape, 4))))
 
     @classmethod
     @located
@@ -205,7 +205,7 @@ class Rotation:
     def apply(self, vectors: ArrayLike, inverse: bool = False) -> Array:
         """Rotates vectors [..., 3], or rotates them back; rotations and vectors broadcast."""
         v = numbers("Rotation.apply", "vectors", vectors, (3,))
-        return q.rotated(q.conjugate(self.quat) if inverse else self.quat, v)
+        return q.rotate_vectors(q.conjugate(self.quat) if inverse else self.quat, v)
 
     def inv(self) -> "Rotation":
         """The inverse rotation."""
@@ -245,7 +245,7 @@ class Rotation:
         """The composition: rotation `other`, followed by this one."""
         if not isinstance(other, Rotation):
             return NotImplemented
-        return Rotation(q.product(*_alike(self.quat, other.quat)))
+        return Rotation(q.product(*_broadcast_quaternions(self.quat, other.quat)))
 
     @located
     def __pow__(self, n: float | Array) -> "Rotation":
@@ -287,7 +287,7 @@ class Rotation:
         return tuple(self.quat.shape[:-1])
 
 
-def _alike(x: Any, y: Any) -> tuple[Any, Any]:
+def _broadcast_quaternions(x: Any, y: Any) -> tuple[Any, Any]:
     """Two arrays of quaternions, broadcast to one shape and dtype."""
     x, y = promote_values("Rotation", x, y)
     try:

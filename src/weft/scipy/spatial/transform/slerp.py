@@ -86,8 +86,8 @@ class Slerp:
         Raises: ValueError: a time is out of range. Compiled programs extrapolate from the first or
           last interval instead.
         """
-        moments = numbers("Slerp", "times", times, ())
-        concrete, knots = moments.concrete(), self.times.concrete()
+        times_value = numbers("Slerp", "times", times, ())
+        concrete, knots = times_value.concrete(), self.times.concrete()
         if concrete is not None and knots is not None:
             concrete, knots = np.asarray(concrete), np.asarray(knots)
             if (concrete < knots[0]).any() or (concrete > knots[-1]).any():
@@ -95,7 +95,7 @@ class Slerp:
                     f"Slerp: times must be from {knots[0]} to {knots[-1]}; got {concrete.min()} to "
                     f"{concrete.max()}"
                 )
-        place = clip(searchsorted(self.times, moments) - 1, 0, self.timedelta.shape[0] - 1)
-        share = (moments - self.times[place]) / self.timedelta[place]
-        turn = q.from_vector(self.rotvecs[place] * share[..., None])
-        return Rotation(q.product(self.rotations.quat[place], turn))
+        interval = clip(searchsorted(self.times, times_value) - 1, 0, self.timedelta.shape[0] - 1)
+        fraction = (times_value - self.times[interval]) / self.timedelta[interval]
+        rotation = q.from_vector(self.rotvecs[interval] * fraction[..., None])
+        return Rotation(q.product(self.rotations.quat[interval], rotation))
