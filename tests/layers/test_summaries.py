@@ -8,8 +8,8 @@ import pytest
 import weft
 import weft.layers as tl
 from weft import fastmath, lax, shapes
-from weft.fastmath import numpy as jnp
 from weft.compiler.flops import flops
+from weft.fastmath import numpy as jnp
 from weft.layers.summaries import signature_line
 
 SIGNATURE = shapes.ShapeDtype((4, 3))
