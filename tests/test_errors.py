@@ -19,29 +19,32 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "bases"),
-    [
-        ("ShapeError", (TypeError, ValueError)),
-        ("IndexingError", (errors.ShapeError, TypeError, ValueError, IndexError)),
-        ("AxisError", (errors.ShapeError, onp.exceptions.AxisError, ValueError, IndexError)),
-        ("TypePromotionError", (errors.ShapeError, TypeError, ValueError)),
-        ("DerivativeError", (TypeError, ValueError)),
-        ("ConcretizationTypeError", (TypeError,)),
-        ("TracerBoolConversionError", (errors.ConcretizationTypeError, TypeError)),
-        ("UnboundAxisError", (NameError,)),
-        ("TracerIntegerConversionError", (TypeError,)),
-        ("TracerArrayConversionError", (TypeError,)),
-        ("NonConcreteBooleanIndexError", (IndexError,)),
-        ("UnexpectedTracerError", (TypeError,)),
-        ("MissingRuleError", (NotImplementedError,)),
-        ("CheckpointError", (ValueError,)),
-        ("InvalidJaxprError", (RuntimeError,)),
-        ("DeletedArrayError", (RuntimeError,)),
-        ("CompilationError", (RuntimeError,)),
-        ("ExecutionError", (RuntimeError,)),
-    ],
-)
+BASES = [
+    ("ShapeError", (TypeError, ValueError)),
+    ("IndexingError", (errors.ShapeError, TypeError, ValueError, IndexError)),
+    ("AxisError", (errors.ShapeError, onp.exceptions.AxisError, ValueError, IndexError)),
+    ("TypePromotionError", (errors.ShapeError, TypeError, ValueError)),
+    ("DerivativeError", (TypeError, ValueError)),
+    ("ConcretizationTypeError", (TypeError,)),
+    ("TracerBoolConversionError", (errors.ConcretizationTypeError, TypeError)),
+    ("UnboundAxisError", (NameError,)),
+    ("TracerIntegerConversionError", (TypeError,)),
+    ("TracerArrayConversionError", (TypeError,)),
+    ("NonConcreteBooleanIndexError", (IndexError,)),
+    ("UnexpectedTracerError", (TypeError,)),
+    ("MissingRuleError", (NotImplementedError,)),
+    ("CheckpointError", (ValueError,)),
+    ("CheckpointMismatchError", (errors.CheckpointError, ValueError, IndexError)),
+    ("DerivativeRuleError", (ValueError,)),
+    ("KeyReuseError", (TypeError,)),
+    ("InvalidJaxprError", (RuntimeError,)),
+    ("DeletedArrayError", (RuntimeError,)),
+    ("CompilationError", (RuntimeError,)),
+    ("ExecutionError", (RuntimeError,)),
+]
+
+
+@pytest.mark.parametrize(("name", "bases"), BASES)
 def test_tree(name, bases):
     cls = getattr(errors, name)
     for base in (*bases, errors.WeftError):
@@ -52,6 +55,15 @@ def test_tree(name, bases):
     }
     unrelated -= {RuntimeError} if NotImplementedError in bases else set()  # one of its bases
     assert not issubclass(cls, tuple(unrelated))
+
+
+def test_every_class_that_a_caller_can_catch_as_a_builtin_has_a_row():
+    listed = {name for name, _ in BASES}
+    for cls in ALL:
+        builtin = {base for base in cls.__mro__ if base.__module__ == "builtins"}
+        inherited = {base for parent in cls.__bases__ if parent in ALL for base in parent.__mro__}
+        if builtin - {object, BaseException, Exception} - inherited:
+            assert cls.__name__ in listed
 
 
 def test_the_tree_at_the_top_of_the_file_names_every_class():

@@ -1,8 +1,8 @@
-"""Checks of the options of layers, optimizers, data and training: numbers, flags, choices, modes.
+"""Checks of options: numbers, flags, choices, modes. Layers, optimizers, data and training use them.
 
-Each function takes the layer's name, the option's name and its value, and returns the checked
-value. Its errors name all three and the user's line. `optional` imports a package that only an
-option or a feature needs; no other function of layers, data and training does.
+Each function takes the name of the layer or function, the option's name and its value, and returns
+the checked value. Its errors name all three and the user's line. `optional` imports a package that
+only an option or a feature needs; no other function of layers, data and training does.
 """
 
 import importlib

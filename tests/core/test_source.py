@@ -121,6 +121,7 @@ def test_wrappers_are_known_by_their_class():
 
 def test_builtin_functions_have_their_name():
     assert function_line(len) == "len"
+    assert function_line(weft.numpy.sin) == "sin"
 
 
 def test_a_callable_object_may_have_anything_as_its_name():

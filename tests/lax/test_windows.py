@@ -184,6 +184,13 @@ def test_what_does_not_fit_is_refused():
     x = normal(3, 4)
     with refused(ValueError, "window_dimensions needs one entry for each of 2 axes"):
         lax.reduce_window(x, 0.0, lax.add, (2,))
+    for wrong in ((2.7, 1), ("2", 1), 2, ("a", 1)):
+        with refused(TypeError, "reduce_window: window_dimensions must be a sequence of ints"):
+            lax.reduce_window(x, 0.0, lax.add, wrong)
+    with refused(TypeError, "padding must be a name or a sequence of pairs of ints"):
+        lax.reduce_window(x, 0.0, lax.add, (2, 2), padding=[(1.9, 0), (0, 0)])
+    with refused(ValueError, "reduce_window: window_dimensions must be positive", r"\(-2, 1\)"):
+        lax.reduce_window(x, 0.0, lax.add, (-2, 1))
     with refused(TypeError, "strides must be positive", r"\(0, 1\)"):
         lax.reduce_window(x, 0.0, lax.add, (2, 2), (0, 1))
     with refused(ValueError, "padding must be 'SAME'"):

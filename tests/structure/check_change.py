@@ -57,7 +57,12 @@ class Change:
         self.files = [*git("diff", "--name-only", "--diff-filter=d", base).split(), *new]
         self.python = [name for name in self.files if name.endswith((".py", ".pyi"))]
         self.source = [Path(f) for f in self.files if re.fullmatch(r"src/weft/.*\.py", f)]
-        diffs = {name: git("diff", "-U0", base, "--", name) for name in self.python}
+        diffs = {  # git shows no difference of a file that it does not know yet
+            name: re.sub(r"^", "+", (ROOT / name).read_text(), flags=re.M)
+            if name in new
+            else git("diff", "-U0", base, "--", name)
+            for name in self.python
+        }
         self.names: set[str] = set()
         self.names_beside = defaultdict[str, set[str]](set)  # of modules without a mirror
         for name in self.python:
@@ -72,7 +77,8 @@ class Change:
             elif name.startswith("tests/") and "case" in name:
                 self.names |= called(text, lines)
         self.messages = any(
-            re.search(r"^[-+].*(Error\(|fix)", diffs[name], re.M) for name in map(str, self.source)
+            re.search(r"^[-+].*(Error\(|fix|Raises:)", diffs[name], re.M)
+            for name in map(str, self.source)
         )
         self.lists = any(path.name == "__init__.py" for path in self.source)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from .. import errors
 from ..tracebacks import fold
-from ..user_lines import note_user_line, noted
+from ..user_lines import HERE, note_user_line, noted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -97,13 +97,13 @@ def inside_partials(function: Any) -> Any:
 
 
 def function_line(function: object) -> str:
-    """`name (file.py:12)` for a function, as far as that is known."""
+    """`name (file.py:12)` for a user's function, as far as that is known."""
     inner = unwrapped(function)
     stated = [getattr(function, "__name__", None)]
     stated += [getattr(inner, "__name__", None), getattr(inner, "name", None)]
     name = next((n for n in stated if n and isinstance(n, str)), type(inner).__name__)
     code = getattr(inner, "__code__", None)
-    if not isinstance(code, CodeType):
+    if not isinstance(code, CodeType) or code.co_filename.startswith(HERE):
         return name
     return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 

@@ -1,5 +1,6 @@
 """reduce_window, the operation of pooling, and reduce_window_shape_tuple."""
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..primitives.convolution import dilated
 from ..primitives.monoids import highest, lowest
 from ..primitives.windows import Geometry
 from ..typing import PyTree
+from .axes import ints_of
 from .body_functions import values_of
 from .padding import padtype_to_pads
 from .reductions import initial_values
@@ -113,16 +115,13 @@ def window_geometry(
     def entries(argument: str, values: Any) -> tuple[int, ...]:
         if values is None:
             return ones
-        try:
-            results = tuple(int(v) for v in values)
-        except TypeError:
-            raise TypeError(
-                f"{name}: {argument} must be a sequence of ints; got {values!r}"
-            ) from None
+        results = ints_of(name, argument, values)
         if len(results) != len(shape):
             raise ShapeError(
                 f"{name}: {argument} needs one entry for each of {len(shape)} axes; got {results}"
             )
+        if min(results, default=1) < 1:
+            raise ShapeError(f"{name}: {argument} must be positive; got {results}")
         return results
 
     lengths = entries("window_dimensions", window)
@@ -137,7 +136,7 @@ def window_geometry(
             padding,
         )
     try:
-        pads = tuple((int(a), int(b)) for a, b in padding)
+        pads = tuple((operator.index(a), operator.index(b)) for a, b in padding)
     except (TypeError, ValueError):
         raise TypeError(
             f"{name}: padding must be a name or a sequence of pairs of ints; got {padding!r}"

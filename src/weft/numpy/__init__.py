@@ -103,7 +103,7 @@ __all__, __getattr__, __dir__ = exports(
             atanh cos cosh deg2rad degrees hypot rad2deg radians sin sinh tan tanh
         """,
         "ufuncs": "frompyfunc ufunc",
-        "windows": "bartlett blackman hamming hanning kaiser",
+        "window_functions": "bartlett blackman hamming hanning kaiser",
     },
     modules="fft linalg",
     together="operators products reductions statistics shapes exponential trigonometric",

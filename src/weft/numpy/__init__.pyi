@@ -482,7 +482,7 @@ from .trigonometric import (
     tanh as tanh,
 )
 from .ufuncs import frompyfunc as frompyfunc, ufunc as ufunc
-from .windows import (
+from .window_functions import (
     bartlett as bartlett,
     blackman as blackman,
     hamming as hamming,

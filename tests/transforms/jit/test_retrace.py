@@ -83,6 +83,19 @@ def test_switches_axes_and_devices(logged):
     assert "the switch default_device was None, is CpuDevice(id=0)" in reasons(logged())
 
 
+def test_a_static_argument_that_is_left_out(logged):
+    f = weft.jit(lambda x, n=1: x * n, static_argnames="n")
+    f(2.0)
+    logged()
+    f(2.0, n=7)
+    assert reasons(logged()) == ["static argument n is new: 7"]
+    g = weft.jit(lambda x, n=1: x * n, static_argnames="n")
+    g(2.0, n=7)
+    logged()
+    g(2.0)
+    assert reasons(logged()) == ["static argument n is gone"]
+
+
 def test_static_arguments(logged):
     class Option:
         def __repr__(self):

@@ -136,7 +136,7 @@ def shown_name(function: Any, position: int | str) -> str:
 
 
 def _static_differences(function: Any, old: Any, new: Any) -> Iterator[str]:
-    if old[0] != new[0]:
+    if old and new and old[0] != new[0]:  # () is a call without static arguments
         yield f"there were {old[0][-1]} positional arguments, now there are {new[0][-1]}"
     before = {position: (key, value) for position, key, value in old[1:]}
     for position, key, value in new[1:]:
