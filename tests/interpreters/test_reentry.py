@@ -93,6 +93,7 @@ RUNS = {
 }
 
 
+@pytest.mark.usefixtures("what_was_there_uncounted")
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 @pytest.mark.parametrize("way", ["call", "signal", "finalizer"])
 def test_python_code_in_the_midst_of_a_kernel_computes_with_weft(during, run, way):

@@ -241,6 +241,7 @@ def test_a_call_has_the_same_bits_each_time(case):
         assert first.tobytes() == second.tobytes()
 
 
+@pytest.mark.usefixtures("what_was_there_uncounted")
 @pytest.mark.parametrize("case", CASES)
 def test_no_traced_value_is_kept(case):
     f, values = CASES[case]
