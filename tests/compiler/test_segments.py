@@ -80,8 +80,8 @@ def test_few_calls_stay_in_one_executable():
 
 def test_blocks_of_little_work_stay_in_one_executable(monkeypatch):
     monkeypatch.undo()
-    for rows, parts in (16, False), (16 * 32, True):
-        program = compiled(network, *arguments(MIN_CALLS + 1, 200, rows))
+    for rows, parts in (64, False), (1024, True):
+        program = compiled(network, *arguments(MIN_CALLS + 1, 512, rows))
         assert isinstance(program.executable, SegmentedExecutable) is parts
 
 
@@ -186,8 +186,9 @@ def test_machine_code_in_segments_is_not_serialized():
 PROGRAM = """
 import sys; sys.path.insert(0, {folder!r})
 import weft, numpy
-from test_segments import adam, arguments, np
-ws, x = arguments(20, 512, 80)
+from test_segments import adam, arguments, np, segments
+segments.MIN_FLOPS = 1
+ws, x = arguments(20)
 step = weft.jit(adam)
 for _ in range(3):
     out = step(ws, [np.zeros_like(w) for w in ws], x)

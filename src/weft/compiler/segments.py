@@ -5,7 +5,8 @@ program with many calls of large blocks is divided: a block is compiled once, an
 between blocks are segments too. The host runs the segments in order, and frees each value after its
 last use. The disk cache has an entry for each segment, which models of other depths share.
 
-To start a segment takes some 50 µs, so small blocks stay in one executable.
+Small blocks run faster within one executable, since to start a segment takes the host some time;
+large ones run faster as segments, since glibc keeps the memory of their values between calls.
 
 The division depends on the program alone, so every call runs the same executables.
 """
@@ -25,7 +26,7 @@ from .lowered import LoweredProgram, Result
 from .outline import block_function
 
 MIN_CALLS = 32  # with fewer, one executable compiles as fast
-MIN_FLOPS = 40_000_000  # of a block; with less, the host's work would take part of the time
+MIN_FLOPS = 500_000_000  # of a block; smaller ones run faster within one executable
 
 
 class Segment(NamedTuple):
