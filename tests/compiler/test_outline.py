@@ -2,6 +2,7 @@
 
 import numpy as onp
 import pytest
+from deep_network import arguments, layer, network
 
 import weft
 import weft.numpy as np
@@ -10,26 +11,6 @@ from weft.compiler.outline import MIN_BLOCK, MIN_LAYERS, MIN_REPEATS, find_runs,
 from weft.compiler.simplify import without_dead_code
 from weft.core.jaxpr import run
 from weft.core.trace import current
-
-
-def layer(x, w):
-    """Some 40 equations, with a residual sum."""
-    h = x
-    for i in range(9):
-        h = np.tanh(h * (1.0 + i)) + np.sin(h) * 0.5 - h / 3.0
-    return x + np.dot(h, w)
-
-
-def network(ws, x):
-    for w in ws:
-        x = layer(x, w)
-    return np.sum(x * x)
-
-
-def arguments(depth, width=4):
-    r = onp.random.RandomState(0)
-    ws = [np.array(r.randn(width, width).astype("float32")) * 0.1 for _ in range(depth)]
-    return ws, np.array(r.randn(3, width).astype("float32"))
 
 
 def lean_jaxpr(function, *args):

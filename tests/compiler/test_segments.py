@@ -5,10 +5,12 @@ import sys
 
 import numpy as onp
 import pytest
+from deep_network import arguments, layer, network
 
 import weft
 import weft.numpy as np
 from weft.compiler import segments
+from weft.compiler.placing import buffer_on
 from weft.compiler.segments import MIN_CALLS, SegmentedExecutable
 from weft.runtime.failures import XlaRuntimeError
 
@@ -21,31 +23,11 @@ def small_blocks_are_large(monkeypatch):
     monkeypatch.setattr(segments, "MIN_FLOPS", 1)
 
 
-def layer(x, w):
-    """More than 30 equations, with a product of matrices and a residual sum."""
-    h = x
-    for i in range(6):
-        h = np.tanh(h * (1.0 + i)) + np.sin(h) * 0.5 - h / 3.0
-    return x + np.dot(h, w)
-
-
-def network(ws, x):
-    for w in ws:
-        x = layer(x, w)
-    return np.mean(x * x)
-
-
 def adam(ws, momenta, x):
     """A step, whose last part updates all weights."""
     loss, gradients = weft.value_and_grad(network)(ws, x)
     momenta = [0.9 * m + 0.1 * g for m, g in zip(momenta, gradients, strict=True)]
     return loss, [w - 0.1 * m for w, m in zip(ws, momenta, strict=True)], momenta
-
-
-def arguments(depth, width=8, rows=3):
-    r = onp.random.RandomState(depth)
-    ws = [np.array(r.randn(width, width).astype("float32")) * 0.1 for _ in range(depth)]
-    return ws, np.array(r.randn(rows, width).astype("float32"))
 
 
 def compiled(f, *args, **options):
@@ -152,16 +134,17 @@ def test_donated_arguments_are_deleted_and_the_last_segment_overwrites_them():
 def test_an_interrupt_between_segments_leaves_donated_arguments():
     ws, x = arguments(20)
     momenta = [np.zeros_like(w) for w in ws]
-    executable = compiled(adam, ws, momenta, x, donate_argnums=(0, 1)).executable
+    program = compiled(adam, ws, momenta, x, donate_argnums=(0, 1))
+    executable = program.executable
 
     class Interrupted:
         def execute(self, buffers):
             raise KeyboardInterrupt
 
     run = segments.runner(executable.segments, [*executable.executables[:-1], Interrupted()])
-    args = [weft.jit(lambda a: a + 0.0)(a) for a in (*ws, *momenta, x)]
+    args = [np.copy(a) for a in (*ws, *momenta, x)]
     with pytest.raises(KeyboardInterrupt):
-        run([a._buffer for a in args])
+        run([buffer_on(a, executable.device) for a in args] + program.compiled.constants())
     assert not any(a.is_deleted() for a in args)
 
 
