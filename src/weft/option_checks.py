@@ -1,4 +1,4 @@
-"""Checks of options: numbers, flags, choices, modes. Layers, optimizers, data and training use them.
+"""Checks of options of layers, optimizers, data and training: numbers, flags, choices, modes.
 
 Each function takes the name of the layer or function, the option's name and its value, and returns
 the checked value. Its errors name all three and the user's line. `optional` imports a package that
