@@ -38,7 +38,7 @@ def rows(version: str) -> list[Row]:
 
 def _of(module: str, names: Mapping[str, Any]) -> Iterator[Row]:
     for name, value in names.items():
-        if name == "__shown__":
+        if name == "__shown__":  # not a name of the module
             continue
         if name != "__getattr__":
             yield Row(module, name, *_kind(value))

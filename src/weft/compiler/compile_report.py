@@ -2,15 +2,18 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..core.jaxpr import Jaxpr
+from ..runtime.executable import Executable
 from . import disk_cache
 from .compiled import GroupTarget, ProgramTarget
 from .lowered import LoweredProgram
 from .optimized import OptimizedProgram
 from .outline import block_functions
+from .segments import SegmentedExecutable
 
 
 class RepeatedBlock(NamedTuple):
@@ -80,7 +83,9 @@ def compile_report(program: LoweredProgram, target: ProgramTarget) -> CompileRep
     executable = target.compile_anew(program)
     is_loaded = disk_cache.info()["hits"] > hits
     seconds["load" if is_loaded else "compile"] = time.perf_counter() - begun
-    executables = getattr(executable, "executables", [executable])
+    executables: Sequence[Executable] = [executable]
+    if isinstance(executable, SegmentedExecutable):
+        executables = executable.executables
     kernels = {
         e: len([*OptimizedProgram(e.as_text()).kernels()]) for e in dict.fromkeys(executables)
     }

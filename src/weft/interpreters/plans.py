@@ -226,7 +226,8 @@ def straight_line(
 
 
 def is_one_operation(jaxpr: Jaxpr) -> bool:
-    """True if a program applies one operation with one result to some of its inputs."""
+    """True if a program applies one operation to some of its inputs, and returns the one result,
+    inputs, or both."""
     if len(jaxpr.equations) != 1:
         return False
     (e,) = jaxpr.equations
@@ -234,7 +235,7 @@ def is_one_operation(jaxpr: Jaxpr) -> bool:
     plain = primitive.inside is None and primitive.host.execute_rule is None
     if not plain or primitive.multiple or jaxpr.constvars:
         return False
-    return all(type(v) is Var for v in e.inputs)
+    return all(type(v) is Var for v in (*e.inputs, *jaxpr.outvars))
 
 
 def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:
