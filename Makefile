@@ -18,8 +18,7 @@ SHELL := bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
-# One process more than cores: tests of several processes wait for most of their time.
-JOBS ?= $(shell n=$$(env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2); echo $$((n < 8 ? n + 1 : 8)))
+JOBS ?= $(shell n=$$(env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2); echo $$((n < 8 ? n : 8)))
 PEERS ?= jax
 PIP := -m pip install --quiet --disable-pip-version-check
 comma := ,

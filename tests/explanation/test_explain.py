@@ -252,7 +252,7 @@ def calls_of_python(function):
     return seen
 
 
-OWN = {"events.py", "births.py", "memory.py", "optimized.py", "recorder.py", "watch.py"}
+OWN = {"events.py", "source_location.py", "memory.py", "optimized.py", "recorder.py", "watch.py"}
 
 
 def test_without_it_no_function_of_it_runs():

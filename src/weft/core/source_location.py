@@ -1,16 +1,24 @@
-"""The user's line and the layers that an operation belongs to, recorded only under some switches.
+"""The user's line and the layers that an operation belongs to, recorded only under some switches,
+and the lines that made arrays.
 
 Equations normally carry no line, and the rules of differentiation run far from the line that they
 differentiate. Under `debug_nans`, `debug_infs` and `check_tracer_leaks`, and within
 `with_locations` (`trace.py: locations_wanted`), equations and the nodes of a tape carry a
 `SourceLocation`, and their interpreters enter it with `at_location`. Layers enter `in_part`.
+
+Under `debug_lines` the watching trace (`interpreters/debugging/watch.py`) records the line of each
+array that it makes, for errors that report too little memory. An entry is removed with its array.
 """
 
 import re
 import threading
+import weakref
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..user_lines import Span, user_frame, user_line, user_span
+from ..config import thread
+from ..user_lines import Place, Span, user_frame, user_line, user_span
 from .trace import locations_wanted
 
 
@@ -112,3 +120,47 @@ class in_part:
 
     def __exit__(self, *error: object) -> None:
         _now.parts = self.before
+
+
+# --- the lines that made arrays ---
+
+LISTED = 8
+"""The number of lines that an error lists."""
+
+_made: dict[int, tuple[Any, Place]] = {}
+
+
+def note_arrays(arrays: Iterable[Any], place: Place) -> None:
+    """Records the line that made some arrays."""
+    for x in arrays:
+        number = id(x)
+        if number not in _made:  # an array that an operation passes on keeps its line
+            forget = lambda _, number=number: _made.pop(number, None)  # noqa: E731
+            _made[number] = weakref.ref(x, forget), place
+
+
+def living_arrays() -> list[tuple[int, int, Place]]:
+    """For each line, the bytes and the number of its living arrays, largest first."""
+    sizes: defaultdict[Place, list[int]] = defaultdict(list)
+    for reference, place in list(_made.values()):
+        x = reference()
+        # a donated or deleted array holds no memory
+        if x is not None and (x._buffer is not None or x._host is not None):
+            sizes[place].append(x.nbytes)
+    totals = [(sum(bytes_), len(bytes_), place) for place, bytes_ in sizes.items()]
+    return sorted(totals, reverse=True)
+
+
+def living_arrays_text(size_text: Any) -> str:
+    """The largest living arrays by line, for an error; empty if the switch is off.
+
+    Args:
+      size_text: writes a number of bytes.
+    """
+    if not thread.debug_lines:
+        return ""
+    lines = [
+        f"    {size_text(total)} in {count} array{'s' * (count > 1)}, made at {place}"
+        for total, count, place in living_arrays()[:LISTED]
+    ]
+    return "\n".join(["  the largest living arrays:", *lines]) if lines else ""

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..core.births import living_text
+from ..core.source_location import living_arrays_text
 from ..errors import (
     CompilationError,
     DeletedArrayError as DeletedArrayError,
@@ -114,7 +114,7 @@ MORE_INSIGHT = "; jit(f).memory(x) shows a program's buffers by line, debug_line
 def more_memory() -> str:
     """The end of an error's message: what to do, and the largest arrays if their lines are known
     (the switch `debug_lines`)."""
-    living = living_text(size_of)
+    living = living_arrays_text(size_of)
     return f"{living}\n{MORE_MEMORY}" if living else MORE_MEMORY + MORE_INSIGHT
 
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from ... import errors
 from ...config import thread
-from ...core import births
 from ...core.array import Array
 from ...core.checking import check_results
 from ...core.events import CallBegins, EagerOperation, FunctionCall, tell
 from ...core.primitive import Primitive
+from ...core.source_location import living_arrays_text, note_arrays
 from ...core.trace import Params, current, looked_at, watch, watched
 from ...extended_dtypes import host_dtype
 from ...lazy import Deferred
@@ -71,7 +71,7 @@ class WatchTrace(EvaluateTrace):
             for x in outs:
                 x.block_until_ready()
         seconds = time.perf_counter() - begun
-        births.note(outs, place)
+        note_arrays(outs, place)
         tell(FunctionCall(flat.function, traced, flat.leaves, outs, place, seconds))
         return result
 
@@ -116,7 +116,7 @@ def record(name: str, args: Sequence[Any], result: Any) -> None:
     results = result if isinstance(result, list | tuple) else [result]
     outs = [x for x in results if isinstance(x, Array)]
     place = user_place()
-    births.note(outs, place)
+    note_arrays(outs, place)
     tell(EagerOperation(name, args, outs, place))
 
 
@@ -126,7 +126,7 @@ def memory_errors() -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        if text := births.living_text(size_of):
+        if text := living_arrays_text(size_of):
             error.add_note(text)
         raise
 

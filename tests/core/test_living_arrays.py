@@ -9,7 +9,7 @@ import pytest
 import weft
 import weft.numpy as np
 from weft import jit
-from weft.core import births
+from weft.core.source_location import living_arrays
 
 TOO_MANY = 1 << 21  # numbers: a matrix of them takes 16 TiB
 
@@ -26,7 +26,7 @@ def test_an_error_of_xla_lists_arrays_by_line():
         with pytest.raises(weft.errors.ExecutionError) as error:
             jit(lambda x: x[:, None] + x)(np.ones(TOO_MANY))
     text = str(error.value)
-    assert f"117.2 KiB in 3 arrays, made at test_births.py:{line}, in " in text
+    assert f"117.2 KiB in 3 arrays, made at test_living_arrays.py:{line}, in " in text
     assert text.index("8.0 MiB in 1 array") < text.index("117.2 KiB")
     del kept
 
@@ -38,14 +38,14 @@ def test_an_error_of_numpy_lists_arrays_by_line():
         with pytest.raises(MemoryError) as error:
             np.arange(1 << 44)
     notes = "\n".join(error.value.__notes__)
-    assert f"made at test_births.py:{line}, in test_an_error_of_numpy" in notes
+    assert f"made at test_living_arrays.py:{line}, in test_an_error_of_numpy" in notes
     del kept
 
 
 def test_without_the_switch_the_error_names_it():
     with pytest.raises(weft.errors.ExecutionError, match="debug_lines living arrays") as error:
         jit(lambda x: x[:, None] + x)(np.ones(TOO_MANY))
-    assert "made at test_births" not in str(error.value)
+    assert "made at test_living_arrays" not in str(error.value)
 
 
 def test_arrays_that_are_gone_are_not_listed():
@@ -59,7 +59,7 @@ def test_arrays_that_are_gone_are_not_listed():
         dropped = here(-1)
         del z
         gc.collect()
-        lines = {place.line for _, _, place in births.living() if place.file == __file__}
+        lines = {place.line for _, _, place in living_arrays() if place.file == __file__}
     assert called in lines
     assert not {made, dropped} & lines
     assert y.shape == (64, 64)
