@@ -1,10 +1,16 @@
-"""Loops that a signal handler may leave: on Python 3.13 the jump back of `while condition:` lies
-outside of the `try` or `with` around it, so that what a handler raises there passes it by."""
+"""Loops and locks in which signal handlers run.
+
+On Python 3.13 the jump back of `while condition:` lies outside of the `try` or `with` around it, so
+that what a handler raises there passes it by. A handler or a finalizer that computes with weft may
+need a lock that its thread has: the lock must be reentrant.
+"""
 
 import ast
 
 from tree import SOURCE, modules, parsed, statements_in
 
+# No signal comes there. The lock of the second is held until the process ends.
+ONLY_THREADS = {"distributed/coordinator.py", "distributed/watch.py"}
 IN_THREADS = {"experimental/prefetch.py", "distributed/connection.py"}  # no signal comes there
 
 
@@ -39,3 +45,23 @@ def f():
 """
     assert list(loops(ast.parse(text))) == [5]
     assert list(loops(ast.parse("try:\n    while True:\n        pass\nfinally:\n    pass"))) == []
+
+
+def plain_locks(tree):
+    """The lines that make locks which a thread may not take twice."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "threading.Lock"
+    ]
+
+
+def test_locks_are_reentrant():
+    found = [
+        f"{name}:{line}: use threading.RLock"
+        for path in modules()
+        if (name := str(path.relative_to(SOURCE))) not in ONLY_THREADS
+        for line in plain_locks(parsed(path))
+    ]
+    assert found == []
+    assert plain_locks(ast.parse("a = threading.Lock()\nb = threading.RLock()")) == [1]

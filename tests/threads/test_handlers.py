@@ -1,11 +1,14 @@
 """A signal handler that computes with weft while the main thread is in the midst of a kernel."""
 
+import itertools
 import signal
 import time
 
+import numpy as onp
 import pytest
 
 import weft.numpy as np
+from weft.core.aval import aval
 
 X, Y = np.ones((300, 300)), np.ones(3)
 
@@ -43,6 +46,32 @@ def test_a_handler_may_compute(work):
         signal.signal(signal.SIGALRM, before)
     assert not failed
     assert done.count([2, 2, 2]) == len(done) > 3
+
+
+def test_a_handler_may_make_avals_while_one_is_made():
+    """It needs the lock of the table of avals, which the interrupted call may have."""
+    numbers, made = itertools.count(1), []
+    float32 = onp.dtype("float32")
+
+    def new_aval():
+        return aval((next(numbers), 3), float32)
+
+    def handler(*_):
+        if not made or made[-1] is not None:  # not inside itself
+            made.append(None)
+            made[-1] = new_aval()
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 5e-4, 5e-4)
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            new_aval()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(made) > 3
+    assert all([a is aval(a.shape, float32) for a in made])
 
 
 class Computed:

@@ -64,7 +64,7 @@ def test_static_keywords_stay_as_they_are():
     flat = FlatFunction("test", f, (3.0,), {"kind": "double", "size": 2.0}, static_names=("kind",))
     assert flat.paths() == ["x", "size"]
     assert float(flat.unflatten(flat(*flat.values))) == 12.0
-    assert flat.statics == (("n", 1), ("kind", exact("double"), "double"))
+    assert flat.statics == (("kind", exact("double"), "double"),)
 
 
 def test_the_structure_of_all_arguments_is_that_of_a_pair():

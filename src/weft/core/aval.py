@@ -1,5 +1,6 @@
 """Abstract values: the shape, dtype and weak type of an array. Equal avals are one object."""
 
+import contextlib
 import math
 import threading
 import weakref
@@ -131,10 +132,11 @@ class _Reference(weakref.ref[Aval]):
 
 # The table holds weak references, so that programs of ever new shapes do not fill it. Entries of
 # dead avals wait in `_dead`: Python may end an object at any moment, also inside `_intern`, so the
-# callback must neither take the lock nor touch the table.
+# callback must neither take the lock nor touch the table. The lock is reentrant, because signal
+# handlers and finalizers may make avals inside `_intern` too; so each change is one operation.
 _interned: dict[Parts, _Reference] = {}
 _dead: deque[_Reference] = deque()
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
@@ -154,11 +156,28 @@ def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
     return _intern(shape, dtype, weak_type) if existing is None else existing
 
 
+def _discard(entry: _Reference) -> None:
+    """Removes an entry, unless another one has its place."""
+    if _interned.get(entry.parts) is entry:
+        removed = _interned.pop(entry.parts, entry)
+        if removed is not entry:  # a signal handler has put it there just now
+            _interned.setdefault(entry.parts, removed)
+
+
 def _forget_dead() -> None:
-    while _dead:
-        entry = _dead.popleft()
-        if _interned.get(entry.parts) is entry:
-            del _interned[entry.parts]
+    with contextlib.suppress(IndexError):  # there are no more
+        while True:
+            _discard(_dead.popleft())
+
+
+def _found_or_added(parts: Parts, reference: _Reference) -> Aval:
+    """The living aval of these parts; that of the reference if there is none."""
+    while True:
+        entry = _interned.setdefault(parts, reference)
+        existing = entry()
+        if existing is not None:
+            return existing
+        _discard(entry)
 
 
 def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
@@ -173,9 +192,4 @@ def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     reference.parts = parts
     with _lock:
         _forget_dead()
-        entry = _interned.get(parts)
-        existing = None if entry is None else entry()
-        if existing is None:
-            _interned[parts] = reference
-            existing = aval
-    return existing
+        return _found_or_added(parts, reference)

@@ -46,7 +46,7 @@ KEPT = 5
 
 _numbers = itertools.count(1)
 _kept: deque[str] = deque()
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 # The kinds already reported for each program, so a program that returns infinities by design
 # leaves one file, not one for each call.

@@ -156,7 +156,7 @@ class Current(threading.local):
 
 
 current = Current()
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def in_use() -> Operations:

@@ -136,7 +136,7 @@ _PACKED = {
 """Dtypes with several elements in a byte on the device, and the dtypes in which they are read."""
 
 _unpackers: dict[Any, Executable] = {}
-_unpackers_lock = threading.Lock()
+_unpackers_lock = threading.RLock()
 
 
 def _unpacked(

@@ -143,7 +143,7 @@ def _python_floats() -> Any:
 # --- errors ---
 
 _failures: collections.OrderedDict[int, BaseException] = collections.OrderedDict()
-_failures_lock = threading.Lock()
+_failures_lock = threading.RLock()
 _failure_numbers = itertools.count(1)
 _MARK = "weft callback failure "
 _MAX_FAILURES = 64

@@ -13,7 +13,7 @@ LAPACK = "lapack_"
 """The prefix of the names of LAPACK's functions."""
 
 _registered: dict[str, object] = {}  # the user's functions, to which XLA keeps references
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def register_target(name: str, handlers: object) -> None:

@@ -93,7 +93,7 @@ class Group:
 
 
 _groups: dict[tuple[Device, ...], Group] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def group_of(devices: Sequence[Device]) -> Group:

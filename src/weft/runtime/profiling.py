@@ -10,7 +10,7 @@ from typing import Any
 from . import versions
 from .client import devices
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _state: dict[str, Any] = {"session": None, "folder": None, "server": None}
 
 

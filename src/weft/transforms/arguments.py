@@ -7,7 +7,7 @@ All transformations share `FlatFunction`: a function of trees as a function of l
 import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..config import thread
 from ..core.array import Array, Tracer, as_value
@@ -33,6 +33,31 @@ TreeFunction = Callable[..., Any]
 _NO_KEYWORDS: dict[str, Any] = {}
 _TUPLE: Kind = kind_of(())  # type: ignore[assignment]
 _NO_KEYWORDS_TREE = tree_flatten(_NO_KEYWORDS)[1]
+
+
+class TraceKey(NamedTuple):
+    """All values on which a trace of a function depends.
+
+    Attributes:
+      args_tree, kwargs_tree, avals: those of the `FlatFunction`.
+      statics: the static arguments: the position or keyword of each, a key, and the value.
+      switches: the `thread.key` of the call.
+      refs: the numbers of the leaves that are refs.
+      axis_size: the length of the mapped axis, for `pmap`.
+    """
+
+    args_tree: PyTreeDef
+    kwargs_tree: PyTreeDef | None
+    avals: Sequence[Aval]
+    statics: Sequence[tuple[int | str, Any, Any]]
+    switches: Any
+    refs: Sequence[int]
+    axis_size: int | None = None
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        """The structure of the pair (positional arguments, keyword arguments)."""
+        return pair_of(self.args_tree, self.kwargs_tree or _NO_KEYWORDS_TREE)
 
 
 class FlatFunction:
@@ -252,16 +277,15 @@ class FlatFunction:
         return pair_of(self.args_tree, self.kwargs_tree or _NO_KEYWORDS_TREE)
 
     @property
-    def statics(self) -> tuple[Any, ...]:
-        """The static arguments as a part of a key. Raises an error for arguments that are not
-        hashable."""
+    def statics(self) -> Sequence[tuple[int | str, Any, Any]]:
+        """The static arguments: the position or keyword of each, a key, and the value. Raises an
+        error for arguments that are not hashable."""
         if not self.fixed and not self.fixed_names:
             return ()
-        count = len(self.positions) + len(self.fixed)
         named = self.named_statics()
         for position, value in named:
             check_hashable(self.transform, self.function, position, value)
-        return ("n", count), *[(position, exact(x), x) for position, x in named]
+        return tuple([(position, exact(x), x) for position, x in named])
 
     def named_statics(self) -> list[tuple[int | str, Any]]:
         """The static arguments, each with its position or keyword."""
@@ -269,10 +293,10 @@ class FlatFunction:
         return [*zip(positions, self.fixed, strict=True), *sorted(self.fixed_names.items())]
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> TraceKey:
         """All values on which a trace of the function at these arguments depends."""
-        key = self.args_tree, self.kwargs_tree, self.avals, self.statics, thread.key
-        return (*key, *self.refs) if self.refs else key
+        trees = self.args_tree, self.kwargs_tree
+        return TraceKey(*trees, self.avals, self.statics, thread.key, tuple(self.refs))
 
     def leaves_of(self, argnums: Iterable[int], argnames: Iterable[str] = ()) -> list[int]:
         """The numbers of the leaves of some arguments, given by position and by keyword.

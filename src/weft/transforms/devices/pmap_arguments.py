@@ -1,7 +1,6 @@
 """The options of `pmap`, and the arguments of one call: mapped and static ones."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 from ...core.masks import merge_lists, partition_list
 from ...core.source import function_line
@@ -10,7 +9,7 @@ from ...runtime import client
 from ...tree_util import flatten_axes
 from ...typing import PyTree
 from ...user_lines import noted
-from ..arguments import FlatFunction, TreeFunction, as_tuple
+from ..arguments import FlatFunction, TraceKey, TreeFunction, as_tuple
 from ..jit.function import check_target
 from ..jit.shardings import key_of
 from ..vmap import (
@@ -121,9 +120,9 @@ class Call(FlatFunction):
         self.donated = self.leaves_of(options.donated)
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> TraceKey:
         """All values on which the program depends."""
-        return *super().key, self.size
+        return super().key._replace(axis_size=self.size)
 
     def check_shapes(self) -> None:
         """Raises an error if `global_arg_shapes` differ from the shapes without the mapped axis."""

@@ -134,8 +134,10 @@ class ShardMap:
         function = self.function
         specs = key_of((self.in_specs, self.out_specs), is_spec)
         options = MapOptions(self.mesh, specs, self.axis_names, self.check_vma)
-        programs = programs_of(function, options).traced
-        compiled = programs.setdefault("compiled", jit(wrapping(function)(self)))
+        programs = programs_of(function, options)
+        if programs.jitted is None:
+            programs.jitted = jit(wrapping(function)(self))
+        compiled = programs.jitted
 
         @wrapping(function)
         @located

@@ -29,6 +29,7 @@ from ...dtypes import canonicalize_dtype
 from ...runtime.executable import RawBuffer
 from ...tracebacks import fold
 from ...tree_util import PyTreeDef, tree_flatten
+from ..arguments import TraceKey
 from .donation import may_donate
 
 _base = current.base
@@ -64,20 +65,31 @@ class Programs:
         their leaves.
       last: the matcher and the table of the latest structure on the fast path; or `None`.
       signatures: the latest traced signatures, for `retrace.py`; `count`: how many were traced.
+      jitted: for `shard_map`, the mapped function jitted.
     """
 
-    __slots__ = ("__weakref__", "by_tree", "count", "flat", "last", "signatures", "traced")
+    __slots__ = (
+        "__weakref__",
+        "by_tree",
+        "count",
+        "flat",
+        "jitted",
+        "last",
+        "signatures",
+        "traced",
+    )
 
     def __init__(self) -> None:
-        self.traced: dict[Any, Any] = {}
+        self.traced: dict[TraceKey, Any] = {}
         self.flat: dict[tuple[ArrayType, ...], Any] = {}
         self.by_tree: dict[PyTreeDef, dict[tuple[ArrayType, ...], Any]] = {}
         self.last: tuple[Callable[[Any], list[Any] | None], Any] | None = None
+        self.jitted: Callable[..., Any] | None = None
         self.count = 0
-        self.signatures: deque[Any] = deque(maxlen=8)
+        self.signatures: deque[TraceKey] = deque(maxlen=8)
         _all.add(self)
 
-    def find(self, key: Hashable, make: Callable[[], T]) -> T:
+    def find(self, key: TraceKey, make: Callable[[], T]) -> T:
         """The function traced on a signature; `make` traces it if there is no usable entry.
 
         No lock is held during tracing, because users' code may wait for another thread. If several
@@ -135,9 +147,9 @@ def leave_all_fast_paths() -> None:
 def forget_traces(key: object) -> None:
     """Drops the programs that were traced under a state of the switches (`thread.key`)."""
     for programs in list(_all):
-        for signature in [s for s in list(programs.traced) if s[4] is key]:
+        for signature in [s for s in list(programs.traced) if s.switches is key]:
             programs.traced.pop(signature, None)
-        kept = [s for s in programs.signatures if s[3] is not key]
+        kept = [s for s in programs.signatures if s.switches is not key]
         programs.signatures.clear()
         programs.signatures.extend(kept)
 

@@ -301,13 +301,13 @@ class JittedFunction:
     def trace_now(self, flat: FlatFunction) -> TracedCall:
         """Traces a signature."""
         options = self.options
-        signature = flat.in_tree, flat.avals, flat.statics
+        key = flat.key
         programs = self.programs
         programs.count += 1
         if thread.log_compiles or "retrace" in thread.debug:
             before, positions, count = programs.signatures, [*flat.positions], programs.count
-            tell(explanation(self.function, positions, signature, before, count, flat.paths))
-        programs.signatures.append((*signature, thread.key))
+            tell(explanation(self.function, positions, key, before, count, flat.paths))
+        programs.signatures.append(key)
         jaxpr, refs = flat.stage_with_refs()
         if locations_wanted():
             jaxpr = jaxpr.replace(labels=labels_by_path(flat.paths(), flat.out_tree))

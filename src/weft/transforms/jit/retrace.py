@@ -8,7 +8,7 @@ from ...config import AXES, key_differences, thread
 from ...core.events import Reason, Tracing
 from ...core.source import function_line, inside_partials
 from ...user_lines import user_line, user_place
-from ..arguments import argument_name, leaf_paths
+from ..arguments import TraceKey, argument_name, leaf_paths
 
 MAX_FUNCTIONS = 1024  # remembered to recognise redefined functions
 
@@ -16,8 +16,8 @@ MAX_FUNCTIONS = 1024  # remembered to recognise redefined functions
 def explanation(
     function: Any,
     positions: list[int],
-    signature: Any,
-    before: Sequence[Any],
+    signature: TraceKey,
+    before: Sequence[TraceKey],
     number: int,
     paths: Callable[[], list[str]],
 ) -> Tracing:
@@ -25,19 +25,18 @@ def explanation(
 
     Args:
       positions: the positions of the traced arguments.
-      signature: (tree of the arguments, avals, static arguments).
-      before: the latest signatures, each with the `thread.key` under which it was traced.
+      before: the latest signatures.
       number: the number of traced signatures, including this one.
       paths: returns the names of the leaves.
     """
     name, line = function_line(function), user_line()
     reasons = [Reason("new function", text) for text in made_again(function)]
-    before = [s for s in before if DEBUGGED not in changed_switches(s[3])]
+    before = [s for s in before if DEBUGGED not in changed_switches(s.switches)]
     if not before:
-        types = ", ".join(map(str, signature[1]))
+        types = ", ".join(map(str, signature.avals))
         head = f"jit: tracing {name}, called at {line}: for the first time, on ({types})"
     else:
-        closest = max(reversed(before), key=lambda s: _similarity(s, *signature))
+        closest = max(reversed(before), key=lambda s: _similarity(s, signature))
         reasons = list(_differences(function, positions, closest, signature, paths))
         reasons = reasons or [Reason("", _NO_DIFFERENCE)]
         head = f"jit: tracing {name} again ({nth(number)} time), called at {line}"
@@ -67,33 +66,34 @@ _NO_DIFFERENCE = (
 )
 
 
-def _similarity(signature: Any, tree: Any, avals: Any, statics: Any) -> int:
-    old_tree, old_avals, old_statics, _ = signature
-    same: int = sum(a is b for a, b in zip(old_avals, avals, strict=False))
-    same += 200 * bool(old_statics == statics)
-    same += 100 * bool([s[0] for s in old_statics] == [s[0] for s in statics])
-    return 1000 * bool(old_tree == tree) + same
+def _similarity(old: TraceKey, new: TraceKey) -> int:
+    same: int = sum(a is b for a, b in zip(old.avals, new.avals, strict=False))
+    same += 200 * bool(old.statics == new.statics)
+    same += 100 * bool([s[0] for s in old.statics] == [s[0] for s in new.statics])
+    return 1000 * bool(old.in_tree == new.in_tree) + same
 
 
 def _differences(
-    function: Any, positions: list[int], old: Any, new: Any, paths: Callable[[], list[str]]
+    function: Any,
+    positions: list[int],
+    old: TraceKey,
+    new: TraceKey,
+    paths: Callable[[], list[str]],
 ) -> Iterator[Reason]:
-    old_tree, old_avals, old_statics, old_key = old
-    tree, avals, statics = new
-    if old_tree != tree:
-        for text in _tree_differences(function, positions, old_tree, tree):
+    if old.in_tree != new.in_tree:
+        for text in _tree_differences(function, positions, old.in_tree, new.in_tree):
             yield Reason("structure", text)
-    elif old_avals != avals:
-        for path, a, b in zip(paths(), old_avals, avals, strict=True):
+    elif old.avals != new.avals:
+        for path, a, b in zip(paths(), old.avals, new.avals, strict=True):
             if a is not b:
                 kind = "weak type"
                 if (a.shape, a.dtype) != (b.shape, b.dtype):
                     kind = "dtype" if a.shape == b.shape else "shape"
                 yield Reason(kind, f"argument {path} was {a}, is {b} ({_change(a, b)})")
-    if old_statics != statics:
-        for text in _static_differences(function, old_statics, statics):
+    if old.statics != new.statics:
+        for text in _static_differences(function, old.statics, new.statics):
             yield Reason("static", text)
-    for name, was, now in key_differences(old_key, thread.key):
+    for name, was, now in key_differences(old.switches, new.switches):
         if name == AXES:
             was, now = dict(was), dict(now)
             yield Reason("switch", f"{AXES} were {was}, are {now}")
@@ -136,10 +136,8 @@ def shown_name(function: Any, position: int | str) -> str:
 
 
 def _static_differences(function: Any, old: Any, new: Any) -> Iterator[str]:
-    if old and new and old[0] != new[0]:  # () is a call without static arguments
-        yield f"there were {old[0][-1]} positional arguments, now there are {new[0][-1]}"
-    before = {position: (key, value) for position, key, value in old[1:]}
-    for position, key, value in new[1:]:
+    before = {position: (key, value) for position, key, value in old}
+    for position, key, value in new:
         name = shown_name(function, position)
         if position not in before:
             yield f"static argument {name} is new: {value!r:.80}"
@@ -152,7 +150,7 @@ def _static_differences(function: Any, old: Any, new: Any) -> Iterator[str]:
                 yield f"  a new function object: {remade(value)}"
             elif repr(old_value) == repr(value):
                 yield "  they look alike but are not equal: the class needs __eq__ and __hash__"
-    for position in before.keys() - {s[0] for s in new[1:]}:
+    for position in before.keys() - {s[0] for s in new}:
         yield f"static argument {shown_name(function, position)} is gone"
 
 
