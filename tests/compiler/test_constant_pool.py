@@ -150,7 +150,7 @@ def test_equations_without_inputs_and_without_results_are_numbered():
             x = x * i + weft.lax.iota("float32", 3)
         return x
 
-    jaxpr = weft.make_jaxpr(function)(np.ones(3)).jaxpr
+    jaxpr = weft.make_jaxpr(function)(np.ones(3))
     sizes = {(len(e.inputs), len(e.outvars)) for e in jaxpr.equations}
     assert {(0, 1), (0, 0)} <= sizes
     assert len(loose_numbers(jaxpr)) == len(jaxpr.equations)

@@ -76,6 +76,27 @@ def test_small_blocks_stay_as_they_are():
     assert outlined(jaxpr) is jaxpr
 
 
+def perceptron(normalized):
+    """Loss of layers with biases; a normalized layer divides by the sum of its squares."""
+
+    def loss(params, x):
+        for w, b in params:
+            x = np.tanh(x @ w + b)
+            if normalized:
+                x = x / np.sum(x * x)
+        return np.sum(x)
+
+    return loss
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_a_sum_that_leaves_the_block_does_not_make_it_a_function(normalized):
+    """The gradient of a bias is a sum of what is read again, but nothing in the block reads it."""
+    params = [(np.ones((4, 4)), np.ones(4))] * 60
+    jaxpr = lean_jaxpr(weft.grad(perceptron(normalized)), params, np.ones((3, 4)))
+    assert (outlined(jaxpr) is jaxpr) == (not normalized)
+
+
 @pytest.mark.parametrize("period", [MIN_BLOCK, MIN_BLOCK + 7])
 @pytest.mark.parametrize("count", [MIN_REPEATS, 10])
 @pytest.mark.parametrize("margin", [0, 5])

@@ -18,6 +18,7 @@ from ..primitives.comparison import eq, ge, gt, le, lt, ne
 from ..primitives.dynamic_slicing import dynamic_slice, dynamic_update_slice
 from ..primitives.slicing import pad, slice_
 from ..primitives.structural import add, broadcast_in_dim
+from .lower import operation_numbers
 
 ELEMENTWISE = [add, sub, mul, div, eq, ne, lt, le, gt, ge]
 LITERALS = frozenset([*ELEMENTWISE, broadcast_in_dim, dynamic_slice, dynamic_update_slice])
@@ -35,23 +36,24 @@ class Number(NamedTuple):
 def loose_numbers(jaxpr: Jaxpr) -> list[int]:
     """A number for each equation; equal for equations that differ only in literals and start
     indices."""
+    exact = operation_numbers(jaxpr)
+    first = dict(zip(reversed(exact), reversed(jaxpr.equations), strict=True))
     number_of: dict[Any, int] = {}
-    numbers = []
-    for e in jaxpr.equations:
-        primitive = e.primitive
-        is_loose = primitive in LITERALS
-        key: list[Any] = [primitive, len(e.outvars)]
-        if starts_of(e) is None:
-            key.append(e.params)
+    loose = [number_of.setdefault(loose_key(first[n]), len(number_of)) for n in range(len(first))]
+    return [loose[n] for n in exact]
+
+
+def loose_key(e: Equation) -> tuple[Any, ...]:
+    """An equation's operation and types, without the numbers that may become arguments."""
+    is_loose = e.primitive in LITERALS
+    shape = e.params if starts_of(e) is None else e.outvars[0].aval
+    key: list[Any] = [e.primitive, len(e.outvars), shape]
+    for v in e.inputs:
+        if v.__class__ is Var:
+            key.append(v.aval)
         else:
-            key.append(e.outvars[0].aval)
-        for v in e.inputs:
-            if v.__class__ is Var:
-                key.append(v.aval)
-            else:
-                key.append(Number(v.aval) if is_loose else literal_key(v))
-        numbers.append(number_of.setdefault(tuple(key), len(number_of)))
-    return numbers
+            key.append(Number(v.aval) if is_loose else literal_key(v))
+    return tuple(key)
 
 
 def starts_of(e: Equation) -> tuple[int, ...] | None:

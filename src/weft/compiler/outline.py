@@ -45,14 +45,15 @@ class Run(NamedTuple):
     unit: int
 
 
-def outlined(jaxpr: Jaxpr, pool: Sequence[Var] = ()) -> Jaxpr:
+def outlined(jaxpr: Jaxpr, pool: Sequence[Var] = (), runs: Sequence[Run] = ()) -> Jaxpr:
     """The same program with its repeated blocks as calls; the program itself if no blocks repeat.
 
     Args:
       pool: the inputs for numbers that differ between blocks.
+      runs: what `find_runs` finds in it, if that is known.
     """
     numbers = operation_numbers(jaxpr)
-    runs = [run for run in find_runs(numbers) if is_worth_a_call(jaxpr, run, pool)]
+    runs = [r for r in runs or find_runs(numbers) if is_worth_a_call(jaxpr, r, pool)]
     if not runs:
         return jaxpr
     flow = Flow(jaxpr)
@@ -75,7 +76,10 @@ def outlined_with_pool(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Array]]:
 
     Returns: the program, whose last inputs are these numbers, and their values.
     """
-    program, values = pooled(jaxpr, find_runs(loose_numbers(jaxpr)))
+    runs = find_runs(loose_numbers(jaxpr))
+    program, values = pooled(jaxpr, runs)
+    if not values:  # no numbers differ between the blocks
+        return outlined(program, runs=runs), values
     return outlined(program, program.invars[len(jaxpr.invars) :]), values
 
 
@@ -97,13 +101,17 @@ def is_worth_a_call(jaxpr: Jaxpr, run: Run, pool: Sequence[Var]) -> bool:
 
 
 def fuses_again(block: Sequence[Equation]) -> bool:
-    """True if a reduction's operand is computed, element by element, from a value with another
-    reader. XLA fuses the computation of that value into both readers, block after block."""
+    """True if the operand of a reduction is computed, element by element, from a value with another
+    reader, and the block reads the result. XLA fuses the computation of that value into both
+    readers, block after block. A result that leaves the block, such as the gradient of a bias, ends
+    the chain."""
     reads = Counter(v for e in block for v in {v for v in e.inputs if v.__class__ is Var})
     reduced: set[Any] = set()
     for e in reversed(block):
         inputs = [v for v in e.inputs if v.__class__ is Var]
-        if e.primitive in REDUCTIONS or (e.primitive.elementwise and e.outvars[0] in reduced):
+        out = e.outvars[0]
+        is_reduction = e.primitive in REDUCTIONS and reads[out]
+        if is_reduction or (e.primitive.elementwise and out in reduced):
             if any(reads[v] > 1 for v in inputs):
                 return True
             reduced.update(inputs)
