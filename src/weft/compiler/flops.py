@@ -1,32 +1,121 @@
-"""Counts the floating-point operations of a program, without running it.
+"""Counts the floating-point operations of programs, without running them.
 
-A multiplication and an addition are two operations. So matrix products and convolutions count two
-per multiplication. Reductions count one per input element, or the operations of the function that
-combines two elements. Other operations on floats count one per output element. Moving and
-converting elements counts as zero. The body of a loop counts once for each iteration, or once if
-their number is unknown (`while`). Of several branches, the most expensive one counts. A linear
-solve counts as its solver.
+An elementwise operation counts one per element, even an exponential. A multiplication and an
+addition are two operations, so matrix products and convolutions count two per multiplication.
+Reductions count one per element of the input, or the operations of the function that combines two
+elements. Factorizations count the leading term of the textbook algorithm. Moving and converting
+elements counts zero, and so do operations on integers.
+
+The body of a loop counts once for each iteration, or once if their number is unknown (`while`). Of
+several branches, the most expensive one counts. A linear solve counts as its solver.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.aval import Aval
 from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr
+from ..core.primitive import registry
 from ..primitives.products import multiplications
 
+MOVES = frozenset(["imag", "real", "complex", "conj", "copy", "name", "stop_gradient"])
+"""Elementwise operations that compute nothing."""
+
 # fmt: off
-_DATA_MOVEMENTS = frozenset(
+PASSES = frozenset(
     (
-        "bitcast_convert_type", "broadcast_in_dim", "concatenate", "conj", "convert_element_type",
-        "copy", "device_put", "gather", "guard", "imag", "iota", "name", "optimization_barrier",
-        "pad", "random_bits", "real", "reshape", "rev", "scatter", "select_n",
-        "sharding_constraint", "slice", "split", "stop_gradient", "threefry2x32", "transpose",
-        "window_place",
+        "reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or",
+        "reduce_xor", "argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp",
+        "linear_recurrence", "top_k", "scatter_add", "scatter_mul", "scatter_min", "scatter_max",
+        "psum", "pmax", "pmin", "psum_shared", "psum_scatter",
     )
 )
 # fmt: on
-_REDUCTIONS = ("reduce_", "arg", "cum", "sort", "top_k", "scatter_")
+"""Operations that count one for each element of their largest operand."""
+
+Params = dict[str, Any]
+Count = Callable[[Sequence[Aval], Sequence[Aval], Params], float]
+"""(avals of the operands, avals of the results, parameters) -> floating-point operations."""
+
+
+def _product(ins: Sequence[Aval], outs: Sequence[Aval], params: Params) -> float:
+    return 2 * multiplications(ins[0], ins[1], params["dims"])
+
+
+def _convolution(ins: Sequence[Aval], outs: Sequence[Aval], params: Params) -> float:
+    kernel, features = ins[1], params["numbers"].rhs_spec[0]
+    return 2 * outs[0].size * kernel.size / max(kernel.shape[features], 1)
+
+
+def _matrices(factor: float) -> Count:
+    """`factor` k² n for n × k matrices, k <= n."""
+
+    def count(ins: Sequence[Aval], outs: Sequence[Aval], params: Params) -> float:
+        *batch, n, k = ins[0].shape
+        return factor * math.prod(batch) * max(n, k) * min(n, k) ** 2
+
+    return count
+
+
+def _solutions(ins: Sequence[Aval], outs: Sequence[Aval], params: Params) -> float:
+    return outs[0].size * ins[0].shape[-1]
+
+
+def _window(ins: Sequence[Aval], outs: Sequence[Aval], params: Params) -> float:
+    return outs[0].size * math.prod(params["geometry"].window)
+
+
+def _sort(ins: Sequence[Aval], outs: Sequence[Aval], params: Params) -> float:
+    return ins[0].size * logarithm(ins[0].shape[params["dimension"]])
+
+
+def _transform(ins: Sequence[Aval], outs: Sequence[Aval], params: Params) -> float:
+    return 5 * max(ins[0].size, outs[0].size) * logarithm(math.prod(params["fft_lengths"]))
+
+
+def logarithm(n: int) -> int:
+    """The logarithm to base 2, rounded up, at least 1."""
+    return max(n - 1, 1).bit_length()
+
+
+COUNTS: dict[str, Count] = {
+    "dot_general": _product,
+    "conv_general_dilated": _convolution,
+    "cholesky": _matrices(1 / 3),
+    "lu": _matrices(2 / 3),
+    "geqrf": _matrices(4 / 3),
+    "qr": _matrices(8 / 3),
+    "factored_solve": _solutions,
+    "eigh": _matrices(9),
+    "svd": _matrices(12),
+    "eig": _matrices(25),
+    "triangular_solve": _solutions,
+    "reduce_window_sum": _window,
+    "reduce_window_max": _window,
+    "reduce_window_min": _window,
+    "sort": _sort,
+    "fft": _transform,
+}
+
+
+def operation_flops(name: str, ins: Sequence[Aval], outs: Sequence[Aval], params: Params) -> float:
+    """The floating-point operations of one run of a primitive; 0 if it runs programs.
+
+    Args:
+      name, params: the primitive's name and parameters.
+      ins, outs: the avals of its operands and results.
+    """
+    if not any(a.dtype.kind in "fcV" for a in (*ins, *outs)):
+        return 0
+    if name in COUNTS:
+        return COUNTS[name](ins, outs, params)
+    if name in PASSES:
+        return max([a.size for a in ins])
+    primitive = registry.get(name)
+    is_elementwise = primitive is not None and primitive.elementwise and name not in MOVES
+    return outs[0].size if is_elementwise or name == "pow" else 0
 
 
 @derived
@@ -44,33 +133,21 @@ def flops(jaxpr: Jaxpr) -> int:
 def _of_equation(equation: Equation) -> int:
     name, params = equation.primitive.name, dict(equation.params)
     inner = _programs(params)
-    if inner:
-        counts = [flops(program) for program in inner]
-        if name == "cond":
-            return max(counts)
-        if name == "reduce":
-            return sum(counts) * max(x.aval.size for x in equation.inputs)
-        if name == "reduce_window":
-            window = math.prod(params["geometry"].window)
-            return sum(counts) * int(equation.outvars[0].aval.size * window)
-        return sum(counts) * (params["length"] if name == "scan" else 1)
-    avals = [x.aval for x in equation.inputs]
-    out = equation.outvars[0].aval
-    if name in _DATA_MOVEMENTS or not any(a.dtype.kind in "fcV" for a in (*avals, out)):
-        return 0
-    if name == "dot_general":
-        return 2 * multiplications(avals[0], avals[1], params["dims"])
-    if name == "conv_general_dilated":
-        kernel, out_features = avals[1], params["numbers"].rhs_spec[0]
-        return int(2 * out.size * (kernel.size // kernel.shape[out_features]))
-    if name.startswith("reduce_window"):
-        return int(out.size * math.prod(params["geometry"].window))
-    if name.startswith(_REDUCTIONS):
-        return max(a.size for a in avals)
-    return sum(v.aval.size for v in equation.outvars)
+    if not inner:
+        ins = [x.aval for x in equation.inputs]
+        return round(operation_flops(name, ins, [v.aval for v in equation.outvars], params))
+    counts = [flops(program) for program in inner]
+    if name == "cond":
+        return max(counts)
+    if name == "reduce":
+        return sum(counts) * max(x.aval.size for x in equation.inputs)
+    if name == "reduce_window":
+        window = math.prod(params["geometry"].window)
+        return sum(counts) * int(equation.outvars[0].aval.size * window)
+    return sum(counts) * (params["length"] if name == "scan" else 1)
 
 
-def _programs(params: dict[str, Any]) -> list[Jaxpr]:
+def _programs(params: Params) -> list[Jaxpr]:
     """The programs that an operation runs."""
     if "jaxpr" in params:  # the other programs only describe it, like the matrix of a linear solve
         return [params["jaxpr"]]

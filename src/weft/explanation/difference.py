@@ -14,9 +14,9 @@ from ..transforms.arguments import check_callable
 from ..transforms.jit.function import jit
 from .explain import is_jitted
 from .page import table
+from .profiler import bytes_moved
 from .program_rows import Row, program_rows
 from .report import table_text
-from .work import bytes_moved
 
 __all__ = ["ProgramDifference", "diff"]
 

@@ -42,9 +42,11 @@ def explanation_page(e: Any) -> str:
     )
 
 
-def seconds_of(seconds: float, measured: bool = True) -> str:
-    """Seconds with a unit; `~` for an estimate."""
-    text = f"{seconds * 1e3:,.2f} ms" if seconds < 1 else f"{seconds:,.2f} s"
+def seconds_text(seconds: float, measured: bool = True) -> str:
+    """`1.50 s`, `12.0 ms`, `3 µs`; with `~` for an estimate."""
+    text = f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
+    if seconds >= 1:
+        text = f"{seconds:,.2f} s"
     return text if measured else f"~{text}"
 
 
@@ -56,9 +58,9 @@ def _head(e: Any) -> str:
         ("calls", f"{sum(p.called.count for p in e.programs):,}"),
         (
             "seconds in calls",
-            seconds_of(sum(p.called.typical_seconds * p.called.count for p in e.programs)),
+            seconds_text(sum(p.called.typical_seconds * p.called.count for p in e.programs)),
         ),
-        ("seconds to compile", seconds_of(sum(p.compile_seconds for p in e.programs))),
+        ("seconds to compile", seconds_text(sum(p.compile_seconds for p in e.programs))),
         ("largest peak", size_of(max(plans, default=0))),
     ]
     return (
@@ -120,8 +122,8 @@ def _programs(e: Any) -> str:
             (
                 cut(f"{p.called.name} ({', '.join(map(str, p.called.traced.avals[0]))})", 70),
                 f"{p.called.count:,}",
-                seconds_of(p.called.typical_seconds),
-                seconds_of(p.compile_seconds),
+                seconds_text(p.called.typical_seconds),
+                seconds_text(p.compile_seconds),
                 f"{p.equations:,}",
                 f"{len(p.kernels):,}",
                 size_of(p.memory.peak_bytes) if p.memory is not None else "–",
@@ -136,7 +138,7 @@ def _lines(e: Any) -> str:
     rows = [
         (
             str(r.line),
-            seconds_of(r.seconds, r.measured),
+            seconds_text(r.seconds, r.measured),
             f"{r.equations:,}",
             f"{r.kernels:,}",
             size_of(r.bytes),
@@ -174,7 +176,7 @@ def _memory(e: Any) -> str:
 def _kernels(e: Any) -> str:
     titles = ("function", "seconds", "bytes", "operations", "lines")
     rows = [
-        (r.program, seconds_of(r.seconds, r.measured), size_of(r.bytes), r.fused, r.lines)
+        (r.program, seconds_text(r.seconds, r.measured), size_of(r.bytes), r.fused, r.lines)
         for r in e.kernels
     ]
     return table(titles, rows, code=(3, 4))

@@ -1,5 +1,5 @@
 """Profiler times the kernels of single calls with XLA's profiler; kernel_seconds returns the times,
-or estimates them.
+or estimates them; bytes_moved counts the bytes that they read and write.
 
 If no call was profiled (the first one is not, nor is a long loop), the seconds of a call are
 divided among its kernels by their bytes and operations.
@@ -104,4 +104,21 @@ def cost(program: OptimizedProgram, around: Sequence[Instruction], i: Instructio
     if any(x.opcode in ("dot", "convolution") for x in program.inside(i)) and len(operands) >= 2:
         a, b = sorted(operands)[-2:]
         total += 2 * (a * b * i.bytes / 64) ** 0.5 / FLOPS_PER_SECOND
+    return total
+
+
+def bytes_moved(program: OptimizedProgram) -> int:
+    """The bytes of the operands and the results of all kernels, in a call.
+
+    The body of a loop counts once per iteration if XLA knows their number, otherwise once.
+    """
+    runs = rounds(program)
+    kernels = {id(i) for i in program.kernels()}
+    total = 0
+    for computation in program.running():
+        sizes = {i.name: i.bytes for i in computation.instructions}
+        for i in computation.instructions:
+            if id(i) in kernels:
+                operands = sum(sizes.get(name, 0) for name in i.operands)
+                total += (i.bytes + operands) * runs[computation.name]
     return total

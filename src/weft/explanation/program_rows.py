@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ..compiler.flops import operation_flops
 from ..compiler.optimized import UNKNOWN, Line
 from ..core.array import Array
 from ..core.jaxpr import Jaxpr, subjaxprs
 from ..core.printing import aval_text
 from .equations import Scope, Step, flat_scopes
-from .work import flops_of
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _ROW = re.compile(r"( *)(?:(\S.*?) = )?([\w-]+)\((.*?)\)(?: (.*))?$")
@@ -90,16 +90,17 @@ class _Writer:
         self.rows.append(Row(depth, outs, types, INPUTS, (), "", line))
         for step in scope.steps:
             inputs = tuple(map(self.name, step.inputs))
+            avals = [x.aval for x in step.inputs], [v.aval for v in step.outs]
             self.rows.append(
                 Row(
                     depth,
                     tuple(map(self.name, step.outs)),
-                    tuple(aval_text(v.aval) for v in step.outs),
+                    tuple(map(aval_text, avals[1])),
                     step.name,
                     inputs,
                     params_text(step),
                     step.line,
-                    flops_of(step) * rounds,
+                    operation_flops(step.name, *avals, step.params) * rounds,
                 )
             )
             for body in self.bodies.get(id(step), ()):

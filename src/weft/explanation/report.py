@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..runtime.failures import size_of
 from ..supervised.html_page import write_page
 from .findings import Finding, call_findings
-from .page import explanation_page
+from .page import explanation_page, seconds_text
 from .program_findings import program_findings
 from .recorder import Recorder
 from .tables import (
@@ -111,7 +111,7 @@ class Explanation:
         rows = [
             (
                 str(r.line),
-                ("" if r.measured else "~") + seconds_text(r.seconds),
+                seconds_text(r.seconds, r.measured),
                 str(r.equations),
                 str(r.kernels),
                 size_of(r.bytes),
@@ -135,13 +135,6 @@ def without_repetition(findings: Sequence[Finding]) -> list[Finding]:
     for finding in sorted(findings, key=lambda f: -f.weight):
         first.setdefault((finding.kind, finding.line), finding)
     return [*first.values()]
-
-
-def seconds_text(seconds: float) -> str:
-    """`1.5 s`, `12.0 ms`, `3 µs`."""
-    if seconds >= 1:
-        return f"{seconds:.2f} s"
-    return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
 
 
 def table_text(titles: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
