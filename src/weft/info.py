@@ -1,10 +1,6 @@
 """`python -m weft.info` prints versions, devices, caches and switches; describe returns it."""
 
-import platform
 import sys
-
-import ml_dtypes
-import numpy
 
 from .compiler import disk_cache
 from .config import config
@@ -19,15 +15,11 @@ def describe() -> str:
     Example:
       >>> from weft import info
       >>> print(info.describe().splitlines()[0])
-      python      3... on ...
+      weft        ...
     """
-    lib = versions.load()
     cache = disk_cache.info()
     lines = [
-        f"python      {platform.python_version()} on {platform.platform()}",
-        f"numpy       {numpy.__version__}",
-        f"ml_dtypes   {ml_dtypes.__version__}",
-        f"jaxlib      {lib.version}",
+        *[f"{name:<11} {version}" for name, version in versions.installed().items()],
         f"devices     {', '.join(map(str, client.devices()))}",
         f"disk cache  {', '.join(f'{k}: {v}' for k, v in cache.items())}",
         "",

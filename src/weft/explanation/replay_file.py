@@ -12,12 +12,10 @@ import json
 import os
 import platform
 import stat
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-import ml_dtypes
 import numpy as np
 
 from ..checkpoints.stored_dtypes import StoredType, from_stored, stored_type, to_stored
@@ -104,12 +102,7 @@ def installed() -> dict[str, str]:
     """The versions of weft, its libraries and Python, and the machine."""
     device = client.default_device()
     return {
-        _PACKAGE: sys.modules[_PACKAGE].__version__,
-        "jaxlib": versions.load().version,
-        "numpy": np.__version__,
-        "ml_dtypes": ml_dtypes.__version__,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
+        **versions.installed(),
         "processor": processor(),
         "device": f"{device.platform} {device.device_kind}",
     }

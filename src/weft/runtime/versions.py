@@ -6,11 +6,15 @@ This is the only module that imports jaxlib. Nothing here, and nothing it loads,
 import functools
 import importlib
 import os
+import platform
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy
 
 OLDEST = (0, 10, 2)
 
@@ -157,3 +161,16 @@ def without_jax() -> Iterator[None]:
         yield
     finally:
         _refusal.active = before
+
+
+def installed() -> dict[str, str]:
+    """The versions of weft, its libraries and Python, and the system."""
+    package = __name__.partition(".")[0]
+    return {
+        package: sys.modules[package].__version__,
+        "jaxlib": load().version,
+        "numpy": numpy.__version__,
+        "ml_dtypes": ml_dtypes.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }

@@ -6,7 +6,6 @@ SummaryImage keep in a model's state.
 import json
 import logging
 import os
-import platform
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -343,13 +342,5 @@ def _is_image(value: Any) -> bool:
 
 def _versions() -> dict[str, str]:
     """The versions of weft, its libraries and Python, and the devices."""
-    package = __name__.partition(".")[0]
     devices = local_devices()
-    return {
-        package: sys.modules[package].__version__,
-        "jaxlib": versions.load().version,
-        "numpy": onp.__version__,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "devices": f"{len(devices)} × {devices[0].device_kind}",
-    }
+    return {**versions.installed(), "devices": f"{len(devices)} × {devices[0].device_kind}"}
