@@ -15,7 +15,7 @@ X = onp.linspace(0.1, 1.0, 3).astype("float32")
 SECONDS = 30
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def during():
     """A primitive of x + 0 whose NumPy kernel runs Python code in its midst: `during.action()`."""
 
