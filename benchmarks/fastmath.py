@@ -20,7 +20,7 @@ WITH_TENSORFLOW = ("tensorflow",) if importlib.util.find_spec("tensorflow") else
 PEERS = ("weft", "host", "tensorflow")
 ALWAYS = ("host", *WITH_TENSORFLOW)
 
-BACKENDS = {"weft": "jax", "host": "numpy", "tensorflow": "tensorflow-numpy"}
+BACKENDS = {"weft": "jax", "before": "jax", "host": "numpy", "tensorflow": "tensorflow-numpy"}
 TARGETS = {"tensorflow": {"training step": 1.0}}
 WIDTH, BATCH = 64, 32
 

@@ -1,4 +1,4 @@
-"""Checks of options of layers, optimizers, data and training: numbers, flags, choices, modes.
+"""Checks of options: numbers, shapes, flags, choices, modes.
 
 Each function takes the name of the layer or function, the option's name and its value, and returns
 the checked value. Its errors name all three and the user's line. `optional` imports a package that
@@ -7,11 +7,13 @@ only an option or a feature needs; no other function of layers, data and trainin
 
 import importlib
 import math
+import operator
 from collections.abc import Collection
 from typing import Any
 
 import numpy as onp
 
+from .errors import ShapeError
 from .user_lines import noted
 
 INITIALIZER_SIGNATURE = "of (shape, rng)"
@@ -76,6 +78,29 @@ def lengths(
     if count is not None and len(value) != count:
         raise wrong_value(layer, option, f"{count} numbers, one for each spatial axis", value)
     return tuple(whole_number(layer, f"{option}[{i}]", item, least) for i, item in enumerate(value))
+
+
+def shape_of(name: str, shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of ints, which must not be negative.
+
+    Raises: ValueError: a negative length. TypeError: not ints.
+    """
+    shape_lengths = ints_of(name, "a shape", shape)
+    if any(n < 0 for n in shape_lengths):
+        raise noted(ShapeError(f"{name}: lengths must not be negative; got shape {shape_lengths}"))
+    return shape_lengths
+
+
+def ints_of(name: str, argument: str, values: Any) -> tuple[int, ...]:
+    """A sequence of ints as a tuple."""
+    try:
+        return tuple([operator.index(v) for v in values])
+    except TypeError:
+        raise noted(
+            TypeError(
+                f"{name}: {argument} must be a sequence of ints known when traced; got {values!r}"
+            )
+        ) from None
 
 
 def wrong_type(layer: str, option: str, expected: str, value: Any) -> TypeError:

@@ -1,4 +1,4 @@
-"""Checks a change in about 15 seconds: all that differs from the branch `main`, committed or not.
+"""Checks a change in half a minute: all that differs from the branch `main`, committed or not.
 
     make check-change        (or: python tests/structure/check_change.py [BRANCH])
 

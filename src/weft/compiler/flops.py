@@ -16,7 +16,7 @@ from typing import Any
 
 from ..core.aval import Aval
 from ..core.caching import derived
-from ..core.jaxpr import Equation, Jaxpr
+from ..core.jaxpr import Equation, Jaxpr, executed_programs
 from ..core.primitive import registry
 from ..primitives.products import multiplications
 
@@ -132,7 +132,7 @@ def flops(jaxpr: Jaxpr) -> int:
 
 def _of_equation(equation: Equation) -> int:
     name, params = equation.primitive.name, dict(equation.params)
-    inner = _programs(params)
+    inner = executed_programs(equation.params)
     if not inner:
         ins = [x.aval for x in equation.inputs]
         return round(operation_flops(name, ins, [v.aval for v in equation.outvars], params))
@@ -145,11 +145,3 @@ def _of_equation(equation: Equation) -> int:
         window = math.prod(params["geometry"].window)
         return sum(counts) * int(equation.outvars[0].aval.size * window)
     return sum(counts) * (params["length"] if name == "scan" else 1)
-
-
-def _programs(params: Params) -> list[Jaxpr]:
-    """The programs that an operation runs."""
-    if "jaxpr" in params:  # the other programs only describe it, like the matrix of a linear solve
-        return [params["jaxpr"]]
-    series = [value if isinstance(value, tuple | list) else (value,) for value in params.values()]
-    return [value for values in series for value in values if isinstance(value, Jaxpr)]

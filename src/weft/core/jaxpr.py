@@ -340,3 +340,10 @@ def subjaxprs(params: Params) -> Iterator[Jaxpr]:
             yield value
         elif isinstance(value, tuple):
             yield from (v for v in value if isinstance(v, Jaxpr))
+
+
+def executed_programs(params: Params) -> list[Jaxpr]:
+    """The jaxprs that an equation runs. Other jaxprs in its params only describe it, such as the
+    matrix of a linear solve."""
+    body = dict(params).get("jaxpr")
+    return [*subjaxprs(params)] if body is None else [body]

@@ -49,27 +49,6 @@ def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:
     return numbered_axes
 
 
-def shape_of(name: str, shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple of ints, which must not be negative.
-
-    Raises: ValueError: a negative length. TypeError: not ints.
-    """
-    lengths = ints_of(name, "a shape", shape)
-    if any(n < 0 for n in lengths):
-        raise ShapeError(f"{name}: lengths must not be negative; got shape {lengths}")
-    return lengths
-
-
-def ints_of(name: str, argument: str, values: Any) -> tuple[int, ...]:
-    """A sequence of ints as a tuple."""
-    try:
-        return tuple([operator.index(v) for v in values])
-    except TypeError:
-        raise TypeError(
-            f"{name}: {argument} must be a sequence of ints known when traced; got {values!r}"
-        ) from None
-
-
 def slice_along(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
     """The elements from `start` up to `stop` along an axis; `x` itself if these are all."""
     if (start, stop, step) == (0, x.shape[axis], 1):

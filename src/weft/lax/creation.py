@@ -10,11 +10,11 @@ from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
+from ..option_checks import shape_of
 from ..primitives import creation, structural
 from ..primitives.structural import convert_element_type
 from ..transforms.devices.device_put import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
-from .axes import shape_of
 from .operands import scalar_as, uncommitted
 
 __all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "zeros_like_array"]

@@ -7,10 +7,10 @@ from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..errors import ShapeError
+from ..option_checks import ints_of
 from ..primitives import fft as p
 from ..primitives.structural import convert_element_type, transpose
 from ..typing import ArrayLike
-from .axes import ints_of
 
 __all__ = ["FftType", "fft"]
 

@@ -13,6 +13,7 @@ from ..core.primitive import Axis, Primitive
 from ..core.source import located
 from ..errors import ShapeError
 from ..interpreters.batch import batch
+from ..option_checks import ints_of, shape_of
 from ..primitives import indexing
 from ..primitives.arithmetic import neg
 from ..primitives.comparison import lt
@@ -26,7 +27,7 @@ from ..primitives.indexing import gather_updates, writes_once
 from ..primitives.selection import where
 from ..primitives.structural import convert_element_type, converted, reshape
 from ..typing import ArrayLike, Shape
-from .axes import axes_of, ints_of, shape_of
+from .axes import axes_of
 from .joining import concatenate
 from .loops import while_loop
 from .slicing import counted_from_end

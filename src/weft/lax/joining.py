@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..errors import AxisError, ShapeError
+from ..option_checks import ints_of
 from ..primitives import slicing, structural
 from ..typing import ArrayLike
-from .axes import axis_of, ints_of, number_of_axis
+from .axes import axis_of, number_of_axis
 
 __all__ = ["concatenate", "split", "stack", "unstack"]
 

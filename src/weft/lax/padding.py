@@ -7,9 +7,9 @@ from ..core.array import Array, as_value
 from ..core.source import located
 from ..core.value import Value
 from ..errors import ShapeError
+from ..option_checks import ints_of
 from ..primitives import slicing
 from ..typing import ArrayLike
-from .axes import ints_of
 
 __all__ = ["pad", "padtype_to_pads"]
 

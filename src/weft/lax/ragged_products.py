@@ -14,12 +14,12 @@ from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..errors import ShapeError
+from ..option_checks import ints_of
 from ..primitives import creation, structural
 from ..primitives.creation import iota
 from ..primitives.cumulative import cumsum
 from ..primitives.selection import where
 from ..typing import ArrayLike, DTypeLike
-from .axes import ints_of
 from .loops import scan
 from .products import DotDimensionNumbers, PrecisionLike, dot_general
 

@@ -9,9 +9,10 @@ from typing import Any
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..errors import ShapeError
+from ..option_checks import ints_of, shape_of
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Shape
-from .axes import axes_of, ints_of, number_of_axis, shape_of
+from .axes import axes_of, number_of_axis
 
 __all__ = [
     "broadcast",

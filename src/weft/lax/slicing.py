@@ -12,12 +12,13 @@ from .. import dtypes
 from ..core.array import Array, as_value, literal
 from ..core.source import located
 from ..errors import IndexingError, ShapeError
+from ..option_checks import ints_of, shape_of
 from ..primitives import dynamic_slicing, slicing, structural
 from ..primitives.comparison import lt
 from ..primitives.selection import where
 from ..primitives.structural import add
 from ..typing import ArrayLike, Shape
-from .axes import axis_of, ints_of, shape_of
+from .axes import axis_of
 from .operands import uncommitted
 
 __all__ = [

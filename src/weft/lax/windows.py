@@ -7,13 +7,13 @@ from typing import Any
 from .. import dtypes
 from ..core.source import located
 from ..errors import ShapeError
+from ..option_checks import ints_of
 from ..primitives import variadic_reductions, windows
 from ..primitives.arithmetic import max_, min_
 from ..primitives.convolution import dilated
 from ..primitives.monoids import highest, lowest
 from ..primitives.windows import Geometry
 from ..typing import PyTree
-from .axes import ints_of
 from .body_functions import values_of
 from .padding import padtype_to_pads
 from .reductions import initial_values

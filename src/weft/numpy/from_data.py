@@ -12,6 +12,7 @@ from ..core.aval import aval
 from ..core.placement import on_device as placed_on, type_on
 from ..core.source import located
 from ..runtime import capsules, device_memory
+from ..transforms.arguments import check_callable
 from ..typing import DTypeLike
 from .axes import shape_tuple
 from .creation import array, copied, dtype_argument, from_numpy_array, on_device
@@ -148,6 +149,7 @@ def fromfunction(
       Array([[ 0, 10],
              [ 1, 11]], dtype=int32)
     """
+    check_callable(function, "fromfunction")
     lengths = shape_tuple("fromfunction", shape)
     index_dtype = dtype_argument("fromfunction", dtype)
     grids = np.indices(lengths)

@@ -10,6 +10,7 @@ from typing import Any
 from ..core.array import Array
 from ..core.source import function_line, located, wrapping
 from ..errors import ShapeError
+from ..transforms.arguments import check_callable
 from ..transforms.vmap import vmap
 from ..typing import ArrayLike
 from .axes import axes_of, one_axis
@@ -34,6 +35,7 @@ def apply_along_axis(
       >>> np.apply_along_axis(np.sum, 1, np.ones((2, 3)))
       Array([3., 3.], dtype=float32)
     """
+    check_callable(func1d, "apply_along_axis")
     x = value("apply_along_axis", arr, "arr")
     i = one_axis("apply_along_axis", axis, x)
 
@@ -59,6 +61,7 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence
       >>> np.apply_over_axes(np.sum, np.ones((2, 3)), [0, 1])
       Array([[6.]], dtype=float32)
     """
+    check_callable(func, "apply_over_axes")
     x = value("apply_over_axes", a, "a")
     for axis in axes_of(axes):
         i = one_axis("apply_over_axes", axis, x)
@@ -99,6 +102,7 @@ def vectorize(
       >>> f(np.ones((4, 3)), np.arange(3)).shape
       (4,)
     """
+    check_callable(pyfunc, "vectorize")
     excluded_arguments = frozenset(excluded)
     for e in excluded_arguments:
         if not isinstance(e, (int, str)):

@@ -16,6 +16,7 @@ from ..primitives.arithmetic import mul, sub
 from ..primitives.comparison import lt
 from ..primitives.selection import clamp, where
 from ..primitives.structural import add, convert_element_type
+from ..transforms.arguments import check_callable
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_tuple
 from .creation import dtype_argument, from_numpy, zeros
@@ -292,6 +293,7 @@ def mask_indices(
       >>> np.mask_indices(2, np.tril)
       (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
+    check_callable(mask_func, "mask_indices")
     mask = np.asarray(mask_func(from_numpy(np.ones((n, n), np.int32)), k))
     rows, columns = np.nonzero(mask)
     if size is not None:

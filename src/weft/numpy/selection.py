@@ -1,6 +1,6 @@
 """Selecting elements from several arrays by conditions: where, select, piecewise, choose."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
 
 from .. import dtypes
@@ -156,6 +156,8 @@ def piecewise(
     else:
         conditions = list(condlist)  # type: ignore[arg-type]
     flags = [structural.widen(truth("piecewise", c, "condlist"), v.shape) for c in conditions]
+    if not isinstance(funclist, Iterable):
+        raise TypeError(f"piecewise: funclist must be a sequence; got {funclist!r}")
     functions = list(funclist)
     if len(functions) == len(flags) + 1:
         functions = [functions[-1], *functions[:-1]]

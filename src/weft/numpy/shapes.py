@@ -125,6 +125,12 @@ def _lengths(name: str, aval: Any, shape: Any) -> Shape:
         if (product and aval.size % product == 0) or (not product and not aval.size):
             fill = aval.size // product if product else 0
             return tuple([fill if n == -1 else n for n in lengths])
+    if unknown_count > 1:
+        raise noted(
+            ShapeError(
+                f"{name}: one length may be -1; got shape {lengths}\n  fix: give the other lengths"
+            )
+        )
     if unknown_count or any(n < 0 for n in lengths) or math.prod(lengths) != aval.size:
         raise noted(
             ShapeError(

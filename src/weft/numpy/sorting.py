@@ -5,7 +5,7 @@ NaNs come last; complex numbers are ordered by real part, then by imaginary part
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -182,6 +182,8 @@ def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
       >>> np.lexsort((np.array([1, 0, 2]), np.array([5, 5, 4])))
       Array([2, 1, 0], dtype=int32)
     """
+    if not isinstance(keys, Iterable):
+        raise TypeError(f"lexsort: keys must be a sequence of arrays; got {keys!r}")
     parts = [value("lexsort", k, f"key {i}") for i, k in enumerate(keys)]  # type: ignore[arg-type]
     if not parts:
         raise TypeError("lexsort: needs at least one key")

@@ -374,10 +374,11 @@ def name_of(function: Any) -> str:
 
 
 def described(x: Any) -> str:
-    """A short description for messages: an aval, or a type and its number of items."""
+    """A short description for messages: an aval, or a type and its value or number of items."""
     if isinstance(x, Value):
         return str(x.aval)
-    if isinstance(x, (tuple, list, dict)):
+    is_simple = isinstance(x, (tuple, list)) and {*map(type, x)} <= {int, float, bool, str}
+    if isinstance(x, (tuple, list, dict)) and not (is_simple and len(x) <= 6):
         return f"a {type(x).__name__} of {len(x)}"
     return f"{type(x).__name__} {x!r:.60}"
 

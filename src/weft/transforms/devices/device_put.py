@@ -192,7 +192,8 @@ def leaf_value(path: Any, leaf: object) -> Any:
     try:
         return unshared(as_value(leaf))
     except (TypeError, ValueError) as error:
-        raise TypeError(f"device_put: x{keystr(path)}: {error}") from None
+        text = str(error).removeprefix("device_put: ")
+        raise TypeError(f"device_put: x{keystr(path)}: {text}") from None
 
 
 def put_sharded(x: object, shardings: object) -> Any:

@@ -36,13 +36,25 @@ def explanation(
         types = ", ".join(map(str, signature.avals))
         head = f"jit: tracing {name}, called at {line}: for the first time, on ({types})"
     else:
-        closest = max(reversed(before), key=lambda s: _similarity(s, signature))
-        reasons = list(_differences(function, positions, closest, signature, paths))
+        reasons = differences(function, positions, signature, before, paths)
         reasons = reasons or [Reason("", _NO_DIFFERENCE)]
         head = f"jit: tracing {name} again ({nth(number)} time), called at {line}"
         head += ". Compared with the closest earlier call:"
     text = "\n  ".join([head, *[reason.text for reason in reasons]])
     return Tracing(function, number, reasons, user_place(), text)
+
+
+def differences(
+    function: Any,
+    positions: list[int],
+    signature: TraceKey,
+    before: Sequence[TraceKey],
+    paths: Callable[[], list[str]],
+) -> list[Reason]:
+    """The differences between a signature and the closest earlier one. Arguments as in
+    `explanation`."""
+    closest = max(reversed(before), key=lambda s: _similarity(s, signature))
+    return list(_differences(function, positions, closest, signature, paths))
 
 
 DEBUGGED = "debug_lines"

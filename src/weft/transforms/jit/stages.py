@@ -27,8 +27,10 @@ from ...core.value import Value
 from ...dtypes import float0
 from ...errors import ShapeError
 from ...lazy import Deferred
+from ...option_checks import shape_of
 from ...runtime import client, executable as runtime
 from ...tree_util import PyTreeDef, tree_flatten
+from ...user_lines import noted
 from ..arguments import argument_values
 from ..ref_use import WeakRefUse
 from .dispatch import Programs, fast_entry
@@ -46,7 +48,11 @@ class ShapeDtypeStruct:
     """A shape and a dtype, standing for an array that is not computed.
 
     Args:
+      shape: a sequence of lengths.
+      dtype: the dtype.
       sharding: the sharding of the array, for `lower`.
+    Raises: TypeError: the shape is not a sequence of ints, or the dtype is missing. ShapeError: a
+      length is negative.
     Example:
       >>> ShapeDtypeStruct((3,), "float32")
       ShapeDtypeStruct(shape=(3,), dtype=float32)
@@ -62,7 +68,10 @@ class ShapeDtypeStruct:
         weak_type: bool = False,
         sharding: Any = None,
     ) -> None:
-        a = aval(tuple(shape), dtypes.canonicalize_dtype(dtype), weak_type)
+        if dtype is None:
+            raise noted(TypeError("ShapeDtypeStruct: dtype must be given, such as 'float32'"))
+        lengths = shape_of("ShapeDtypeStruct", shape)
+        a = aval(lengths, dtypes.canonicalize_dtype(dtype), weak_type)
         self.shape, self.dtype, self.weak_type = a.shape, a.dtype, weak_type
         self.named_shape = dict(named_shape or {})
         self.sharding = sharding
