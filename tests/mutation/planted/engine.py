@@ -147,6 +147,24 @@ MUTANTS = (
         "tests/compiler/test_outline.py",
     ),
     Mutant(
+        "C84", "outlining: a sum that leaves the block makes it a function", "compiler/outline.py",
+        "is_reduction = e.primitive in REDUCTIONS and reads[out]",
+        "is_reduction = e.primitive in REDUCTIONS",
+        "tests/compiler/test_outline.py",
+    ),
+    Mutant(
+        "C85", "outlining: runs of equations that have changed", "compiler/outline.py",
+        "if not values:  # no numbers differ between the blocks",
+        "if True:",
+        "tests/compiler/test_constant_pool.py",
+    ),
+    Mutant(
+        "C86", "avals: a signal handler waits for its own thread", "core/aval.py",
+        "_lock = threading.RLock()",
+        "_lock = threading.Lock()",
+        "tests/structure/test_loops.py -k reentrant",
+    ),
+    Mutant(
         "C08", "donated index where inputs are dropped", "compiler/lowered.py",
         "self.donated = [n for n, i in enumerate(self.live) if i in set(donated)]",
         "self.donated = [i for i in self.live if i in set(donated)]",

@@ -297,8 +297,8 @@ MUTANTS = (
     # --- arguments of transformed functions ---
     Mutant(
         "Q69", "static arguments: 1 and 1.0 and True", "transforms/arguments.py",
-        "*[(position, exact(x), x) for position, x in named]",
-        "*[(position, x, x) for position, x in named]",
+        "tuple([(position, exact(x), x) for position, x in named])",
+        "tuple([(position, x, x) for position, x in named])",
         "tests/core/test_caching.py -k other_types",
     ),
     Mutant(
@@ -309,8 +309,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q71", "a key without the switches", "transforms/arguments.py",
-        "key = self.args_tree, self.kwargs_tree, self.avals, self.statics, thread.key",
-        "key = self.args_tree, self.kwargs_tree, self.avals, self.statics",
+        "return TraceKey(*trees, self.avals, self.statics, thread.key, tuple(self.refs))",
+        "return TraceKey(*trees, self.avals, self.statics, None, tuple(self.refs))",
         f"{ARGUMENTS} -k its_switches",
     ),
     Mutant(
