@@ -61,9 +61,9 @@ ON_A, ON_B, CHOSEN = [
         ([ON_A, ON_A], {A}),
         ([PAIR, AVAL, TURNED], {A, B}),
         ([ON_A, ALONE], {A}),
-        ([ON_A, ON_B], "CPU_1, .* to CPU_2"),
-        ([ALONE, ON_B], "NamedSharding.* to CPU_2"),
-        ([PAIR, AVAL, ON_A], r"argument 0\) to NamedSharding.*argument 2\) to CPU_1"),
+        ([ON_A, ON_B], "cpu:1, .* to cpu:2"),
+        ([ALONE, ON_B], "NamedSharding.* to cpu:2"),
+        ([PAIR, AVAL, ON_A], r"argument 0\) to NamedSharding.*argument 2\) to cpu:1"),
         ([PAIR, ALONE], "different devices"),
     ],
 )

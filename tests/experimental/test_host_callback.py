@@ -129,7 +129,7 @@ def test_id_print(wrap, capsys):
         "  b=( [0. 1.]\n"
         "    [ [0. 2.]\n"
         "      [0. 1.] ] ) }\n"
-        "device: CPU_0\n"
+        "device: cpu:0\n"
         "[0. 1.]\n"
     )
 

@@ -168,7 +168,7 @@ REFUSED = {
         lambda: constrained(W, SingleDeviceSharding(DEVICES[0])), TypeError, ["NamedSharding"]),
     "committed elsewhere": (
         lambda: weft.jit(lambda x: constrained(x, TILES))(weft.device_put(W, DEVICES[3])),
-        ValueError, ["8 devices", "CPU_3", "device_put"]),
+        ValueError, ["8 devices", "cpu:3", "device_put"]),
     "two sets of devices": (
         lambda: weft.jit(lambda x: constrained(constrained(x, TILES), NamedSharding(
             Mesh(DEVICES[:4], "x"), P("x"))))(W), ValueError, ["8 devices", "4 devices", "fix"]),

@@ -407,5 +407,5 @@ def test_on_several_devices(python):
         """,
         WEFT_CPU_DEVICES="3",
     )
-    assert done.stdout == "[0. 0.] CPU_0\n[10. 10.] CPU_1\n[20. 20.] CPU_2\n"
+    assert done.stdout == "[0. 0.] cpu:0\n[10. 10.] cpu:1\n[20. 20.] cpu:2\n"
     assert done.stderr == ""

@@ -183,9 +183,9 @@ def test_virtual_devices(python, variables):
         "[CpuDevice(id=0), CpuDevice(id=1), CpuDevice(id=2)] 3",
         "[[0, 0], [1, 1], [2, 2]]",
         "[0, 1, 2]",
-        "[0, 0] CPU_0",
-        "[2, 2] CPU_1",
-        "[4, 4] CPU_2",
+        "[0, 0] cpu:0",
+        "[2, 2] cpu:1",
+        "[4, 4] cpu:2",
     ]
 
 

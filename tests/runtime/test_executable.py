@@ -107,7 +107,7 @@ def test_serialized_on_another_device(python):
         """,
         WEFT_CPU_DEVICES="2",
     )
-    assert done.stdout == "[2. 2. 2.] CPU_1\nwrong device\n"
+    assert done.stdout == "[2. 2. 2.] cpu:1\nwrong device\n"
 
 
 def test_analyses(device):

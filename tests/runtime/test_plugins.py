@@ -121,7 +121,7 @@ def test_one_warning_and_the_cpu_when_a_plugin_fails(python):
         WEFT_PJRT_PLUGIN="abacus:/nowhere/abacus.so",
     )
     assert done.stdout.splitlines() == [
-        "False [CpuDevice(id=0)] CPU_0",
+        "False [CpuDevice(id=0)] cpu:0",
         "False cpu",
         "RuntimeWarning weft: platform 'abacus': there is no file /nowhere/abacus.so; "
         "the next platform is used (WEFT_PLATFORM=cpu silences this)",

@@ -114,7 +114,7 @@ class Device:
         return f"{name}Device(id={self.id})"
 
     def __str__(self) -> str:
-        return f"{self.platform.upper()}_{self.id}"
+        return f"{self.platform}:{self.id}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _device, (self.platform, self.id)

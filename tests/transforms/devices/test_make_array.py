@@ -203,12 +203,12 @@ REFUSED = {
     "one missing": (
         lambda: from_arrays((16, 8), rows(), parts(rows())[1:]),
         ValueError,
-        "got none on CPU_0",
+        "got none on cpu:0",
     ),
     "one twice": (
         lambda: from_arrays((16, 8), rows(), parts(rows()) * 2),
         ValueError,
-        "two arrays are on CPU_0",
+        "two arrays are on cpu:0",
     ),
     "a wrong shape": (
         lambda: from_arrays((32, 8), rows(), parts(rows())),
@@ -218,7 +218,7 @@ REFUSED = {
     "another device": (
         lambda: from_arrays((16, 8), SingleDeviceSharding(weft.devices()[1]), [np.ones((16, 8))]),
         ValueError,
-        "is on CPU_0, where",
+        "is on cpu:0, where",
     ),
 }
 

@@ -14,7 +14,7 @@ ONE, TWO = (DEVICES * 3)[1:3]  # where there are fewer than three, tests are ski
 FREE = jnp.arange(3.0)
 ON_ONE = device_put(np.float32([1.0, 2.0, 3.0]), ONE)
 ON_TWO = device_put(np.float32([1.0, 2.0, 3.0]), TWO)
-CLASH = r"committed to different devices: .* to CPU_([12]), .* to CPU_(?!\1)[12]"
+CLASH = r"committed to different devices: .* to cpu:([12]), .* to cpu:(?!\1)[12]"
 
 
 def there(x, device, committed=True):
@@ -133,9 +133,9 @@ def test_jit_for_a_device_inside_other_transformations():
 def test_one_program_runs_on_one_device():
     f = weft.jit(lambda x: x * 2, device=ONE)
     g = weft.jit(lambda x: x + 1, device=TWO)
-    with pytest.raises(ValueError, match=r"jit: .* one device.*CPU_[12].*CPU_[12]"):
+    with pytest.raises(ValueError, match=r"jit: .* one device.*cpu:[12].*cpu:[12]"):
         weft.jit(lambda x: f(x) + g(x))(FREE)
-    with pytest.raises(ValueError, match=r"is to run on CPU_2.*function that it calls on CPU_1"):
+    with pytest.raises(ValueError, match=r"is to run on cpu:2.*function that it calls on cpu:1"):
         weft.jit(lambda x: f(x), device=TWO)(FREE)
 
 

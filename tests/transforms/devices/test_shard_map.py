@@ -370,7 +370,7 @@ REFUSED = {
         ["with_sharding_constraint", "x=8", "pmap=8"]),
     "argument on another device": (
         lambda: mapping()(weft.device_put(W, DEVICES[3])), ValueError,
-        ["8 devices", "argument 0", "CPU_3", "device_put"]),
+        ["8 devices", "argument 0", "cpu:3", "device_put"]),
     "argument on some of the devices": (
         lambda: mapping()(weft.device_put(W, NamedSharding(SQUARE, P("a")))), ValueError,
         ["8 devices", "4 devices", "device_put"]),

@@ -90,7 +90,7 @@ with weft.transfer_guard("disallow"):
     weft.device_put(x, d[1])                       # asked for
     weft.jit(lambda x: x + 1, device=d[1])(x)
     np.ones(3) + 1.0, weft.jit(np.sin)(onp.ones(2)), np.ones(3) + placed  # of the host's memory
-    refused(lambda: x + placed, "implicit transfer of float32[3] from CPU_0 to CPU_2",
+    refused(lambda: x + placed, "implicit transfer of float32[3] from cpu:0 to cpu:2",
             "device_to_device", "fix:")
 with weft.transfer_guard("disallow_explicit"):
     refused(lambda: weft.device_put(x, d[1]), "explicit transfer")
@@ -116,7 +116,7 @@ with weft.transfer_guard("log"):
     x + placed
     weft.device_put(x, d[1])
 assert len(said) == 1
-assert "implicit transfer of float32[3] from CPU_0 to CPU_2, at <string>:" in said[0]
+assert "implicit transfer of float32[3] from cpu:0 to cpu:2, at <string>:" in said[0]
 with weft.transfer_guard("log_explicit"):
     weft.device_put(x, d[1])
 assert len(said) == 2 and "explicit" in said[1]

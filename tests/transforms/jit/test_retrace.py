@@ -35,7 +35,7 @@ def test_a_line_a_compilation(logged):
     head, end = r"jit: tracing <lambda> \(test_retrace.py:\d+\), called at ", ": for the first time"
     assert re.match(f"{head}.*{end}", first)
     types = re.escape("(float32[3]) -> (float32[3])")
-    assert re.match(rf"compiled <lambda>: {types}, 1 equations, for CPU_0 in [\d.]+ ms", second)
+    assert re.match(rf"compiled <lambda>: {types}, 1 equations, for cpu:0 in [\d.]+ ms", second)
     f(np.ones(3), 2)
     assert logged() == []
 

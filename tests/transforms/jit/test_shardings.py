@@ -197,7 +197,7 @@ REFUSED = {
         ["8 devices", "argument 0", "4 devices", "device_put"]),
     "argument on one device": (
         lambda: jit(lambda x: x + 1, in_shardings=ROWS)(weft.device_put(W, DEVICES[3])), ValueError,
-        ["8 devices", "argument 0", "CPU_3", "device_put"]),
+        ["8 devices", "argument 0", "cpu:3", "device_put"]),
     "unconstrained": (
         lambda: jit(lambda x: x, in_shardings=NamedSharding(LINE, P(P.UNCONSTRAINED)))(W),
         ValueError, ["in_shardings", "UNCONSTRAINED", "with_sharding_constraint"]),
