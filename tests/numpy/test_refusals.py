@@ -1,4 +1,4 @@
-"""Arguments that NumPy refuses are refused, not taken for something else."""
+"""Arguments that NumPy refuses are refused, not taken for something else; errors are readable."""
 
 import numpy as onp
 import pytest
@@ -81,3 +81,29 @@ def test_what_a_program_does_not_know_is_not_refused():
         np.histogram(onp.arange(4.0), edges)[0].tolist()
         == onp.histogram(onp.arange(4.0), edges)[0].tolist()
     )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: np.sum(ONES, 4),
+        lambda: np.reshape(ONES, (2, 2)),
+        lambda: np.transpose(ONES, (1,)),
+        lambda: np.remainder(ONES, np.ones(2)),
+    ],
+)
+def test_the_error_of_a_call_without_a_plan_is_shown_alone(call):
+    with pytest.raises(ValueError, match="fix: ") as info:
+        call()
+    assert info.value.__context__ is None or info.value.__suppress_context__
+
+
+def test_an_error_of_the_users_iterator_is_not_changed():
+    def items():
+        yield 1
+        raise ValueError("no more items")
+
+    with pytest.raises(ValueError, match=r"^no more items"):
+        np.fromiter(items(), dtype=int)
+    with pytest.raises(ValueError, match=r"^no more items"):
+        np.choose(np.array([0]), items())

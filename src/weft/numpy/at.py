@@ -14,9 +14,9 @@ from ..core.source import located
 from ..core.trace import current
 from ..lax.sharding_constraint import constrained
 from ..primitives import creation
-from ..primitives.gather_dimension_numbers import GatherScatterMode
 from ..typing import ArrayLike
 from ..user_lines import note_user_line
+from .gather_indices import mode_argument
 from .indexing import host_of, read
 from .updates import (
     ADD,
@@ -360,7 +360,7 @@ class Update:
                 "at[…].get",
                 self.array,
                 self.index,
-                mode=None if mode is None else GatherScatterMode.from_any(mode),
+                mode=None if mode is None else mode_argument("at[…].get", mode),
                 fill_value=fill_value,
                 indices_are_sorted=bool(indices_are_sorted),
                 unique_indices=bool(unique_indices),

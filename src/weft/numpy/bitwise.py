@@ -16,7 +16,7 @@ from ..lax.axes import slice_along
 from ..primitives import arithmetic, bitwise, structural
 from ..primitives.slicing import pad
 from ..typing import ArrayLike, Axis
-from .axes import one_axis
+from .axes import one_axis, whole_number
 from .creation import from_numpy
 from .makers import binary, binary_docstring, derived, unary, unary_docstring
 from .plans import are_few, composite
@@ -70,6 +70,8 @@ RIGHT = binary_docstring(
 
 
 def _right_shift(x: Any, y: Any) -> Any:
+    if not dtypes.is_integer(x.aval.dtype):
+        raise ShapeError(f"right_shift: expected operands of integer dtype; got {x.aval}, {y.aval}")
     if dtypes.is_unsigned(x.aval.dtype):
         return bitwise.shift_right_logical(x, y)
     return bitwise.shift_right_arithmetic(x, y)
@@ -190,6 +192,7 @@ def unpackbits(
     )
     bits = structural.reshape(bits, shape=(*x.shape[:-1], x.shape[-1] * 8))
     if count is not None:
+        count = whole_number("unpackbits", count, "count")
         n = bits.shape[-1]
         if count > n:
             padding = (*[(0, 0, 0)] * (x.ndim - 1), (0, count - n, 0))

@@ -9,6 +9,7 @@ from ..errors import ShapeError
 from ..lax.convolution import conv_general_dilated
 from ..primitives import complex_numbers, slicing
 from ..typing import ArrayLike
+from .creation import dtype_argument
 from .plans import composite
 from .promotion import promote_values
 from .shapes import reshape
@@ -75,7 +76,8 @@ def convolve(
     if x.size < y.size:
         x, y = y, x
     y = slicing.rev(y, dimensions=(0,))
-    options = {"precision": precision, "dtype": preferred_element_type}
+    dtype = dtype_argument("convolve", preferred_element_type)
+    options = {"precision": precision, "dtype": dtype}
     return _planned_products(x, y, name="convolve", mode=mode, **options)
 
 
@@ -98,7 +100,8 @@ def correlate(
     x, y = _two_vectors("correlate", a, v)
     if dtypes.is_complex(y.dtype):
         y = complex_numbers.conj(y)
-    options = {"precision": precision, "dtype": preferred_element_type}
+    dtype = dtype_argument("correlate", preferred_element_type)
+    options = {"precision": precision, "dtype": dtype}
     if x.size < y.size:
         out = _planned_products(y, x, name="correlate", mode=mode, **options)
         return slicing.rev(out, dimensions=(0,))

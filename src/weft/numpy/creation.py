@@ -28,7 +28,8 @@ from ..lax.operands import uncommitted
 from ..primitives import comparison, creation, selection, slicing, structural
 from ..transforms.devices.device_put import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
-from .axes import shape_tuple
+from ..user_lines import called_with
+from .axes import shape_tuple, whole_number
 from .plans import plan_table
 from .promotion import SCALARS, cast, noted, value
 
@@ -121,7 +122,7 @@ def array(
         result = _from_nested(object, out_dtype)
     else:
         result = _from_other(object, out_dtype, copy)
-    if result.aval.ndim < ndmin:
+    if ndmin and result.aval.ndim < whole_number("array", ndmin, "ndmin"):
         result = structural.reshape(
             result, shape=(1,) * (ndmin - result.aval.ndim) + result.aval.shape
         )
@@ -277,7 +278,7 @@ def structural_stack(parts: Sequence[Any]) -> Any:
 
 def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
     if x is None or isinstance(x, (str, bytes, dict, set)):
-        raise _no_array("None" if x is None else type(x).__name__)
+        raise _no_array(x)
     if hasattr(x, "__jax_array__"):
         return array(x.__jax_array__(), dtype, copy)
     try:
@@ -286,12 +287,15 @@ def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
         raise noted(TypeError(f"array: {error}")) from None
     host = np.asarray(x)
     if host.dtype == object:
-        raise _no_array(type(x).__name__)
+        raise _no_array(x)
     return from_numpy_array(host, dtype, copy)
 
 
-def _no_array(description: str) -> Exception:
-    text = f"array: expected an array, a scalar, or nested lists of those; got {description}"
+def _no_array(x: Any) -> Exception:
+    # a function among the arguments is otherwise taken for one that raised the error
+    name = (called_with(x)[0] if callable(x) else None) or "array"
+    kind = "None" if x is None else type(x).__name__
+    text = f"{name}: expected an array, a scalar, or nested lists of those; got {kind}"
     return noted(TypeError(f"{text}\n  fix: numbers only; use numpy.nan for missing values"))
 
 

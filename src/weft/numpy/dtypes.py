@@ -13,6 +13,7 @@ from ..core.array import from_host
 from ..core.kernels import run_kernel
 from ..core.value import Value
 from ..typing import Array, DTypeLike
+from ..user_lines import noted
 
 __all__ = [
     "ComplexWarning",
@@ -192,7 +193,11 @@ def issubsctype(arg1: Any, arg2: Any) -> bool:
     subtype, supertype = (
         a if isinstance(a, type) else getattr(a, "dtype", a) for a in (arg1, arg2)
     )
-    return issubdtype(subtype, supertype)
+    try:
+        return issubdtype(subtype, supertype)
+    except TypeError as error:
+        message = str(error).removeprefix("issubdtype: ")
+        raise noted(TypeError(f"issubsctype: {message}")) from None
 
 
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
@@ -206,8 +211,16 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
       (True, False)
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    named_dtype = dtypes.named_dtype(dtype)
+    named_dtype = _named_dtype("isdtype", dtype)
     return any(_is_kind(named_dtype, k) for k in kinds)
+
+
+def _named_dtype(name: str, dtype: Any) -> Any:
+    """The dtype that an argument of a function names."""
+    try:
+        return dtypes.named_dtype(dtype)
+    except TypeError as error:
+        raise noted(TypeError(f"{name}: {error}")) from None
 
 
 _KINDS = {
@@ -243,5 +256,12 @@ def can_cast(from_: Any, to: DTypeLike, casting: str = "safe") -> bool:
       >>> np.can_cast(np.int32, np.float64), np.can_cast(np.float32, np.int8)
       (True, False)
     """
-    from_dtype = dtypes.named_dtype(getattr(from_, "dtype", from_))
-    return np.can_cast(from_dtype, dtypes.named_dtype(to), casting=casting)  # type: ignore[arg-type]
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise noted(
+            ValueError(
+                "can_cast: casting must be 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'; got "
+                f"{casting!r:.60}"
+            )
+        )
+    from_dtype = _named_dtype("can_cast", getattr(from_, "dtype", from_))
+    return np.can_cast(from_dtype, _named_dtype("can_cast", to), casting=casting)  # type: ignore[arg-type]

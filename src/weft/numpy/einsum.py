@@ -19,8 +19,9 @@ from ..errors import ShapeError
 from ..lax.products import dot_general
 from ..primitives import arithmetic, structural
 from ..primitives.products import narrower
+from ..transforms.arguments import check_callable
 from ..typing import DTypeLike
-from .axes import SEQUENCES, whole_number
+from .axes import SEQUENCES, host_array, whole_number
 from .creation import dtype_argument
 from .matrices import _diagonal
 from .plans import composite
@@ -51,7 +52,10 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
             "  fix: the letters of each operand, with commas between: 'ij,jk->ik'"
         )
     arrays = [a.__jax_array__() if hasattr(a, "__jax_array__") else a for a in arrays]
-    ranks = [np.ndim(a) if not hasattr(a, "ndim") else a.ndim for a in arrays]
+    ranks = [
+        a.ndim if hasattr(a, "ndim") else host_array(name, a, f"operand {i}", "an array").ndim
+        for i, a in enumerate(arrays)
+    ]
     dots = 0
     for term, rank in zip(terms, ranks, strict=True):
         if "..." in term:
@@ -299,6 +303,8 @@ def einsum(
       (2, 4)
     """
     no_out("einsum", out)
+    if _dot_general is not dot_general:
+        check_callable(_dot_general, "einsum: _dot_general")
     terms, output, arrays = parsed("einsum", (subscripts, *operands))
     values = promote_values(
         "einsum", *(value("einsum", a, f"operand {i}") for i, a in enumerate(arrays))

@@ -9,7 +9,7 @@ from ..primitives import arithmetic, comparison, complex_numbers, selection
 from ..typing import ArrayLike
 from .makers import binary, binary_docstring, derived
 from .plans import composite
-from .promotion import check_ranks, fits, value
+from .promotion import SCALARS, check_ranks, fits, value
 from .ufunc_attributes import of_two
 
 __all__ = ["clip", "fmax", "fmin", "maximum", "minimum"]
@@ -79,9 +79,9 @@ def clip(
         return _between(x, literal(low, x.dtype), literal(high, x.dtype))
     # weak bounds stay weak, so that the result has the dtype of `arr`
     if low is not None:
-        x = maximum(x, low)
+        x = maximum(x, low if low.__class__ in SCALARS else value("clip", low, "min"))
     if high is not None:
-        x = minimum(x, high)
+        x = minimum(x, high if high.__class__ in SCALARS else value("clip", high, "max"))
     return x
 
 

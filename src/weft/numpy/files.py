@@ -9,8 +9,9 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
+from .axes import described
 from .creation import array
-from .promotion import value
+from .promotion import noted, value
 
 __all__ = ["load", "save", "savez"]
 
@@ -20,6 +21,18 @@ File = str | os.PathLike[str] | IO[bytes]
 _UNNAMED_DTYPES = {
     d.name: d for d in (*dtypes.SMALL_FLOATS, *dtypes.SMALL_INTS, np.dtype(dtypes.bfloat16))
 }
+
+
+def _check_file(name: str, file: Any, method: str) -> None:
+    """Raises an error unless `file` is a path, or an object with this method of open files."""
+    if not isinstance(file, (str, bytes, os.PathLike)) and not hasattr(file, method):
+        purpose = "reading" if method == "read" else "writing"
+        raise noted(
+            TypeError(
+                f"{name}: file must be a path, or a file open for {purpose} bytes; got "
+                f"{described(file)}"
+            )
+        )
 
 
 def _storable(x: Any) -> np.ndarray:
@@ -48,6 +61,7 @@ def save(file: File, arr: Any, allow_pickle: bool = False) -> None:
       >>> import io; f = io.BytesIO(); np.save(f, np.arange(3)); _ = f.seek(0); np.load(f)
       Array([0, 1, 2], dtype=int32)
     """
+    _check_file("save", file, "write")
     np.save(file, _storable(value("save", arr, "arr")), allow_pickle=False)
 
 
@@ -65,6 +79,7 @@ def savez(file: File, *args: Any, **kwds: Any) -> None:
       ...     print(file["x"], file["y"])
       [0 1 2] [1. 1.]
     """
+    _check_file("savez", file, "write")
     named_arrays: Any = {k: _storable(value("savez", v, k)) for k, v in kwds.items()}
     np.savez(  # type: ignore[misc]
         file,
@@ -92,6 +107,7 @@ def load(file: File, *args: Any, **kwargs: Any) -> Any:
             "load: allow_pickle=True is refused: a pickle can run any code\n  fix: save plain "
             "arrays"
         )
+    _check_file("load", file, "read")
     options: Any = {**kwargs, "allow_pickle": False}
     out = np.load(file, *args, **options)
     return _restored(out) if isinstance(out, np.ndarray) else out

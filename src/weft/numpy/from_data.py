@@ -14,11 +14,18 @@ from ..core.source import located
 from ..runtime import capsules, device_memory
 from ..transforms.arguments import check_callable
 from ..typing import DTypeLike
-from .axes import shape_tuple
+from .axes import described, raised_inside, shape_tuple, whole_number
 from .creation import array, copied, dtype_argument, from_numpy_array, on_device
-from .promotion import cast
+from .promotion import cast, noted
 
 __all__ = ["from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring"]
+
+
+def _check_numbers(name: str, count: Any, offset: Any = 0) -> None:
+    """Raises an error for a count or an offset that is not an int, or a negative offset."""
+    whole_number(name, count, "count")
+    if whole_number(name, offset, "offset") < 0:
+        raise noted(ValueError(f"{name}: offset must not be negative; got {offset}"))
 
 
 @located
@@ -35,17 +42,47 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: i
       >>> np.frombuffer(b"abc", dtype="uint8")
       Array([97, 98, 99], dtype=uint8)
     """
-    elements: Any = np.frombuffer(buffer, _read_dtype(dtype), count, offset)
+    _check_numbers("frombuffer", count, offset)
+    elements: Any = _read("frombuffer", np.frombuffer, buffer, dtype, count, offset)
     return from_numpy_array(elements, None, True)
 
 
-def _read_dtype(dtype: Any) -> Any:
-    """The dtype of external data. Python's float, int and complex mean the default widths."""
-    return (
-        dtypes.canonicalize_dtype(dtype)
-        if dtype in (float, int, complex)
-        else dtypes.named_dtype(dtype)
-    )
+def _read(name: str, function: Any, source: Any, dtype: Any, *options: Any, **named: Any) -> Any:
+    """The array that a function of NumPy reads from external data. Python's float, int and complex
+    mean the default widths. NumPy's errors get the name of the function and what came."""
+    try:
+        read_dtype: Any = (
+            dtypes.canonicalize_dtype(dtype)
+            if any(dtype is kind for kind in (float, int, complex))
+            else dtypes.named_dtype(dtype)
+        )
+    except TypeError as error:
+        raise noted(TypeError(f"{name}: {error}")) from None
+    try:
+        return function(source, read_dtype, *options, **named)
+    except (AttributeError, TypeError, ValueError) as error:
+        if raised_inside(error):  # by the user's iterator or file
+            raise
+        parameter, expected = _SOURCES[name]
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise noted(
+            kind(
+                f"{name}: {parameter} must be {expected}; got {described(source)} for dtype "
+                f"{read_dtype}\n  NumPy's reason: {error}"
+            )
+        ) from None
+
+
+_SOURCES = {
+    "frombuffer": (
+        "buffer",
+        "bytes, or another object with the buffer protocol, of whole elements",
+    ),
+    "fromfile": ("file", "a path, or a file open for reading bytes"),
+    "fromiter": ("iter", "an iterable of numbers"),
+    "fromstring": ("string", "numbers with the separator sep between them"),
+}
+"""The parameter that is read, and what it must be, by function."""
 
 
 @located
@@ -63,6 +100,11 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     if isinstance(x, Array):
         return on_device(copied(x) if copy else x, device)
+    if not hasattr(x, "__dlpack_device__"):
+        raise TypeError(
+            f"from_dlpack: x must have the method __dlpack__; got {described(x)}\n"
+            "  fix: weft.numpy.array(x)"
+        )
     if x.__dlpack_device__()[0] in device_memory.KINDS.values():
         buffer, shape, dtype, source_device = device_memory.received(x)
         array = Array(None, type_on(aval(shape, dtype), placed_on(source_device)), buffer)
@@ -98,7 +140,8 @@ def fromfile(
       >>> np.fromfile("numbers.bin", "float32")
       Array([0., 1., 2.], dtype=float32)
     """
-    return array(np.fromfile(file, _read_dtype(dtype), count, sep, offset))
+    _check_numbers("fromfile", count, offset)
+    return array(_read("fromfile", np.fromfile, file, dtype, count, sep, offset))
 
 
 @located
@@ -113,8 +156,9 @@ def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
       >>> np.fromiter(range(3), dtype=int)
       Array([0, 1, 2], dtype=int32)
     """
+    _check_numbers("fromiter", count)
     with np.errstate(all="ignore"):
-        host = np.fromiter(iter, _read_dtype(dtype), count)
+        host = _read("fromiter", np.fromiter, iter, dtype, count)
     return array(host)
 
 
@@ -130,7 +174,8 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
       >>> np.fromstring("1 2 3", dtype=int, sep=" ")
       Array([1, 2, 3], dtype=int32)
     """
-    return array(np.fromstring(string, _read_dtype(dtype), count, sep=sep))
+    _check_numbers("fromstring", count)
+    return array(_read("fromstring", np.fromstring, string, dtype, count, sep=sep))
 
 
 @located

@@ -13,7 +13,7 @@ from ..errors import ShapeError
 from ..transforms.arguments import check_callable
 from ..transforms.vmap import vmap
 from ..typing import ArrayLike
-from .axes import axes_of, one_axis
+from .axes import axes_of, listed, one_axis
 from .promotion import value
 from .shapes import expand_dims, joint_shape, reshape
 
@@ -87,6 +87,7 @@ def _labels(text: str) -> list[tuple[str, ...]]:
     return [tuple(re.findall(r"\w+", group)) for group in re.findall(_LABELS, text)]
 
 
+@located
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
@@ -103,15 +104,16 @@ def vectorize(
       (4,)
     """
     check_callable(pyfunc, "vectorize")
-    excluded_arguments = frozenset(excluded)
-    for e in excluded_arguments:
+    listed_arguments = listed("vectorize", excluded, "excluded", "positions and names")
+    for e in listed_arguments:
         if not isinstance(e, (int, str)):
             raise TypeError(f"vectorize: excluded must hold positions and names; got {e!r}")
         if isinstance(e, int) and e < 0:
             raise ValueError(
                 f"vectorize: positions in excluded count from the first argument, 0; got {e}"
             )
-    if signature is not None and not _SIGNATURE.match(signature):
+    excluded_arguments = frozenset(listed_arguments)
+    if signature is not None and not (isinstance(signature, str) and _SIGNATURE.match(signature)):
         raise ValueError(f"vectorize: signature must be as in '(n,m),(m)->(n)'; got {signature!r}")
 
     @wrapping(pyfunc)

@@ -8,8 +8,23 @@ import numpy as np
 from .. import dtypes
 from ..core.array import as_value, from_host
 from ..lax.slicing import counted_from_end
+from ..primitives.gather_dimension_numbers import GatherScatterMode
 from ..primitives.slicing import concatenate
 from ..primitives.structural import broadcast_in_dim, convert_element_type, reshape
+from ..user_lines import noted
+
+
+def mode_argument(name: str, mode: Any) -> GatherScatterMode:
+    """`GatherScatterMode.from_any`, with an error that names the function."""
+    try:
+        return GatherScatterMode.from_any(mode)
+    except (TypeError, ValueError):  # TypeError: not hashable
+        raise noted(
+            ValueError(
+                f"{name}: mode must be 'clip', 'fill', 'drop', 'promise_in_bounds', a "
+                f"GatherScatterMode or None; got {mode!r:.60}"
+            )
+        ) from None
 
 
 def with_inserted(x: Any, axes: Sequence[int]) -> Any:

@@ -15,7 +15,7 @@ from ..core.source import located
 from ..errors import ShapeError
 from ..primitives import arithmetic, comparison, creation, selection, structural
 from ..typing import ArrayLike
-from .axes import result_length, whole_number
+from .axes import described, listed, result_length, whole_number
 from .creation import asarray, zeros
 from .joining import concatenate
 from .plans import composite, native_elements
@@ -53,7 +53,12 @@ def histogram_bin_edges(
     dtype = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float()
     sources: Any = (x,)
     if range is not None:
-        sources = [value("histogram_bin_edges", r, "range") for r in range]
+        ends = listed("histogram_bin_edges", range, "range", "two numbers")
+        sources = [value("histogram_bin_edges", r, "range") for r in ends]
+        if len(ends) != 2 or any([v.ndim for v in sources]):
+            raise ShapeError(
+                f"histogram_bin_edges: range must be two numbers; got {described(range)}"
+            )
         _check_range(*sources)
     low, high = _bounds(*sources, dtype=dtype)
     return linspace(low, high, count + 1, dtype=dtype)
@@ -222,7 +227,11 @@ def histogramdd(
         raise ShapeError(f"histogramdd: expected an array [n, d]; got {x.aval}")
     n, d = x.shape
     bins_by_axis = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
-    ranges = [None] * d if range is None else list(range)
+    ranges = (
+        [None] * d
+        if range is None
+        else listed("histogramdd", range, "range", "pairs, one for each axis")
+    )
     if len(bins_by_axis) != d or len(ranges) != d:
         raise ShapeError(
             f"histogramdd: needs bins and range for each of {d} axes; got {len(bins_by_axis)} and "
@@ -245,6 +254,8 @@ def histogramdd(
         w: Any = creation.full(x.aval.update(shape=(n,), dtype=dtype, weak_type=False), 1)
     else:
         w = inexact("histogramdd", value("histogramdd", weights, "weights"))
+        if w.shape != (n,):
+            raise ShapeError(f"histogramdd: weights must be of shape ({n},); got {w.aval}")
     total = math.prod(lengths)
     cells = selection.select_n(any_outside, cells, literal(total, cells.dtype))  # type: ignore[union-attr]
     counts = reshape(_sum_weights(cells, w, total), tuple(lengths))

@@ -18,10 +18,11 @@ from ..primitives.selection import clamp, where
 from ..primitives.structural import add, convert_element_type
 from ..transforms.arguments import check_callable
 from ..typing import ArrayLike, DTypeLike, Shape
-from .axes import shape_tuple
+from .axes import listed, result_length, shape_tuple, whole_number
 from .creation import dtype_argument, from_numpy, zeros
 from .gather_indices import run_time_indices
 from .indexing import coordinates
+from .matrices import diagonal_number
 from .promotion import cast, value
 from .ranges import concrete_argument
 from .shapes import reshape
@@ -117,11 +118,16 @@ def ravel_multi_index(
       [7, 8]
     """
     name = "ravel_multi_index"
-    lengths = shape_tuple(name, tuple(dims))
-    if len(multi_index) != len(lengths):
-        n_arrays = len(multi_index)
+    lengths = shape_tuple(name, dims, "dims")
+    arrays = listed(name, multi_index, "multi_index", "integer arrays, one for each axis")
+    if len(arrays) != len(lengths):
+        n_arrays = len(arrays)
         raise errors.ShapeError(f"{name}: {lengths} needs {len(lengths)} arrays; got {n_arrays}")
-    modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
+    modes = [mode] * len(lengths) if isinstance(mode, str) else listed(name, mode, "mode", "modes")
+    if len(modes) != len(lengths):
+        raise errors.ShapeError(
+            f"{name}: mode must be one mode, or one for each of {len(lengths)} axes; got {mode!r}"
+        )
     if order not in ("C", "F"):
         raise ValueError(f"{name}: order must be 'C' or 'F'; got {order!r}")
     index_dtype = dtype_argument(name, dtype) or dtypes.default_int()
@@ -135,7 +141,7 @@ def ravel_multi_index(
         )
     columns = [
         indices_in(name, convert_element_type(integers(name, i), dtype=dtypes.default_int()), n, m)
-        for i, n, m in zip(multi_index, lengths, modes, strict=True)
+        for i, n, m in zip(arrays, lengths, modes, strict=True)
     ]
     total: Any = literal(0, index_dtype)
     for k, column in enumerate(columns):
@@ -208,6 +214,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
       >>> np.diag_indices(2)
       (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
     """
+    n, ndim = (whole_number("diag_indices", v, a) for v, a in ((n, "n"), (ndim, "ndim")))
     if n < 0 or ndim < 0:
         raise ValueError(f"diag_indices: expected nonnegative numbers; got {n} and {ndim}")
     return _index_arrays([np.arange(n)] * ndim)
@@ -235,7 +242,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
       >>> np.tril_indices(2)
       (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    return _index_arrays(np.tril_indices(n, k, m))  # type: ignore[return-value]
+    return _index_arrays(np.tril_indices(*_triangle("tril_indices", n, k, m)))  # type: ignore[return-value]
 
 
 @located
@@ -246,7 +253,13 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
       >>> np.triu_indices(2)
       (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    return _index_arrays(np.triu_indices(n, k, m))  # type: ignore[return-value]
+    return _index_arrays(np.triu_indices(*_triangle("triu_indices", n, k, m)))  # type: ignore[return-value]
+
+
+def _triangle(name: str, n: Any, k: Any, m: Any) -> tuple[int, int, int]:
+    """The arguments of NumPy's function for a triangle: ints."""
+    n, k = whole_number(name, n, "n"), diagonal_number(name, k)
+    return n, k, n if m is None else whole_number(name, m, "m")
 
 
 def _matrix_shape(name: str, arr: Any) -> Any:
@@ -294,9 +307,11 @@ def mask_indices(
       (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
     check_callable(mask_func, "mask_indices")
+    n = result_length("mask_indices", n, "n")
     mask = np.asarray(mask_func(from_numpy(np.ones((n, n), np.int32)), k))
     rows, columns = np.nonzero(mask)
     if size is not None:
+        size = result_length("mask_indices", size, "size")
         index_arrays = [np.zeros(size, int), np.zeros(size, int)]
         for padded, values in zip(index_arrays, (rows, columns), strict=True):
             padded[: min(size, values.size)] = values[:size]

@@ -11,7 +11,7 @@ from ..core.value import Value
 from ..errors import IndexingError, ShapeError
 from ..primitives import comparison, creation, selection, structural
 from ..typing import ArrayLike, Axis
-from .axes import one_axis
+from .axes import host_array, one_axis
 from .axis_gathers import gather_along, take_static
 from .creation import array, from_numpy
 from .joining import concatenate
@@ -28,7 +28,8 @@ def _static_indices(name: str, obj: Any, n: int) -> Any:
     if isinstance(obj, slice):
         return np.arange(*obj.indices(n)), False
     if isinstance(obj, (list, tuple)):
-        obj = np.asarray(obj, int if not len(obj) else None)
+        expected = "an index, a list of indices of one length, booleans or a slice"
+        obj = host_array(name, obj, "obj", expected, None if obj else int)
     indices = np.asarray(concrete_argument(name, obj, "obj"))
     if indices.dtype == bool:
         if indices.shape != (n,):

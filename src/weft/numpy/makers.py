@@ -12,7 +12,9 @@ from ..core.caching import remember_under
 from ..core.primitive import Primitive
 from ..core.trace import Params, current
 from ..core.value import Value
+from ..errors import ShapeError
 from ..interpreters.plans import OperationPlan
+from ..primitives.structural import broadcast_shape
 from ..typing import ArrayLike
 from ..user_lines import note_user_line
 from .plans import composite, operation_plan, plan_of, plan_table
@@ -223,10 +225,24 @@ def derived(
                 x, y = strong(x), strong(y)
             return call(x, y)
         except (TypeError, ValueError) as error:
+            if isinstance(error, ShapeError):
+                name_function(error, name, x1, x2)
             note_user_line(error)
             raise
 
     return described(public, name, doc)
+
+
+def name_function(error: ShapeError, name: str, x1: Any, x2: Any) -> None:
+    """Puts the name of a function of two operands into the message of an error of its primitives,
+    with the shapes of the operands if they do not broadcast together."""
+    try:
+        broadcast_shape(name, [v.aval for v in promote_values(name, x1, x2)])
+    except ShapeError as named:
+        error.args = named.args
+    inner_name, colon, text = str(error).partition(": ")
+    if inner_name.isidentifier() and inner_name != name:
+        error.args = (name + colon + text,)
 
 
 _SIGNATURES = {

@@ -73,7 +73,7 @@ def identity(n: int, dtype: DTypeLike | None = None) -> Array:
       Array([[1, 0],
              [0, 1]], dtype=int32)
     """
-    return eye(n, dtype=dtype)
+    return eye(whole_number("identity", n, "n"), dtype=dtype)
 
 
 @located
@@ -90,6 +90,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
     n = whole_number("tri", N, "N")
     m = n if M is None else whole_number("tri", M, "M")
     out_dtype = dtype_argument("tri", dtype) or dtypes.default_float()
+    k = diagonal_number("tri", k)
     if current.trace is _base:
         return from_numpy(np.tri(n, m, k).astype(out_dtype))
     return cast(band(n, m, comparison.ge, k), out_dtype)
@@ -102,6 +103,13 @@ def _triangle(x: Any, *, k: int, lower: bool) -> Any:
     zero = literal(0, x.aval.dtype)
     cases = (zero, x) if lower else (x, zero)
     return selection.select_n(mask, *cases)
+
+
+def diagonal_number(name: str, k: Any) -> int:
+    """The number of a diagonal: an int, or a whole float as in NumPy."""
+    if isinstance(k, float) and k.is_integer():
+        return int(k)
+    return whole_number(name, k, "k")
 
 
 def _check_matrix(name: str, m: Any) -> Any:
@@ -123,7 +131,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
       Array([[1., 0.],
              [1., 1.]], dtype=float32)
     """
-    return _triangle(_check_matrix("tril", m), k=int(k), lower=True)
+    return _triangle(_check_matrix("tril", m), k=diagonal_number("tril", k), lower=True)
 
 
 def triu(m: ArrayLike, k: int = 0) -> Array:
@@ -138,7 +146,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
       Array([[1., 1.],
              [0., 1.]], dtype=float32)
     """
-    return _triangle(_check_matrix("triu", m), k=int(k), lower=False)
+    return _triangle(_check_matrix("triu", m), k=diagonal_number("triu", k), lower=False)
 
 
 @composite

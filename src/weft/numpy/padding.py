@@ -65,7 +65,7 @@ def pad(
         raise ValueError(f"pad: pad_width must not be negative; got {pad_width}")
     if callable(mode):
         return _by_function(x, widths, mode, kwargs)
-    if mode not in _OPTIONS:
+    if not isinstance(mode, str) or mode not in _OPTIONS:
         raise ValueError(f"pad: mode must be one of {', '.join(map(repr, _OPTIONS))}; got {mode!r}")
     for option in kwargs:
         if option not in _OPTIONS[mode]:

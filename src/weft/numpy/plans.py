@@ -39,6 +39,14 @@ def computing() -> bool:
     return current.trace is _base
 
 
+def _is_hashable(x: Any) -> bool:
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True
+
+
 # --- functions of one primitive ---
 
 
@@ -79,19 +87,19 @@ def rearranged(
         try:
             plan = caches.now[table][a.aval, exact(argument)]
         except (AttributeError, KeyError, TypeError):
-            state = thread.switches
-            x = value(name, a, "a")
-            params = target(x, argument)
-            if params is None:
-                return x
-            key = x.aval, exact(argument)
-            try:
-                hash(key)
-            except TypeError:  # a list, or arrays among the lengths
-                return current.trace.bind(primitive, (x,), params)
-            plan = remember_under(state, table, key, operation_plan(primitive, (x,), params))
-            a = x
-        return current.trace.run(plan, (a,))
+            pass  # errors that are raised below have no `__context__`
+        else:
+            return current.trace.run(plan, (a,))
+        state = thread.switches
+        x = value(name, a, "a")
+        params = target(x, argument)
+        if params is None:
+            return x
+        key = x.aval, exact(argument)
+        if not _is_hashable(key):  # a list, or arrays among the lengths
+            return current.trace.bind(primitive, (x,), params)
+        plan = remember_under(state, table, key, operation_plan(primitive, (x,), params))
+        return current.trace.run(plan, (x,))
 
     return call
 
@@ -122,15 +130,17 @@ def composite(
             key = key, *options, *map(exact, options.values())
         try:
             plan = caches.now[table][key]
-        except KeyError:
+        except (KeyError, TypeError):
+            plan = None  # errors that are raised below have no `__context__`
+        if plan is None:
+            if not _is_hashable(key):
+                return function(*xs, **options)
             state = thread.switches
             avals = [x.aval for x in xs]
             plan = plan_of(function, avals, options)
             if evaluate is not None and numpy_may_compute():
                 plan.kernel = evaluate(*avals, **options) or plan.kernel
             plan = remember_under(state, table, key, plan)
-        except TypeError:  # an option that is not hashable
-            return function(*xs, **options)
         outs = _base.run(plan, xs)
         return outs if plan.single else tuple(outs)
 
@@ -154,11 +164,11 @@ def planned(name: str, function: Callable[..., Array], argument: str = "a") -> C
         try:
             plan = caches.now[table][a.aval, options, kind]
         except (AttributeError, KeyError, TypeError):
+            plan = None  # errors that are raised below have no `__context__`
+        if plan is None:
             switches = thread.switches
             a = value(name, a, argument)
-            try:
-                hash(options)
-            except TypeError:  # a list of axes
+            if not _is_hashable(options):  # a list of axes
                 return function(a, *options)
             plan = plan_of(lambda x: function(x, *options), [a.aval], {}, name)
             plan = remember_under(switches, table, (a.aval, options, kind), plan)

@@ -281,7 +281,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Array:
       >>> np.trim_zeros(np.array([0, 1, 0, 2, 0]))
       Array([1, 0, 2], dtype=int32)
     """
-    name, ends = "trim_zeros", trim.lower()
+    name, ends = "trim_zeros", trim.lower() if isinstance(trim, str) else trim
     if ends not in ("fb", "bf", "f", "b"):
         raise ValueError(f"{name}: trim must be 'f', 'b' or 'fb'; got {trim!r}")
     x = array(filt) if isinstance(filt, (list, tuple)) else value(name, filt, "filt")

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..extended_dtypes import is_extended
 from ..primitives.prng_keys import random_unwrap
+from .axes import result_length, whole_number
 from .promotion import value
 
 __all__ = ["array_repr", "array_str", "get_printoptions", "printoptions", "set_printoptions"]
@@ -29,6 +30,7 @@ def array_repr(
       'Array([0., 1., 2.], dtype=float32)'
     """
     x = value("array_repr", arr, "arr")
+    _check_format("array_repr", max_line_width, precision)
     array = x.concrete()
     if array is None or array is not x:
         return repr(x)
@@ -61,6 +63,7 @@ def array_str(
       '[0. 1. 2.]'
     """
     x = value("array_str", a, "a")
+    _check_format("array_str", max_line_width, precision)
     array = x.concrete()
     if array is None or array is not x:
         return str(x)
@@ -73,6 +76,14 @@ def array_str(
     if not x.ndim:
         return str(np.asarray(array.host())[()])
     return _text(array, "", max_line_width, precision, suppress_small, separator=" ")
+
+
+def _check_format(name: str, max_line_width: Any, precision: Any) -> None:
+    """Raises an error for options of a format that are not numbers."""
+    if max_line_width is not None:
+        whole_number(name, max_line_width, "max_line_width")
+    if precision is not None:
+        result_length(name, precision, "precision")
 
 
 def _words(keys: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from .. import dtypes
-from ..core.array import Array, literal
+from ..core.array import Array, as_value, literal
 from ..core.kernels import cast_on_host, run_kernel
 from ..core.source import located
 from ..core.trace import current
@@ -23,7 +23,7 @@ from ..primitives import (
     structural,
 )
 from ..typing import ArrayLike, DTypeLike
-from .axes import one_axis, whole_number
+from .axes import described, host_array, one_axis, whole_number
 from .creation import dtype_argument, from_numpy, host_as, on_device
 from .promotion import SCALARS, cast, check_ranks, noted, promote_values, value
 
@@ -80,13 +80,13 @@ def arange(
         concrete_argument("arange", step, "step"),
     )
     if stop is None:
+        if start is None:
+            raise noted(TypeError("arange: stop must be a number; got None"))
         start, stop = 0, start
     arguments = [v for v in (start, stop, step) if v is not None]
     for v in arguments:
-        if np.ndim(v):
-            raise noted(
-                ValueError(f"arange: expected scalars; got an array of shape {np.shape(v)}")
-            )
+        if v.__class__ not in SCALARS:
+            _check_scalar(v)
     if out_dtype is None:
         out_dtype = dtypes.result_type(*arguments)
     step = 1 if step is None else step
@@ -106,11 +106,30 @@ def arange(
             if step != 1:
                 result = arithmetic.mul(result, literal(int(step), out_dtype))
             return structural.add(result, literal(int(start), out_dtype)) if start else result
-    if out_dtype.kind in "iuf" and out_dtype.itemsize >= 4:
-        host = run_kernel(np.arange, start, stop, step, out_dtype)
-    else:
-        host = cast_on_host(run_kernel(np.arange, start, stop, step), out_dtype)
+    try:
+        if out_dtype.kind in "iuf" and out_dtype.itemsize >= 4:
+            host = run_kernel(np.arange, start, stop, step, out_dtype)
+        else:
+            host = cast_on_host(run_kernel(np.arange, start, stop, step), out_dtype)
+    except ValueError as error:  # infinite, or too many
+        raise noted(
+            ValueError(f"arange: no array from {start} to {stop} by {step}: {error}")
+        ) from None
     return on_device(from_numpy(host), device)
+
+
+def _check_scalar(x: Any) -> None:
+    """Raises an error for an argument of `arange` that is not a number."""
+    host = host_array("arange", x, "an argument", "a number")
+    if host.ndim:
+        raise noted(ValueError(f"arange: expected scalars; got an array of shape {host.shape}"))
+    is_dtype = isinstance(x, type)
+    is_number = not is_dtype and (hasattr(x, "__index__") or hasattr(x, "__float__"))
+    if host.dtype.kind in "OSU" and not is_number:
+        fix = "\n  fix: arange(…, dtype=…)" if is_dtype or isinstance(x, str) else ""
+        raise noted(
+            TypeError(f"arange: start, stop and step must be numbers; got {described(x)}{fix}")
+        )
 
 
 def _is_static(x: Any) -> bool:
@@ -184,6 +203,7 @@ def linspace(
     out_dtype = inexact_dtype if requested_dtype is None else requested_dtype
     if _is_static(start) and _is_static(stop):
         low, high = (_double_host(v, inexact_dtype) for v in (start, stop))
+        axis = _new_axis("linspace", axis, low, high)
         with np.errstate(all="ignore"):
             host, step = np.linspace(low, high, num, endpoint, retstep=True, axis=axis)
             if dtypes.is_integer(out_dtype):
@@ -199,6 +219,14 @@ def linspace(
         result = cast(result, out_dtype)
     result = on_device(result, device)
     return (result, distance) if retstep else result
+
+
+def _new_axis(name: str, axis: Any, *hosts: np.ndarray) -> int:
+    """The position of the new axis in the result, counted from the front."""
+    if axis.__class__ is int and axis in (0, -1):
+        return axis
+    shape = structural.broadcast_shape(name, [as_value(v).aval for v in hosts])
+    return one_axis(name, axis, len(shape) + 1)
 
 
 def _double_host(x: Any, dtype: Any) -> Any:
@@ -257,6 +285,7 @@ def logspace(
     if all(map(_is_static, ends)):
         host_dtype = dtypes.promote_types(inexact_dtype, dtypes.result_type(ends[2]))
         low, high, root = (_double_host(v, host_dtype) for v in (start, stop, base))
+        axis = _new_axis("logspace", axis, low, high, root)
         with np.errstate(all="ignore"):
             host = np.logspace(low, high, num, endpoint, root[()], axis=axis)
             return from_numpy(
@@ -313,6 +342,7 @@ def geomspace(
         low, high = (_double_host(v, host_dtype) for v in (start, stop))
         if not (low.all() and high.all()):
             raise ValueError(f"geomspace: start and stop must not be 0; got {start} and {stop}")
+        axis = _new_axis("geomspace", axis, low, high)
         with np.errstate(all="ignore"):
             host = np.geomspace(low, high, num, endpoint, axis=axis)
             return from_numpy(

@@ -1,6 +1,5 @@
 """Reordering elements along axes: flip, fliplr, flipud, rot90, roll."""
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..errors import ShapeError
 from ..primitives import slicing, structural
 from ..primitives.dynamic_slicing import dynamic_slice
 from ..typing import ArrayLike, Axes
-from .axes import all_axes, axes_of, one_axis, whole_number
+from .axes import all_axes, axes_of, listed, one_axis, whole_number
 from .promotion import cast, value
 from .shapes import ravel, swapaxes
 
@@ -66,8 +65,11 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
              [1, 3]], dtype=int32)
     """
     x = value("rot90", m, "m")
-    from_axis, to_axis = all_axes("rot90", tuple(axes), x.ndim, "axes")
-    k = operator.index(k) % 4
+    plane = all_axes("rot90", listed("rot90", axes, "axes", "two ints"), x.ndim, "axes")
+    if len(plane) != 2:
+        raise ShapeError(f"rot90: axes must be two axes; got {axes!r:.60}")
+    from_axis, to_axis = plane
+    k = whole_number("rot90", k, "k") % 4
     if k == 2:
         return reversed_along("rot90", x, (from_axis, to_axis))
     if k == 1:

@@ -14,6 +14,8 @@ from ..primitives.selection import select_n
 from ..primitives.structural import convert_element_type, widen
 from ..typing import ArrayLike
 from ..user_lines import note_user_line
+from .axes import listed
+from .creation import broadcast
 from .indexing import nonzero
 from .plans import composite
 from .promotion import SCALARS, cast, check_ranks, no_out, noted, promote_values, value
@@ -98,15 +100,17 @@ def select(
       >>> np.select([x < 1, x < 3], [x, x * 10], -1)
       Array([ 0, 10, 20, -1], dtype=int32)
     """
-    if len(condlist) != len(choicelist):
+    conditions = listed("select", condlist, "condlist", "boolean arrays")
+    choices = listed("select", choicelist, "choicelist", "arrays")
+    if len(conditions) != len(choices):
         raise ShapeError(
-            f"select: needs a choice for each condition; got {len(condlist)} conditions and "
-            f"{len(choicelist)} choices"
+            f"select: needs a choice for each condition; got {len(conditions)} conditions and "
+            f"{len(choices)} choices"
         )
-    if not condlist:
+    if not conditions:
         raise ValueError("select: needs at least one condition")
-    flags = [truth("select", c, f"condlist[{i}]") for i, c in enumerate(condlist)]
-    result, *choices = promote_values("select", default, *choicelist)
+    flags = [truth("select", c, f"condlist[{i}]") for i, c in enumerate(conditions)]
+    result, *choices = promote_values("select", default, *choices)
     for flag, choice in zip(reversed(flags), reversed(choices), strict=True):
         result = selection.select_n(flag, result, choice)
     return result
@@ -154,8 +158,8 @@ def piecewise(
         array = value("piecewise", condlist, "condlist")
         conditions: list[Any] = [array] if array.ndim in (0, v.ndim) else list(array)
     else:
-        conditions = list(condlist)  # type: ignore[arg-type]
-    flags = [structural.widen(truth("piecewise", c, "condlist"), v.shape) for c in conditions]
+        conditions = listed("piecewise", condlist, "condlist", "boolean arrays")
+    flags = [broadcast("piecewise", truth("piecewise", c, "condlist"), v.shape) for c in conditions]
     if not isinstance(funclist, Iterable):
         raise TypeError(f"piecewise: funclist must be a sequence; got {funclist!r}")
     functions = list(funclist)
@@ -203,9 +207,9 @@ def choose(
     """
     no_out("choose", out)
     indices = integers("choose", a, "a")
-    arrays = (
-        list(value("choose", choices, "choices")) if hasattr(choices, "shape") else list(choices)
-    )
+    if hasattr(choices, "shape"):
+        choices = value("choose", choices, "choices")
+    arrays = listed("choose", choices, "choices", "arrays")
     if not arrays:
         raise ValueError("choose: expected at least one array to choose from")
     indices = indices_in("choose", indices, len(arrays), mode)

@@ -433,6 +433,8 @@ def _masked(name: str, x: Any, mask: Any, size: Any, fill_value: Any, default: A
     padding = (
         default if fill_value is None else cast(value(name, fill_value, "fill_value"), x.dtype)
     )
+    if padding.shape not in ((), (size,)):
+        raise ShapeError(f"{name}: fill_value must be a scalar; got {padding.aval}")
     initial = structural.widen(padding, (size,)) if padding.ndim == 0 else padding
     return initial.at[target].set(x, mode="drop")
 

@@ -16,7 +16,7 @@ from ..errors import AxisError, ShapeError
 from ..lax.axes import slice_along
 from ..primitives import creation, structural
 from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
-from .axes import all_axes, axes_of, no_bool, one_axis, shape_tuple, whole_number
+from .axes import all_axes, axes_of, listed, no_bool, one_axis, shape_tuple, whole_number
 from .creation import broadcast
 from .plans import rearranged
 from .promotion import known_aval, noted, value
@@ -60,7 +60,8 @@ def _transpose_by(x: Value, axes: Any) -> tuple[tuple[str, Any], ...] | None:
         if sorted(order) != list(range(n)):
             raise noted(
                 ShapeError(
-                    f"transpose: axes must name each of the {n} axes once; got {tuple(axes)}\n"
+                    f"transpose: axes must name each of the {n} axes once; got "
+                    f"{tuple(axes_of(axes))}\n"
                     f"  fix: each of 0 to {n - 1}, in the new order"
                 )
             )
@@ -186,7 +187,9 @@ def permute_dims(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
       (4, 2, 3)
     """
     x = value("permute_dims", a, "a")
-    return transpose(x, None if axes is None else all_axes("permute_dims", tuple(axes), x))
+    if axes is not None:
+        axes = all_axes("permute_dims", listed("permute_dims", axes, "axes", "ints"), x, "axes")
+    return transpose(x, axes)
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:

@@ -359,6 +359,12 @@ def searchsorted(
     if x.ndim != 1:
         raise ShapeError(f"searchsorted: expected a sorted array of one axis; got {x.aval}")
     if sorter is not None:
-        x = gather_along(x, value("searchsorted", sorter, "sorter"))
+        order = value("searchsorted", sorter, "sorter")
+        if order.shape != x.shape or not dtypes.is_integer(order.dtype):
+            raise ShapeError(
+                f"searchsorted: sorter must be the indices that sort a, {x.aval}; got {order.aval}"
+                "\n  fix: sorter=np.argsort(a)"
+            )
+        x = gather_along(x, order)
     run = _count_before if method == "compare_all" else _searched
     return run(x, y, right=side == "right", dtype=dtypes.default_int())

@@ -226,8 +226,13 @@ def var(
 
 def _degrees_of_freedom(name: str, ddof: Any) -> float:
     """`ddof` as a Python float."""
-    if isinstance(ddof, (str, numbers.Complex)) and not isinstance(ddof, numbers.Real):
-        raise noted(TypeError(f"{name}: ddof must be a real number; got {ddof!r}"))
+    is_number = not isinstance(ddof, (str, numbers.Complex)) or isinstance(ddof, numbers.Real)
+    if (
+        not is_number
+        or isinstance(ddof, type)
+        or not (hasattr(ddof, "__float__") or hasattr(ddof, "__index__"))
+    ):
+        raise noted(TypeError(f"{name}: ddof must be a real number; got {ddof!r:.60}"))
     return float(ddof)
 
 
@@ -353,7 +358,7 @@ def cov(
     if out_dtype is not None:
         x = cast(x, out_dtype)
     n = x.shape[1]
-    delta = (0 if bias else 1) if ddof is None else ddof
+    delta = (0 if bias else 1) if ddof is None else _degrees_of_freedom("cov", ddof)
     w: Any = None
     for name, option in (("fweights", fweights), ("aweights", aweights)):
         if option is not None:

@@ -18,7 +18,7 @@ from ..primitives.selection import clamp, where
 from ..primitives.structural import add, convert_element_type, reshape, widen
 from ..typing import ArrayLike, Axis
 from .axes import one_axis
-from .gather_indices import run_time_indices, static_indices
+from .gather_indices import mode_argument, run_time_indices, static_indices
 from .indexing import getitem, nonzero
 from .plans import hosts_of
 from .promotion import cast, no_out, noted, value
@@ -62,7 +62,7 @@ def gather_positions(
                 "  fix: mode='fill', 'clip' or 'wrap'"
             )
         )
-    gather_mode = GatherScatterMode.from_any(mode)
+    gather_mode = mode_argument(name, mode)
     if gather_mode is CLIP and clip_negative:
         return indices, gather_mode
     concrete = indices.concrete()

@@ -13,7 +13,7 @@ from ..core.value import Value
 from ..errors import ConcretizationTypeError, ShapeError
 from ..primitives import structural
 from ..typing import ArrayLike, Axis
-from .axes import axes_of, one_axis, result_length, whole_number
+from .axes import axes_of, host_array, one_axis, result_length, whole_number
 from .axis_gathers import gather_along, merge_axes, take_static
 from .creation import from_numpy
 from .cumulative import cumsum
@@ -100,7 +100,9 @@ def repeat(
             f"{total_repeat_length}"
         )
     if isinstance(repeats, (list, tuple)):
-        repeats = np.asarray(repeats, int)  # type: ignore[assignment]
+        expected = "an int, or an int for each element"
+        dtype = None if repeats else int
+        repeats = host_array("repeat", repeats, "repeats", expected, dtype)  # type: ignore[assignment]
     counts: Any = repeats
     if isinstance(repeats, Value):
         array = repeats.concrete()

@@ -27,7 +27,7 @@ from ..primitives.slicing import rev, slice_
 from ..primitives.structural import reshape, widen
 from ..user_lines import levels_to_user
 from .creation import asarray
-from .gather_indices import index_columns, with_inserted
+from .gather_indices import index_columns, mode_argument, with_inserted
 from .index_parsing import Index, IntegerAt, LookedUp, New, Sliced, parse, unknown_mask
 from .indexing import BASIC, host_index, host_of
 from .promotion import SCALARS, cast, noted
@@ -120,7 +120,7 @@ def changed(
 ) -> Any:
     """A copy of `x` with elements updated by primitives."""
     name = f"at[…].{operation.name}"
-    scatter_mode = None if mode is None else GatherScatterMode.from_any(mode)
+    scatter_mode = None if mode is None else mode_argument(name, mode)
     y = asarray(values) if isinstance(values, (list, tuple)) else as_value(values)
     aval = x.aval
     try:
@@ -366,7 +366,7 @@ def apply(
 ) -> Any:
     """A copy of `x` with a function applied to the selected elements."""
     name = "at[…].apply"
-    scatter_mode = DROP if mode is None else GatherScatterMode.from_any(mode)
+    scatter_mode = DROP if mode is None else mode_argument(name, mode)
     shape = x.shape
     ix = parse(name, x, index)
     x = with_inserted(x, ix.inserted)

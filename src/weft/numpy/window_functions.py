@@ -9,8 +9,9 @@ from ..core.array import Array
 from ..core.source import located
 from ..core.value import Value
 from ..primitives import arithmetic
-from .axes import whole_number
+from .axes import described, host_array, whole_number
 from .creation import from_numpy
+from .promotion import noted
 from .special import i0
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
@@ -78,6 +79,9 @@ def kaiser(M: int, beta: Any) -> Array:
     n = whole_number("kaiser", M, "M")
     shape: Any = beta
     if not isinstance(beta, Value):
+        number = host_array("kaiser", beta, "beta", "a number")
+        if number.ndim or number.dtype.kind not in "biuf":
+            raise noted(TypeError(f"kaiser: beta must be a real number; got {described(beta)}"))
         return _window("kaiser", M, lambda m: np.kaiser(m, beta))
     if n == 1:
         return from_numpy(np.ones(1, dtypes.default_float()))

@@ -154,7 +154,10 @@ def generator_of_name(name: str, impl: Any) -> Generator:
     """The generator for an argument `impl`: a name, or the dtype of keys."""
     if impl is None:
         return GENERATORS[thread.default_prng_impl]
-    generator = GENERATORS.get(impl) if isinstance(impl, str) else _BY_DTYPE.get(impl)
+    try:
+        generator = GENERATORS.get(impl) if isinstance(impl, str) else _BY_DTYPE.get(impl)
+    except TypeError:  # not hashable
+        generator = None
     if generator is None:
         raise ValueError(
             f"{name}: impl must be 'threefry2x32', 'rbg', 'unsafe_rbg' or None; got {impl!r}\n"
