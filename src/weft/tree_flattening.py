@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any
 
+from .tree_paths import wrong_argument
 from .treedef import (
     DICT,
     FLATTENERS,
@@ -22,6 +23,7 @@ from .treedef import (
     kind_of,
     kind_of_type,
 )
+from .user_lines import called_with
 
 
 def flattener_of(cls: type) -> Flattener | None:
@@ -54,7 +56,12 @@ def flatten(
     """
     leaves: list[Any] = []
     if is_leaf is not None:
-        return leaves, _flatten_until(tree, leaves, is_leaf)
+        try:
+            return leaves, _flatten_until(tree, leaves, is_leaf)
+        except TypeError:
+            if callable(is_leaf):
+                raise
+            raise wrong_is_leaf("tree_flatten", is_leaf) from None
     added: Any = None
     while True:  # an unknown type raises a KeyError, so known types pay nothing
         try:
@@ -69,6 +76,12 @@ def flatten(
             added = unknown
             flattener_of(unknown)
             leaves = []
+
+
+def wrong_is_leaf(name: str, is_leaf: object) -> TypeError:
+    """The error for an `is_leaf` that is not a function, in the function that the user called."""
+    name = called_with(is_leaf)[0] or name
+    return wrong_argument(name, "is_leaf", "a function of a node, or None", is_leaf)
 
 
 def _flatten_until(x: object, leaves: list[Any], is_leaf: Callable[[Any], bool]) -> PyTreeDef:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .user_lines import noted
+
 
 class _Key:
     """A step of a path, compared by value. (Not a dataclass, to keep the import fast.)"""
@@ -145,7 +147,23 @@ def keystr(keys: Iterable[object], *, simple: bool = False, separator: str = "")
       >>> keystr((DictKey("layers"), SequenceKey(0)), simple=True, separator="/")
       'layers/0'
     """
-    return separator.join(map(_bare if simple else str, keys))
+    try:
+        return separator.join(map(_bare if simple else str, keys))
+    except TypeError:
+        if not isinstance(keys, Iterable):
+            raise wrong_argument("keystr", "keys", "a path, a tuple of keys", keys) from None
+        raise  # from a key's `__str__`
+    except AttributeError:
+        if hasattr(separator, "join"):
+            raise
+        raise wrong_argument("keystr", "separator", "a string", separator) from None
+
+
+def wrong_argument(name: str, parameter: str, expected: str, got: object) -> TypeError:
+    """The error for an argument of the wrong type, with the user's line."""
+    return noted(
+        TypeError(f"{name}: {parameter} must be {expected}; got {type(got).__name__} {got!r:.60}")
+    )
 
 
 def _bare(key: object) -> str:
@@ -158,6 +176,12 @@ def _bare(key: object) -> str:
 
 
 # ---- structures as text ----
+
+
+def short(treedef: Any) -> str:
+    """A structure as text; the beginning of a long one."""
+    text = repr(treedef)
+    return text if len(text) <= 400 else f"{text[:400]}… ({treedef.num_leaves} leaves)"
 
 
 def shown(treedef: Any) -> str:

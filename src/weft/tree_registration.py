@@ -9,29 +9,55 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from .tree_flattening import flattener_of
-from .tree_paths import FlattenedIndexKey, GetAttrKey
+from .tree_paths import FlattenedIndexKey, GetAttrKey, wrong_argument
 from .treedef import Kind, enter, kind_of_type
 from .user_lines import noted
 
 Class = TypeVar("Class", bound=type)
 
 
-def _enter(kind: Kind) -> None:
-    cls = kind.type
-    if not isinstance(cls, type):
-        raise noted(
-            TypeError(f"a pytree node type must be a class; got {cls!r}\n  fix: type(x), its class")
-        )
+def _enter(name: str, kind: Kind) -> None:
+    _check_new(name, kind.type)
+    enter(kind)
+    flattener_of(kind.type)
+
+
+def _check_new(name: str, cls: type) -> None:
     registered = kind_of_type(cls)
     if registered is not None and not registered.is_namedtuple:
         raise noted(
             ValueError(
-                f"{cls.__name__} is registered as a pytree node already\n"
+                f"{name}: {cls.__name__} is registered as a pytree node already\n"
                 "  fix: register a class once, where it is defined"
             )
         )
-    enter(kind)
-    flattener_of(cls)
+
+
+def _check_class(name: str, cls: object) -> None:
+    if not isinstance(cls, type):
+        raise noted(
+            TypeError(
+                f"{name}: a pytree node type must be a class; got {cls!r:.80}\n"
+                "  fix: type(x), its class"
+            )
+        )
+    _check_new(name, cls)
+
+
+def _check_function(name: str, parameter: str, function: object) -> None:
+    if not callable(function):
+        raise wrong_argument(name, parameter, "a function", function)
+
+
+def _check_methods(name: str, cls: type, *methods: str) -> None:
+    for method in methods:
+        if not hasattr(cls, method):
+            raise noted(
+                TypeError(
+                    f"{name}: {cls.__name__} must have the methods {' and '.join(methods)}; it has "
+                    f"no {method}"
+                )
+            )
 
 
 def register_pytree_node(
@@ -60,12 +86,28 @@ def register_pytree_node(
       [1, 2, 3]
     """
 
+    name = "register_pytree_node"
+    _check_class(name, nodetype)
+    _check_function(name, "flatten_func", flatten_func)
+    _check_function(name, "unflatten_func", unflatten_func)
+    _register_kind(name, nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+
+
+def _register_kind(
+    name: str,
+    nodetype: type,
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_func: Callable[[Any, Any], Any],
+    flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
+) -> None:
+    """`register_pytree_node` for a function with another name."""
+
     def keys(x: object, data: object, count: int) -> Sequence[Any]:
         if x is None or flatten_with_keys_func is None:
             return [FlattenedIndexKey(i) for i in range(count)]
         return [key for key, _ in flatten_with_keys_func(x)[0]]
 
-    _enter(Kind(nodetype, flatten_func, unflatten_func, keys))
+    _enter(name, Kind(nodetype, flatten_func, unflatten_func, keys))
 
 
 def register_pytree_with_keys(
@@ -95,11 +137,25 @@ def register_pytree_with_keys(
       '.x'
     """
 
+    name = "register_pytree_with_keys"
+    _check_class(name, nodetype)
+    _check_function(name, "flatten_with_keys", flatten_with_keys)
+    _check_function(name, "unflatten_func", unflatten_func)
+
+    flatten_func = flatten_func or _without_keys(flatten_with_keys)
+    _register_kind(name, nodetype, flatten_func, unflatten_func, flatten_with_keys)
+
+
+def _without_keys(
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]],
+) -> Callable[[Any], tuple[Iterable[Any], Any]]:
+    """The function from an instance to (children, data), from the one with keys."""
+
     def without_keys(x: object) -> tuple[Iterable[Any], Any]:
         pairs, data = flatten_with_keys(x)
         return tuple([child for _, child in pairs]), data
 
-    register_pytree_node(nodetype, flatten_func or without_keys, unflatten_func, flatten_with_keys)
+    return without_keys
 
 
 def register_pytree_node_class(cls: Class) -> Class:
@@ -120,8 +176,11 @@ def register_pytree_node_class(cls: Class) -> Class:
       >>> tree_map(lambda x: x + 1, Point(1, 2)).y
       3
     """
+    name = "register_pytree_node_class"
+    _check_class(name, cls)
+    _check_methods(name, cls, "tree_flatten", "tree_unflatten")
     node: Any = cls
-    register_pytree_node(cls, lambda x: x.tree_flatten(), node.tree_unflatten)
+    _register_kind(name, cls, lambda x: x.tree_flatten(), node.tree_unflatten)
     return cls
 
 
@@ -144,9 +203,14 @@ def register_pytree_with_keys_class(cls: Class) -> Class:
       >>> [tree_util.keystr(path) for path in paths]
       ['.a', '.b']
     """
+    name = "register_pytree_with_keys_class"
+    _check_class(name, cls)
+    _check_methods(name, cls, "tree_flatten_with_keys", "tree_unflatten")
     node: Any = cls
     plain = (lambda x: x.tree_flatten()) if hasattr(cls, "tree_flatten") else None
-    register_pytree_with_keys(cls, lambda x: x.tree_flatten_with_keys(), node.tree_unflatten, plain)
+    with_keys = lambda x: x.tree_flatten_with_keys()  # noqa: E731
+    without_keys = plain or _without_keys(with_keys)
+    _register_kind(name, cls, without_keys, node.tree_unflatten, with_keys)
     return cls
 
 
@@ -161,7 +225,8 @@ def register_static(cls: Class) -> Class:
       >>> tree_util.tree_leaves({"x": 1.0, "options": Options("fast")})
       [1.0]
     """
-    register_pytree_node(cls, lambda x: ((), x), lambda data, _: data)
+    _check_class("register_static", cls)
+    _register_kind("register_static", cls, lambda x: ((), x), lambda data, _: data)
     return cls
 
 
@@ -207,13 +272,14 @@ def register_dataclass(
         return nodetype(**arguments, **dict(zip(meta, values, strict=True)))
 
     _enter(
+        "register_dataclass",
         Kind(
             nodetype,
             lambda x: (children(x), metadata(x)),
             unflatten,
             lambda x, values, count: path_keys,
             fields=(data, meta),
-        )
+        ),
     )
     return nodetype
 

@@ -14,6 +14,7 @@ types. Only direct instances count: a subclass of a node type is a leaf until it
     tree_flattening.py    flattening
     tree_code.py          generated functions that build and flatten trees of one structure
     tree_paths.py         paths, and errors that name one
+    tree_prefixes.py      leaves of a prefix
     tree_registration.py  registration of classes
 """
 
@@ -25,7 +26,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .errors import ShapeError
-from .tree_flattening import flatten
+from .tree_flattening import flatten, wrong_is_leaf
 from .tree_paths import (
     DictKey,
     FlattenedIndexKey,
@@ -35,8 +36,10 @@ from .tree_paths import (
     difference,
     keystr,
     mismatch,
-    place,
+    short,
+    wrong_argument,
 )
+from .tree_prefixes import leaves_of_prefix
 from .tree_registration import (
     Partial,
     register_dataclass,
@@ -109,7 +112,12 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[object]) -> Any:
         raise noted(
             _not_first("tree_unflatten", "a treedef", treedef, "tree_unflatten(treedef, leaves)")
         )
-    return treedef.unflatten(leaves)
+    try:
+        return treedef.unflatten(leaves)
+    except TypeError:
+        if isinstance(leaves, Iterable):
+            raise
+        raise wrong_argument("tree_unflatten", "leaves", "a sequence", leaves) from None
 
 
 def tree_leaves(tree: object, is_leaf: IsLeaf | None = None) -> list[Any]:
@@ -180,17 +188,12 @@ def _aligned(treedef: PyTreeDef, tree: object, position: int, caller: str) -> li
     raise noted(
         ShapeError(
             f"{caller}: argument {position + 1} differs from argument 2 "
-            f"{mismatch(treedef, other)}\n  argument 2: {_short(treedef)}\n"
-            f"  argument {position + 1}: {_short(other)}\n"
+            f"{mismatch(treedef, other)}\n  argument 2: {short(treedef)}\n"
+            f"  argument {position + 1}: {short(other)}\n"
             "  fix: trees of one structure; the first may have leaves where the others have "
             "subtrees"
         )
     )
-
-
-def _short(treedef: PyTreeDef) -> str:
-    text = repr(treedef)
-    return text if len(text) <= 400 else f"{text[:400]}… ({treedef.num_leaves} leaves)"
 
 
 def tree_all(tree: object, *, is_leaf: IsLeaf | None = None) -> bool:
@@ -200,7 +203,19 @@ def tree_all(tree: object, *, is_leaf: IsLeaf | None = None) -> bool:
       >>> tree_all({"a": True, "b": [1, 0]})
       False
     """
-    return all(flatten(tree, is_leaf)[0])
+    leaves = flatten(tree, is_leaf)[0]
+    try:
+        return all(leaves)
+    except ValueError:
+        leaf = next((x for x in leaves if getattr(x, "size", 1) != 1), None)
+        if leaf is None:
+            raise  # from a leaf's `__bool__`
+        raise noted(
+            ShapeError(
+                "tree_all: leaves must be scalars; got an array of shape "
+                f"{tuple(leaf.shape)}\n  fix: tree_all(tree_map(numpy.all, tree))"
+            )
+        ) from None
 
 
 _MISSING = object()
@@ -219,16 +234,21 @@ def tree_reduce(
       6
     """
     leaves = flatten(tree, is_leaf)[0]
-    if initializer is _MISSING:
-        if not leaves:
-            raise noted(
-                TypeError(
-                    f"tree_reduce: expected a tree with leaves; got {tree!r:.60}\n"
-                    "  fix: an initializer, which is the result for an empty tree"
-                )
+    if initializer is _MISSING and not leaves:
+        raise noted(
+            TypeError(
+                f"tree_reduce: expected a tree with leaves; got {tree!r:.60}\n"
+                "  fix: an initializer, which is the result for an empty tree"
             )
-        return functools.reduce(function, leaves)
-    return functools.reduce(function, leaves, initializer)
+        )
+    try:
+        if initializer is _MISSING:
+            return functools.reduce(function, leaves)
+        return functools.reduce(function, leaves, initializer)
+    except TypeError:
+        if callable(function):
+            raise
+        raise wrong_argument("tree_reduce", "function", "a function", function) from None
 
 
 def tree_reduce_associative(
@@ -253,8 +273,12 @@ def tree_reduce_associative(
     parts = flatten(tree, is_leaf)[0]
     if not parts:
         if identity is _MISSING:
-            raise TypeError("tree_reduce_associative: a tree without leaves needs an identity")
+            raise noted(
+                TypeError("tree_reduce_associative: a tree without leaves needs an identity")
+            )
         return identity
+    if not callable(operation):
+        raise wrong_argument("tree_reduce_associative", "operation", "a function", operation)
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)
         unpaired = parts[len(parts) // 2 * 2 :]
@@ -277,6 +301,9 @@ def tree_transpose(
       >>> tree_transpose(outer, inner, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
       {'a': [1, 3], 'b': [2, 4]}
     """
+    _check_treedef("tree_transpose", "outer_treedef", outer_treedef)
+    if inner_treedef is not None:
+        _check_treedef("tree_transpose", "inner_treedef", inner_treedef)
     leaves, treedef = flatten(pytree_to_transpose)
     if inner_treedef is None:
         parts = outer_treedef.flatten_up_to(pytree_to_transpose, "tree_transpose")
@@ -292,12 +319,12 @@ def tree_transpose(
     if not _same_nodes(treedef, expected):
         if difference(expected, treedef) is None:  # what should be a leaf is a node
             raise noted(
-                ShapeError(f"tree_transpose: expected {_short(expected)}; got {_short(treedef)}")
+                ShapeError(f"tree_transpose: expected {short(expected)}; got {short(treedef)}")
             )
         raise noted(
             ShapeError(
                 f"tree_transpose: the tree differs {mismatch(expected, treedef)}\n"
-                f"  fix: a tree of structure {_short(outer_treedef)} with {_short(inner_treedef)} "
+                f"  fix: a tree of structure {short(outer_treedef)} with {short(inner_treedef)} "
                 "at each leaf"
             )
         )
@@ -335,10 +362,20 @@ def all_leaves(iterable: Iterable[object], is_leaf: IsLeaf | None = None) -> boo
       >>> all_leaves([1, "x"]), all_leaves([1, (2,)])
       (True, False)
     """
+    if not isinstance(iterable, Iterable):
+        raise wrong_argument("all_leaves", "iterable", "a sequence", iterable)
+    if is_leaf is not None and not callable(is_leaf):
+        raise wrong_is_leaf("all_leaves", is_leaf)
     return all((is_leaf is not None and is_leaf(x)) or kind_of(x) is None for x in iterable)
 
 
 # ---- structures ----
+
+
+def _check_treedef(name: str, parameter: str, treedef: object) -> None:
+    if not isinstance(treedef, PyTreeDef):
+        expected = "a PyTreeDef (tree_structure makes one)"
+        raise wrong_argument(name, parameter, expected, treedef)
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
@@ -350,7 +387,12 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     """
     kind = kind_of_type(tuple)
     assert kind is not None
-    return kind.node(None, tuple(treedefs))
+    if not isinstance(treedefs, Iterable):
+        raise wrong_argument("treedef_tuple", "treedefs", "a sequence of PyTreeDefs", treedefs)
+    children = tuple(treedefs)
+    for i, child in enumerate(children):
+        _check_treedef("treedef_tuple", f"treedefs[{i}]", child)
+    return kind.node(None, children)
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
@@ -360,6 +402,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
       >>> treedef_children(tree_structure((0, [0])))
       [PyTreeDef(*), PyTreeDef([*])]
     """
+    _check_treedef("treedef_children", "treedef", treedef)
     return treedef.children()
 
 
@@ -370,6 +413,7 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
       >>> treedef_is_leaf(tree_structure(0)), treedef_is_leaf(tree_structure(None))
       (True, False)
     """
+    _check_treedef("treedef_is_leaf", "treedef", treedef)
     return treedef.kind is None
 
 
@@ -380,9 +424,14 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
       >>> build_tree(tree_structure((0, {"a": 0, "b": 0})), [1, [2, 3]])
       (1, {'a': 2, 'b': 3})
     """
+    _check_treedef("build_tree", "treedef", treedef)
     if treedef.kind is None:
         return xs
-    parts, children = list(xs), treedef.children()
+    children = treedef.children()
+    if not isinstance(xs, Iterable):
+        expected = f"a sequence of the children of {short(treedef)}"
+        raise wrong_argument("build_tree", "xs", expected, xs)
+    parts = list(xs)
     if len(parts) != len(children):
         raise noted(
             ShapeError(f"build_tree: {treedef} has {len(children)} children; got {len(parts)}")
@@ -412,7 +461,7 @@ def broadcast_prefix(
       >>> broadcast_prefix((0, 1), ("x", ["y", "z"]))
       [0, 1, 1]
     """
-    return _broadcast(prefix_tree, flatten(full_tree)[1], is_leaf, name)
+    return leaves_of_prefix(prefix_tree, flatten(full_tree)[1], is_leaf, name)
 
 
 def tree_broadcast(prefix_tree: object, full_tree: object, is_leaf: IsLeaf | None = None) -> Any:
@@ -423,7 +472,7 @@ def tree_broadcast(prefix_tree: object, full_tree: object, is_leaf: IsLeaf | Non
       (0, [1, 1])
     """
     treedef = flatten(full_tree)[1]
-    return treedef.unflatten(_broadcast(prefix_tree, treedef, is_leaf, "tree_broadcast"))
+    return treedef.unflatten(leaves_of_prefix(prefix_tree, treedef, is_leaf, "tree_broadcast"))
 
 
 def flatten_axes(
@@ -441,46 +490,12 @@ def flatten_axes(
       >>> flatten_axes("vmap in_axes", tree_structure(("x", {"w": 0, "b": 0})), (None, 1))
       [None, 1, 1]
     """
-    return _broadcast(axes_tree, treedef, is_leaf or _is_none, name)
+    _check_treedef("flatten_axes", "treedef", treedef)
+    return leaves_of_prefix(axes_tree, treedef, is_leaf or _is_none, name)
 
 
 def _is_none(x: object) -> bool:
     return x is None
-
-
-def _broadcast(
-    prefix_tree: object, full: PyTreeDef, is_leaf: IsLeaf | None, name: str
-) -> list[Any]:
-    leaves, prefix = flatten(prefix_tree, is_leaf)
-    if prefix is full:
-        return leaves
-    counts: list[int] = []
-    if not _leaf_counts(prefix, full, counts):
-        path, ours, theirs, remark = difference(prefix, full) or ((), "one tree", "another", "")
-        raise noted(
-            ShapeError(
-                f"{name}: not a prefix of the tree that it describes: {place(path)} it has {ours}, "
-                f"where the tree has {theirs}{remark}\n"
-                f"  prefix: {_short(prefix)}\n  tree: {_short(full)}\n"
-                "  fix: the tree's own structure, with leaves in place of whole branches"
-            )
-        )
-    return [leaf for leaf, count in zip(leaves, counts, strict=True) for _ in range(count)]
-
-
-def _leaf_counts(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
-    """Appends the number of leaves of `full` under each leaf of `prefix`; False for other trees."""
-    kind = prefix.kind
-    if kind is None:
-        counts.append(full.num_leaves)
-        return True
-    children, others = prefix.children(), full.children()
-    return (
-        kind == full.kind
-        and len(children) == len(others)
-        and kind.same_data(prefix.data, full.data)
-        and all(_leaf_counts(a, b, counts) for a, b in zip(children, others, strict=True))
-    )
 
 
 # ---- paths ----
@@ -507,7 +522,12 @@ def tree_flatten_with_path(
     if is_leaf is not None and not is_leaf_takes_path:
         is_leaf_at = lambda path, x: is_leaf(x)  # noqa: E731
     pairs: list[tuple[KeyPath, Any]] = []
-    return pairs, _with_paths(tree, is_leaf_at, (), pairs)
+    try:
+        return pairs, _with_paths(tree, is_leaf_at, (), pairs)
+    except TypeError:
+        if is_leaf is None or callable(is_leaf):
+            raise
+        raise wrong_is_leaf("tree_flatten_with_path", is_leaf) from None
 
 
 def _with_paths(
@@ -561,6 +581,8 @@ def tree_map_with_path(
       >>> tree_map_with_path(lambda path, x: f"x{keystr(path)} = {x}", {"a": [1, 2]})
       {'a': ["x['a'][0] = 1", "x['a'][1] = 2"]}
     """
+    if not callable(f):
+        raise wrong_argument("tree_map_with_path", "f", "a function", f)
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     columns = [_aligned(treedef, x, i, "tree_map_with_path") for i, x in enumerate(rest, 2)]
     rows = zip(pairs, *columns, strict=True)

@@ -56,7 +56,7 @@ def test_padding_by_name():
     assert lax.padtype_to_pads((5,), (2,), (1,), "SAME") == [(0, 1)]
     assert lax.padtype_to_pads((5,), (2,), (1,), "same_lower") == [(1, 0)]
     assert lax.padtype_to_pads((5,), (2,), (1,), "VALID") == [(0, 0)]
-    with refused(ValueError, "padding must be 'SAME', 'SAME_LOWER', 'VALID'", "'FULL'"):
+    with refused(ValueError, "padding must be one of 'SAME', 'SAME_LOWER', 'VALID'", "'FULL'"):
         lax.padtype_to_pads((5,), (2,), (1,), "FULL")
 
 

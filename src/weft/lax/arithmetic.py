@@ -9,6 +9,7 @@ from ..core.array import Array, as_value
 from ..primitives import arithmetic as p, structural
 from ..primitives.arithmetic import RoundingMethod
 from ..typing import ArrayLike, DTypeLike
+from ..user_lines import noted
 from .accuracy import AccuracyMode, check_accuracy
 from .operands import constant_int, same_type
 
@@ -274,7 +275,15 @@ def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FR
       (3.0, 2.0)
     Source: StableHLO `round_nearest_afz`, `round_nearest_even`.
     """
-    return p.round_(x, rounding_method=RoundingMethod(rounding_method))
+    try:
+        method = RoundingMethod(rounding_method)
+    except ValueError:
+        raise noted(
+            ValueError(
+                f"round: rounding_method must be a lax.RoundingMethod; got {rounding_method!r:.80}"
+            )
+        ) from None
+    return p.round_(x, rounding_method=method)
 
 
 def is_finite(x: ArrayLike) -> Array:

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..core.array import as_value
 from ..core.value import Value
-from ..errors import AxisError, ShapeError
+from ..errors import AxisError, ShapeError, WeftError
 from ..primitives.slicing import concatenate, slice_
 from ..primitives.structural import reshape
+from ..user_lines import noted
 
 
 def axis_of(name: str, x: Any, axis: int) -> int:
@@ -37,6 +38,33 @@ def number_of_axis(name: str, axis: Any) -> int:
         return operator.index(axis)
     except TypeError:
         raise TypeError(f"{name}: an axis must be an int; got {axis!r}") from None
+
+
+def int_of(name: str, parameter: str, value: Any) -> int:
+    """An argument as a Python int.
+
+    Raises: TypeError: not an integer.
+    """
+    try:
+        return operator.index(value)
+    except WeftError:  # a traced value
+        raise
+    except TypeError:
+        raise noted(TypeError(f"{name}: {parameter} must be an int; got {value!r:.80}")) from None
+
+
+def items_of(name: str, parameter: str, values: Any, kind: str = "arrays") -> list[Any]:
+    """The elements of a sequence; `kind` says what they are, for the error.
+
+    Raises: TypeError: not a sequence.
+    """
+    try:
+        elements = iter(values)
+    except TypeError:
+        raise noted(
+            TypeError(f"{name}: {parameter} must be a sequence of {kind}; got {values!r:.80}")
+        ) from None
+    return list(elements)
 
 
 def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:

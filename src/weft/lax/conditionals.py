@@ -22,6 +22,7 @@ from ..primitives.structural import convert_element_type
 from ..programs.hash_consing import hash_consed
 from ..tree_util import tree_leaves
 from ..typing import ArrayLike
+from .axes import items_of
 from .body_functions import (
     Adapted,
     Body,
@@ -182,7 +183,7 @@ def switch(
             "switch: branches must be a sequence of functions; got one function, "
             f"{function_line(branches)}\n  fix: switch(index, [f, g], *operands)"
         )
-    branches = list(branches)
+    branches = items_of("switch", "branches", branches, "functions")
     if not branches:
         raise ValueError("switch: expected at least one branch; got none")
     if operand is not _MISSING:

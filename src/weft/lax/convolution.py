@@ -5,6 +5,7 @@ Operands have one dtype; nothing is promoted.
 """
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,13 +15,14 @@ from .. import dtypes
 from ..core.array import Array, as_value, from_host
 from ..core.source import located
 from ..errors import ShapeError
+from ..option_checks import ints_of
 from ..primitives import convolution
 from ..primitives.convolution import ConvDimensionNumbers, dilated
 from ..primitives.products import precision_only
 from ..primitives.slicing import rev
 from ..primitives.structural import transpose
 from ..typing import ArrayLike, DTypeLike
-from .padding import padtype_to_pads
+from .padding import pads_by_name
 from .products import PrecisionLike
 
 __all__ = [
@@ -41,7 +43,8 @@ ConvGeneralDilatedDimensionNumbers = None | tuple[str, str, str] | ConvDimension
 Padding = str | Sequence[tuple[int, int]]
 
 
-def _dimension_numbers(name: str, ndim: int, dimension_numbers: Any) -> ConvDimensionNumbers:
+def numbers_of_axes(name: str, ndim: int, dimension_numbers: Any) -> ConvDimensionNumbers:
+    """The positions of the axes, from an argument `dimension_numbers`."""
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return ConvDimensionNumbers(*(tuple(int(i) for i in spec) for spec in dimension_numbers))
     if dimension_numbers is None:
@@ -91,12 +94,13 @@ def conv_dimension_numbers(
       >>> lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ('NHWC', 'HWIO', 'NHWC')).rhs_spec
       (3, 2, 0, 1)
     """
-    if len(lhs_shape) != len(rhs_shape):
+    name = "conv_dimension_numbers"
+    lhs, rhs = ints_of(name, "lhs_shape", lhs_shape), ints_of(name, "rhs_shape", rhs_shape)
+    if len(lhs) != len(rhs):
         raise ShapeError(
-            "conv_dimension_numbers: lhs and rhs must have an equal number of axes; got shapes "
-            f"{tuple(lhs_shape)} and {tuple(rhs_shape)}"
+            f"{name}: lhs and rhs must have an equal number of axes; got shapes {lhs} and {rhs}"
         )
-    return _dimension_numbers("conv_dimension_numbers", len(lhs_shape), dimension_numbers)
+    return numbers_of_axes(name, len(lhs), dimension_numbers)
 
 
 @located
@@ -147,10 +151,10 @@ def conv_general_dilated(
             f"and {kernel.aval}"
         )
     n = x.ndim - 2
-    numbers = _dimension_numbers(name, x.ndim, dimension_numbers)
-    strides = _ints(name, "window_strides", window_strides)
-    lhs_dilation = (1,) * n if lhs_dilation is None else _ints(name, "lhs_dilation", lhs_dilation)
-    rhs_dilation = (1,) * n if rhs_dilation is None else _ints(name, "rhs_dilation", rhs_dilation)
+    numbers = numbers_of_axes(name, x.ndim, dimension_numbers)
+    strides = _entries(name, "window_strides", window_strides, n)
+    lhs_dilation = _entries(name, "lhs_dilation", lhs_dilation, n, default=1)
+    rhs_dilation = _entries(name, "rhs_dilation", rhs_dilation, n, default=1)
     if isinstance(padding, str):
         if any(d != 1 for d in lhs_dilation):
             raise ValueError(
@@ -161,8 +165,8 @@ def conv_general_dilated(
             dilated(kernel.shape[i], d)
             for i, d in zip(numbers.rhs_spec[2:], rhs_dilation, strict=True)
         ]
-        padding = padtype_to_pads(
-            [x.shape[i] for i in numbers.lhs_spec[2:]], window, strides, padding
+        padding = pads_by_name(
+            name, [x.shape[i] for i in numbers.lhs_spec[2:]], window, strides, padding
         )
     dtype = preferred_element_type
     return convolution.conv_general_dilated(
@@ -182,18 +186,35 @@ def conv_general_dilated(
 
 def _ints(name: str, argument: str, values: Any) -> tuple[int, ...]:
     try:
-        return tuple([int(v) for v in values])
+        return tuple([operator.index(v) for v in values])
     except TypeError:
         raise TypeError(f"{name}: {argument} must be a sequence of ints; got {values!r}") from None
 
 
-def padding_pairs(name: str, padding: Any) -> tuple[tuple[int, int], ...]:
+def _entries(
+    name: str, argument: str, values: Any, n: int, default: int | None = None
+) -> tuple[int, ...]:
+    """One int for each of n spatial axes; the default for `None`."""
+    if values is None and default is not None:
+        return (default,) * n
+    entries = _ints(name, argument, values)
+    if len(entries) != n:
+        raise ShapeError(
+            f"{name}: {argument} needs one entry for each of {n} spatial axes; got {entries}"
+        )
+    return entries
+
+
+def padding_pairs(
+    name: str, padding: Any, parameter: str = "padding"
+) -> tuple[tuple[int, int], ...]:
     """Padding as pairs of ints."""
     try:
-        return tuple([(int(a), int(b)) for a, b in padding])
+        return tuple([(operator.index(a), operator.index(b)) for a, b in padding])
     except (TypeError, ValueError):
         raise TypeError(
-            f"{name}: padding must be a name or a sequence of pairs of ints; got {padding!r}"
+            f"{name}: {parameter} must be a name or a sequence of pairs of ints; got "
+            f"{padding!r:.80}"
         ) from None
 
 
@@ -331,10 +352,10 @@ def conv_transpose(
         if x.ndim not in _CHANNELS_LAST:
             raise ShapeError(f"{name}: {x.ndim - 2} spatial axes need dimension_numbers")
         dimension_numbers = _CHANNELS_LAST[x.ndim]  # type: ignore[assignment]
-    numbers = _dimension_numbers(name, x.ndim, dimension_numbers)
+    numbers = numbers_of_axes(name, x.ndim, dimension_numbers)
     n = x.ndim - 2
-    strides = _ints(name, "strides", strides)
-    gaps = (1,) * n if rhs_dilation is None else _ints(name, "rhs_dilation", rhs_dilation)
+    strides = _entries(name, "strides", strides, n)
+    gaps = _entries(name, "rhs_dilation", rhs_dilation, n, default=1)
     spec = numbers.rhs_spec
     window = [dilated(kernel.shape[i], d) for i, d in zip(spec[2:], gaps, strict=True)]
     if isinstance(padding, str):
@@ -344,6 +365,8 @@ def conv_transpose(
         pads = [transposed_pads(k, s, is_same) for k, s in zip(window, strides, strict=True)]
     else:
         pads = list(padding_pairs(name, padding))
+        if len(pads) != n:
+            raise ShapeError(f"{name}: padding needs {n} pairs; got {pads}")
         if use_consistent_padding:
             pads = [(k - 1 - a, k - 1 - b) for k, (a, b) in zip(window, pads, strict=True)]
     if transpose_kernel:
@@ -411,7 +434,7 @@ def conv_general_dilated_patches(
         raise ShapeError(
             f"{name}: filter_shape needs one entry for each spatial axis of {x.aval}; got {shape}"
         )
-    numbers = _dimension_numbers(name, x.ndim, dimension_numbers)
+    numbers = numbers_of_axes(name, x.ndim, dimension_numbers)
     features, taps = x.shape[numbers.lhs_spec[1]], math.prod(shape)
     kernel: Any = np.eye(taps, dtype=bool).reshape(taps, 1, *shape)
     kernel = np.tile(kernel, (features, *[1] * (len(shape) + 1))).astype(x.dtype)

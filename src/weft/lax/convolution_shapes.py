@@ -5,15 +5,18 @@ from collections.abc import Sequence
 
 from ..core.source import located
 from ..errors import ShapeError
+from ..option_checks import ints_of
 from ..primitives.convolution import ConvDimensionNumbers, out_length
+from .axes import int_of
 from .convolution import (
     ConvGeneralDilatedDimensionNumbers,
     Padding,
     conv_dimension_numbers,
+    numbers_of_axes,
     padding_pairs,
     transposed_pads,
 )
-from .padding import padtype_to_pads
+from .padding import pads_by_name
 
 __all__ = [
     "conv_general_permutations",
@@ -81,18 +84,28 @@ def conv_shape_tuple(
     """
     name = "conv_shape_tuple"
     lhs, rhs = _shapes(name, lhs_shape, rhs_shape)
-    steps = _strides(name, strides, len(lhs) - 2)
-    if lhs[0] % batch_group_count:
-        raise ShapeError(f"{name}: batch_group_count {batch_group_count} must divide {lhs[0]}")
-    pairs = padtype_to_pads(lhs[2:], rhs[2:], steps, pads) if isinstance(pads, str) else pads
-    pairs = padding_pairs(name, pairs)
-    if len(pairs) != len(steps):
-        raise ShapeError(f"{name}: pads needs {len(steps)} pairs; got {len(pairs)}")
-    spatial = [
+    groups = int_of(name, "batch_group_count", batch_group_count)
+    if groups < 1 or lhs[0] % groups:
+        raise ShapeError(
+            f"{name}: batch_group_count must divide the length {lhs[0]} of the batch; got {groups}"
+        )
+    steps = _strides(name, "strides", strides, len(lhs) - 2)
+    spatial = _spatial(name, lhs, rhs, steps, pads, "pads")
+    return (lhs[0] // groups, rhs[0], *spatial)
+
+
+def _spatial(
+    name: str, lhs: Shape, rhs: Shape, steps: Shape, padding: Padding, parameter: str
+) -> list[int]:
+    """The lengths of the output's spatial axes."""
+    if isinstance(padding, str):
+        pads = pads_by_name(name, lhs[2:], rhs[2:], steps, padding, parameter)
+    else:
+        pads = _pairs(name, parameter, padding, len(steps))
+    return [
         out_length(n, k, s, p, 1, 1)
-        for n, k, s, p in zip(lhs[2:], rhs[2:], steps, pairs, strict=True)
+        for n, k, s, p in zip(lhs[2:], rhs[2:], steps, pads, strict=True)
     ]
-    return (lhs[0] // batch_group_count, rhs[0], *spatial)
 
 
 @located
@@ -115,10 +128,11 @@ def conv_general_shape_tuple(
       >>> lax.conv_general_shape_tuple((2, 8, 3), (3, 3, 5), (2,), 'SAME', ("NHC", "HIO", "NHC"))
       (2, 4, 5)
     """
-    lhs, rhs, numbers = _standard_shapes(
-        "conv_general_shape_tuple", lhs_shape, rhs_shape, dimension_numbers
-    )
-    return _output_order(conv_shape_tuple(lhs, rhs, window_strides, padding), numbers)
+    name = "conv_general_shape_tuple"
+    lhs, rhs, numbers = _standard_shapes(name, lhs_shape, rhs_shape, dimension_numbers)
+    steps = _strides(name, "window_strides", window_strides, len(lhs) - 2)
+    spatial = _spatial(name, lhs, rhs, steps, padding, "padding")
+    return _output_order((lhs[0], rhs[0], *spatial), numbers)
 
 
 @located
@@ -146,14 +160,14 @@ def conv_transpose_shape_tuple(
     """
     name = "conv_transpose_shape_tuple"
     lhs, rhs, numbers = _standard_shapes(name, lhs_shape, rhs_shape, dimension_numbers)
-    steps = _strides(name, window_strides, len(lhs) - 2)
+    steps = _strides(name, "window_strides", window_strides, len(lhs) - 2)
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
             raise ValueError(f"{name}: padding must be 'SAME', 'VALID' or pairs; got {padding!r}")
         is_same = padding.upper() == "SAME"
         pads = [transposed_pads(k, s, is_same) for k, s in zip(rhs[2:], steps, strict=True)]
     else:
-        pads = list(padding_pairs(name, padding))
+        pads = _pairs(name, "padding", padding, len(steps))
     spatial = [
         out_length(n, k, 1, p, s, 1)
         for n, k, s, p in zip(lhs[2:], rhs[2:], steps, pads, strict=True)
@@ -162,7 +176,7 @@ def conv_transpose_shape_tuple(
 
 
 def _shapes(name: str, lhs: Sequence[int], rhs: Sequence[int]) -> tuple[Shape, Shape]:
-    lhs, rhs = tuple(lhs), tuple(rhs)
+    lhs, rhs = ints_of(name, "lhs_shape", lhs), ints_of(name, "rhs_shape", rhs)
     if len(lhs) != len(rhs) or len(lhs) < 2:
         raise ShapeError(
             f"{name}: expected shapes with an equal number of axes, at least two; got {lhs} and "
@@ -171,11 +185,20 @@ def _shapes(name: str, lhs: Sequence[int], rhs: Sequence[int]) -> tuple[Shape, S
     return lhs, rhs
 
 
-def _strides(name: str, strides: Sequence[int], count: int) -> Shape:
-    lengths = tuple(strides)
-    if len(lengths) != count:
-        raise ShapeError(f"{name}: strides needs {count} entries; got {lengths}")
-    return lengths
+def _strides(name: str, parameter: str, strides: Sequence[int], count: int) -> Shape:
+    steps = ints_of(name, parameter, strides)
+    if len(steps) != count:
+        raise ShapeError(f"{name}: {parameter} needs {count} entries; got {steps}")
+    if min(steps, default=1) < 1:
+        raise ShapeError(f"{name}: {parameter} must be positive; got {steps}")
+    return steps
+
+
+def _pairs(name: str, parameter: str, padding: Padding, count: int) -> list[tuple[int, int]]:
+    pairs = padding_pairs(name, padding, parameter)
+    if len(pairs) != count:
+        raise ShapeError(f"{name}: {parameter} needs {count} pairs; got {len(pairs)}")
+    return list(pairs)
 
 
 def _standard_shapes(
@@ -183,7 +206,7 @@ def _standard_shapes(
 ) -> tuple[Shape, Shape, ConvDimensionNumbers]:
     """The shapes in the order batch, feature, spatial; and the positions of the axes."""
     lhs, rhs = _shapes(name, lhs_shape, rhs_shape)
-    numbers = conv_dimension_numbers(lhs, rhs, dimension_numbers)  # type: ignore[arg-type]
+    numbers = numbers_of_axes(name, len(lhs), dimension_numbers)
     return (
         tuple([lhs[i] for i in numbers.lhs_spec]),
         tuple([rhs[i] for i in numbers.rhs_spec]),

@@ -15,6 +15,7 @@ from ..primitives import creation, structural
 from ..primitives.structural import convert_element_type
 from ..transforms.devices.device_put import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
+from .axes import int_of
 from .operands import scalar_as, uncommitted
 
 __all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "zeros_like_array"]
@@ -53,7 +54,8 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> Array:
       [[0, 1, 2], [0, 1, 2]]
     """
     kind = dtypes.requested_dtype(dtype, "iota")
-    return creation.iota(dtype=kind, shape=shape_of("iota", shape), dimension=int(dimension))
+    axis = int_of("broadcasted_iota", "dimension", dimension)
+    return creation.iota(dtype=kind, shape=shape_of("iota", shape), dimension=axis)
 
 
 @located

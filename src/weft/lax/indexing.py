@@ -13,7 +13,7 @@ from ..core.primitive import Axis, Primitive
 from ..core.source import located
 from ..errors import ShapeError
 from ..interpreters.batch import batch
-from ..option_checks import ints_of, shape_of
+from ..option_checks import function, ints_of, shape_of
 from ..primitives import indexing
 from ..primitives.arithmetic import neg
 from ..primitives.comparison import lt
@@ -27,7 +27,7 @@ from ..primitives.indexing import gather_updates, writes_once
 from ..primitives.selection import where
 from ..primitives.structural import convert_element_type, converted, reshape
 from ..typing import ArrayLike, Shape
-from .axes import axes_of
+from .axes import axes_of, items_of
 from .joining import concatenate
 from .loops import while_loop
 from .slicing import counted_from_end
@@ -59,6 +59,30 @@ def _numbers(name: str, dimension_numbers: Any, kind: Any) -> Any:
     return kind(
         *[ints_of(name, label, v) for label, v in zip(kind._fields, dimension_numbers, strict=True)]
     )
+
+
+def _mode(name: str, mode: Any) -> GatherScatterMode:
+    """The treatment of windows that are not inside, from an argument `mode`."""
+    try:
+        return GatherScatterMode.from_any(mode)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    except TypeError:  # not hashable
+        raise TypeError(
+            f"{name}: mode must be a string, a GatherScatterMode or None; got {mode!r:.80}"
+        ) from None
+
+
+def _named(name: str, operation: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Applies an operation; its errors have the name of the function that calls it."""
+    try:
+        return operation(*args, **options)
+    except ShapeError as error:
+        inner, colon, text = str(error.args[0]).partition(": ")
+        if colon and inner.isidentifier():
+            text = text.replace("start_index_map", "scatter_dims_to_operand_dims")
+            error.args = (f"{name}: {text}",)
+        raise
 
 
 def fill_number(name: str, dtype: Any, value: Any) -> Any:
@@ -124,7 +148,7 @@ def gather(
     x, indices = as_value(operand), as_value(start_indices)
     if mode is None and fill_value is None:
         mode = GatherScatterMode.CLIP
-    kind = GatherScatterMode.from_any(mode)
+    kind = _mode("gather", mode)
     is_filled = kind is GatherScatterMode.FILL_OR_DROP
     return indexing.gather(
         x,
@@ -150,14 +174,22 @@ def _scattered(
     mode: Mode,
 ) -> Any:
     values = as_value(updates, name, "updates")
-    return primitive(
+    x, indices = (
         as_value(operand, name, "operand"),
         as_value(scatter_indices, name, "scatter_indices"),
+    )
+    numbers = _numbers(name, dimension_numbers, ScatterDimensionNumbers)
+    kind = _mode(name, mode)
+    return _named(
+        name,
+        primitive,
+        x,
+        indices,
         neg(values) if name == "scatter_sub" else values,
-        dimension_numbers=_numbers(name, dimension_numbers, ScatterDimensionNumbers),
+        dimension_numbers=numbers,
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
-        mode=GatherScatterMode.from_any(mode),
+        mode=kind,
     )
 
 
@@ -290,13 +322,15 @@ def scatter_apply(
       >>> lax.scatter_apply(x, i, lambda e: e * 10, single, update_shape=(3,)).tolist()
       [1.0, 200.0, 30.0]
     """
+    name = "scatter_apply"
+    function(name, "func", func, "of a scalar")
     x, indices = as_value(operand), as_value(scatter_indices)
-    shape = shape_of("scatter_apply", update_shape)
+    shape = shape_of(name, update_shape)
     flags: dict[str, Any] = {
-        "dimension_numbers": _numbers("scatter_apply", dimension_numbers, ScatterDimensionNumbers),
+        "dimension_numbers": _numbers(name, dimension_numbers, ScatterDimensionNumbers),
         "indices_are_sorted": bool(indices_are_sorted),
         "unique_indices": bool(unique_indices),
-        "mode": GatherScatterMode.from_any(mode),
+        "mode": _mode(name, mode),
     }
 
     def apply(values: Any) -> Any:
@@ -314,12 +348,11 @@ def scatter_apply(
         return reshape(new, shape=values.shape)
 
     if writes_once(indices, unique_indices):
-        updates_aval = aval(shape, x.dtype)
-        new_elements = apply(gather_updates(x, indices, updates_aval, **flags))
-        return indexing.scatter(x, indices, new_elements, **flags)
-    times = indexing.scatter_add(
-        zeros(aval(x.shape, dtypes.int32)), indices, full(aval(shape, dtypes.int32), 1), **flags
-    )
+        elements = _named(name, gather_updates, x, indices, aval(shape, x.dtype), **flags)
+        return indexing.scatter(x, indices, apply(elements), **flags)
+    ones = full(aval(shape, dtypes.int32), 1)
+    zeros_like_x = zeros(aval(x.shape, dtypes.int32))
+    times = _named(name, indexing.scatter_add, zeros_like_x, indices, ones, **flags)
     concrete = times.concrete()
     if concrete is not None:
         for i in range(int(np.max(concrete.host(), initial=0))):
@@ -352,14 +385,15 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
       [2, 5]
     """
     x = as_value(src)
-    indexed_axes = axes_of("index_take", x, tuple(axes))
-    if len(idxs) != len(indexed_axes):
+    indexed_axes = axes_of("index_take", x, ints_of("index_take", "axes", axes))
+    arrays = items_of("index_take", "idxs", idxs)
+    if len(arrays) != len(indexed_axes):
         raise ShapeError(
             f"index_take: expected an array of indices for each of {len(indexed_axes)} axes; got "
-            f"{len(idxs)}"
+            f"{len(arrays)}"
         )
     columns = []
-    for i, axis in zip(idxs, indexed_axes, strict=True):
+    for i, axis in zip(arrays, indexed_axes, strict=True):
         index = convert_element_type(as_value(i), dtype=dtypes.default_int())
         if not dtypes.is_unsigned(index.dtype):
             index = counted_from_end(index, x.shape[axis])

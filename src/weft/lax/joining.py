@@ -8,7 +8,7 @@ from ..errors import AxisError, ShapeError
 from ..option_checks import ints_of
 from ..primitives import slicing, structural
 from ..typing import ArrayLike
-from .axes import axis_of, number_of_axis
+from .axes import axis_of, int_of, items_of, number_of_axis
 
 __all__ = ["concatenate", "split", "stack", "unstack"]
 
@@ -28,11 +28,11 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
       >>> lax.concatenate([np.arange(2), np.arange(3)], 0).tolist()
       [0, 1, 0, 1, 2]
     """
-    xs = [as_value(x) for x in operands]
+    xs = [as_value(x) for x in items_of("concatenate", "operands", operands)]
     if len(xs) == 1:
         axis_of("concatenate", xs[0], dimension)
         return xs[0]
-    return slicing.concatenate(*xs, dimension=int(dimension))
+    return slicing.concatenate(*xs, dimension=int_of("concatenate", "dimension", dimension))
 
 
 @located
@@ -70,7 +70,7 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
       >>> lax.stack([np.array([1, 2]), np.array([3, 4])], axis=1).tolist()
       [[1, 3], [2, 4]]
     """
-    xs = [as_value(x) for x in operands]
+    xs = [as_value(x) for x in items_of("stack", "operands", operands)]
     if not xs:
         raise ValueError("stack: expected at least one operand; got none")
     first_operand = xs[0]

@@ -4,6 +4,7 @@ A loop is traced once, for any number of steps, and compiled as one loop.
 """
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
@@ -22,7 +23,7 @@ from ..primitives.structural import add, convert_element_type, reshape
 from ..transforms.vmap import vmap
 from ..tree_util import tree_map
 from ..typing import ArrayLike
-from .axes import along_new_axis, concatenated, row, slice_along
+from .axes import along_new_axis, concatenated, int_of, row, slice_along
 from .body_functions import (
     Adapted,
     Body,
@@ -115,7 +116,7 @@ def scan(
     check_function("scan", "body", f, ("carry", "x"))
     carry, carry_tree = values_of("scan", "init", init)
     slices, xs_tree = values_of("scan", "xs", xs)
-    count = scan_length(slices, xs, length)
+    count = scan_length("scan", slices, xs, length)
     unroll_count = unrolling("scan", unroll, count)
     if thread.disable_jit and count:
         return scan_in_python(f, init, slices, xs_tree, count, bool(reverse))
@@ -148,19 +149,19 @@ def scan(
     return carry_tree.unflatten(carry), pair[1].unflatten(ys)
 
 
-def scan_length(slices: Sequence[Any], xs: Any, length: Any) -> int:
+def scan_length(operation: str, slices: Sequence[Any], xs: Any, length: Any) -> int:
     """The number of steps, on which xs and `length` must agree."""
     paths = paths_of("xs", xs)
     for x, path in zip(slices, paths, strict=True):
         if not x.ndim:
             raise ShapeError(
-                f"scan: xs must be arrays with an axis to go along; got the scalar {x.aval} at "
-                f"{path}\n  fix: close over it, or make it part of the carry"
+                f"{operation}: xs must be arrays with an axis to go along; got the scalar "
+                f"{x.aval} at {path}\n  fix: close over it, or make it part of the carry"
             )
     sizes = {x.shape[0] for x in slices}
     if length is not None:
         try:
-            length = int(length)
+            length = operator.index(length)
         except TypeError:
             raise ShapeError(
                 f"scan: length must be an integer; got {type(length).__name__} {length!r:.60}"
@@ -171,13 +172,15 @@ def scan_length(slices: Sequence[Any], xs: Any, length: Any) -> int:
         rows = [f"  {p}: {x.aval}, length {x.shape[0]}" for p, x in zip(paths, slices, strict=True)]
         length_line = "" if length is None else f"\n  length: {length}"
         raise ShapeError(
-            "scan: all of xs"
+            f"{operation}: all of xs"
             + (" and length" if length_line else "")
             + " must have one length along "
             "axis 0; got\n" + "\n".join(rows) + length_line
         )
     if length is None:
         if not sizes:
+            if operation == "map":
+                raise ShapeError(f"map: xs must have at least one array; got {xs!r:.60}")
             raise ShapeError("scan: expected xs with an array, or length; got neither")
         length = sizes.pop()
     return int(length)
@@ -187,11 +190,15 @@ def unrolling(operation: str, unroll: Any, length: int) -> int:
     """The number of steps to unroll."""
     if isinstance(unroll, bool):
         return max(length, 1) if unroll else 1
-    if not hasattr(unroll, "__index__") or unroll < 0:
+    try:
+        count = operator.index(unroll)
+    except TypeError:
+        count = -1
+    if count < 0:
         raise ValueError(
-            f"{operation}: unroll must be a positive integer or a bool; got {unroll!r}"
+            f"{operation}: unroll must be a positive integer or a bool; got {unroll!r:.80}"
         )
-    return max(int(unroll), 1)
+    return max(count, 1)
 
 
 def result_pair(f: Any, body: Body) -> Any:
@@ -246,13 +253,13 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     Source: JAX documentation, `jax.lax.map`.
     """
     check_function("map", "function", f, ("x",))
+    slices, tree = values_of("map", "xs", xs)
+    n = scan_length("map", slices, xs, None)
     if batch_size is None:
         return scan(Adapted(f, map_step), (), xs)[1]
-    if not hasattr(batch_size, "__index__") or batch_size < 1:
-        raise ValueError(f"map: batch_size must be a positive integer; got {batch_size!r}")
-    slices, tree = values_of("map", "xs", xs)
-    chunk_size = int(batch_size)
-    n = scan_length(slices, xs, None)
+    chunk_size = int_of("map", "batch_size", batch_size)
+    if chunk_size < 1:
+        raise ValueError(f"map: batch_size must be a positive integer; got {chunk_size}")
     chunk_count, remainder = divmod(n, chunk_size)
     batched_f = vmap(f)
     parts = []

@@ -10,6 +10,7 @@ from ..errors import ShapeError
 from ..option_checks import ints_of
 from ..primitives import slicing
 from ..typing import ArrayLike
+from .axes import items_of
 
 __all__ = ["pad", "padtype_to_pads"]
 
@@ -33,7 +34,8 @@ def pad(
       [0, 1, 0, 2, 0]
     """
     x = as_value(operand)
-    padding = tuple([ints_of("pad", "padding_config", p) for p in padding_config])
+    triples = items_of("pad", "padding_config", padding_config, "(before, after, between)")
+    padding = tuple([ints_of("pad", "padding_config", triple) for triple in triples])
     if any(len(p) != 3 for p in padding):
         raise ShapeError(
             f"pad: padding_config has (before, after, between) for each axis; got {padding}"
@@ -75,21 +77,47 @@ def padtype_to_pads(
       >>> lax.padtype_to_pads((7, 8), (3, 2), (2, 3), 'SAME')
       [(1, 1), (0, 0)]
     """
-    name = padding.upper() if isinstance(padding, str) else padding
-    if name not in ("VALID", "SAME", "SAME_LOWER"):
-        raise ValueError(
-            f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or pairs of ints; got {padding!r}"
-        )
-    if not len(in_shape) == len(window_shape) == len(window_strides):
+    if not isinstance(padding, str):
+        raise TypeError(f"padtype_to_pads: padding must be one of {_NAMES}; got {padding!r:.80}")
+    return pads_by_name("padtype_to_pads", in_shape, window_shape, window_strides, padding)
+
+
+_NAMES = "'SAME', 'SAME_LOWER', 'VALID'"
+
+
+def pads_by_name(
+    name: str,
+    in_shape: Sequence[int],
+    window_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str,
+    parameter: str = "padding",
+) -> list[tuple[int, int]]:
+    """`padtype_to_pads` for an argument of another function.
+
+    Args:
+      name: the function, for errors.
+      parameter: the name of `padding` there.
+    """
+    kind = padding.upper()
+    if kind not in ("VALID", "SAME", "SAME_LOWER"):
+        names = f"one of {_NAMES}" if name == "padtype_to_pads" else f"{_NAMES} or pairs of ints"
+        raise ValueError(f"{name}: {parameter} must be {names}; got {padding!r:.80}")
+    lengths = ints_of(name, "in_shape", in_shape)
+    windows = ints_of(name, "window_shape", window_shape)
+    strides = ints_of(name, "window_strides", window_strides)
+    if not len(lengths) == len(windows) == len(strides):
         raise ShapeError(
-            f"padtype_to_pads: expected as many axes as windows and strides; got "
-            f"{tuple(in_shape)}, {tuple(window_shape)} and {tuple(window_strides)}"
+            f"{name}: expected as many axes as windows and strides; got {lengths}, {windows} and "
+            f"{strides}"
         )
-    if name == "VALID":
-        return [(0, 0)] * len(in_shape)
+    if min(strides, default=1) < 1:
+        raise ShapeError(f"{name}: window_strides must be positive; got {strides}")
+    if kind == "VALID":
+        return [(0, 0)] * len(lengths)
     pads = []
-    for n, k, stride in zip(in_shape, window_shape, window_strides, strict=True):
+    for n, k, stride in zip(lengths, windows, strides, strict=True):
         total = max((-(-n // stride) - 1) * stride + k - n, 0)
         smaller_half, larger_half = total // 2, total - total // 2
-        pads.append((smaller_half, larger_half) if name == "SAME" else (larger_half, smaller_half))
+        pads.append((smaller_half, larger_half) if kind == "SAME" else (larger_half, smaller_half))
     return pads

@@ -75,7 +75,12 @@ def _groups(operation: str, groups: Any, count: int, equal: bool) -> Groups:
     """`axis_index_groups` as tuples; each element must be in one group."""
     if groups is None:
         return None
-    group_tuples = tuple(tuple(operator.index(i) for i in group) for group in groups)
+    try:
+        group_tuples = tuple(tuple(operator.index(i) for i in group) for group in groups)
+    except TypeError:
+        raise TypeError(
+            f"{operation}: axis_index_groups must be lists of ints, or None; got {groups!r:.80}"
+        ) from None
     if sorted(i for group in group_tuples for i in group) != list(range(count)):
         raise ShapeError(
             f"{operation}: axis_index_groups must have each of the numbers 0 to {count - 1} once; "

@@ -125,6 +125,11 @@ def ragged_dot_general(
       >>> lax.ragged_dot_general(x, x, np.array([1, 2]), numbers).tolist()
       [[[1.0]], [[13.0]]]
     """
+    if not isinstance(ragged_dot_dimension_numbers, RaggedDotDimensionNumbers):
+        raise TypeError(
+            "ragged_dot_general: ragged_dot_dimension_numbers must be RaggedDotDimensionNumbers; "
+            f"got {ragged_dot_dimension_numbers!r:.80}"
+        )
     return _ragged(
         "ragged_dot_general", as_value(lhs), as_value(rhs), group_sizes,
         ragged_dot_dimension_numbers, precision, preferred_element_type, group_offset, out_sharding,

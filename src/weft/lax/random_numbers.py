@@ -15,6 +15,7 @@ from ..core.array import Array, as_value, literal
 from ..core.aval import aval
 from ..core.source import located
 from ..errors import ShapeError
+from ..option_checks import shape_of
 from ..primitives import (
     arithmetic,
     bit_generators,
@@ -77,7 +78,7 @@ def rng_bit_generator(
     return list(
         bit_generators.rng_bit_generator(
             as_value(key),
-            shape=tuple(shape),
+            shape=shape_of("rng_bit_generator", shape),
             dtype=dtypes.canonicalize_dtype(dtype),
             algorithm=name,
         )
@@ -127,7 +128,7 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Shape) -> Array:
             f"rng_uniform: a and b must be float or integer scalars; got {low.aval} and {high.aval}"
         )
     key = Array(np.array([0x726E6755, next(_calls) & 0xFFFFFFFF], np.uint32), aval((2,), np.uint32))
-    result_shape = tuple(shape)
+    result_shape = shape_of("rng_uniform", shape)
     if dtypes.is_integer(dtype):
         return _integers(key, low, high, result_shape)
     return _floats(key, low, high, result_shape)

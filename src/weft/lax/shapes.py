@@ -12,7 +12,7 @@ from ..errors import ShapeError
 from ..option_checks import ints_of, shape_of
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Shape
-from .axes import axes_of, number_of_axis
+from .axes import axes_of, int_of, number_of_axis
 
 __all__ = [
     "broadcast",
@@ -162,10 +162,10 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
       >>> lax.broadcast_to_rank(np.arange(2), 3).shape
       (1, 1, 2)
     """
-    value = as_value(x)
-    if value.ndim > rank:
-        raise ShapeError(f"broadcast_to_rank: {value.aval} has more than {rank} axes")
-    return reshape(value, (1,) * (rank - value.ndim) + value.shape)
+    value, ndim = as_value(x), int_of("broadcast_to_rank", "rank", rank)
+    if value.ndim > ndim:
+        raise ShapeError(f"broadcast_to_rank: {value.aval} has more than {ndim} axes")
+    return reshape(value, (1,) * (ndim - value.ndim) + value.shape)
 
 
 @located
@@ -203,7 +203,7 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
       (3, 1)
     """
     x = as_value(array)
-    axes = axes_of("squeeze", x, tuple(dimensions))
+    axes = axes_of("squeeze", x, ints_of("squeeze", "dimensions", dimensions))
     if any(x.shape[a] != 1 for a in axes):
         raise ShapeError(f"squeeze: axes {axes} of {x.aval} are not all of length 1")
     return reshape(x, tuple(n for a, n in enumerate(x.shape) if a not in axes))

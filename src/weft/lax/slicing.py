@@ -2,7 +2,6 @@
 dynamic_slice, dynamic_slice_in_dim, dynamic_index_in_dim, dynamic_update_slice,
 dynamic_update_slice_in_dim, dynamic_update_index_in_dim."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from ..primitives.comparison import lt
 from ..primitives.selection import where
 from ..primitives.structural import add
 from ..typing import ArrayLike, Shape
-from .axes import axis_of
+from .axes import axis_of, int_of
 from .operands import uncommitted
 
 __all__ = [
@@ -88,12 +87,13 @@ def slice_in_dim(
     x = as_value(operand)
     dim = axis_of("slice_in_dim", x, axis)
     n = x.shape[dim]
-    begin = 0 if start_index is None else operator.index(start_index)
-    end = n if limit_index is None else operator.index(limit_index)
+    name = "slice_in_dim"
+    begin = 0 if start_index is None else int_of(name, "start_index", start_index)
+    end = n if limit_index is None else int_of(name, "limit_index", limit_index)
     start, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
     start[dim] = begin + n if begin < 0 else begin
     limit[dim] = end + n if end < 0 else end
-    strides[dim] = operator.index(stride)
+    strides[dim] = int_of(name, "stride", stride)
     return slice(x, start, limit, strides)
 
 
@@ -113,7 +113,8 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
       [[2], [4]]
     """
     x = as_value(operand)
-    dim, position = axis_of("index_in_dim", x, axis), operator.index(index)
+    dim = axis_of("index_in_dim", x, axis)
+    position = int_of("index_in_dim", "index", index)
     n = x.shape[dim]
     if not -n <= position < n:
         raise IndexingError(
@@ -143,9 +144,22 @@ def _starts(name: str, x: Any, indices: Any, negative: bool | Sequence[bool]) ->
                 f"{as_value(indices).aval}"
             )
         indices = list(as_value(indices))
+    if not hasattr(indices, "__len__"):
+        raise TypeError(
+            f"{name}: start_indices must be a sequence of scalars or an array of one axis; got "
+            f"{indices!r:.80}"
+        )
     if len(indices) != x.ndim:
         raise ShapeError(f"{name}: {x.aval} needs {x.ndim} start indices; got {len(indices)}")
-    wrap = [negative] * x.ndim if isinstance(negative, bool) else list(negative)
+    if isinstance(negative, bool):
+        wrap = [negative] * x.ndim
+    elif isinstance(negative, (list, tuple)):
+        wrap = list(negative)
+    else:
+        raise TypeError(
+            f"{name}: allow_negative_indices must be a bool, or a bool for each index; got "
+            f"{negative!r:.80}"
+        )
     if len(wrap) != x.ndim:
         raise ShapeError(f"{name}: allow_negative_indices: {x.ndim} are needed; got {len(wrap)}")
     return [start_index(name, i, n, w) for i, n, w in zip(indices, x.shape, wrap, strict=True)]
@@ -266,7 +280,8 @@ def dynamic_slice_in_dim(
     """
     x = as_value(operand)
     dim = axis_of("dynamic_slice_in_dim", x, axis)
-    sizes = (*x.shape[:dim], operator.index(slice_size), *x.shape[dim + 1 :])
+    size = int_of("dynamic_slice_in_dim", "slice_size", slice_size)
+    sizes = (*x.shape[:dim], size, *x.shape[dim + 1 :])
     return dynamic_slice(
         x, _along(x, dim, start_index), sizes, allow_negative_indices=allow_negative_indices
     )

@@ -6,11 +6,12 @@ from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..errors import ShapeError
+from ..option_checks import number
 from ..primitives import sorting
 from ..primitives.arithmetic import neg
 from ..primitives.structural import move_axis
 from ..typing import ArrayLike
-from .axes import axis_of
+from .axes import axis_of, int_of
 
 __all__ = ["approx_max_k", "approx_min_k", "sort", "sort_key_val", "top_k"]
 
@@ -49,7 +50,7 @@ def sort(
         *operands,
         dimension=axis_of("sort", operands[0], dimension),
         is_stable=bool(is_stable),
-        num_keys=int(num_keys),
+        num_keys=int_of("sort", "num_keys", num_keys),
     )
     return tuple(results) if is_sequence else results[0]
 
@@ -101,7 +102,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
     if not x.ndim:
         raise ShapeError(f"top_k: expected an operand of at least one axis; got {x.aval}")
     dim = axis_of("top_k", x, axis)
-    values, indices = sorting.top_k(move_axis(x, dim, x.ndim - 1), k=int(k))
+    values, indices = sorting.top_k(move_axis(x, dim, x.ndim - 1), k=int_of("top_k", "k", k))
     return move_axis(values, x.ndim - 1, dim), move_axis(indices, x.ndim - 1, dim)
 
 
@@ -172,7 +173,4 @@ def approx_min_k(
 def _check_approximate(name: str, x: Array, recall_target: float) -> None:
     if not dtypes.is_float(x.dtype):
         raise ShapeError(f"{name}: expected an operand of floating-point dtype; got {x.aval}")
-    if not 0 < recall_target <= 1:
-        raise ValueError(
-            f"{name}: recall_target must be above 0 and at most 1; got {recall_target}"
-        )
+    number(name, "recall_target", recall_target, above=0, most=1)

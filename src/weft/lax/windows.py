@@ -15,7 +15,7 @@ from ..primitives.monoids import highest, lowest
 from ..primitives.windows import Geometry
 from ..typing import PyTree
 from .body_functions import values_of
-from .padding import padtype_to_pads
+from .padding import pads_by_name
 from .reductions import initial_values
 from .scalar_programs import is_number, traced_computation
 
@@ -129,7 +129,8 @@ def window_geometry(
     base = entries("base_dilation", base_dilation)
     gaps = entries("window_dilation", window_dilation)
     if isinstance(padding, str):
-        padding = padtype_to_pads(
+        padding = pads_by_name(
+            name,
             [dilated(n, d) for n, d in zip(shape, base, strict=True)],
             [dilated(w, d) for w, d in zip(lengths, gaps, strict=True)],
             steps,
@@ -141,6 +142,10 @@ def window_geometry(
         raise TypeError(
             f"{name}: padding must be a name or a sequence of pairs of ints; got {padding!r}"
         ) from None
+    if len(pads) != len(shape):
+        raise ShapeError(
+            f"{name}: padding needs one pair for each of {len(shape)} axes; got {padding!r:.80}"
+        )
     return Geometry(lengths, steps, pads, base, gaps)
 
 
@@ -167,13 +172,15 @@ def reduce_window_shape_tuple(
       >>> lax.reduce_window_shape_tuple((5, 8), (2, 2), (1, 2), 'SAME')
       (5, 4)
     """
+    name = "reduce_window_shape_tuple"
+    shape = ints_of(name, "operand_shape", operand_shape)
     geometry = window_geometry(
-        "reduce_window_shape_tuple",
-        operand_shape,
+        name,
+        shape,
         window_dimensions,
         window_strides,
         padding,
         base_dilation,
         window_dilation,
     )
-    return geometry.out_shape(operand_shape)
+    return geometry.out_shape(shape)

@@ -77,5 +77,10 @@ def cho_solve(
       Array([1.5, 1. ], dtype=float32)
     Source: SciPy documentation, `scipy.linalg.cho_solve`.
     """
+    if not isinstance(c_and_lower, (tuple, list)) or len(c_and_lower) != 2:
+        raise TypeError(
+            "cho_solve: c_and_lower must be a pair (factor, lower), from cho_factor; got "
+            f"{c_and_lower!r:.80}"
+        )
     c, lower = c_and_lower
     return solve_by_triangles("cho_solve", c, b, (0, 2) if lower else (2, 0), lower)

@@ -13,6 +13,7 @@ from ...errors import ShapeError
 from ...lax import fori_loop, linalg as lax_linalg, platform_dependent, scan
 from ...numpy.linalg.operands import adjoint, in_wide_dtype, matrices, pair, rounded
 from ...numpy.ranges import concrete_argument
+from ...option_checks import ints_of
 from ...transforms.custom_derivatives import custom_jvp
 from ...transforms.derivatives import jvp
 from ...transforms.jit.function import jit
@@ -73,7 +74,8 @@ def eigh(
         dtype = x.dtype
         v, w = _generalized_eigh(in_wide_dtype(x), in_wide_dtype(y), type)
     if subset_by_index is not None:
-        start, stop = subset_by_index
+        ends = ints_of("eigh", "subset_by_index", subset_by_index)
+        start, stop = ends if len(ends) == 2 else (-1, -1)
         if not 0 <= start <= stop < w.shape[-1]:
             raise ValueError(
                 f"eigh: subset_by_index must be (first, last) below {w.shape[-1]}; got "

@@ -104,6 +104,11 @@ def lu_solve(
     """
     if trans not in (0, 1, 2):
         raise ValueError(f"lu_solve: trans must be 0, 1 or 2; got {trans!r:.60}")
+    if not isinstance(lu_and_piv, (tuple, list)) or len(lu_and_piv) != 2:
+        raise TypeError(
+            "lu_solve: lu_and_piv must be a pair (lu, pivots), from lu_factor; got "
+            f"{lu_and_piv!r:.80}"
+        )
     factors, pivots = matrices("lu_solve", lu_and_piv[0], "lu_and_piv[0]", True), lu_and_piv[1]
     x, y = pair("lu_solve", factors, b)
     y, vector = right_side("lu_solve", x, y)

@@ -208,6 +208,8 @@ def funm(A: ArrayLike, func: Callable[[Array], Array], disp: bool = True) -> Any
              [0., 9.]], dtype=float32)
     Source: B. N. Parlett's recurrence: G. H. Golub, C. F. Van Loan, Matrix Computations, 9.1.4.
     """
+    if not callable(func):
+        raise TypeError(f"funm: func must be a function; got {type(func).__name__} {func!r:.60}")
     x = matrices("funm", A, "A", square=True)
     if x.ndim != 2:
         raise ShapeError(f"funm: expected A [n, n]; got {x.aval}")

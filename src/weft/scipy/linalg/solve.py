@@ -14,6 +14,7 @@ from ...lax import custom_linear_solve, linalg as lax_linalg
 from ...numpy import linalg
 from ...numpy.linalg.operands import adjoint, check_matrices, in_wide_dtype, pair, rounded
 from ...numpy.promotion import cast
+from ...option_checks import ints_of
 from ...primitives import creation, selection, structural
 from ...typing import ArrayLike
 from .cholesky import cho_solve
@@ -162,7 +163,10 @@ def solve_banded(
       Array([1., 2.], dtype=float32)
     Source: SciPy documentation, `scipy.linalg.solve_banded`.
     """
-    low, high = (int(k) for k in l_and_u)
+    diagonals = ints_of("solve_banded", "l_and_u", l_and_u)
+    if len(diagonals) != 2:
+        raise ShapeError(f"solve_banded: l_and_u must be two ints, (l, u); got {diagonals}")
+    low, high = diagonals
     x, y = pair("solve_banded", ab, b)
     if low < 0 or high < 0 or x.ndim < 2 or x.shape[-2] != low + high + 1:
         raise ShapeError(

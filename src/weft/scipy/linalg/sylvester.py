@@ -11,6 +11,7 @@ from typing import Any
 from ... import dtypes, numpy as np
 from ...core.array import Array, literal
 from ...core.source import located
+from ...core.value import Value
 from ...errors import ShapeError
 from ...lax import (
     custom_linear_solve,
@@ -52,6 +53,8 @@ def solve_sylvester(
     """
     if method not in ("schur", "eigen"):
         raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen'; got {method!r:.60}")
+    if not isinstance(tol, (int, float, Value)):
+        raise TypeError(f"solve_sylvester: tol must be a number; got {tol!r:.80}")
     names = ("A", "B", "C")
     values = [value("solve_sylvester", x, n) for x, n in zip((A, B, C), names, strict=True)]
     a, b, c = promote_values("solve_sylvester", *values, to_inexact=True)

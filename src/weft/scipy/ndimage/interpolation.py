@@ -167,8 +167,9 @@ def map_coordinates(
     degree = no_bool(name, order, "order")
     if not 0 <= degree <= MAX_ORDER:
         raise ValueError(f"{name}: order must be from 0 to {MAX_ORDER}; got {degree}")
-    if mode not in MODES:
-        raise ValueError(f"{name}: mode must be one of {', '.join(map(repr, MODES))}; got {mode!r}")
+    if not isinstance(mode, str) or mode not in MODES:
+        names = ", ".join(map(repr, MODES))
+        raise ValueError(f"{name}: mode must be one of {names}; got {mode!r:.80}")
     kind = MODES[mode]
     axis_coordinates = list(coordinates) if isinstance(coordinates, (list, tuple)) else list(
         value(name, coordinates, "coordinates")

@@ -7,9 +7,12 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ... import dtypes
 from ...core.array import Array, as_value
 from ...core.source import located
+from ...core.value import Value
 from ...errors import ShapeError
 from ...numpy.complex_numbers import imag, real
 from ...numpy.joining import concatenate
@@ -63,6 +66,7 @@ METHODS = {
     "l-bfgs-experimental-do-not-use-me": LBFGS,
 }  # fmt: skip
 MAX_INT32 = 2**31 - 1
+_NUMBERS = (int, float, np.number, np.ndarray, Value)
 
 
 @located
@@ -157,6 +161,8 @@ def options_of(method: Any, tol: Any, options: Any, n: int) -> tuple[str, dict[s
     defaults = METHODS.get(method.lower()) if isinstance(method, str) else None
     if defaults is None:
         raise ValueError(f"minimize: method must be 'BFGS' or 'L-BFGS'; got {method!r}")
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"minimize: options must be a dict; got {options!r:.80}")
     user_options = dict(options or {})
     unknown = sorted(set(user_options) - set(defaults))
     if unknown:
@@ -165,6 +171,8 @@ def options_of(method: Any, tol: Any, options: Any, n: int) -> tuple[str, dict[s
             f"{', '.join(defaults)}"
         )
     if tol is not None:
+        if getattr(tol, "shape", ()) != () or not isinstance(tol, _NUMBERS):
+            raise TypeError(f"minimize: tol must be a number; got {tol!r:.80}")
         user_options = {**{k: tol for k in ("gtol", "ftol") if k in defaults}, **user_options}
     all_options = {**defaults, **user_options}
     order = all_options.pop("norm")

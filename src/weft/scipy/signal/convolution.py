@@ -35,9 +35,9 @@ def check_option(name: str, argument: str, option: Any, options: Any) -> Any:
 
     Raises: ValueError: it is not.
     """
-    if option not in options:
+    if not isinstance(option, str) or option not in options:
         raise ValueError(
-            f"{name}: {argument} must be one of {', '.join(map(repr, options))}; got {option!r}"
+            f"{name}: {argument} must be one of {', '.join(map(repr, options))}; got {option!r:.80}"
         )
     return option
 

@@ -56,7 +56,9 @@ def segments_of_options(
         raise ValueError(f"{name}: nperseg must be 1 or more; got {length}")
     array = isinstance(window, (Value, np.ndarray, list))
     if array:
-        window = value(name, np.asarray(window) if isinstance(window, list) else window, "window")
+        window = value(
+            name, _from_list(name, window) if isinstance(window, list) else window, "window"
+        )
         if window.ndim != 1:
             raise ShapeError(f"{name}: a window must have one axis; got {window.aval}")
         if n is not None and window.shape[0] > n:
@@ -123,6 +125,15 @@ def overlap_add(parts: Any, segments: Segments) -> Any:
     return reshape(result, shape=(*batch_shape, total))
 
 
+def _from_list(name: str, window: list[Any]) -> Any:
+    try:
+        return np.asarray(window)
+    except ValueError:
+        raise noted(
+            ShapeError(f"{name}: window must be a list of numbers; got {window!r:.80}")
+        ) from None
+
+
 def extended(name: str, x: Any, boundary: str | None, n: int) -> Any:
     """Extends the last axis by n samples at each end."""
     if boundary is None or n == 0:
@@ -133,11 +144,11 @@ def extended(name: str, x: Any, boundary: str | None, n: int) -> Any:
         "constant": ("edge", {}),
         "zeros": ("constant", {}),
     }
-    if boundary not in modes:
+    if not isinstance(boundary, str) or boundary not in modes:
         raise noted(
             ValueError(
                 f"{name}: boundary must be None or one of {', '.join(map(repr, modes))}; got "
-                f"{boundary!r}"
+                f"{boundary!r:.80}"
             )
         )
     if boundary in ("even", "odd") and n >= x.shape[-1]:

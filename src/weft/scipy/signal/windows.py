@@ -133,13 +133,15 @@ def periodic_window(name: str, window: Any, n: int) -> Line:
     """
     if isinstance(window, (int, float)) and not isinstance(window, bool):
         window = ("kaiser", window)
-    kind, *parameters = (window,) if isinstance(window, str) else window
+    if not isinstance(window, tuple) or not window:
+        window = (window,)
+    kind, *parameters = window
     maker = WINDOWS.get(ALIASES.get(kind, kind)) if isinstance(kind, str) else None
     if maker is None:
         raise noted(
             ValueError(
                 f"{name}: window must be an array, a number, or one of {', '.join(WINDOWS)}; got "
-                f"{window!r}"
+                f"{window!r:.80}"
             )
         )
     if n == 1:

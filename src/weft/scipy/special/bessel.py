@@ -266,6 +266,10 @@ def _orders(name: str, n: Any) -> Any:
                 "  fix: an int or a NumPy array, or static_argnames of jit"
             )
         ) from None
+    except ValueError:  # lists of unequal lengths
+        raise noted(
+            ShapeError(f"{name}: n must be an int or an array of ints; got {n!r:.80}")
+        ) from None
     if orders.dtype.kind not in "iu":
         raise noted(ShapeError(f"{name}: n must be of integer dtype; got {orders.dtype}"))
     if orders.size and orders.min() < 0:

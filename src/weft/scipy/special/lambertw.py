@@ -56,7 +56,11 @@ def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Array:
       '0.5671'
     Source: R. M. Corless et al. 1996, “On the Lambert W function”; R. Iacono and J. P. Boyd 2017.
     """
-    if not tol > 0:
+    try:
+        is_positive = bool(tol > 0)
+    except TypeError:
+        raise noted(TypeError(f"lambertw: tol must be a number; got {tol!r:.80}")) from None
+    if not is_positive:
         raise noted(ValueError(f"lambertw: tol must be positive; got {tol}"))
     v, branch = inexact("lambertw", z), value("lambertw", k, "k")
     if branch.dtype.kind not in "iu":

@@ -80,9 +80,12 @@ def computed_by(primitive: Primitive | Callable[..., Value]) -> Callable[[F], F]
                 args = (*args, *(kwargs[name] for name in names[len(args) :]))
             try:
                 return call(*args)
-            except TypeError:
+            except TypeError as error:
                 for name, x in zip(names, args, strict=True):
                     value(function.__name__, x, name)  # its error names the parameter
+                operation, colon, text = str(error.args[0]).partition(": ")
+                if colon and operation.isidentifier():  # of a function that it calls
+                    error.args = (f"{function.__name__}: {text}",)
                 raise
 
         return takes_options(public)  # type: ignore[return-value]
