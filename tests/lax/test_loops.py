@@ -139,6 +139,12 @@ def test_scan_refuses_what_is_no_pair():
             lax.scan(body, 1.0, XS)
 
 
+def test_a_length_may_be_a_whole_float():
+    assert lax.scan(lambda c, _: (c + 1, None), 0, None, length=10 / 2)[0] == 5
+    with refused(TypeError, "^scan: length must be an integer; got float 2.5"):
+        lax.scan(lambda c, _: (c + 1, None), 0, None, length=5 / 2)
+
+
 def test_scan_refuses_lengths_that_disagree():
     with refused(
         ValueError,

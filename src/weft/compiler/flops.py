@@ -40,7 +40,7 @@ Count = Callable[[Sequence[Aval], Sequence[Aval], Params], float]
 """(avals of the operands, avals of the results, parameters) -> floating-point operations."""
 
 
-def _product(ins: Sequence[Aval], outs: Sequence[Aval], params: Params) -> float:
+def _dot(ins: Sequence[Aval], outs: Sequence[Aval], params: Params) -> float:
     return 2 * multiplications(ins[0], ins[1], params["dims"])
 
 
@@ -81,7 +81,7 @@ def logarithm(n: int) -> int:
 
 
 COUNTS: dict[str, Count] = {
-    "dot_general": _product,
+    "dot_general": _dot,
     "conv_general_dilated": _convolution,
     "cholesky": _matrices(1 / 3),
     "lu": _matrices(2 / 3),

@@ -161,7 +161,8 @@ def scan_length(operation: str, slices: Sequence[Any], xs: Any, length: Any) -> 
     sizes = {x.shape[0] for x in slices}
     if length is not None:
         try:
-            length = operator.index(length)
+            is_whole = isinstance(length, float) and length.is_integer()
+            length = int(length) if is_whole else operator.index(length)
         except TypeError:
             raise ShapeError(
                 f"scan: length must be an integer; got {type(length).__name__} {length!r:.60}"
