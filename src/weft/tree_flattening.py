@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any
 
-from .tree_paths import wrong_argument
+from .errors import ShapeError
+from .tree_paths import difference, place, short, wrong_argument
 from .treedef import (
     DICT,
     FLATTENERS,
@@ -23,7 +24,7 @@ from .treedef import (
     kind_of,
     kind_of_type,
 )
-from .user_lines import called_with
+from .user_lines import called_with, noted
 
 
 def flattener_of(cls: type) -> Flattener | None:
@@ -168,3 +169,42 @@ def _custom_flattener(kind: Kind) -> Flattener:
         return kind.node(data, _flatten_parts(parts, leaves))
 
     return flatten_custom
+
+
+# --- prefixes: trees whose leaves replace whole subtrees of another ---
+
+
+def leaves_of_prefix(
+    prefix_tree: object, full: PyTreeDef, is_leaf: Callable[[Any], bool] | None, name: str
+) -> list[Any]:
+    """The leaves of a prefix, one for each leaf of the structure `full`; see `broadcast_prefix`."""
+    leaves, prefix = flatten(prefix_tree, is_leaf)
+    if prefix is full:
+        return leaves
+    counts: list[int] = []
+    if not _leaf_counts(prefix, full, counts):
+        path, ours, theirs, remark = difference(prefix, full) or ((), "one tree", "another", "")
+        raise noted(
+            ShapeError(
+                f"{name}: not a prefix of the tree that it describes: {place(path)} it has {ours}, "
+                f"where the tree has {theirs}{remark}\n"
+                f"  prefix: {short(prefix)}\n  tree: {short(full)}\n"
+                "  fix: the tree's own structure, with leaves in place of whole branches"
+            )
+        )
+    return [leaf for leaf, count in zip(leaves, counts, strict=True) for _ in range(count)]
+
+
+def _leaf_counts(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
+    """Appends the number of leaves of `full` under each leaf of `prefix`; False for other trees."""
+    kind = prefix.kind
+    if kind is None:
+        counts.append(full.num_leaves)
+        return True
+    children, others = prefix.children(), full.children()
+    return (
+        kind == full.kind
+        and len(children) == len(others)
+        and kind.same_data(prefix.data, full.data)
+        and all(_leaf_counts(a, b, counts) for a, b in zip(children, others, strict=True))
+    )

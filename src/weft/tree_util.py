@@ -11,10 +11,9 @@ sorted keys), None (a node without leaves), namedtuples, OrderedDicts, defaultdi
 types. Only direct instances count: a subclass of a node type is a leaf until it is registered.
 
     treedef.py            structures and the registry
-    tree_flattening.py    flattening
+    tree_flattening.py    flattening, also of a prefix
     tree_code.py          generated functions that build and flatten trees of one structure
     tree_paths.py         paths, and errors that name one
-    tree_prefixes.py      leaves of a prefix
     tree_registration.py  registration of classes
 """
 
@@ -26,7 +25,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .errors import ShapeError
-from .tree_flattening import flatten, wrong_is_leaf
+from .tree_flattening import flatten, leaves_of_prefix, wrong_is_leaf
 from .tree_paths import (
     DictKey,
     FlattenedIndexKey,
@@ -39,7 +38,6 @@ from .tree_paths import (
     short,
     wrong_argument,
 )
-from .tree_prefixes import leaves_of_prefix
 from .tree_registration import (
     Partial,
     register_dataclass,

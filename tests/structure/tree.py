@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "weft"
 # the first (plain modules, held acyclic below) and the last (applications).
 RUNGS = (
     "typing dtypes extended_dtypes tree tree_util treedef tree_flattening tree_code tree_paths "
-    "tree_prefixes tree_registration config scope sharding switch_values switch_state "
+    "tree_registration config scope sharding switch_values switch_state "
     "switch_options errors lazy jax_names tracebacks user_lines option_checks",
     "core stablehlo",
     "runtime primitives",

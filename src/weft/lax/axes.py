@@ -11,6 +11,7 @@ from ..core.value import Value
 from ..errors import AxisError, ShapeError, WeftError
 from ..primitives.slicing import concatenate, slice_
 from ..primitives.structural import reshape
+from ..transforms.arguments import described
 from ..user_lines import noted
 
 
@@ -62,7 +63,7 @@ def items_of(name: str, parameter: str, values: Any, kind: str = "arrays") -> li
         elements = iter(values)
     except TypeError:
         raise noted(
-            TypeError(f"{name}: {parameter} must be a sequence of {kind}; got {values!r:.80}")
+            TypeError(f"{name}: {parameter} must be a sequence of {kind}; got {described(values)}")
         ) from None
     return list(elements)
 

@@ -151,12 +151,12 @@ def scan(
 
 def scan_length(operation: str, slices: Sequence[Any], xs: Any, length: Any) -> int:
     """The number of steps, on which xs and `length` must agree."""
-    paths = paths_of("xs", xs)
-    for x, path in zip(slices, paths, strict=True):
+    for i, x in enumerate(slices):
         if not x.ndim:
             raise ShapeError(
                 f"{operation}: xs must be arrays with an axis to go along; got the scalar "
-                f"{x.aval} at {path}\n  fix: close over it, or make it part of the carry"
+                f"{x.aval} at {paths_of('xs', xs)[i]}\n"
+                "  fix: close over it, or make it part of the carry"
             )
     sizes = {x.shape[0] for x in slices}
     if length is not None:
@@ -170,7 +170,8 @@ def scan_length(operation: str, slices: Sequence[Any], xs: Any, length: Any) -> 
         if length < 0:
             raise ShapeError(f"scan: length must not be negative; got {length}")
     if len(sizes) > 1 or (length is not None and sizes and sizes != {length}):
-        rows = [f"  {p}: {x.aval}, length {x.shape[0]}" for p, x in zip(paths, slices, strict=True)]
+        named = zip(paths_of("xs", xs), slices, strict=True)
+        rows = [f"  {path}: {x.aval}, length {x.shape[0]}" for path, x in named]
         length_line = "" if length is None else f"\n  length: {length}"
         raise ShapeError(
             f"{operation}: all of xs"

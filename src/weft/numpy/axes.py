@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import errors
 from ..core.value import Value
+from ..transforms.arguments import described
 from .promotion import noted
 
 
@@ -57,18 +58,6 @@ SEQUENCES = (tuple, list, range)
 """The types of several axes in users' arguments."""
 
 
-def listed(name: str, xs: Any, argument: str, items: str) -> list[Any]:
-    """The items of a sequence as a list. `items` describes them for the error."""
-    try:
-        return list(xs)
-    except TypeError as error:
-        if raised_inside(error) and not isinstance(xs, Value):
-            raise
-        raise noted(
-            TypeError(f"{name}: {argument} must be a sequence of {items}; got {described(xs)}")
-        ) from None
-
-
 def host_array(name: str, x: Any, argument: str, expected: str, dtype: Any = None) -> np.ndarray:
     """A NumPy array of numbers or nested lists. `expected` describes them for the error."""
     try:
@@ -86,11 +75,6 @@ def raised_inside(error: BaseException) -> bool:
     the user's iterator; false if the function itself or compiled code raised it."""
     trace = error.__traceback__
     return trace is not None and trace.tb_next is not None
-
-
-def described(x: Any) -> str:
-    """A short description for messages: an aval, or a type and a value."""
-    return str(x.aval) if isinstance(x, Value) else f"{type(x).__name__} {x!r:.60}"
 
 
 def no_bool(name: str, x: Any, argument: str) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
-from .axes import described
+from ..transforms.arguments import described
 from .creation import array
 from .promotion import noted, value
 

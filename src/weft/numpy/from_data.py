@@ -12,9 +12,9 @@ from ..core.aval import aval
 from ..core.placement import on_device as placed_on, type_on
 from ..core.source import located
 from ..runtime import capsules, device_memory
-from ..transforms.arguments import check_callable
+from ..transforms.arguments import check_callable, described
 from ..typing import DTypeLike
-from .axes import described, raised_inside, shape_tuple, whole_number
+from .axes import raised_inside, shape_tuple, whole_number
 from .creation import array, copied, dtype_argument, from_numpy_array, on_device
 from .promotion import cast, noted
 

@@ -10,10 +10,11 @@ from typing import Any
 from ..core.array import Array
 from ..core.source import function_line, located, wrapping
 from ..errors import ShapeError
+from ..lax.axes import items_of
 from ..transforms.arguments import check_callable
 from ..transforms.vmap import vmap
 from ..typing import ArrayLike
-from .axes import axes_of, listed, one_axis
+from .axes import axes_of, one_axis
 from .promotion import value
 from .shapes import expand_dims, joint_shape, reshape
 
@@ -104,7 +105,7 @@ def vectorize(
       (4,)
     """
     check_callable(pyfunc, "vectorize")
-    listed_arguments = listed("vectorize", excluded, "excluded", "positions and names")
+    listed_arguments = items_of("vectorize", "excluded", excluded, "positions and names")
     for e in listed_arguments:
         if not isinstance(e, (int, str)):
             raise TypeError(f"vectorize: excluded must hold positions and names; got {e!r}")

@@ -13,9 +13,11 @@ from ..core.aval import aval
 from ..core.kernels import run_kernel
 from ..core.source import located
 from ..errors import ShapeError
+from ..lax.axes import items_of
 from ..primitives import arithmetic, comparison, creation, selection, structural
+from ..transforms.arguments import described
 from ..typing import ArrayLike
-from .axes import described, listed, result_length, whole_number
+from .axes import result_length, whole_number
 from .creation import asarray, zeros
 from .joining import concatenate
 from .plans import composite, native_elements
@@ -53,7 +55,7 @@ def histogram_bin_edges(
     dtype = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float()
     sources: Any = (x,)
     if range is not None:
-        ends = listed("histogram_bin_edges", range, "range", "two numbers")
+        ends = items_of("histogram_bin_edges", "range", range, "two numbers")
         sources = [value("histogram_bin_edges", r, "range") for r in ends]
         if len(ends) != 2 or any([v.ndim for v in sources]):
             raise ShapeError(
@@ -230,7 +232,7 @@ def histogramdd(
     ranges = (
         [None] * d
         if range is None
-        else listed("histogramdd", range, "range", "pairs, one for each axis")
+        else items_of("histogramdd", "range", range, "pairs, one for each axis")
     )
     if len(bins_by_axis) != d or len(ranges) != d:
         raise ShapeError(

@@ -12,13 +12,14 @@ from ..core.array import Array, literal
 from ..core.source import located
 from ..core.value import Value
 from ..errors import ShapeError
+from ..lax.axes import items_of
 from ..primitives.arithmetic import mul, sub
 from ..primitives.comparison import lt
 from ..primitives.selection import clamp, where
 from ..primitives.structural import add, convert_element_type
 from ..transforms.arguments import check_callable
 from ..typing import ArrayLike, DTypeLike, Shape
-from .axes import listed, result_length, shape_tuple, whole_number
+from .axes import result_length, shape_tuple, whole_number
 from .creation import dtype_argument, from_numpy, zeros
 from .gather_indices import run_time_indices
 from .indexing import coordinates
@@ -119,11 +120,13 @@ def ravel_multi_index(
     """
     name = "ravel_multi_index"
     lengths = shape_tuple(name, dims, "dims")
-    arrays = listed(name, multi_index, "multi_index", "integer arrays, one for each axis")
+    arrays = items_of(name, "multi_index", multi_index, "integer arrays, one for each axis")
     if len(arrays) != len(lengths):
         n_arrays = len(arrays)
         raise errors.ShapeError(f"{name}: {lengths} needs {len(lengths)} arrays; got {n_arrays}")
-    modes = [mode] * len(lengths) if isinstance(mode, str) else listed(name, mode, "mode", "modes")
+    modes = (
+        [mode] * len(lengths) if isinstance(mode, str) else items_of(name, "mode", mode, "modes")
+    )
     if len(modes) != len(lengths):
         raise errors.ShapeError(
             f"{name}: mode must be one mode, or one for each of {len(lengths)} axes; got {mode!r}"

@@ -22,8 +22,9 @@ from ..primitives import (
     selection,
     structural,
 )
+from ..transforms.arguments import described
 from ..typing import ArrayLike, DTypeLike
-from .axes import described, host_array, one_axis, whole_number
+from .axes import host_array, one_axis, whole_number
 from .creation import dtype_argument, from_numpy, host_as, on_device
 from .promotion import SCALARS, cast, check_ranks, noted, promote_values, value
 

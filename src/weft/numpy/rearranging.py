@@ -9,10 +9,11 @@ from ..core.array import Array, literal
 from ..core.source import located
 from ..core.value import Value
 from ..errors import ShapeError
+from ..lax.axes import items_of
 from ..primitives import slicing, structural
 from ..primitives.dynamic_slicing import dynamic_slice
 from ..typing import ArrayLike, Axes
-from .axes import all_axes, axes_of, listed, one_axis, whole_number
+from .axes import all_axes, axes_of, one_axis, whole_number
 from .promotion import cast, value
 from .shapes import ravel, swapaxes
 
@@ -65,7 +66,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
              [1, 3]], dtype=int32)
     """
     x = value("rot90", m, "m")
-    plane = all_axes("rot90", listed("rot90", axes, "axes", "two ints"), x.ndim, "axes")
+    plane = all_axes("rot90", items_of("rot90", "axes", axes, "two ints"), x.ndim, "axes")
     if len(plane) != 2:
         raise ShapeError(f"rot90: axes must be two axes; got {axes!r:.60}")
     from_axis, to_axis = plane

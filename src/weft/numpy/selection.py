@@ -1,6 +1,6 @@
 """Selecting elements from several arrays by conditions: where, select, piecewise, choose."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from .. import dtypes
@@ -9,12 +9,12 @@ from ..core.array import Array, as_value
 from ..core.source import located
 from ..core.value import Value
 from ..errors import ShapeError
+from ..lax.axes import items_of
 from ..primitives import bitwise, selection, structural
 from ..primitives.selection import select_n
 from ..primitives.structural import convert_element_type, widen
 from ..typing import ArrayLike
 from ..user_lines import note_user_line
-from .axes import listed
 from .creation import broadcast
 from .indexing import nonzero
 from .plans import composite
@@ -100,8 +100,8 @@ def select(
       >>> np.select([x < 1, x < 3], [x, x * 10], -1)
       Array([ 0, 10, 20, -1], dtype=int32)
     """
-    conditions = listed("select", condlist, "condlist", "boolean arrays")
-    choices = listed("select", choicelist, "choicelist", "arrays")
+    conditions = items_of("select", "condlist", condlist, "boolean arrays")
+    choices = items_of("select", "choicelist", choicelist, "arrays")
     if len(conditions) != len(choices):
         raise ShapeError(
             f"select: needs a choice for each condition; got {len(conditions)} conditions and "
@@ -158,11 +158,9 @@ def piecewise(
         array = value("piecewise", condlist, "condlist")
         conditions: list[Any] = [array] if array.ndim in (0, v.ndim) else list(array)
     else:
-        conditions = listed("piecewise", condlist, "condlist", "boolean arrays")
+        conditions = items_of("piecewise", "condlist", condlist, "boolean arrays")
     flags = [broadcast("piecewise", truth("piecewise", c, "condlist"), v.shape) for c in conditions]
-    if not isinstance(funclist, Iterable):
-        raise TypeError(f"piecewise: funclist must be a sequence; got {funclist!r}")
-    functions = list(funclist)
+    functions = items_of("piecewise", "funclist", funclist, "functions and values")
     if len(functions) == len(flags) + 1:
         functions = [functions[-1], *functions[:-1]]
     elif len(functions) == len(flags):
@@ -209,7 +207,7 @@ def choose(
     indices = integers("choose", a, "a")
     if hasattr(choices, "shape"):
         choices = value("choose", choices, "choices")
-    arrays = listed("choose", choices, "choices", "arrays")
+    arrays = items_of("choose", "choices", choices, "arrays")
     if not arrays:
         raise ValueError("choose: expected at least one array to choose from")
     indices = indices_in("choose", indices, len(arrays), mode)

@@ -13,10 +13,10 @@ from ..core.array import Array
 from ..core.source import located
 from ..core.value import Value
 from ..errors import AxisError, ShapeError
-from ..lax.axes import slice_along
+from ..lax.axes import items_of, slice_along
 from ..primitives import creation, structural
 from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
-from .axes import all_axes, axes_of, listed, no_bool, one_axis, shape_tuple, whole_number
+from .axes import all_axes, axes_of, no_bool, one_axis, shape_tuple, whole_number
 from .creation import broadcast
 from .plans import rearranged
 from .promotion import known_aval, noted, value
@@ -188,7 +188,7 @@ def permute_dims(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """
     x = value("permute_dims", a, "a")
     if axes is not None:
-        axes = all_axes("permute_dims", listed("permute_dims", axes, "axes", "ints"), x, "axes")
+        axes = all_axes("permute_dims", items_of("permute_dims", "axes", axes, "ints"), x, "axes")
     return transpose(x, axes)
 
 

@@ -5,7 +5,7 @@ NaNs come last; complex numbers are ordered by real part, then by imaginary part
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..core.array import Array, literal
 from ..core.aval import aval
 from ..core.source import located
 from ..errors import ShapeError
+from ..lax.axes import items_of
 from ..lax.loops import while_loop
 from ..primitives import (
     arithmetic,
@@ -182,9 +183,8 @@ def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
       >>> np.lexsort((np.array([1, 0, 2]), np.array([5, 5, 4])))
       Array([2, 1, 0], dtype=int32)
     """
-    if not isinstance(keys, Iterable):
-        raise TypeError(f"lexsort: keys must be a sequence of arrays; got {keys!r}")
-    parts = [value("lexsort", k, f"key {i}") for i, k in enumerate(keys)]  # type: ignore[arg-type]
+    arrays = items_of("lexsort", "keys", keys)
+    parts = [value("lexsort", k, f"key {i}") for i, k in enumerate(arrays)]
     if not parts:
         raise TypeError("lexsort: needs at least one key")
     if any(p.shape != parts[0].shape for p in parts):

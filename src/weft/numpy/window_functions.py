@@ -9,7 +9,8 @@ from ..core.array import Array
 from ..core.source import located
 from ..core.value import Value
 from ..primitives import arithmetic
-from .axes import described, host_array, whole_number
+from ..transforms.arguments import described
+from .axes import host_array, whole_number
 from .creation import from_numpy
 from .promotion import noted
 from .special import i0
