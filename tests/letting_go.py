@@ -18,8 +18,6 @@ def those_left(references: list[weakref.ref[Any]], seconds: float = 20.0) -> lis
     deadline = time.monotonic() + seconds
     while True:
         runtime.put(np.float32(1), runtime.default_device())
-        left = [thing for r in references if (thing := r()) is not None]
-        if not left or time.monotonic() > deadline:
-            return left
-        del left
+        if all(r() is None for r in references) or time.monotonic() > deadline:
+            return [r() for r in references if r() is not None]
         time.sleep(0.001)
