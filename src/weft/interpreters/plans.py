@@ -24,7 +24,9 @@ from ..core.jaxpr import Jaxpr, Var, run
 from ..core.primitive import Primitive
 from ..core.source import log_warning
 from ..core.trace import Params, Trace, current
-from .eager_tiers import host_function, host_share
+from ..primitives.products import dot_general
+from .eager_tiers import host_function, host_share, numpy_may_compute
+from .matrix_products import MatrixProduct, matrix_product, only_products
 from .stage import InlineTemplate, StageTrace, leaked
 
 Kernel = Callable[..., Any]
@@ -36,9 +38,11 @@ class OperationPlan:
     Attributes:
       out: the output's aval; `None` if there are several outputs, which `arrays` makes.
       kernel: the NumPy function, or `None`.
+      product: how a product is computed that XLA would compile with transpositions; otherwise
+        `None`.
     """
 
-    __slots__ = ("kernel", "out", "outs", "params", "primitive")
+    __slots__ = ("kernel", "out", "outs", "params", "primitive", "product")
 
     def __init__(
         self, primitive: Primitive, params: Params, avals: Sequence[Aval], out: Any
@@ -48,6 +52,9 @@ class OperationPlan:
         self.out = None if primitive.multiple else out
         fast = host_share(primitive, params, avals, outs) <= 1
         self.kernel: Kernel | None = host_function(primitive, params, avals) if fast else None
+        self.product: MatrixProduct | None = None
+        if not fast and primitive is dot_general and numpy_may_compute():
+            self.product = matrix_product(params, *avals)
         if "tier" in thread.debug:
             tell_tier(str(primitive), avals, "XLA" if self.kernel is None else "NumPy")
 
@@ -62,6 +69,9 @@ class OperationPlan:
         if primitive.lower_rule is None:
             raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
         avals = [a.aval for a in args]
+        product = self.product
+        if product is not None and all([a.type is a.aval for a in args]):
+            return run_program(product.program, product.operands(args))[0]
         out = self.outs if primitive.multiple else self.out
         outs = run_program(one_operation(primitive, self.params, avals, out), args)
         return outs if primitive.multiple else outs[0]
@@ -118,7 +128,9 @@ class ProgramPlan:
         self.out: Aval | None = jaxpr.outvars[0].aval if single and self.one else None
         self.operands: list[int] | None = None
         steps = host_steps(jaxpr, template, new)
-        if steps is None and is_one_operation(jaxpr):
+        if steps is None and only_products(jaxpr) and numpy_may_compute():
+            pass  # operation by operation: each product has a plan, shared by all programs
+        elif steps is None and is_one_operation(jaxpr):
             (e,) = jaxpr.equations
             self.operands = [jaxpr.invars.index(v) for v in e.inputs]
             avals = [v.aval for v in e.inputs]
@@ -139,7 +151,8 @@ class ProgramPlan:
         return outs[0] if self.single else outs
 
     def execute(self, args: Sequence[Array]) -> Any:
-        """The outputs by a compiled program, or operation by operation under `disable_jit`."""
+        """The outputs by a compiled program. Products, and all programs under `disable_jit`, run
+        operation by operation."""
         if self.program is None or thread.disable_jit or None in map(type_of, args):
             outs = run(self.jaxpr, args, current.base)  # raises for a tracer: it lacks a type
         elif self.operands is not None:

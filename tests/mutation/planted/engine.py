@@ -165,6 +165,19 @@ MUTANTS = (
         "tests/structure/test_loops.py -k reentrant",
     ),
     Mutant(
+        "C87", "eager products: contracted axes in the order of one operand only",
+        "interpreters/matrix_products.py",
+        "contracted = tuple(i for i, _ in pairs), tuple(j for _, j in pairs)",
+        "contracted = tuple(i for i, _ in pairs), tuple(sorted(cy))",
+        "tests/interpreters/test_matrix_products.py",
+    ),
+    Mutant(
+        "C88", "eager products: each is compiled with its transpositions", "interpreters/plans.py",
+        "if not fast and primitive is dot_general and numpy_may_compute():",
+        "if False:",
+        "tests/interpreters/test_matrix_products.py",
+    ),
+    Mutant(
         "C08", "donated index where inputs are dropped", "compiler/lowered.py",
         "self.donated = [n for n, i in enumerate(self.live) if i in set(donated)]",
         "self.donated = [i for i in self.live if i in set(donated)]",
