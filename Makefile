@@ -2,7 +2,7 @@
 #   make demo              train a classifier of handwritten digits, and a model that writes Python
 #   make test [k=scan]     run the tests, or matching ones, or a folder (k=lax); JOBS=4 processes
 #   make test WHOLE=1      run all combinations of parameters; SEED=7 takes another sample
-#   make check-change      check the files that differ from main, in half a minute
+#   make check-change      check the files that differ from main, in a minute
 #   make check             check everything: lint, types, tests
 #   make test-newest       run the engine's tests on the newest Python and jaxlib
 #   make test-ecosystem    run programs of 20 libraries for JAX, and samples of their tests, on weft;

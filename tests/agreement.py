@@ -60,6 +60,7 @@ def agree(
     third one (from a plan), and a compiled one. Gives the first result.
 
     Args:
+      oracle: called as `oracle(*args, **options)` in place of NumPy's function.
       kinds: those of the results, a letter each, where they are not NumPy's.
     """
     function = getattr(np, name)

@@ -19,17 +19,17 @@ from .user_lines import noted
 INITIALIZER_SIGNATURE = "of (shape, rng)"
 
 
-def whole_number(layer: str, option: str, value: Any, least: int = 1) -> int:
+def whole_number(name: str, option: str, value: Any, least: int = 1) -> int:
     """The option as an int of at least `least`."""
     if isinstance(value, bool | onp.bool_) or not isinstance(value, int | onp.integer):
-        raise wrong_type(layer, option, "an int", value)
+        raise wrong_type(name, option, "an int", value)
     if value < least:
-        raise wrong_value(layer, option, f"at least {least}", value)
+        raise wrong_value(name, option, f"at least {least}", value)
     return int(value)
 
 
 def number(
-    layer: str,
+    name: str,
     option: str,
     value: Any,
     least: float = -math.inf,
@@ -40,44 +40,44 @@ def number(
     if isinstance(value, bool | onp.bool_) or not isinstance(
         value, int | float | onp.integer | onp.floating
     ):
-        raise wrong_type(layer, option, "a number", value)
+        raise wrong_type(name, option, "a number", value)
     if not (least <= value <= most and value > above):
         bounds = {"at least": least, "at most": most, "greater than": above}
         limits = [f"{how} {bound}" for how, bound in bounds.items() if math.isfinite(bound)]
-        raise wrong_value(layer, option, " and ".join(limits) or "no NaN", value)
+        raise wrong_value(name, option, " and ".join(limits) or "no NaN", value)
     return value
 
 
-def flag(layer: str, option: str, value: Any) -> bool:
+def flag(name: str, option: str, value: Any) -> bool:
     """The option, True or False."""
     if not isinstance(value, bool | onp.bool_):
-        raise wrong_type(layer, option, "True or False", value)
+        raise wrong_type(name, option, "True or False", value)
     return bool(value)
 
 
-def choice(layer: str, option: str, value: Any, choices: Collection[Any]) -> Any:
+def choice(name: str, option: str, value: Any, choices: Collection[Any]) -> Any:
     """The option, one of several strings (or None)."""
     if not (value is None or isinstance(value, str)) or value not in choices:
-        raise wrong_value(layer, option, " or ".join(map(repr, choices)), value)
+        raise wrong_value(name, option, " or ".join(map(repr, choices)), value)
     return value
 
 
-def function(layer: str, option: str, value: Any, form: str) -> Any:
+def function(name: str, option: str, value: Any, form: str) -> Any:
     """The option, a callable; `form` describes its arguments."""
     if not callable(value):
-        raise wrong_type(layer, option, f"a function {form}", value)
+        raise wrong_type(name, option, f"a function {form}", value)
     return value
 
 
 def lengths(
-    layer: str, option: str, value: Any, count: int | None = None, least: int = 1
+    name: str, option: str, value: Any, count: int | None = None, least: int = 1
 ) -> tuple[int, ...]:
     """The option as a tuple of ints of at least `least`: `count` of them, or any number."""
     if not isinstance(value, tuple | list):
-        raise wrong_type(layer, option, f"a tuple such as {(2,) * (count or 2)}", value)
+        raise wrong_type(name, option, f"a tuple such as {(2,) * (count or 2)}", value)
     if count is not None and len(value) != count:
-        raise wrong_value(layer, option, f"{count} numbers, one for each spatial axis", value)
-    return tuple(whole_number(layer, f"{option}[{i}]", item, least) for i, item in enumerate(value))
+        raise wrong_value(name, option, f"{count} numbers, one for each spatial axis", value)
+    return tuple(whole_number(name, f"{option}[{i}]", item, least) for i, item in enumerate(value))
 
 
 def shape_of(name: str, shape: Any) -> tuple[int, ...]:
@@ -103,48 +103,48 @@ def ints_of(name: str, argument: str, values: Any) -> tuple[int, ...]:
         ) from None
 
 
-def wrong_type(layer: str, option: str, expected: str, value: Any) -> TypeError:
+def wrong_type(name: str, option: str, expected: str, value: Any) -> TypeError:
     """The error for an option of the wrong type."""
-    return noted(TypeError(_message(layer, option, expected, value)))
+    return noted(TypeError(_message(name, option, expected, value)))
 
 
-def wrong_value(layer: str, option: str, expected: str, value: Any) -> ValueError:
+def wrong_value(name: str, option: str, expected: str, value: Any) -> ValueError:
     """The error for an option out of its range."""
-    return noted(ValueError(_message(layer, option, expected, value)))
+    return noted(ValueError(_message(name, option, expected, value)))
 
 
-def _message(layer: str, option: str, expected: str, value: Any) -> str:
+def _message(name: str, option: str, expected: str, value: Any) -> str:
     text = repr(value)
     text = text if len(text) <= 60 else text[:57] + "..."
     fix = ""
     if option != "mode" and isinstance(value, str) and value in MODES:
-        fix = f"\n  fix: pass the mode by keyword: {layer}(…, mode={value!r})"
-    return f"{layer}: {option} must be {expected}; got {text}{fix}"
+        fix = f"\n  fix: pass the mode by keyword: {name}(…, mode={value!r})"
+    return f"{name}: {option} must be {expected}; got {text}{fix}"
 
 
 MODES = ("train", "eval", "predict", "viz")
 
 
-def checked_mode(layer: str, mode: Any) -> str:
+def checked_mode(name: str, mode: Any) -> str:
     """One of the modes."""
-    return str(choice(layer, "mode", mode, MODES))
+    return str(choice(name, "mode", mode, MODES))
 
 
-def checked_rate(layer: str, rate: Any, option: str = "dropout") -> float:
+def checked_rate(name: str, rate: Any, option: str = "dropout") -> float:
     """A rate of dropout, 0 <= rate < 1."""
-    if number(layer, option, rate, least=0.0) >= 1.0:
-        raise noted(ValueError(f"{layer}: {option} must be less than 1; got {rate}"))
+    if number(name, option, rate, least=0.0) >= 1.0:
+        raise noted(ValueError(f"{name}: {option} must be less than 1; got {rate}"))
     return float(rate)
 
 
-def divided(layer: str, option: str, value: Any, parts_option: str, parts: Any) -> int:
+def divided(name: str, option: str, value: Any, parts_option: str, parts: Any) -> int:
     """`value // parts`; `parts` must divide `value`."""
-    value = whole_number(layer, option, value)
-    parts = whole_number(layer, parts_option, parts)
+    value = whole_number(name, option, value)
+    parts = whole_number(name, parts_option, parts)
     if value % parts:
         raise noted(
             ValueError(
-                f"{layer}: {option} must be a multiple of {parts_option}; got {value} and {parts}"
+                f"{name}: {option} must be a multiple of {parts_option}; got {value} and {parts}"
             )
         )
     return int(value // parts)

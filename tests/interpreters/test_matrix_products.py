@@ -68,7 +68,7 @@ def params_of(formula):
 
 
 def product_of(formula, *arrays):
-    return matrix_product(params_of(formula), *[a.aval for a in arrays])
+    return matrix_product(dot_general, params_of(formula), [a.aval for a in arrays])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "complex64"])

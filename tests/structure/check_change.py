@@ -1,4 +1,5 @@
-"""Checks a change in half a minute: all that differs from the branch `main`, committed or not.
+"""Checks a change in a minute: all that differs from the branch `main`, committed or not. On `main`
+itself that is all that differs from `origin/main`.
 
     make check-change        (or: python tests/structure/check_change.py [BRANCH])
 
@@ -164,25 +165,35 @@ def called(text: str, lines: set[int]) -> set[str]:
     return {name for row in rows for name in re.findall(r"\(\s*\"?(?:\w+\.)*([a-zA-Z]\w+)", row)}
 
 
-def main(branch: str = "main") -> int:
-    start = time.perf_counter()
+def base_of(branch: str) -> str:
+    """The last commit that HEAD shares with a branch; HEAD if there is no such branch."""
     known = subprocess.run(
         ["git", "rev-parse", "-q", "--verify", branch], cwd=ROOT, capture_output=True
     )
-    base = git("merge-base", branch, "HEAD").strip() if known.returncode == 0 else "HEAD"
-    change = Change(base)
+    return git("merge-base", branch, "HEAD").strip() if known.returncode == 0 else "HEAD"
+
+
+def main(branch: str = "main") -> int:
+    start = time.perf_counter()
+    if branch == git("branch", "--show-current").strip():
+        branch = f"origin/{branch}"
+    change = Change(base_of(branch))
     print(f"{len(change.files)} files differ from {branch}:", *sorted(change.names), flush=True)
+    failed = []
+    for name, command in {
+        "lint": ["check", "--quiet"],
+        "make format": ["format", "--check"],
+    }.items():
+        command = [*TOOL, "ruff", *command, *change.python]
+        if change.python and subprocess.run(command, cwd=ROOT).returncode:
+            failed.append(name)
     commands = {"structure tests": ["pytest", *PYTEST, "tests/structure"]}
-    if change.python:
-        commands["lint"] = ["ruff", "check", "--quiet", *change.python]
-        commands["format (run: make format)"] = ["ruff", "format", "--check", *change.python]
     if change.source:
         commands["types"] = ["mypy", *map(str, change.source)]
     runs = {
         name: subprocess.Popen(TOOL + command, cwd=ROOT, stdout=-1, stderr=-2, text=True)
         for name, command in commands.items()
     }
-    failed = []
     places = [str(ROOT / place) for place in change.places()]
     if places and pytest.main([*PYTEST, *places], plugins=[change]) not in (0, 5):
         failed.append("tests of what was changed")

@@ -24,7 +24,7 @@ MOVES = frozenset(["imag", "real", "complex", "conj", "copy", "name", "stop_grad
 """Elementwise operations that compute nothing."""
 
 # fmt: off
-PASSES = frozenset(
+ONE_PER_ELEMENT = frozenset(
     (
         "reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or",
         "reduce_xor", "argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp",
@@ -111,7 +111,7 @@ def operation_flops(name: str, ins: Sequence[Aval], outs: Sequence[Aval], params
         return 0
     if name in COUNTS:
         return COUNTS[name](ins, outs, params)
-    if name in PASSES:
+    if name in ONE_PER_ELEMENT:
         return max([a.size for a in ins])
     primitive = registry.get(name)
     is_elementwise = primitive is not None and primitive.elementwise and name not in MOVES
@@ -127,10 +127,10 @@ def flops(jaxpr: Jaxpr) -> int:
       >>> flops(weft.make_jaxpr(lambda x, y: x @ y + 1.0)(np.ones((2, 3)), np.ones((3, 4))))
       56
     """
-    return sum(map(_of_equation, jaxpr.equations))
+    return sum(map(_equation_flops, jaxpr.equations))
 
 
-def _of_equation(equation: Equation) -> int:
+def _equation_flops(equation: Equation) -> int:
     name, params = equation.primitive.name, dict(equation.params)
     inner = executed_programs(equation.params)
     if not inner:

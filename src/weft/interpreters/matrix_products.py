@@ -13,10 +13,12 @@ from ..compiler.lowered import LoweredProgram, program_of
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
+from ..core.primitive import Primitive
 from ..core.trace import Params
 from ..core.value import Value
 from ..primitives.products import dot_general
 from ..primitives.structural import others, reshape
+from .eager_tiers import numpy_may_compute
 from .stage import stage
 
 Axes = tuple[int, ...]
@@ -44,8 +46,14 @@ class MatrixProduct(NamedTuple):
         return permuted
 
 
-def matrix_product(params: Params, x: Aval, y: Aval) -> MatrixProduct | None:
-    """How to compute a `dot_general` of arrays of these types; `None` if they are matrices."""
+def matrix_product(
+    primitive: Primitive, params: Params, avals: Sequence[Aval]
+) -> MatrixProduct | None:
+    """The product of matrices that computes a product of arrays of these types. It is `None` if
+    they are matrices, for another operation, and on an accelerator."""
+    if primitive is not dot_general or not numpy_may_compute():
+        return None
+    x, y = avals
     options = dict(params)
     (cx, cy), (bx, by) = options.pop("dims")
     free = others((*cx, *bx), x.ndim), others((*cy, *by), y.ndim)
@@ -95,9 +103,12 @@ def layout(batch: Axes, free: Axes, contracted: Axes, rows: bool) -> tuple[Axes 
     return orders[rows], rows
 
 
-def only_products(jaxpr: Jaxpr) -> bool:
-    """True if a program multiplies, and otherwise only moves axes and changes shapes."""
+def runs_by_products(jaxpr: Jaxpr) -> bool:
+    """True if a program should run operation by operation: it multiplies, and NumPy computes its
+    other operations at every size."""
     primitives = {e.primitive for e in jaxpr.equations}
-    return dot_general in primitives and all(
-        p is dot_general or p.host.cost == "always" for p in primitives
+    return (
+        numpy_may_compute()
+        and dot_general in primitives
+        and all(p is dot_general or p.host.cost == "always" for p in primitives)
     )

@@ -24,9 +24,8 @@ from ..core.jaxpr import Jaxpr, Var, run
 from ..core.primitive import Primitive
 from ..core.source import log_warning
 from ..core.trace import Params, Trace, current
-from ..primitives.products import dot_general
-from .eager_tiers import host_function, host_share, numpy_may_compute
-from .matrix_products import MatrixProduct, matrix_product, only_products
+from .eager_tiers import host_function, host_share
+from .matrix_products import matrix_product, runs_by_products
 from .stage import InlineTemplate, StageTrace, leaked
 
 Kernel = Callable[..., Any]
@@ -52,9 +51,7 @@ class OperationPlan:
         self.out = None if primitive.multiple else out
         fast = host_share(primitive, params, avals, outs) <= 1
         self.kernel: Kernel | None = host_function(primitive, params, avals) if fast else None
-        self.product: MatrixProduct | None = None
-        if not fast and primitive is dot_general and numpy_may_compute():
-            self.product = matrix_product(params, *avals)
+        self.product = None if fast else matrix_product(primitive, params, avals)
         if "tier" in thread.debug:
             tell_tier(str(primitive), avals, "XLA" if self.kernel is None else "NumPy")
 
@@ -128,7 +125,7 @@ class ProgramPlan:
         self.out: Aval | None = jaxpr.outvars[0].aval if single and self.one else None
         self.operands: list[int] | None = None
         steps = host_steps(jaxpr, template, new)
-        if steps is None and only_products(jaxpr) and numpy_may_compute():
+        if steps is None and runs_by_products(jaxpr):
             pass  # operation by operation: each product has a plan, shared by all programs
         elif steps is None and is_one_operation(jaxpr):
             (e,) = jaxpr.equations

@@ -53,7 +53,7 @@ class Accelerate(Layer):
     Raises:
       TypeError: `layer` is not a layer.
       ValueError: there are fewer devices.
-      ShapeError (when called): the inputs' first axes differ.
+      LayerError (when called): the inputs' first axes differ.
     Example:
       >>> from weft import layers as tl, shapes
       >>> from weft.fastmath import numpy as jnp
@@ -229,7 +229,7 @@ def jit_forward(
     Returns: a function of (x, weights, state, rng) that returns (outputs, new state).
     Raises:
       TypeError, ValueError: an option is invalid, or there are fewer devices.
-      ShapeError (when called): the number of devices does not divide the batch.
+      LayerError (when called): the number of devices does not divide the batch.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.Dense(2)

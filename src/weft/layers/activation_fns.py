@@ -292,7 +292,7 @@ def Glu() -> Layer:
     """A layer that computes the gated linear unit a · sigmoid(b), for the input's halves a and b.
 
     Returns: a layer from an array [..., 2·n] to an array [..., n].
-    Raises (when called): ShapeError: the last axis has an odd length.
+    Raises (when called): LayerError: the last axis has an odd length.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp

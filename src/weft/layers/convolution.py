@@ -248,7 +248,7 @@ class Conv(Convolving):
       use_bias: whether to add a bias.
     Raises:
       TypeError, ValueError: an option is invalid.
-      ShapeError (when called): the array has another number of axes, or is smaller than the
+      LayerError (when called): the array has another number of axes, or is smaller than the
         window.
     Example:
       >>> from weft import layers as tl, shapes
@@ -308,7 +308,7 @@ class CausalConv(Conv):
       kernel_initializer, bias_initializer, use_bias: as for `Conv`.
     Raises:
       TypeError, ValueError: an option is invalid.
-      ShapeError (when called): the array does not have three axes.
+      LayerError (when called): the array does not have three axes.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.CausalConv(filters=3, kernel_width=2)
@@ -395,7 +395,7 @@ class CausalDepthwiseConv(Layer):
       use_bfloat16: whether w is bfloat16.
     Raises:
       TypeError, ValueError: an option is invalid.
-      ShapeError (when called): the array does not have three axes.
+      LayerError (when called): the array does not have three axes.
     Example:
       >>> from weft import layers as tl
       >>> layer = tl.CausalDepthwiseConv(kernel_size=2)

@@ -38,7 +38,7 @@ class ConvTranspose(Convolving):
       kernel_initializer: another name for `kernel_initialzer`.
     Raises:
       TypeError, ValueError: an option is invalid, or the kernel's initializer is given twice.
-      ShapeError (when called): the array has another number of axes.
+      LayerError (when called): the array has another number of axes.
     Example:
       >>> from weft import layers as tl, shapes
       >>> from weft.fastmath import numpy as jnp

@@ -36,7 +36,7 @@ def CategoryCrossEntropy(label_smoothing: float | None = None) -> Layer:
       scalar.
     Raises:
       TypeError, ValueError: the label smoothing is not a number from 0 to 1.
-      ShapeError (when called): the shapes do not match.
+      LayerError (when called): the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp
@@ -66,7 +66,7 @@ def WeightedCategoryCrossEntropy(
       which broadcast to the targets) to a scalar.
     Raises:
       TypeError, ValueError: an option is not a number in its range.
-      ShapeError (when called): the shapes do not match.
+      LayerError (when called): the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> weights = np.array([1.0, 0.0])
@@ -93,7 +93,7 @@ def CrossEntropyLoss() -> Layer:
 
     Returns: a layer from (log-probabilities [..., N], target categories [...], weights, which
       broadcast to the targets) to a scalar.
-    Raises (when called): ShapeError: the shapes do not match.
+    Raises (when called): LayerError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> log_probabilities = np.log(np.array([[0.5, 0.5], [0.25, 0.75]]))
@@ -110,7 +110,7 @@ def CrossEntropyLossWithLogSoftmax() -> Layer:
 
     Returns: a layer from (model outputs before softmax [..., N], target categories [...], weights)
       to a scalar.
-    Raises (when called): ShapeError: the shapes do not match.
+    Raises (when called): LayerError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> tl.CrossEntropyLossWithLogSoftmax()((np.zeros((2, 4)), np.array([0, 1]), np.ones(2)))
@@ -132,7 +132,7 @@ def CrossEntropySum() -> Layer:
 
     Returns: a layer from (log-probabilities [..., N], target categories [...], weights, which
       broadcast to the targets) to a scalar.
-    Raises (when called): ShapeError: the shapes do not match.
+    Raises (when called): LayerError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> log_probabilities = np.log(np.array([[0.5, 0.5], [0.25, 0.75]]))
@@ -154,7 +154,7 @@ def BinaryCrossEntropy() -> Layer:
     or 1 in float32 (x above 17 or below -100), the result is infinite or NaN.
 
     Returns: a layer from (model outputs, targets of 0 and 1 of the same shape) to a scalar.
-    Raises (when called): ShapeError: the shapes differ.
+    Raises (when called): LayerError: the shapes differ.
     Example:
       >>> from weft import layers as tl
       >>> tl.BinaryCrossEntropy()((np.array([0.0, 2.0]), np.array([1.0, 1.0])))
@@ -180,7 +180,7 @@ def BinaryCrossEntropyLoss() -> Layer:
 
     Returns: a layer from (probabilities [batch] or [batch, 1], targets of the same shape, weights)
       to a scalar.
-    Raises (when called): ShapeError: the shapes do not match.
+    Raises (when called): LayerError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> probabilities, targets = np.array([0.5, 0.9]), np.array([1.0, 0.0])
@@ -200,7 +200,7 @@ def BinaryCrossEntropySum() -> Layer:
 
     Returns: a layer from (probabilities [batch] or [batch, 1], targets of the same shape, weights)
       to the sum of all products.
-    Raises (when called): ShapeError: the shapes do not match.
+    Raises (when called): LayerError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> tl.BinaryCrossEntropySum()((np.full(3, 0.5), np.ones(3), np.ones(3)))
@@ -219,7 +219,7 @@ def L2Loss() -> Layer:
     """A layer that computes the weighted mean of squared errors: Σ w·(y - t)² / Σ w.
 
     Returns: a layer from (model outputs, targets, weights), all of one shape, to a scalar.
-    Raises (when called): ShapeError: the shapes differ.
+    Raises (when called): LayerError: the shapes differ.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp
@@ -237,7 +237,7 @@ def SmoothL1Loss() -> Layer:
     (y - t)²/2 where |y - t| < 1, else |y - t| - 1/2.
 
     Returns: a layer from (model outputs, targets, weights), all of one shape, to a scalar.
-    Raises (when called): ShapeError: the shapes differ.
+    Raises (when called): LayerError: the shapes differ.
     Example:
       >>> from weft import layers as tl
       >>> tl.SmoothL1Loss()((np.array([0.5, 3.0]), np.zeros(2), np.ones(2)))

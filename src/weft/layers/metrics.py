@@ -71,7 +71,7 @@ def CategoryAccuracy() -> Layer:
 
     Returns: a layer from (model outputs [..., N], target categories [...], ints from 0 to N - 1) to
       the mean over all vectors.
-    Raises (when called): ShapeError: the shapes do not match.
+    Raises (when called): LayerError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp
@@ -93,7 +93,7 @@ def WeightedCategoryAccuracy() -> Layer:
 
     Returns: a layer from (model outputs [..., N], target categories [...], weights, which broadcast
       to the targets) to a scalar.
-    Raises (when called): ShapeError: the shapes do not match.
+    Raises (when called): LayerError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> outputs, targets = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 0])
@@ -115,7 +115,7 @@ def MaskedSequenceAccuracy() -> Layer:
 
     Returns: a layer from (model outputs [..., length, N], target categories [..., length], weights,
       which broadcast to the targets) to the mean over all sequences.
-    Raises (when called): ShapeError: the shapes do not match.
+    Raises (when called): LayerError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> outputs = np.eye(2)[np.array([[0, 1], [1, 1]])]
@@ -145,7 +145,7 @@ def Accuracy(classifier: Layer | None = None) -> Layer:
     Returns: a layer from (model outputs, target categories, weights) to a scalar.
     Raises:
       TypeError, ValueError: the classifier is not a layer from one array to one array.
-      ShapeError (when called): the shapes do not match.
+      LayerError (when called): the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> outputs, targets = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 0])
@@ -175,7 +175,7 @@ def SequenceAccuracy(classifier: Layer | None = None) -> Layer:
       the batch.
     Raises:
       TypeError, ValueError: the classifier is not a layer from one array to one array.
-      ShapeError (when called): the shapes do not match.
+      LayerError (when called): the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> outputs = np.eye(2)[np.array([[0, 1], [1, 1]])]
@@ -203,7 +203,7 @@ def WeightedSum() -> Layer:
     """A layer that computes Σ values · weights.
 
     Returns: a layer from (values, weights, which broadcast to the values) to a scalar.
-    Raises (when called): ShapeError: the shapes do not match.
+    Raises (when called): LayerError: the shapes do not match.
     Example:
       >>> from weft import layers as tl
       >>> tl.WeightedSum()((np.array([1.0, 2.0]), np.array([1.0, 0.5])))
@@ -227,7 +227,7 @@ def MacroAveragedFScore(beta: float = 1.0, initial_category_index: int = 0) -> L
     Returns: a layer from (model outputs [..., N], target categories [...]) to a scalar.
     Raises:
       TypeError, ValueError: an option is not a number in its range.
-      ShapeError (when called): the shapes do not match, or no category is left.
+      LayerError (when called): the shapes do not match, or no category is left.
     Example:
       >>> from weft import layers as tl
       >>> outputs = np.eye(2)[np.array([0, 0, 1, 1])]

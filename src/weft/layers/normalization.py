@@ -47,7 +47,7 @@ class BatchNorm(Layer):
       mode: 'train', 'eval', 'predict' or 'viz'.
     Raises:
       TypeError, ValueError: an option is invalid.
-      ShapeError: the array has no such axis, or (when called) the result's dtype differs from the
+      LayerError (when called): the array has no such axis, or the result's dtype differs from the
         input's, as for bfloat16 inputs with float32 weights, and for integers.
     Example:
       >>> from weft import layers as tl, shapes
@@ -174,7 +174,7 @@ class LayerNorm(Layer):
       epsilon: ε, which prevents division by zero.
     Raises:
       TypeError, ValueError: an option is invalid.
-      ShapeError: the array has no axes.
+      LayerError (when called): the array has no axes.
     Example:
       >>> from weft import layers as tl, shapes
       >>> from weft.fastmath import numpy as jnp
@@ -226,7 +226,7 @@ class FilterResponseNorm(Layer):
       init_learnt_epsilon: the initial value of the trained part.
     Raises:
       TypeError, ValueError: an option is invalid.
-      ShapeError: the array has fewer than two axes.
+      LayerError (when called): the array has fewer than two axes.
     Example:
       >>> from weft import layers as tl
       >>> layer, x = tl.FilterResponseNorm(), np.array([[[3.0], [4.0]]])

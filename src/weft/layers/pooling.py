@@ -30,7 +30,7 @@ def MaxPool(
       with spatial lengths ⌊(d - size) / stride⌋ + 1 with 'VALID', and ⌈d / stride⌉ with 'SAME'.
     Raises:
       TypeError, ValueError: an option is invalid.
-      ShapeError (when called): the array has another number of axes, or is smaller than the
+      LayerError (when called): the array has another number of axes, or is smaller than the
         window.
     Example:
       >>> from weft import layers as tl

@@ -327,7 +327,7 @@ class EncDecAttention(EfficientAttentionBase):
     are (w_q, w_k, w_v, w_o), each with a first axis of heads. The state is `()`, and in 'predict'
     after the first call (keys, values), each [batch * n_heads, other length, d].
 
-    Raises: ShapeError (when called): in 'predict', the shape of the other sequence differs from the
+    Raises: LayerError (when called): in 'predict', the shape of the other sequence differs from the
       first call's.
 
     Example:

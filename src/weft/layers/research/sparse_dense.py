@@ -32,7 +32,7 @@ def SplitLastAxis(num_splits: int) -> Layer:
     Args:
       num_splits: the number of parts; divides the length of the axis.
     Returns: the layer.
-    Raises: ValueError, TypeError: num_splits is not a positive int. ShapeError (when called): it
+    Raises: ValueError, TypeError: num_splits is not a positive int. LayerError (when called): it
       does not divide the axis.
     Example:
       >>> SplitLastAxis(2)(np.arange(4))

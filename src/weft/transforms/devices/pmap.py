@@ -124,8 +124,8 @@ class MappedFunction:
         call.weft_made = "lower", "clear_cache"
         self.call: TreeFunction = call
 
-    def traced(self, call: Call) -> "TracedMap":
-        """The function traced on a signature; the first call traces it."""
+    def find_or_trace(self, call: Call) -> "TracedMap":
+        """The traced program for the signature of a call. A new signature is traced."""
         return self.programs.find(call.key, lambda: TracedMap(call))
 
     def general(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> PyTree:
@@ -133,7 +133,7 @@ class MappedFunction:
         if thread.disable_jit:
             return self.options.on_one_device(args, kwargs)
         call = Call(self.options, args, kwargs)
-        traced = self.traced(call)
+        traced = self.find_or_trace(call)
         trace = current.trace
         if traced.is_open or not (trace is current.base or (trace.computes and not looked_at())):
             return traced.apply(call.values, trace)
@@ -153,7 +153,7 @@ class MappedFunction:
         An object with a shape and a dtype may replace an array.
         """
         call = Call(self.options, args, kwargs, abstract=True)
-        traced, fun = self.traced(call), self.options.fun
+        traced, fun = self.find_or_trace(call), self.options.fun
         if traced.is_open or traced.depth:
             raise ValueError(
                 f"pmap: lower: {function_line(fun)} closes over traced values, or is called in "

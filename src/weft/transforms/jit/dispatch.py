@@ -59,7 +59,7 @@ class Programs:
     """The traced and compiled programs of a function, for one set of options.
 
     Attributes:
-      traced: the traced programs by signature.
+      by_signature: the traced programs.
       flat: entries of the fast path (`fast_entry`) by the types of the arguments, for calls with
         arrays only; `by_tree`: entries by the structure of the arguments, then by the types of
         their leaves.
@@ -70,17 +70,17 @@ class Programs:
 
     __slots__ = (
         "__weakref__",
+        "by_signature",
         "by_tree",
         "count",
         "flat",
         "jitted",
         "last",
         "signatures",
-        "traced",
     )
 
     def __init__(self) -> None:
-        self.traced: dict[TraceKey, Any] = {}
+        self.by_signature: dict[TraceKey, Any] = {}
         self.flat: dict[tuple[ArrayType, ...], Any] = {}
         self.by_tree: dict[PyTreeDef, dict[tuple[ArrayType, ...], Any]] = {}
         self.last: tuple[Callable[[Any], list[Any] | None], Any] | None = None
@@ -96,18 +96,18 @@ class Programs:
         threads trace at the same time, all use the result that was stored first, so it is compiled
         only once. Too many signatures (new static arguments at each call) empty the table.
         """
-        traced: T | None = self.traced.get(key)
+        traced: T | None = self.by_signature.get(key)
         if traced is not None and (not traced.is_open or traced.alive()):
             return traced
         entry = make()
-        if len(self.traced) >= MAX_SIGNATURES:
+        if len(self.by_signature) >= MAX_SIGNATURES:
             self.clear()
         if traced is None:
-            return self.traced.setdefault(key, entry)
+            return self.by_signature.setdefault(key, entry)
         with _lock:  # compares and stores in one step, because another thread may replace it too
-            stored: T | None = self.traced.get(key)
+            stored: T | None = self.by_signature.get(key)
             if stored is None or stored is traced:
-                self.traced[key] = stored = entry
+                self.by_signature[key] = stored = entry
             return stored
 
     def put_on_fast_path(
@@ -131,7 +131,7 @@ class Programs:
 
     def clear(self) -> None:
         """Forgets all signatures."""
-        self.traced.clear()
+        self.by_signature.clear()
         self.leave_fast_path()
 
 
@@ -147,8 +147,8 @@ def leave_all_fast_paths() -> None:
 def forget_traces(key: object) -> None:
     """Drops the programs that were traced under a state of the switches (`thread.key`)."""
     for programs in list(_all):
-        for signature in [s for s in list(programs.traced) if s.switches is key]:
-            programs.traced.pop(signature, None)
+        for signature in [s for s in list(programs.by_signature) if s.switches is key]:
+            programs.by_signature.pop(signature, None)
         kept = [s for s in programs.signatures if s.switches is not key]
         programs.signatures.clear()
         programs.signatures.extend(kept)

@@ -289,17 +289,17 @@ class JittedFunction:
             takes_refs=True,
         )
 
-    def traced(self, flat: FlatFunction) -> TracedCall:
-        """The function traced on the signature of a call, if it is new."""
+    def find_or_trace(self, flat: FlatFunction) -> TracedCall:
+        """The traced program for the signature of a call. A new signature is traced."""
         try:
-            return self.programs.find(flat.key, lambda: self.trace_now(flat))
+            return self.programs.find(flat.key, lambda: self.trace_signature(flat))
         except Exception as error:  # raised again
             if statics := flat.named_statics():
                 note_comparison(error, "jit", self.function, statics)
             raise
 
-    def trace_now(self, flat: FlatFunction) -> TracedCall:
-        """Traces a signature."""
+    def trace_signature(self, flat: FlatFunction) -> TracedCall:
+        """Traces the function on the signature of a call."""
         options = self.options
         key = flat.key
         programs = self.programs
@@ -353,7 +353,7 @@ class JittedFunction:
         if thread.disable_jit:
             return self.function(*args, **kwargs)
         flat = self.flatten(args, kwargs)
-        traced = self.traced(flat)
+        traced = self.find_or_trace(flat)
         if traced.refs is not None:
             return self.run_with_refs(traced, flat, traced.refs)
         values: Any = flat.values
@@ -416,7 +416,7 @@ class JittedFunction:
         """
         flat = self.flatten(args, kwargs, abstract=True)
         types = [type_of(x, a) for x, a in zip(flat.leaves, flat.avals, strict=True)]
-        traced = self.traced(flat)
+        traced = self.find_or_trace(flat)
         return traced.of_types([*types, *traced.jaxpr.in_avals[len(types) :]])
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
