@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import weft
-from weft.core.caching import MAX_DERIVATIONS, derived, exact
+from weft.core.caching import MAX_CACHED_RESULTS, cached_on_program, exact
 
 
 class Program:
     def __init__(self):
-        self.derivations = {}
+        self.cached_results = {}
 
 
 class Result:
@@ -24,7 +24,7 @@ class Result:
 def test_a_result_is_computed_once_for_each_argument():
     calls = []
 
-    @derived
+    @cached_on_program
     def scaled(program, factor):
         """The program, scaled."""
         calls.append(factor)
@@ -89,7 +89,7 @@ def test_static_numbers_of_other_types_are_other_signatures(wrap):
 def test_nothing_is_a_result_like_others():
     calls = []
 
-    @derived
+    @cached_on_program
     def nothing(program):
         calls.append(program)
 
@@ -99,14 +99,17 @@ def test_nothing_is_a_result_like_others():
 
 
 def test_functions_do_not_see_each_others_results():
-    one, other = derived(lambda program, x: ("one", x)), derived(lambda program, x: ("other", x))
+    one, other = (
+        cached_on_program(lambda program, x: ("one", x)),
+        cached_on_program(lambda program, x: ("other", x)),
+    )
     program = Program()
     assert one(program, 1) == ("one", 1)
     assert other(program, 1) == ("other", 1)
 
 
 def test_a_known_result_is_told_without_computing_it():
-    square = derived(lambda program, x: x * x)
+    square = cached_on_program(lambda program, x: x * x)
     program = Program()
     assert square.known(program, 3) is None
     square(program, 3)
@@ -114,7 +117,7 @@ def test_a_known_result_is_told_without_computing_it():
 
 
 def test_results_die_with_the_program():
-    made = derived(lambda program: Result())
+    made = cached_on_program(lambda program: Result())
     program = Program()
     reference = weakref.ref(made(program))
     assert reference() is not None
@@ -126,17 +129,17 @@ def test_results_die_with_the_program():
 def test_of_too_many_results_the_oldest_go():
     calls = []
 
-    @derived
+    @cached_on_program
     def doubled(program, x):
         calls.append(x)
         return 2 * x
 
     program = Program()
-    for x in range(10 * MAX_DERIVATIONS):
+    for x in range(10 * MAX_CACHED_RESULTS):
         assert doubled(program, x) == 2 * x
-    assert len(program.derivations[doubled]) <= MAX_DERIVATIONS
+    assert len(program.cached_results[doubled]) <= MAX_CACHED_RESULTS
     del calls[:]
-    assert doubled(program, 10 * MAX_DERIVATIONS - 1) == 20 * MAX_DERIVATIONS - 2
+    assert doubled(program, 10 * MAX_CACHED_RESULTS - 1) == 20 * MAX_CACHED_RESULTS - 2
     assert calls == []
     assert doubled(program, 0) == 0
     assert calls == [0]
@@ -147,7 +150,7 @@ def test_threads_agree_on_the_first_result_and_no_lock_is_held():
     count = 4
     inside = threading.Barrier(count, timeout=30)
 
-    @derived
+    @cached_on_program
     def made(program):
         inside.wait()
         return Result()
@@ -163,11 +166,11 @@ def test_threads_agree_on_the_first_result_and_no_lock_is_held():
 
 
 def test_threads_that_fill_a_bounded_table_get_right_results():
-    wide = derived(lambda program, x: (x, x + 1))
+    wide = cached_on_program(lambda program, x: (x, x + 1))
     program, wrong = Program(), []
 
     def work(start):
-        for x in range(start, start + 3 * MAX_DERIVATIONS):
+        for x in range(start, start + 3 * MAX_CACHED_RESULTS):
             if wide(program, x) != (x, x + 1):
                 wrong.append(x)
 
@@ -182,7 +185,7 @@ def test_threads_that_fill_a_bounded_table_get_right_results():
 def test_an_error_is_not_kept():
     fails = [True]
 
-    @derived
+    @cached_on_program
     def made(program):
         if fails:
             raise ValueError("not yet")
@@ -198,7 +201,7 @@ def test_an_error_is_not_kept():
 
 def test_programs_keep_what_is_derived_of_them():
     jaxpr = weft.make_jaxpr(lambda x: np.float32(2.0) * x)(1.0)
-    size = derived(lambda program: len(program.equations))
+    size = cached_on_program(lambda program: len(program.equations))
     assert size(jaxpr) == 1
-    assert size in jaxpr.derivations
+    assert size in jaxpr.cached_results
     assert jaxpr.without_consts() is jaxpr.without_consts()

@@ -60,7 +60,7 @@ def test_replace_makes_another_program():
     (y,) = run(turned, [f32([3.0, 4.0]), f32(0.5)], current.trace)
     np.testing.assert_allclose(np.asarray(y), np.sin(0.5), rtol=1e-6)
     assert len(jaxpr.outvars) == 2
-    assert turned.derivations is not jaxpr.derivations
+    assert turned.cached_results is not jaxpr.cached_results
 
 
 def test_labels_follow_constants_that_become_inputs():

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.aval import Aval
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, executed_programs
 from ..core.primitive import registry
 from ..primitives.products import multiplications
@@ -118,7 +118,7 @@ def operation_flops(name: str, ins: Sequence[Aval], outs: Sequence[Aval], params
     return outs[0].size if is_elementwise or name == "pow" else 0
 
 
-@derived
+@cached_on_program
 def flops(jaxpr: Jaxpr) -> int:
     """The number of floating-point operations of a program.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Jaxpr, subjaxprs
 from ..core.placement import ArrayType, Layout, OnGroup, Placement, on_device, type_on
 from ..runtime import group as groups
@@ -117,7 +117,7 @@ def meshes_named(shardings: Sequence[Sharding | None], jaxpr: Jaxpr) -> list[Mes
     return [*[m for m in named if m.axis_names != _COPIES], *meshes_inside(jaxpr)]
 
 
-@derived
+@cached_on_program
 def meshes_inside(jaxpr: Jaxpr) -> tuple[Mesh, ...]:
     """The meshes that a program's operations name."""
     meshes: dict[Mesh, None] = {}
@@ -136,7 +136,7 @@ def meshes_inside(jaxpr: Jaxpr) -> tuple[Mesh, ...]:
 # --- placements of programs inside ---
 
 
-@derived
+@cached_on_program
 def placement_inside(jaxpr: Jaxpr) -> Placement | None:
     """The devices for which functions called inside were jitted, or the devices of meshes named
     inside. Raises an error if there are two different ones."""

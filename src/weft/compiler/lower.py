@@ -8,7 +8,7 @@ from .. import errors
 from ..config import thread
 from ..core.array import literal_key
 from ..core.aval import aval_of
-from ..core.caching import derived, remember
+from ..core.caching import cached_on_program, remember
 from ..core.checking import check_results
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..primitives.callbacks import TOKEN, token_of
@@ -69,7 +69,7 @@ def lower(
     return str(module), module
 
 
-@derived
+@cached_on_program
 def operation_numbers(jaxpr: Jaxpr) -> list[int]:
     """A number for each equation; equal operations on equal types have equal numbers."""
     number_of: dict[Any, int] = {}

@@ -13,7 +13,7 @@ import numpy as np
 from ..config import thread
 from ..core.array import Array, unshared
 from ..core.aval import Aval
-from ..core.caching import derived, remember
+from ..core.caching import cached_on_program, remember
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var, only_computes
 from ..core.primitive import Primitive
@@ -220,7 +220,7 @@ class LoweredProgram:
         )
 
 
-@derived
+@cached_on_program
 def lowered_with(
     jaxpr: Jaxpr,
     donated: tuple[int, ...],

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.array import literal_key
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.masks import Mask, active
 
@@ -40,7 +40,7 @@ def live_equations(
     return live
 
 
-@derived
+@cached_on_program
 def live_inputs(jaxpr: Jaxpr, used_outs: Mask) -> Mask:
     """A mask of the inputs that the used outputs and the effects of a program need."""
     needed = {v for v in active(jaxpr.outvars, used_outs) if type(v) is Var}
@@ -48,7 +48,7 @@ def live_inputs(jaxpr: Jaxpr, used_outs: Mask) -> Mask:
     return tuple([v in needed for v in jaxpr.invars])
 
 
-@derived
+@cached_on_program
 def live_part(jaxpr: Jaxpr, used: Mask, used_outs: Mask) -> Jaxpr:
     """The program from the inputs in `used` to the used outputs, which need only these inputs.
     Returns the program itself if it cannot be reduced.
@@ -83,13 +83,13 @@ def has_effects(equation: Equation) -> bool:
     return effects.acts or any(map(jaxpr_has_effects, subjaxprs(equation.params)))
 
 
-@derived
+@cached_on_program
 def jaxpr_has_effects(jaxpr: Jaxpr) -> bool:
     """True if any equation inside has effects."""
     return any(map(has_effects, jaxpr.equations))
 
 
-@derived
+@cached_on_program
 def jaxpr_calls_host(jaxpr: Jaxpr) -> bool:
     """True if any equation inside runs Python code on the host."""
     return any(
@@ -107,7 +107,7 @@ def without_effects(jaxpr: Jaxpr) -> Jaxpr:
     return quiet_jaxpr(jaxpr) if jaxpr_has_effects(jaxpr) else jaxpr
 
 
-@derived
+@cached_on_program
 def quiet_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
     """See `without_effects`."""
     needed = {v for v in jaxpr.outvars if type(v) is Var}

@@ -4,7 +4,7 @@ loops that read them."""
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..primitives.products import dot_general
 from ..primitives.selection import select_n
@@ -15,7 +15,7 @@ from ..stablehlo.block import strides_collide
 POINTWISE = (select_n, convert_element_type)
 
 
-@derived
+@cached_on_program
 def separate_transposes(jaxpr: Jaxpr) -> frozenset[Var]:
     """The transposes of matrices with colliding strides that only elementwise operations read.
 

@@ -81,13 +81,13 @@ class ExactParams(tuple[tuple[str, Any], ...]):
 
 # --- results derived from a program ---
 
-MAX_DERIVATIONS = 1024  # results of one function kept on one program
+MAX_CACHED_RESULTS = 1024  # results of one function kept on one program
 
 
 class Owner(Protocol):
     """An object that keeps results derived from it: by function, then by arguments."""
 
-    derivations: dict[Any, dict[Any, Any]]
+    cached_results: dict[Any, dict[Any, Any]]
 
 
 def latest(programs: Iterable[Any]) -> Any:
@@ -99,7 +99,7 @@ def latest(programs: Iterable[Any]) -> Any:
 _number_of = attrgetter("number")
 
 
-class Derivation(Generic[P, *Ts, T]):
+class CachedOnProgram(Generic[P, *Ts, T]):
     """A function of a program and of hashable arguments, computed once for each of them.
 
     If several threads compute the same result, all of them return the first one, so it is compiled
@@ -116,13 +116,13 @@ class Derivation(Generic[P, *Ts, T]):
     def __call__(self, owner: P, *args: *Ts) -> T:
         """The result for a program and arguments."""
         try:
-            return owner.derivations[self][args]
+            return owner.cached_results[self][args]
         except KeyError:
             pass
         result = self.__wrapped__(owner, *args)
-        results = owner.derivations.get(self)
+        results = owner.cached_results.get(self)
         if results is None:
-            results = owner.derivations.setdefault(self, {})
+            results = owner.cached_results.setdefault(self, {})
         if len(results) >= self.limit:
             for oldest in list(results)[: self.limit // 2]:
                 results.pop(oldest, None)
@@ -130,12 +130,12 @@ class Derivation(Generic[P, *Ts, T]):
 
     def known(self, owner: P, *args: *Ts) -> T | None:
         """The cached result, or `None`."""
-        return owner.derivations.get(self, _NOTHING).get(args)
+        return owner.cached_results.get(self, _NOTHING).get(args)
 
 
 _NOTHING: dict[Any, Any] = {}
 
 
-def derived(function: Callable[[P, *Ts], T]) -> Derivation[P, *Ts, T]:
+def cached_on_program(function: Callable[[P, *Ts], T]) -> CachedOnProgram[P, *Ts, T]:
     """Decorates a function of a program: its results are kept on the program."""
-    return Derivation(function, MAX_DERIVATIONS)
+    return CachedOnProgram(function, MAX_CACHED_RESULTS)

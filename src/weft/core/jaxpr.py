@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from .array import Array
 from .aval import Aval, aval_of
-from .caching import derived
+from .caching import cached_on_program
 from .open_jaxpr import JaxprEqn, OpenJaxpr
 from .printing import jaxpr_text
 from .source_location import SourceLocation, at_location
@@ -98,7 +98,7 @@ class Jaxpr:
 
     A program is immutable: `replace` makes another one. So results derived from it (its derivative,
     batched form, executable: see `core/caching.py`) hold as long as it lives, and are kept on it,
-    in `derivations`. `outvars` may hold literals. `labels` are for messages. `number` counts
+    in `cached_results`. `outvars` may hold literals. `labels` are for messages. `number` counts
     programs in the order in which they were made.
 
     Example:
@@ -111,9 +111,9 @@ class Jaxpr:
 
     __slots__ = (
         "__weakref__",
+        "cached_results",
         "consts",
         "constvars",
-        "derivations",
         "equations",
         "invars",
         "labels",
@@ -129,7 +129,7 @@ class Jaxpr:
     outvars: tuple[Any, ...]
     name: str
     labels: Labels
-    derivations: dict[Any, dict[Any, Any]]
+    cached_results: dict[Any, dict[Any, Any]]
     number: int
 
     def __init__(
@@ -149,7 +149,7 @@ class Jaxpr:
         _set(self, "outvars", tuple(outvars))
         _set(self, "name", name)
         _set(self, "labels", labels)
-        _set(self, "derivations", {})
+        _set(self, "cached_results", {})
         _set(self, "number", next(_numbers))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -209,7 +209,7 @@ class Jaxpr:
 _PARTS = ("constvars", "consts", "invars", "equations", "outvars", "name")
 
 
-@derived
+@cached_on_program
 def consts_as_inputs(jaxpr: Jaxpr) -> Jaxpr:
     """See `Jaxpr.without_consts`."""
     inputs, results = jaxpr.labels
@@ -255,7 +255,7 @@ def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
 
 
-@derived
+@cached_on_program
 def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
     """For each equation, the variables that no later equation uses."""
     used: set[Var] = set()
@@ -321,7 +321,7 @@ def axes_inside(params: Params) -> frozenset[Any]:
     return names
 
 
-@derived
+@cached_on_program
 def named_axes(jaxpr: Jaxpr) -> frozenset[Any]:
     """The named axes that a program uses."""
     names: frozenset[Any] = frozenset()

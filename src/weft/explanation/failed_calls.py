@@ -25,7 +25,7 @@ import numpy as np
 from ..config import config, thread
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.primitive import Primitive
 from ..core.source import log_warning
@@ -162,7 +162,7 @@ def named(jaxpr: Jaxpr, args: Sequence[Any]) -> dict[str, Any]:
     return dict(zip(names, args, strict=True))
 
 
-@derived
+@cached_on_program
 def program_parts(jaxpr: Jaxpr, file: str) -> tuple[str, list[Array], dict[str, dict[str, str]]]:
     """The JSON of a program, its constants, and the user's lines by file and number.
 
@@ -216,7 +216,7 @@ def program_of(primitive: Primitive, args: Sequence[Any], params: Params) -> Jax
     return one_equation(owner, primitive, params, tuple(x.aval for x in args))
 
 
-@derived
+@cached_on_program
 def one_equation(
     owner: Any, primitive: Primitive, params: Params, avals: tuple[Aval, ...]
 ) -> Jaxpr:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..compiler.compiled import run_jaxpr
 from ..config import config
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.source_location import SourceLocation, at_location, location_of
 from ..core.trace import current, with_locations
@@ -227,7 +227,7 @@ def has(kind: type, value: Any) -> bool:
     )
 
 
-@derived
+@cached_on_program
 def has_inside(jaxpr: Jaxpr, kind: type) -> bool:
     """True if a parameter of an equation of a program contains an object of a class."""
     return any(has(kind, x) for e in jaxpr.equations for _, x in e.params)
@@ -236,7 +236,7 @@ def has_inside(jaxpr: Jaxpr, kind: type) -> bool:
 # --- placements ---
 
 
-@derived
+@cached_on_program
 def without_places(jaxpr: Jaxpr) -> Jaxpr:
     """The program for one device, without the devices of the process that saved it.
 

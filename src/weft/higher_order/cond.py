@@ -15,7 +15,7 @@ from ..compiler.placing import platform_of_types
 from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part
 from ..core.array import Array, as_value
 from ..core.aval import Aval
-from ..core.caching import derived, latest
+from ..core.caching import cached_on_program, latest
 from ..core.jaxpr import Atom, Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
@@ -492,7 +492,7 @@ def remat_branch(
     return stage(branch, [*in_avals, *slots], name=parts.remat.name)
 
 
-@derived
+@cached_on_program
 def element_of_cond(
     owner: Jaxpr, branches: tuple[Jaxpr, ...], batched: Mask, avals: tuple[Aval, ...]
 ) -> Jaxpr:

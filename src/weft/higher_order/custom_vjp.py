@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Jaxpr
 from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
@@ -128,7 +128,7 @@ class BackwardRule(ProgramOwner):
     """
 
     keeps_closures = True  # a program keeps the closures of the user's rule alive
-    __slots__ = ("cotangents", "derivations", "function", "name", "named_axes", "residuals")
+    __slots__ = ("cached_results", "cotangents", "function", "name", "named_axes", "residuals")
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class BackwardRule(ProgramOwner):
         super().__init__()
         self.name, self.function, self.named_axes = name, function, named_axes
         self.residuals, self.cotangents = tuple(residuals), tuple(cotangents)
-        self.derivations: dict[Any, dict[Any, Any]] = {}
+        self.cached_results: dict[Any, dict[Any, Any]] = {}
 
     def __repr__(self) -> str:
         return f"backward rule of {self.name}"
@@ -165,7 +165,7 @@ class BackwardRule(ProgramOwner):
         return BackwardRule(self.name, function, residuals, cotangents, self.named_axes)
 
 
-@derived
+@cached_on_program
 def backward_program(rule: BackwardRule) -> Jaxpr:
     """The program of a backward rule."""
     avals = [*rule.residuals, *rule.cotangents]

@@ -18,7 +18,7 @@ from ..compiler.lowered import LoweredProgram
 from ..compiler.simplify import jaxpr_has_effects, live_inputs, live_part
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, groups_of, inactive, merge_lists, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
@@ -352,7 +352,7 @@ scan = HigherOrder(
 )
 
 
-@derived
+@cached_on_program
 def scan_program(body: Jaxpr, named: tuple[tuple[str, Any], ...]) -> LoweredProgram:
     """The compiled loop."""
     params = ScanParams(body, **dict(named))
@@ -446,7 +446,7 @@ def scan_back(
     return [*scatter_list(sums, z_consts), *ct_init, *scatter_list(ct_xs, z_xs)]
 
 
-@derived
+@cached_on_program
 def transposed_step(
     jaxpr: Jaxpr, nc: int, nk: int, linear: Mask, ct_mask: Mask, nonzero_mask: Mask
 ) -> Jaxpr:

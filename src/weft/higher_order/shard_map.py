@@ -21,7 +21,7 @@ from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part
 from ..core.array import Array, literal
 from ..core.aval import Aval
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, inactive, scatter_list
 from ..core.primitive import Axis, Collective, HigherOrder, Shared
@@ -338,7 +338,7 @@ shard_map = HigherOrder(
 )
 
 
-@derived
+@cached_on_program
 def mapping_alone(jaxpr: Jaxpr, mapping: Mapping, avals: tuple[Aval, ...]) -> Jaxpr:
     """The program that consists of the map of a jaxpr."""
     return map_program(jaxpr, avals, mapping)
@@ -406,7 +406,7 @@ def body_builder(jaxpr: Jaxpr, numbered: bool) -> Callable[[Block, Any], list[Op
     return build
 
 
-@derived
+@cached_on_program
 def uniform_program(
     jaxpr: Jaxpr,
     sizes: tuple[tuple[Any, int], ...],
@@ -452,7 +452,7 @@ def stacking(program: Jaxpr, jaxpr: Jaxpr, n_outs: int) -> Jaxpr:
     return stage(stacked, jaxpr.in_avals, name=jaxpr.name)
 
 
-@derived
+@cached_on_program
 def sharing_cotangents(
     transposed: Jaxpr,
     axes: tuple[tuple[Any, Any, int], ...],

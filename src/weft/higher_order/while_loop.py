@@ -12,7 +12,7 @@ from ..compiler.lowered import LoweredProgram
 from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part, without_effects
 from ..core.array import Array
 from ..core.aval import Aval, aval
-from ..core.caching import derived, latest
+from ..core.caching import cached_on_program, latest
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
@@ -315,7 +315,7 @@ while_loop = HigherOrder(
 )
 
 
-@derived
+@cached_on_program
 def loop_program(owner: Jaxpr, params: WhileParams) -> LoweredProgram:
     """The compiled loop."""
     avals = [*params.cond_jaxpr.in_avals[: params.cond_nconsts], *params.body_jaxpr.in_avals]
@@ -373,7 +373,7 @@ def ignoring(jaxpr: Jaxpr, avals: Sequence[Aval]) -> Jaxpr:
     return jaxpr.replace(invars=invars)
 
 
-@derived
+@cached_on_program
 def element_of_loop(
     owner: Jaxpr, params: WhileParams, batched: Mask, avals: tuple[Aval, ...]
 ) -> Jaxpr:
@@ -381,7 +381,7 @@ def element_of_loop(
     return element_program(lambda *xs: bind_while(params, xs), batched, avals)
 
 
-@derived
+@cached_on_program
 def masked_loop(owner: Jaxpr, params: WhileParams, size: int) -> tuple[Jaxpr, Jaxpr]:
     """Condition and body of a loop over a batch that runs until the last element has ended.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.array import Array, literal
 from ..core.aval import Aval
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.masks import active, inactive
 from ..primitives.structural import broadcast_in_dim
@@ -78,7 +78,7 @@ def parted(e: Equation, linear: set[Var], jaxpr: Jaxpr) -> list[tuple[Equation, 
     return [*parts, (e, True)]
 
 
-@derived
+@cached_on_program
 def used_variables(jaxpr: Jaxpr) -> set[Any]:
     """The variables that the program's equations or outputs use."""
     used = {v for e in jaxpr.equations for v in e.inputs if type(v) is Var}
@@ -86,7 +86,7 @@ def used_variables(jaxpr: Jaxpr) -> set[Any]:
     return used
 
 
-@derived
+@cached_on_program
 def partition_by_linearity(jaxpr: Jaxpr, mask: tuple[bool, ...]) -> Jaxpr:
     """The same program, changed so that either all results of an equation depend on the inputs in
     `mask`, or none do."""

@@ -13,7 +13,7 @@ from ..compiler.simplify import live_equations, without_dead_code
 from ..config import caches, thread
 from ..core.array import Tracer
 from ..core.aval import Aval, aval_of
-from ..core.caching import Owner, derived, remember_under
+from ..core.caching import Owner, cached_on_program, remember_under
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.masks import active, scatter_list
 from ..core.primitive import Primitive
@@ -136,7 +136,7 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: 
     owner = primitive.owner(params)
     if owner is not None:
         try:  # at each call of a jitted function
-            return owner.derivations[derivative_on][primitive, params, mask, avals]
+            return owner.cached_results[derivative_on][primitive, params, mask, avals]
         except KeyError:
             return derivative_on(owner, primitive, params, mask, avals)
     signature = (params, mask, *avals)
@@ -151,7 +151,7 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: 
     return remember_under(state, primitive.derivatives, signature, result)
 
 
-@derived
+@cached_on_program
 def derivative_on(
     owner: Owner, primitive: Primitive, params: Params, mask: Mask, avals: tuple[Aval, ...]
 ) -> Any:

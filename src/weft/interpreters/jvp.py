@@ -5,7 +5,7 @@ from typing import Any
 
 from ..config import thread
 from ..core.aval import Aval
-from ..core.caching import Owner, derived
+from ..core.caching import Owner, cached_on_program
 from ..core.jaxpr import Jaxpr, run
 from ..core.masks import scatter_list
 from ..core.primitive import Primitive
@@ -136,7 +136,7 @@ class LocatingJvpTrace(JvpTrace):
         return self.made.get(id(tracer), "")
 
 
-@derived
+@cached_on_program
 def pushforward(
     owner: Owner, primitive: Primitive, params: Params, mask: Mask, avals: tuple[Aval, ...]
 ) -> tuple[Jaxpr, Mask]:

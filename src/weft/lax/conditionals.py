@@ -11,7 +11,7 @@ from ..compiler.placing import platform_of_types
 from ..config import thread
 from ..core.array import Array, as_value, literal
 from ..core.aval import aval
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import check_arity, function_line, located
 from ..errors import ShapeError
@@ -335,7 +335,7 @@ def with_weak_types(jaxpr: Jaxpr, weak_types: tuple[bool, ...]) -> Jaxpr:
     return with_strong_types(jaxpr, weak_types)
 
 
-@derived
+@cached_on_program
 def with_strong_types(jaxpr: Jaxpr, weak_types: tuple[bool, ...]) -> Jaxpr:
     """See `with_weak_types`."""
     equations, outvars = list(jaxpr.equations), []

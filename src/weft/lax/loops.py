@@ -11,7 +11,7 @@ from typing import Any, TypeVar, overload
 from .. import dtypes
 from ..config import thread
 from ..core.array import as_value, literal
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.masks import groups_of
 from ..core.source import function_line, located
@@ -547,7 +547,7 @@ def scan_with_counter(low: Any, length: int, body_fun: Any, init_val: Any, unrol
     return tree.unflatten(result)
 
 
-@derived
+@cached_on_program
 def with_counter(jaxpr: Jaxpr, n_consts: int) -> Jaxpr:
     """A body (constants, i, carry) -> carry, extended to return i + 1 too."""
     i = jaxpr.invars[n_consts]

@@ -15,7 +15,7 @@ from .. import dtypes, errors
 from ..config import default_device
 from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.primitive import Effects, Primitive
 from ..core.trace import current, under
 from ..core.value import Value
@@ -57,7 +57,7 @@ class HostFunction:
         itself.
     """
 
-    __slots__ = ("__name__", "__weakref__", "batching", "derivations", "function", "key", "outs")
+    __slots__ = ("__name__", "__weakref__", "batching", "cached_results", "function", "key", "outs")
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class HostFunction:
         except TypeError:
             key = None
         self.key: Any = id(self) if key is None else (key, self.outs)
-        self.derivations: dict[Any, dict[Any, Any]] = {}
+        self.cached_results: dict[Any, dict[Any, Any]] = {}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, HostFunction) and bool(self.key == other.key)
@@ -141,7 +141,7 @@ class HostFunction:
         return batched_function(self, tuple(mask), batch_size)
 
 
-@derived
+@cached_on_program
 def batched_function(
     function: HostFunction, mask: tuple[bool, ...], batch_size: int
 ) -> HostFunction:

@@ -14,7 +14,7 @@ import weakref
 from typing import Any
 
 from ..core.array import Array
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Atom, Jaxpr, Var, subjaxprs
 from ..core.trace import Trace, current
 from ..dtypes import is_inexact
@@ -135,7 +135,8 @@ def latest_rules(jaxpr: Jaxpr) -> ProgramOwner | None:
     return latest
 
 
-latest_rules_inside = derived(latest_rules)  # the programs that equations refer to; they are kept
+# the programs that equations refer to; they are kept
+latest_rules_inside = cached_on_program(latest_rules)
 
 
 def is_eager(trace: Trace) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..compiler.simplify import has_effects, live_equations, live_inputs
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Atom, Jaxpr, Var, run
 from ..core.masks import Mask, active, groups_of, inactive, scatter_list
 from ..core.trace import current
@@ -26,7 +26,7 @@ class LeanBody(NamedTuple):
     passed: list[int | None]
 
 
-@derived
+@cached_on_program
 def without_copies(jaxpr: Jaxpr, nc: int, nk: int) -> LeanBody:
     """The body without the values that it only passes on."""
     consts, carry, xs = groups_of(jaxpr.invars, nc, nk)
@@ -135,7 +135,7 @@ class CarryParts(NamedTuple):
     linear_ys: Mask
 
 
-@derived
+@cached_on_program
 def partition_carry(jaxpr: Jaxpr, nc: int, nk: int, linear: Mask) -> CarryParts:
     """Splits a loop in two: a loop over the nonlinear carry, and then a linear loop.
 

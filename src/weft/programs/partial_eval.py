@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..compiler.simplify import has_effects
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Atom, Equation, Jaxpr, Var, subjaxprs
 from ..core.masks import Mask, active
 
@@ -62,7 +62,7 @@ def partial_eval_jaxpr(
     return _partial_eval_jaxpr(jaxpr, used_outs, policy, reusable)
 
 
-@derived
+@cached_on_program
 def _partial_eval_jaxpr(
     jaxpr: Jaxpr, used_outs: Mask, policy: Policy | None, reusable: Mask
 ) -> JaxprParts:
@@ -133,13 +133,13 @@ def saves(e: Equation, policy: Policy | None) -> bool:
     return any(saves_inside(j, policy) for j in subjaxprs(e.params))
 
 
-@derived
+@cached_on_program
 def saves_inside(jaxpr: Jaxpr, policy: Policy) -> bool:
     """True if a policy names any operation of a program."""
     return any(saves(e, policy) for e in jaxpr.equations)
 
 
-@derived
+@cached_on_program
 def saved_inside(jaxpr: Jaxpr, policy: Policy | None) -> Mask:
     """A mask of the outputs of a program that are results of saved operations."""
     saved: set[Atom] = set()
@@ -183,7 +183,7 @@ class Either:
         )
 
 
-@derived
+@cached_on_program
 def with_policy(jaxpr: Jaxpr, policy: Policy) -> Jaxpr:
     """The program, with inner checkpoints that also save the values that `policy` names.
 

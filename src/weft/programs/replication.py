@@ -8,7 +8,7 @@ that axis before the program is compiled.
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, subjaxprs
 from ..core.primitive import Axis
 from ..core.trace import current
@@ -77,7 +77,7 @@ def is_call(e: Equation) -> bool:
     return e.primitive.inside is not None and e.primitive.inside.inlinable
 
 
-@derived
+@cached_on_program
 def asks(jaxpr: Jaxpr) -> bool:
     """True if a program, or a function that it calls or maps, has operations to resolve."""
     for e in jaxpr.equations:

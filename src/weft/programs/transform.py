@@ -11,7 +11,7 @@ from ..compiler.compiled import run_jaxpr
 from ..compiler.simplify import live_equations, without_dead_code
 from ..core.array import Array
 from ..core.aval import Aval, aval_of
-from ..core.caching import derived
+from ..core.caching import cached_on_program
 from ..core.jaxpr import Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, inactive, scatter_list
 from ..core.primitive import Axis
@@ -43,7 +43,7 @@ def jvp_jaxpr(
     return instantiate_zeros(pushed, len(jaxpr.outvars), out_mask, instantiate, jaxpr.out_avals)
 
 
-@derived
+@cached_on_program
 def _jvp_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Mask]:
     def pushed(
         primals: Sequence[Value], tangents: Sequence[Value | None]
@@ -82,7 +82,7 @@ def linearize_jaxpr(jaxpr: Jaxpr, mask: Sequence[bool]) -> tuple[Jaxpr, Jaxpr, M
     return _linearize_jaxpr(jaxpr, tuple(mask))
 
 
-@derived
+@cached_on_program
 def _linearize_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Jaxpr, Mask]:
     def forward(*args: Value) -> tuple[list[Value], LinearMap]:
         outs, linear = linearize(lambda *xs: run(jaxpr, xs, current.trace), args, mask=mask)
@@ -144,7 +144,7 @@ def transpose_jaxpr(
     return instantiate_zeros(transposed, 0, there, instantiate, jaxpr.in_avals)
 
 
-@derived
+@cached_on_program
 def _transpose_jaxpr(jaxpr: Jaxpr, linear: Mask, known: Mask) -> tuple[Jaxpr, Mask]:
     n_residuals = len(linear) - sum(linear)
     invars = [*inactive(jaxpr.invars, linear), *active(jaxpr.invars, linear)]
@@ -182,7 +182,7 @@ def batch_partly(
     return _batch_jaxpr(jaxpr, tuple(batched), axis, tuple(instantiate))
 
 
-@derived
+@cached_on_program
 def _batch_jaxpr(jaxpr: Jaxpr, batched: Mask, axis: Axis, instantiate: Mask) -> tuple[Jaxpr, Mask]:
     size = axis.size
 
@@ -214,7 +214,7 @@ def depends(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> Mask:
     return _depends(jaxpr, tuple(mask), inexact)
 
 
-@derived
+@cached_on_program
 def _depends(jaxpr: Jaxpr, mask: Mask, inexact: bool) -> Mask:
     variables = dependents(jaxpr, mask, inexact)
     return tuple(type(v) is Var and v in variables for v in jaxpr.outvars)
@@ -323,7 +323,7 @@ def without_repeats(atoms: Sequence[Any]) -> tuple[list[Any], list[int]]:
 # --- running programs ---
 
 
-@derived
+@cached_on_program
 def prepared(jaxpr: Jaxpr) -> PreparedProgram:
     """A program prepared to run often."""
     return PreparedProgram(jaxpr)

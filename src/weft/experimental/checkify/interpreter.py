@@ -13,7 +13,7 @@ import numpy as onp
 from ...compiler.simplify import jaxpr_has_effects, without_effects
 from ...core.array import as_value
 from ...core.aval import Aval
-from ...core.caching import derived
+from ...core.caching import cached_on_program
 from ...core.jaxpr import Equation, Jaxpr, Var, run, subjaxprs
 from ...core.masks import groups_of
 from ...core.primitive import Primitive
@@ -131,7 +131,7 @@ def any_of(mask: Value) -> Value:
     return result
 
 
-@derived
+@cached_on_program
 def checked_jaxpr(jaxpr: Jaxpr, errors: Kinds) -> Checked:
     """The program (without constants) with the enabled checks as a value."""
     state = State()
@@ -190,7 +190,7 @@ def apply_operation(
     return outs
 
 
-@derived
+@cached_on_program
 def has_checks(jaxpr: Jaxpr) -> bool:
     """True if a program contains a `check`."""
     return any(
@@ -402,7 +402,7 @@ def inside_while(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Sta
     return results
 
 
-@derived
+@cached_on_program
 def checked_step(jaxpr: Jaxpr, loop: tuple[Any, ...], errors: Kinds) -> Checked:
     """(constants of condition and body, carry) -> (carry, error): one step of a loop, and the
     checks of the condition of the next step."""
