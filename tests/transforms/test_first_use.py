@@ -55,6 +55,18 @@ def test_a_switch_is_turned_on_before_the_first_operation(switch):
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+def test_a_program_of_several_primitives_is_checked_as_the_first_operation():
+    code = (
+        "import numpy, weft.numpy as np, weft\n"
+        "x = numpy.ones((2, 3))\n"
+        "with weft.debug_nans(True): assert float(np.einsum('ij,ij->', x, x)) == 6"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 def test_a_derivative_rule_is_applied_before_the_first_operation():
     code = """
 import weft

@@ -159,6 +159,11 @@ class ProgramPlan:
             outs = run_program(self.program, args)
         return outs[0] if self.single else outs
 
+    def under(self, trace: Trace, args: Sequence[Any]) -> Any:
+        """The outputs under another trace."""
+        outs = run(self.jaxpr, args, trace)
+        return outs[0] if self.single else outs
+
 
 def host_steps(
     jaxpr: Jaxpr, template: InlineTemplate, results: Sequence[int]
