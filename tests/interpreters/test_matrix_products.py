@@ -145,6 +145,14 @@ def test_programs_of_products_share_their_plans():
     with weft.config.temporarily(eager_tier="xla"):
         assert plan_of(products, [shape], {}, "f").program is not None
 
+    def of_matrices(x):
+        y = dot_general(x, x, dims=(((1,), (1,)), ((), ())), dtype=None, precision=None)
+        return transpose(y, permutation=(1, 0))
+
+    assert (
+        plan_of(of_matrices, [aval((300, 600), np.dtype(np.float32))], {}, "f").program is not None
+    )
+
 
 def test_an_array_that_is_committed_to_a_device():
     x, y = operands("bqhd,bkhd->bhqk", scale=9)

@@ -46,19 +46,24 @@ class MatrixProduct(NamedTuple):
         return permuted
 
 
+def are_matrices(params: Params, x: Aval, y: Aval) -> bool:
+    """True if a `dot_general` multiplies two matrices, or stacks of matrices."""
+    (cx, cy), (bx, by) = dict(params)["dims"]
+    free = others((*cx, *bx), x.ndim), others((*cy, *by), y.ndim)
+    return bx == by == (0,)[: len(bx)] and max(map(len, (cx, *free))) <= 1
+
+
 def matrix_product(
     primitive: Primitive, params: Params, avals: Sequence[Aval]
 ) -> MatrixProduct | None:
-    """The product of matrices that computes a product of arrays of these types. It is `None` if
-    they are matrices, for another operation, and on an accelerator."""
-    if primitive is not dot_general or not numpy_may_compute():
+    """The product of matrices that computes a `dot_general` of arrays with more axes. It is `None`
+    for matrices, for other operations, and on an accelerator."""
+    if primitive is not dot_general or not numpy_may_compute() or are_matrices(params, *avals):
         return None
     x, y = avals
     options = dict(params)
     (cx, cy), (bx, by) = options.pop("dims")
     free = others((*cx, *bx), x.ndim), others((*cy, *by), y.ndim)
-    if bx == by == (0,)[: len(bx)] and max(map(len, (cx, *free))) <= 1:
-        return None
     choices = []
     for k in 0, 1:  # the contracted axes in the order of x, or in that of y
         pairs = sorted(zip(cx, cy, strict=True), key=lambda pair: pair[k])
@@ -104,11 +109,12 @@ def layout(batch: Axes, free: Axes, contracted: Axes, rows: bool) -> tuple[Axes 
 
 
 def runs_by_products(jaxpr: Jaxpr) -> bool:
-    """True if a program should run operation by operation: it multiplies, and NumPy computes its
-    other operations at every size."""
-    primitives = {e.primitive for e in jaxpr.equations}
-    return (
-        numpy_may_compute()
-        and dot_general in primitives
-        and all(p is dot_general or p.host.cost == "always" for p in primitives)
-    )
+    """True if a program should run operation by operation, so that its products are computed as
+    products of matrices: NumPy computes its other operations at every size."""
+    operands = []
+    for e in jaxpr.equations:
+        if e.primitive is dot_general:
+            operands.append((e.params, *[x.aval for x in e.inputs]))
+        elif e.primitive.host.cost != "always":
+            return False
+    return numpy_may_compute() and not all(are_matrices(*product) for product in operands)
