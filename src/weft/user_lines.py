@@ -195,14 +195,17 @@ def called_with(x: object) -> tuple[str | None, str | None]:
 
     (None, None) if there is none, as for an operator. It is the outermost function between the
     user's line and this one with a parameter that is `x`, or a sequence that contains `x`; the name
-    is then "arrays[0]", for example.
+    is then "arrays[0]", for example. A parameter with another default precedes one whose default is
+    `x`: if `x` is `None`, the user may have passed it for one of them only.
     """
     names: tuple[str | None, str | None] = (None, None)
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
         code = frame.f_code
         if code.co_qualname in frame.f_globals.get("__all__", ()):
-            for name in _parameter_names(code):
+            defaults = _defaults(frame)
+            parameters = _parameter_names(code)
+            for name in sorted(parameters, key=lambda n: n in defaults and defaults[n] is x):
                 value = frame.f_locals.get(name)
                 if value is x:
                     names = code.co_name, name
@@ -214,6 +217,15 @@ def called_with(x: object) -> tuple[str | None, str | None]:
                     break
         frame = frame.f_back
     return names
+
+
+def _defaults(frame: FrameType) -> dict[str, object]:
+    """The defaults of the parameters of a public function, for its frame."""
+    function = inspect.unwrap(frame.f_globals[frame.f_code.co_name])
+    names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    defaults = getattr(function, "__defaults__", None) or ()
+    named = dict(zip(names[len(names) - len(defaults) :], defaults, strict=False))
+    return named | (getattr(function, "__kwdefaults__", None) or {})
 
 
 def levels_to_user() -> int:

@@ -124,19 +124,27 @@ def example_of(function, name, path):
 
 
 def calls_with_a_text(name, function, path):
-    """(parameter, source) of calls that have a text for one of the arguments in an example."""
+    """(parameter, source) of calls of an example with a text for one parameter."""
     example = inspect.isfunction(function) and example_of(function, name, path)
     if not example:
         return
     setup, call = example
-    named = [
-        p.name for p in inspect.signature(function).parameters.values() if p.kind.name[:3] != "KEY"
+    parameters = list(inspect.signature(function).parameters.values())
+    named = [p.name for p in parameters if p.kind.name[:3] != "KEY"]
+    own = [ast.unparse(a) for a in call.args]
+    by_name = {k.arg: ast.unparse(k.value) for k in call.keywords if k.arg}
+    calls = [
+        (named[min(i, len(named) - 1)], [*own[:i], "'text'", *own[i + 1 :]], by_name)
+        for i in range(len(own))
     ]
-    for i in range(len(call.args)):
-        parameter = named[min(i, len(named) - 1)]
-        args = [*map(ast.unparse, call.args[:i]), "'text'", *map(ast.unparse, call.args[i + 1 :])]
-        args += map(ast.unparse, call.keywords)
-        yield parameter, "; ".join([*setup, f"{path}({', '.join(args)})"])
+    calls += [
+        (p.name, own, {**by_name, p.name: "'text'"})
+        for p in parameters[len(own) :]
+        if p.kind.name in ("POSITIONAL_OR_KEYWORD", "KEYWORD_ONLY")
+    ]
+    for parameter, args, keywords in calls:
+        texts = [*args, *(f"{name}={text}" for name, text in keywords.items())]
+        yield parameter, "; ".join([*setup, f"{path}({', '.join(texts)})"])
 
 
 def variants(call, function):

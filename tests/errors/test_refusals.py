@@ -4,7 +4,10 @@ Calls that are easily found stand in `refusals.json`; the other tests of errors 
 need more than a wrong argument.
 """
 
+import ast
 import difflib
+import functools
+import inspect
 import re
 import warnings
 
@@ -35,6 +38,18 @@ TABLE = refusals.recorded()
 NAMES = refusals.imported()
 
 
+@functools.cache
+def raised(namespace):
+    """(function, call, error, its recorded beginning, what is raised) for each wrong call."""
+    with warnings.catch_warnings(), eager_tier("host"):
+        warnings.simplefilter("ignore")
+        return [
+            (name, source, kind, message, refusals.caught(source, NAMES))
+            for name, rows in TABLE[namespace].items()
+            for source, kind, message in rows
+        ]
+
+
 def alike(message, found):
     """True if two messages refuse one thing: a word may be another one."""
     return difflib.SequenceMatcher(None, message.split(), found.split()).ratio() > 0.6
@@ -43,13 +58,9 @@ def alike(message, found):
 @pytest.mark.parametrize("namespace", TABLE)
 def test_wrong_calls_are_refused(namespace):
     accepted = []
-    with warnings.catch_warnings(), eager_tier("host"):
-        warnings.simplefilter("ignore")
-        for rows in TABLE[namespace].values():
-            for source, kind, message in rows:
-                found = refusals.caught(source, NAMES)
-                if found is None or kind not in found[0] or not alike(message, found[1]):
-                    accepted.append((source, kind, message, found and (found[0][0], found[1])))
+    for _, source, kind, message, found in raised(namespace):
+        if found is None or kind not in found[0] or not alike(message, found[1]):
+            accepted.append((source, kind, message, found and (found[0][0], found[1])))
     assert accepted == [], "(call, error, its beginning, what was raised)"
 
 
@@ -75,17 +86,69 @@ OTHERS = {
 def test_a_message_begins_with_the_name_of_the_function_that_was_called(namespace):
     functions = refusals.public_functions(namespace)
     others = []
-    with warnings.catch_warnings(), eager_tier("host"):
-        warnings.simplefilter("ignore")
-        for name, rows in TABLE[namespace].items():
-            for source, _, _ in rows:
-                found = refusals.caught(source, NAMES)
-                head = re.match(r"\w+(?=: )", found[1]) if found else None
-                allowed = OTHERS.get(namespace, {}).get(name, name)
-                is_alias = head and functions.get(head[0]) is functions[name]
-                if head and not is_alias and head[0] not in (name, allowed):
-                    others.append((source, found[1]))
+    for name, source, _, _, found in raised(namespace):
+        head = re.match(r"\w+(?=: )", found[1]) if found else None
+        allowed = OTHERS.get(namespace, {}).get(name, name)
+        is_alias = head and functions.get(head[0]) is functions[name]
+        if head and not is_alias and head[0] not in (name, allowed):
+            others.append((source, found[1]))
     assert others == []
+
+
+NAMED_PARAMETERS = re.compile(
+    r"\w+: (?:expected an array or a scalar for (\w+)|(\w+)(?:\[n\])?: "
+    r"|(?:(\w+),? and )?([a-zA-Z_]\w*)(?:\[n\])? must\b)"
+)
+"""How messages name a parameter: "for a", "a: …", "a must …", "a and b must …"."""
+WORDS = set("arrays edges leaves lengths operands vectors".split())  # noqa: SIM905
+"""Words for several arguments, or for the elements of one."""
+OTHER_NAMES = {
+    # parameters of the function that it returns
+    "nn.initializers": {"delta_orthogonal": {"shape"}, "orthogonal": {"shape"}},
+    # the class that the user passed
+    "tree_util": {
+        "register_pytree_node_class": {"int"},
+        "register_pytree_with_keys_class": {"int"},
+    },
+}
+"""Names in messages that are not parameters of the function."""
+
+
+def named_parameters(name, message):
+    """The parameters that a message of a function names."""
+    match = NAMED_PARAMETERS.match(message)
+    if not match or message.partition(":")[0] != name:
+        return set()
+    return {word for word in match.groups() if word and word not in WORDS}
+
+
+@pytest.mark.parametrize("namespace", TABLE)
+def test_a_message_names_parameters_as_the_signature_does(namespace):
+    functions = refusals.public_functions(namespace)
+    others = []
+    for name, source, _, message, found in raised(namespace):
+        named = named_parameters(name, found[1]) if found else set()
+        keywords = {k.arg for k in ast.parse(source).body[-1].value.keywords}  # of savez(**kwds)
+        own = {*inspect.signature(functions[name]).parameters, *keywords}
+        own |= OTHER_NAMES.get(namespace, {}).get(name, set())
+        if not named <= own or named != named_parameters(name, message):
+            others.append((source, message, found[1]))
+    assert others == []
+
+
+@pytest.mark.parametrize(
+    ("call", "parameter"),
+    [
+        ("np.trapezoid(np.ones(3), dx=None)", "dx"),  # `x` is None by default
+        ("np.unwrap(np.ones(3), period=None)", "period"),  # and `discont`
+        ("np.linspace(0, None)", "stop"),
+        ("scipy.special.beta(1.0, None)", "b"),
+    ],
+)
+def test_a_message_names_the_parameter_that_is_none(call, parameter):
+    found = refusals.caught(call, NAMES)
+    assert found
+    assert found[1].endswith(f": expected an array or a scalar for {parameter}")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +205,9 @@ def test_what_is_no_array_is_named_with_its_function_and_parameter(
                 name, function, refusals.path_of(namespace, name)
             ):
                 found = refusals.caught(source, NAMES)
+                own = {*inspect.signature(function).parameters}
+                if found and not named_parameters(name, found[1]) <= own:
+                    unnamed.append((source, found[1], sorted(own)))
                 if found and "expected an array or a scalar" in found[1]:
                     expected = f"{name}: expected an array or a scalar for {parameter}"
                     message = re.sub(r"\[n\]$", "", found[1])  # the place in a sequence

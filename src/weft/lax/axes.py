@@ -68,10 +68,10 @@ def items_of(name: str, parameter: str, values: Any, kind: str = "arrays") -> li
     return list(elements)
 
 
-def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:
+def axes_of(name: str, x: Any, axes: Sequence[int], argument: str = "axes") -> tuple[int, ...]:
     """Axes of `x`, counted from the front, without repetitions."""
     if not isinstance(axes, (list, tuple, range, np.ndarray)):
-        raise TypeError(f"{name}: axes must be a sequence of ints; got {axes!r}")
+        raise TypeError(f"{name}: {argument} must be a sequence of ints; got {axes!r}")
     numbered_axes = tuple([axis_of(name, x, a) for a in axes])
     if len(set(numbered_axes)) != len(numbered_axes):
         raise ShapeError(f"{name}: axes are repeated in {tuple(axes)}")

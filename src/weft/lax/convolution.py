@@ -98,7 +98,7 @@ def conv_dimension_numbers(
     lhs, rhs = ints_of(name, "lhs_shape", lhs_shape), ints_of(name, "rhs_shape", rhs_shape)
     if len(lhs) != len(rhs):
         raise ShapeError(
-            f"{name}: lhs and rhs must have an equal number of axes; got shapes {lhs} and {rhs}"
+            f"{name}: expected shapes of lhs and rhs with equal lengths; got {lhs} and {rhs}"
         )
     return numbers_of_axes(name, len(lhs), dimension_numbers)
 

@@ -325,6 +325,8 @@ def scatter_apply(
     name = "scatter_apply"
     function(name, "func", func, "of a scalar")
     x, indices = as_value(operand), as_value(scatter_indices)
+    if not dtypes.is_integer(indices.dtype):
+        raise ShapeError(f"{name}: scatter_indices must be integers; got {indices.aval}")
     shape = shape_of(name, update_shape)
     flags: dict[str, Any] = {
         "dimension_numbers": _numbers(name, dimension_numbers, ScatterDimensionNumbers),

@@ -261,7 +261,7 @@ def reduce(
         raise ShapeError(
             f"reduce: operands and init_values must have one structure; got {tree} and {init_tree}"
         )
-    axes = axes_of("reduce", xs[0], dimensions)
+    axes = axes_of("reduce", xs[0], dimensions, "dimensions")
     jaxpr, name = traced_computation("reduce", computation, tree, [x.aval for x in xs])
     if name is None or xs[0].dtype != inits[0].dtype or inits[0].ndim:
         results = variadic_reductions.reduce(*xs, *inits, jaxpr=jaxpr, axes=axes)

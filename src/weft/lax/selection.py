@@ -71,8 +71,8 @@ def _select(name: str, names: Any, selector: Any, cases: Any) -> Array:
     for n, v in zip(names, values, strict=True):
         if v.shape != shape:
             raise ShapeError(
-                f"{name}: cases must have one shape; got {names[0]}: {values[0].aval}, "
-                f"{n}: {v.aval}\n"
+                f"{name}: {names[0]} and {n} must have one shape; got {values[0].aval} and "
+                f"{v.aval}\n"
                 "  fix: lax.broadcast, or weft.numpy.where, which broadcasts"
             )
     if selector.ndim and selector.shape != shape:

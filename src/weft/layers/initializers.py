@@ -71,11 +71,11 @@ class Initializer(Protocol):
         ...
 
 
-def _lengths(name: str, shape: Any) -> list[int]:
+def _lengths(name: str, shape: Any, argument: str = "shape") -> list[int]:
     """A shape as a list of Python ints."""
     if not isinstance(shape, tuple | list | onp.ndarray):
-        raise noted(TypeError(f"{name}: shape must be a tuple or list of ints; got {shape!r}"))
-    return list(option_checks.lengths(name, "shape", list(shape), least=0))
+        raise noted(TypeError(f"{name}: {argument} must be a tuple or list of ints; got {shape!r}"))
+    return list(option_checks.lengths(name, argument, list(shape), least=0))
 
 
 def InitializerFromFile(path: str) -> Initializer:
@@ -397,7 +397,7 @@ def AtariConvInit(kernel_shape: Sequence[int], rng: Any, dtype: Any = None) -> A
       ((8, 8, 4, 16), 0.062)
     Source: Trax documentation, `layers.AtariConvInit`.
     """
-    lengths = _lengths("AtariConvInit", kernel_shape)
+    lengths = _lengths("AtariConvInit", kernel_shape, "kernel_shape")
     if len(lengths) != 4 or 0 in lengths:
         raise noted(
             ShapeError(

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import fastmath, lax
 from ..fastmath import nested_map, numpy as jnp
+from ..option_checks import whole_number
 from ..user_lines import noted
 
 
@@ -17,6 +18,7 @@ def _axis(rank: int) -> int:
 
 def parts(tensors: Any, n: int) -> Any:
     """Nested arrays with a new first axis: part i % n for device i."""
+    n = whole_number("shard", "n_shards", n, least=0)
     devices = fastmath.global_device_count()
 
     def of_one(tensor: Any) -> Any:

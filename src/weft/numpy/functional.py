@@ -65,7 +65,7 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence
     check_callable(func, "apply_over_axes")
     x = value("apply_over_axes", a, "a")
     for axis in axes_of(axes):
-        i = one_axis("apply_over_axes", axis, x)
+        i = one_axis("apply_over_axes", axis, x, "axes")
         result = func(x, i)
         if result.ndim == x.ndim - 1:
             result = expand_dims(result, i)

@@ -142,9 +142,10 @@ def ravel_multi_index(
             f"{lengths}\n"
             "  fix: a wider dtype; 64 bits need enable_x64"
         )
+    indices_of_axes = [integers(name, x, f"multi_index[{k}]") for k, x in enumerate(arrays)]
     columns = [
-        indices_in(name, convert_element_type(integers(name, i), dtype=dtypes.default_int()), n, m)
-        for i, n, m in zip(arrays, lengths, modes, strict=True)
+        indices_in(name, convert_element_type(i, dtype=dtypes.default_int()), n, m)
+        for i, n, m in zip(indices_of_axes, lengths, modes, strict=True)
     ]
     total: Any = literal(0, index_dtype)
     for k, column in enumerate(columns):

@@ -332,7 +332,7 @@ def broadcast_shapes(*shapes: ShapeLike) -> Shape:
       >>> np.broadcast_shapes((2, 1), (3,))
       (2, 3)
     """
-    lengths = [shape_tuple("broadcast_shapes", s) for s in shapes]
+    lengths = [shape_tuple("broadcast_shapes", s, "shapes") for s in shapes]
     return joint_shape("broadcast_shapes", lengths)
 
 

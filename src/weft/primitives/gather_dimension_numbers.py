@@ -137,10 +137,12 @@ def fill_scalar(dtype: DType, mode: GatherScatterMode, value: object) -> np.gene
     return default_fill(dtype) if value is None else dtype.type(value)
 
 
-def check_indices(name: str, x: Aval, indices: Aval, index_map: Integers, label: str) -> None:
+def check_indices(
+    name: str, argument: str, x: Aval, indices: Aval, index_map: Integers, label: str
+) -> None:
     """Raises an error for indices that are not integers, or lack an element for an indexed axis."""
     if not dtypes.is_integer(indices.dtype):
-        raise ShapeError(f"{name}: indices must be integers; got {indices}")
+        raise ShapeError(f"{name}: {argument} must be integers; got {indices}")
     if not indices.ndim or indices.shape[-1] != len(index_map):
         raise ShapeError(
             f"{name}: the last axis of the indices must be as long as {label} {index_map}; got "
@@ -191,7 +193,7 @@ def check_scatter(
     """Raises an error for operands and dimension numbers that do not match."""
     same_dtype(name, x, updates)
     index_map = dn.scatter_dims_to_operand_dims
-    check_indices(name, x, indices, index_map, "scatter_dims_to_operand_dims")
+    check_indices(name, "scatter_indices", x, indices, index_map, "scatter_dims_to_operand_dims")
     check_batching(name, x, indices, dn.operand_batching_dims, dn.scatter_indices_batching_dims)
     check_increasing(name, "inserted_window_dims", dn.inserted_window_dims, x)
     check_increasing(name, "update_window_dims", dn.update_window_dims, updates)

@@ -62,7 +62,7 @@ def _(
     **_: object,
 ) -> Aval:
     dn = dimension_numbers
-    check_indices("gather", x, indices, dn.start_index_map, "start_index_map")
+    check_indices("gather", "start_indices", x, indices, dn.start_index_map, "start_index_map")
     check_batching("gather", x, indices, dn.operand_batching_dims, dn.start_indices_batching_dims)
     check_increasing("gather", "collapsed_slice_dims", dn.collapsed_slice_dims, x)
     if len(slice_sizes) != x.ndim:

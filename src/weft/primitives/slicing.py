@@ -327,7 +327,7 @@ def _(x: Aval, *, start: Integers, limit: Integers, strides: Integers) -> Aval:
                 "0 <= start <= limit <= length"
             )
         if step <= 0:
-            raise ShapeError(f"slice: strides must be positive; got {step} for axis {axis} of {x}")
+            raise ShapeError(f"slice: a stride must be positive; got {step} for axis {axis} of {x}")
         shape.append(-((a - b) // step))
     return x.update(shape=shape)
 

@@ -172,8 +172,11 @@ def _(x: Aval, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Aval:
             f"broadcast_in_dim: {x} needs {x.ndim} broadcast dimensions; got {tuple(dims)}"
         )
     if list(dims) != sorted(set(dims)) or any(not 0 <= d < len(shape) for d in dims):
+        if x.ndim > len(shape):
+            raise ShapeError(f"broadcast_in_dim: {x} has more axes than shape {tuple(shape)}")
         raise ShapeError(
-            f"broadcast_in_dim: dimensions must increase within {tuple(shape)}; got {tuple(dims)}"
+            "broadcast_in_dim: broadcast_dimensions must increase within "
+            f"{tuple(shape)}; got {tuple(dims)}"
         )
     for n, d in zip(x.shape, dims, strict=True):
         if n not in (1, shape[d]):

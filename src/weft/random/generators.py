@@ -150,7 +150,7 @@ GENERATORS = {
 _BY_DTYPE = {g.dtype: g for g in GENERATORS.values()}
 
 
-def generator_of_name(name: str, impl: Any) -> Generator:
+def generator_of_name(name: str, impl: Any, argument: str = "impl") -> Generator:
     """The generator for an argument `impl`: a name, or the dtype of keys."""
     if impl is None:
         return GENERATORS[thread.default_prng_impl]
@@ -160,7 +160,8 @@ def generator_of_name(name: str, impl: Any) -> Generator:
         generator = None
     if generator is None:
         raise ValueError(
-            f"{name}: impl must be 'threefry2x32', 'rbg', 'unsafe_rbg' or None; got {impl!r}\n"
+            f"{name}: {argument} must be 'threefry2x32', 'rbg', 'unsafe_rbg' or None; got "
+            f"{impl!r}\n"
             "  fix: leave it out"
         )
     return generator

@@ -413,7 +413,7 @@ def key_dtype(impl_spec: str | None = None) -> Any:
       key<rbg>
     Source: JAX documentation, `jax.random.key_dtype`.
     """
-    return generator_of_name("key_dtype", impl_spec).dtype
+    return generator_of_name("key_dtype", impl_spec, "impl_spec").dtype
 
 
 def clone(key: ArrayLike) -> Any:

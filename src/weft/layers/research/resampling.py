@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
-from ...option_checks import checked_mode, whole_number
+from ...option_checks import checked_mode, number, whole_number
 from .. import combinators as cb
 from ..base import Fn, Layer
 from ..dense import Dense
@@ -79,7 +79,9 @@ def LinearPooling(
             )
         return jnp.reshape(x, (batch, length // factor, factor * depth))
 
-    return cb.Serial(Fn("Shorten", shorten), Dense(d_model), Dropout(rate=dropout, mode=mode))
+    n_units = whole_number("LinearPooling", "d_model", d_model)
+    rate = number("LinearPooling", "dropout", dropout, least=0.0, most=1.0)
+    return cb.Serial(Fn("Shorten", shorten), Dense(n_units), Dropout(rate=rate, mode=mode))
 
 
 def LinearUpsampling(
@@ -101,6 +103,7 @@ def LinearUpsampling(
     Source: arXiv:2110.13711.
     """
     factor = whole_number("LinearUpsampling", "shorten_factor", shorten_factor)
+    rate = number("LinearUpsampling", "dropout", dropout, least=0.0, most=1.0)
 
     def prolong(x: Any) -> Any:
         batch, length, _ = x.shape
@@ -108,7 +111,7 @@ def LinearUpsampling(
 
     return cb.Serial(
         Dense(factor * whole_number("LinearUpsampling", "d_model", d_model)),
-        Dropout(rate=dropout, mode=mode),
+        Dropout(rate=rate, mode=mode),
         Fn("ProlongBack", prolong),
     )
 

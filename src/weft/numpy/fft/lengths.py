@@ -61,7 +61,11 @@ def listed(name: str, argument: str, items: Any) -> tuple[Any, ...]:
 
 
 def checked_axes(
-    name: str, x: Value, axes: Sequence[Any] | None, s: Sequence[Any] | None
+    name: str,
+    x: Value,
+    axes: Sequence[Any] | None,
+    s: Sequence[Any] | None,
+    argument: str = "axes",
 ) -> tuple[int, ...]:
     """The axes to transform, counted from the front; by default all of them, or the last ones if
     lengths are given.
@@ -75,7 +79,7 @@ def checked_axes(
         return tuple(range(x.ndim - count, x.ndim))
     if s is not None and len(s) != len(axes):
         raise ShapeError(f"{name}: needs as many lengths as axes; got s {s} and axes {axes}")
-    return tuple([one_axis(name, a, x, "axes") for a in axes])
+    return tuple([one_axis(name, a, x, argument) for a in axes])
 
 
 def signal_lengths(
@@ -115,7 +119,7 @@ def transform(
     argument: str = "s",
 ) -> Any:
     """Transforms axes of a value."""
-    positions = checked_axes(name, x, axes, s)
+    positions = checked_axes(name, x, axes, s, "axis" if argument == "n" else "axes")
     is_inverse_real = kind is FftType.IRFFT
     x = in_transform_dtype(name, x, kind)
     lengths = signal_lengths(name, x, positions, s, is_inverse_real, argument)

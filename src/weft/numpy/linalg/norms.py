@@ -340,11 +340,11 @@ def matrix_rank(
       Array(1, dtype=int32)
     Source: NumPy documentation, `numpy.linalg.matrix_rank`.
     """
-    rtol = _alias("matrix_rank", rtol, tol, "tol")
+    ratio = _alias("matrix_rank", rtol, tol, "tol")
     v = value("matrix_rank", M, "M")
     if v.ndim < 2:
         return cast(any_of(v != 0), dtypes.default_int())
     x = in_wide_dtype(matrices("matrix_rank", v, "M", square=bool(hermitian)))
     s = arithmetic.abs_(lax_linalg.eigh(x)[1]) if hermitian else values_of(x)
-    is_nonzero = cast(gt(s, _threshold("matrix_rank", s, rtol, x)), dtypes.default_int())
+    is_nonzero = cast(gt(s, _threshold("matrix_rank", s, ratio, x)), dtypes.default_int())
     return structural.reduce_sum(is_nonzero, axes=(is_nonzero.ndim - 1,))

@@ -281,8 +281,8 @@ def pinv(
     Source: NumPy documentation, `numpy.linalg.pinv`.
     """
     x = matrices("pinv", a, square=bool(hermitian))
-    rtol = _alias("pinv", rtol, rcond, "rcond")
-    tolerance = () if rtol is None else (value("pinv", rtol, "rtol"),)
+    ratio = _alias("pinv", rtol, rcond, "rcond")
+    tolerance = () if ratio is None else (value("pinv", ratio, "rtol"),)
     return _pinv(x, *tolerance, hermitian=bool(hermitian))
 
 

@@ -39,7 +39,8 @@ def real_trigonometric(
         if inverse:
             kind, norm = INVERSES[kind], SWAPPED.get(norm, norm)
         axes, s = unpack_options(axes_and_lengths, form)
-        transformed_axes = checked_axes(name, x, axes, s)
+        argument = "axes" if has_several_axes else "axis"
+        transformed_axes = checked_axes(name, x, axes, s, argument)
         if len(set(transformed_axes)) < len(transformed_axes):
             raise ShapeError(f"{name}: axes must be different; got {axes}")
         lengths = signal_lengths(

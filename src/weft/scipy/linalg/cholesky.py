@@ -83,4 +83,5 @@ def cho_solve(
             f"{c_and_lower!r:.80}"
         )
     c, lower = c_and_lower
-    return solve_by_triangles("cho_solve", c, b, (0, 2) if lower else (2, 0), lower)
+    kinds = (0, 2) if lower else (2, 0)
+    return solve_by_triangles("cho_solve", c, b, kinds, lower, argument="c_and_lower[0]")

@@ -71,11 +71,17 @@ def solve_triangular(
 
 
 def solve_by_triangles(
-    name: str, a: Any, b: Any, kinds: tuple[int, ...], lower: Any, unit_diagonal: Any = False
+    name: str,
+    a: Any,
+    b: Any,
+    kinds: tuple[int, ...],
+    lower: Any,
+    unit_diagonal: Any = False,
+    argument: str = "a",
 ) -> Any:
     """Solves triangular systems with one matrix, one after another; see `_one_by_one`."""
     x, y = pair(name, a, b)
-    check_matrices(name, x, "a", True)
+    check_matrices(name, x, argument, True)
     y, vector = right_side(name, x, y)
     operands = same_batch(name, in_wide_dtype(x), in_wide_dtype(y))
     solutions = _one_by_one(

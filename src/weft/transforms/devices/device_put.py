@@ -201,7 +201,7 @@ def put_sharded(x: object, shardings: object) -> Any:
     path_leaves, tree = tree_flatten_with_path(x)
     is_place = lambda s: is_entry(s) or isinstance(s, Device)  # noqa: E731
     outs = []
-    entries = flatten_axes("device_put: device", tree, shardings, is_place)
+    entries = flatten_axes("device_put: the devices or shardings", tree, shardings, is_place)
     for (path, leaf), entry in zip(path_leaves, entries, strict=True):
         sharding = named("device_put", entry)
         if sharding is None or isinstance(sharding, Device):
