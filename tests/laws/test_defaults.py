@@ -10,23 +10,23 @@ import inspect
 
 import numpy as np
 import pytest
-import refusals
+import wrong_calls
 
 import weft
 from weft.config import eager_tier
 from weft.tree_util import tree_leaves
 
-NAMES = refusals.imported()
+NAMES = wrong_calls.imported()
 FUNCTIONS = ("layers", "nn.initializers", "ops", "tree_util")  # of these the results are functions
 COMPILED = ("random", "scipy.linalg", "scipy.optimize", "scipy.sparse.linalg")  # that takes long
-NAMESPACES = [n for n in refusals.NAMESPACES if n not in FUNCTIONS]
+NAMESPACES = [n for n in wrong_calls.NAMESPACES if n not in FUNCTIONS]
 
 
 def calls(namespace):
     """(statements before, the call, the call with every option named) of examples."""
-    for name, function in refusals.public_functions(namespace).items():
+    for name, function in wrong_calls.public_functions(namespace).items():
         if inspect.isfunction(inspect.unwrap(function)):
-            example = refusals.example_of(function, name, refusals.path_of(namespace, name))
+            example = wrong_calls.example_of(function, name, wrong_calls.path_of(namespace, name))
             if example and (options := unnamed(example[1], function)):
                 setup, call = example
                 named = ast.Call(call.func, call.args, [*call.keywords, *options])

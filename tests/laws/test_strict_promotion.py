@@ -6,16 +6,16 @@ import inspect
 
 import numpy as np
 import pytest
-import refusals
+import wrong_calls
 
 import weft
 from weft.config import eager_tier
 from weft.tree_util import tree_leaves
 
-NAMES = refusals.imported()
+NAMES = wrong_calls.imported()
 FUNCTIONS = ("layers", "nn.initializers", "ops", "tree_util")  # of these the results are functions
 COMPILED = ("random",)  # that takes long
-NAMESPACES = [n for n in refusals.NAMESPACES if n not in (*FUNCTIONS, *COMPILED)]
+NAMESPACES = [n for n in wrong_calls.NAMESPACES if n not in (*FUNCTIONS, *COMPILED)]
 MIXING = {
     "numpy": """
         add array_equal average block concatenate inner matvec promote_types result_type vecdot
@@ -38,9 +38,9 @@ def bits(value):
 @pytest.mark.parametrize("namespace", NAMESPACES)
 def test_examples_of_one_dtype_are_taken_under_strict_promotion(namespace):
     different = []
-    for name, function in refusals.public_functions(namespace).items():
+    for name, function in wrong_calls.public_functions(namespace).items():
         mixes = name in MIXING.get(namespace, "").split()
-        example = refusals.example_of(function, name, refusals.path_of(namespace, name))
+        example = wrong_calls.example_of(function, name, wrong_calls.path_of(namespace, name))
         if example is None or mixes or not inspect.isfunction(inspect.unwrap(function)):
             continue
         setup, call = ast.parse("\n".join(example[0])), ast.unparse(example[1])

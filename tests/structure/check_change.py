@@ -33,7 +33,7 @@ PYTEST = [
     "--no-header",
 ]
 
-ROWS = ("tests/laws", "tests/layers/laws", "tests/errors", "tests/numpy/test_refusals.py")
+ROWS = ("tests/laws", "tests/layers/laws", "tests/errors", "tests/numpy/test_wrong_calls.py")
 """Tests that run one row of a table each: those rows are taken that name a changed function."""
 
 COMPLETE = (

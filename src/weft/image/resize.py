@@ -18,7 +18,7 @@ from ..lax.products import dot_general
 from ..numpy import arange, array, floor, moveaxis, sin, sum, take
 from ..numpy.axes import one_axis, shape_tuple
 from ..numpy.plans import composite
-from ..numpy.promotion import cast, inexact, value
+from ..numpy.promotion import as_inexact, cast, value
 from ..numpy.reductions import wide_of
 from ..primitives import arithmetic, selection
 from ..typing import ArrayLike, ShapeLike
@@ -198,7 +198,7 @@ def resize(
     _check_empty(name, x, new_shape, axes)
     if kernel is ResizeMethod.NEAREST:
         return _nearest(x, new_shape, axes)
-    x = inexact(name, x)
+    x = as_inexact(name, x)
     if not axes:
         return x
     dtype = _number_dtype(x)
@@ -262,7 +262,7 @@ def scale_and_translate(
     Source: JAX documentation, `jax.image.scale_and_translate`.
     """
     name = "scale_and_translate"
-    x = inexact(name, value(name, image, "image"))
+    x = as_inexact(name, value(name, image, "image"))
     new_shape = _shape(name, x, shape)
     axes = tuple([one_axis(name, a, x, "spatial_dims") for a in spatial_dims])
     if len(set(axes)) != len(axes):

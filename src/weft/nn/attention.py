@@ -10,7 +10,7 @@ from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
 from ..errors import ShapeError
-from ..numpy.axes import whole_number
+from ..numpy.axes import as_int
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, value
 from ..primitives import arithmetic, comparison, creation, reductions, selection, structural
@@ -214,7 +214,7 @@ def _window(window: Any) -> tuple[int, int] | None:
     pair = window if isinstance(window, Sequence) else (window, window)
     if len(pair) != 2:
         raise ValueError(f"{NAME}: local_window_size must be one or two ints; got {window!r}")
-    keys_before, keys_after = (whole_number(NAME, n, "local_window_size") for n in pair)
+    keys_before, keys_after = (as_int(NAME, n, "local_window_size") for n in pair)
     if keys_before < 0 or keys_after < 0:
         raise ValueError(f"{NAME}: local_window_size must be at least 0; got {window!r}")
     return keys_before, keys_after

@@ -7,7 +7,7 @@ from ..core.array import Array
 from ..core.source import located
 from ..errors import ShapeError
 from ..lax.parallel import axis_index, axis_size
-from ..numpy.axes import one_axis, whole_number
+from ..numpy.axes import as_int, one_axis
 from ..numpy.creation import asarray, dtype_argument
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, value
@@ -60,7 +60,7 @@ def one_hot(
     v = asarray(x) if isinstance(x, (list, tuple)) else value(name, x)
     if not (dtypes.is_integer(v.dtype) or dtypes.is_float(v.dtype)):
         raise ShapeError(f"{name}: x must be of integers; got {v.aval}\n  fix: x.astype(int)")
-    classes = whole_number(name, num_classes, "num_classes")
+    classes = as_int(name, num_classes, "num_classes")
     if classes < 0:
         raise ValueError(f"{name}: num_classes must be at least 0; got {classes}")
     result_dtype = dtype_argument(name, dtype)

@@ -10,14 +10,14 @@ from .. import dtypes
 from ..errors import ShapeError
 from ..numpy.creation import broadcast
 from ..numpy.plans import composite
-from ..numpy.promotion import cast, inexact, noted, promote_values, strong, value
+from ..numpy.promotion import as_inexact, cast, noted, promote_values, strong, value
 from ..numpy.reductions import keep_axes, truth, wide_of
 from ..primitives import structural
 
 
 def number(name: str, x: Any, argument: str = "x") -> Any:
     """A value of an inexact dtype; integers and booleans become the default float."""
-    return inexact(name, value(name, x, argument))
+    return as_inexact(name, value(name, x, argument))
 
 
 def real_number(name: str, x: Any) -> Any:

@@ -15,9 +15,9 @@ from ..core.array import Array, literal
 from ..errors import ShapeError
 from ..primitives import arithmetic, bitwise, comparison, exponential as t, selection, structural
 from ..typing import ArrayLike
-from .makers import binary, binary_docstring, derived, unary, unary_docstring
+from .makers import binary, binary_docstring, composite_binary, unary, unary_docstring
 from .plans import are_few, composite, planned
-from .promotion import SCALARS, check_ranks, inexact, noted, promote_values, strong, value
+from .promotion import SCALARS, as_inexact, check_ranks, noted, promote_values, strong, value
 from .ufunc_attributes import of_one, of_two
 from .ufunc_options import takes_options
 
@@ -168,7 +168,7 @@ def fabs(x: ArrayLike, /) -> Array:
       >>> np.fabs(np.array([-1, 2]))
       Array([1., 2.], dtype=float32)
     """
-    x = inexact("fabs", x)
+    x = as_inexact("fabs", x)
     if dtypes.is_complex(x.dtype):  # type: ignore[union-attr]
         raise noted(ShapeError(f"fabs: expected a real operand; got {x.aval}\n  fix: np.abs(x)"))  # type: ignore[union-attr]
     return arithmetic.abs_(x)
@@ -185,7 +185,7 @@ def reciprocal(x: ArrayLike, /) -> Array:
       >>> np.reciprocal(np.array([2.0, 4.0]))
       Array([0.5 , 0.25], dtype=float32)
     """
-    x = inexact("reciprocal", x)
+    x = as_inexact("reciprocal", x)
     if dtypes.is_complex(x.dtype):  # type: ignore[union-attr]
         return arithmetic.integer_pow(x, y=-1)
     return divide(1, x)
@@ -325,7 +325,7 @@ def host_divmod(x: Any, y: Any) -> Any:
 
 
 _DIVISION = "np.array([-7, 7]), 3"
-floor_divide = derived(
+floor_divide = composite_binary(
     _floor_divide,
     "floor_divide",
     binary_docstring(
@@ -336,7 +336,7 @@ floor_divide = derived(
     to_number=True,
     evaluate=_host_floor_divide,
 )
-remainder = mod = derived(
+remainder = mod = composite_binary(
     _remainder,
     "remainder",
     binary_docstring(
@@ -347,7 +347,7 @@ remainder = mod = derived(
     to_number=True,
     evaluate=_host_remainder,
 )
-fmod = derived(
+fmod = composite_binary(
     _fmod,
     "fmod",
     binary_docstring(
@@ -357,7 +357,7 @@ fmod = derived(
     ),
     to_number=True,
 )
-divmod = derived(
+divmod = composite_binary(
     _divmod,
     "divmod",
     binary_docstring(
@@ -494,7 +494,7 @@ def _heaviside(x: Any, y: Any) -> Any:
     return selection.select_n(comparison.ne(x, x), at_zero, x)
 
 
-heaviside = derived(
+heaviside = composite_binary(
     _heaviside,
     "heaviside",
     binary_docstring(

@@ -14,7 +14,7 @@ from .promotion import noted
 
 def one_axis(name: str, axis: Any, array: Any, argument: str = "axis") -> int:
     """An axis, counted from the front. `array` may also be the number of axes."""
-    i = axis if axis.__class__ is int else no_bool(name, axis, argument)
+    i = axis if axis.__class__ is int else strict_int(name, axis, argument)
     ndim = array if array.__class__ is int else array.ndim
     if not -ndim <= i < ndim:
         description = f"{array.aval}, which has" if isinstance(array, Value) else "an array with"
@@ -77,14 +77,14 @@ def raised_inside(error: BaseException) -> bool:
     return trace is not None and trace.tb_next is not None
 
 
-def no_bool(name: str, x: Any, argument: str) -> int:
-    """Like `whole_number`, but rejects True and False, which are neither axes nor lengths."""
+def strict_int(name: str, x: Any, argument: str) -> int:
+    """Like `as_int`, but rejects True and False, which are neither axes nor lengths."""
     if isinstance(x, (bool, np.bool_)):
         raise noted(TypeError(f"{name}: {argument} must be an int; got the boolean {x}"))
-    return whole_number(name, x, argument)
+    return as_int(name, x, argument)
 
 
-def whole_number(name: str, x: Any, argument: str) -> int:
+def as_int(name: str, x: Any, argument: str) -> int:
     """A Python int. For a traced value, the error says that it must be known at tracing time."""
     if x.__class__ is int:
         return x
@@ -109,7 +109,7 @@ def whole_number(name: str, x: Any, argument: str) -> int:
 
 def result_length(name: str, x: Any, argument: str) -> int:
     """A non-negative Python int: the length of a result."""
-    n = whole_number(name, x, argument)
+    n = as_int(name, x, argument)
     if n < 0:
         raise noted(errors.ShapeError(f"{name}: {argument} must not be negative; got {n}"))
     return n
@@ -131,9 +131,9 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
             )
         )
     if isinstance(shape, Iterable) and getattr(shape, "ndim", True):
-        lengths = tuple([no_bool(name, n, f"a length in {argument}") for n in shape])
+        lengths = tuple([strict_int(name, n, f"a length in {argument}") for n in shape])
     else:
-        lengths = (no_bool(name, shape, argument),)
+        lengths = (strict_int(name, shape, argument),)
     for n in lengths:
         if n < 0:
             raise noted(

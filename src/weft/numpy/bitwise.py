@@ -16,9 +16,9 @@ from ..lax.axes import slice_along
 from ..primitives import arithmetic, bitwise, structural
 from ..primitives.slicing import pad
 from ..typing import ArrayLike, Axis
-from .axes import one_axis, whole_number
+from .axes import as_int, one_axis
 from .creation import from_numpy
-from .makers import binary, binary_docstring, derived, unary, unary_docstring
+from .makers import binary, binary_docstring, composite_binary, unary, unary_docstring
 from .plans import are_few, composite
 from .promotion import cast, value
 from .reductions import sum, truth
@@ -78,7 +78,9 @@ def _right_shift(x: Any, y: Any) -> Any:
 
 
 left_shift = bitwise_left_shift = binary(bitwise.shift_left, "left_shift", LEFT, to_number=True)
-right_shift = bitwise_right_shift = derived(_right_shift, "right_shift", RIGHT, to_number=True)
+right_shift = bitwise_right_shift = composite_binary(
+    _right_shift, "right_shift", RIGHT, to_number=True
+)
 
 
 @takes_options
@@ -192,7 +194,7 @@ def unpackbits(
     )
     bits = structural.reshape(bits, shape=(*x.shape[:-1], x.shape[-1] * 8))
     if count is not None:
-        count = whole_number("unpackbits", count, "count")
+        count = as_int("unpackbits", count, "count")
         n = bits.shape[-1]
         if count > n:
             padding = (*[(0, 0, 0)] * (x.ndim - 1), (0, count - n, 0))

@@ -12,12 +12,12 @@ from ..errors import ShapeError
 from ..lax.axes import slice_along
 from ..primitives import arithmetic, comparison, selection, slicing, structural
 from ..typing import ArrayLike
-from .axes import all_axes, one_axis, whole_number
+from .axes import all_axes, as_int, one_axis
 from .creation import array
 from .cumulative import cumsum
 from .joining import concatenate
 from .plans import composite
-from .promotion import cast, inexact, promote_values, value
+from .promotion import as_inexact, cast, promote_values, value
 from .reductions import sum
 from .shapes import ravel, reshape
 
@@ -45,7 +45,7 @@ def diff(
       Array([3, 5], dtype=int32)
     """
     x = value("diff", a, "a")
-    n = whole_number("diff", n, "n")
+    n = as_int("diff", n, "n")
     if not n:
         return x
     if n < 0:
@@ -115,7 +115,7 @@ def gradient(
     """
     if edge_order not in (None, 1):
         raise NotImplementedError(f"gradient: edge_order must be 1; got {edge_order}")
-    x = inexact("gradient", f)
+    x = as_inexact("gradient", f)
     axes = all_axes("gradient", axis, x)
     if not varargs:
         steps: list[Any] = [1.0] * len(axes)
@@ -175,8 +175,8 @@ def trapezoid(
       Array(4., dtype=float32)
     """
     if x is None:
-        v = inexact("trapezoid", y)
-        step: Any = cast(inexact("trapezoid", dx), v.dtype)
+        v = as_inexact("trapezoid", y)
+        step: Any = cast(as_inexact("trapezoid", dx), v.dtype)
         i = one_axis("trapezoid", axis, v.ndim)
     else:
         v, points = promote_values("trapezoid", y, x, to_inexact=True)

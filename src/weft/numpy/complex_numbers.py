@@ -6,7 +6,7 @@ from ..core.source import located
 from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import complex_numbers, creation, trigonometric as t
 from ..typing import ArrayLike
-from .promotion import inexact, noted, value
+from .promotion import as_inexact, noted, value
 from .trigonometric import rad2deg
 from .ufunc_options import takes_options
 
@@ -75,6 +75,6 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
       >>> np.angle(np.array([1j, -1.0]), deg=True)
       Array([ 90., 180.], dtype=float32)
     """
-    z = inexact("angle", z)
+    z = as_inexact("angle", z)
     result = t.atan2(imag(z), real(z))
     return rad2deg(result) if deg else result

@@ -29,7 +29,7 @@ from ..primitives import comparison, creation, selection, slicing, structural
 from ..transforms.devices.device_put import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
 from ..user_lines import called_with
-from .axes import shape_tuple, whole_number
+from .axes import as_int, shape_tuple
 from .plans import plan_table
 from .promotion import SCALARS, cast, noted, value
 
@@ -122,7 +122,7 @@ def array(
         result = _from_nested(object, out_dtype)
     else:
         result = _from_other(object, out_dtype, copy)
-    if ndmin and result.aval.ndim < whole_number("array", ndmin, "ndmin"):
+    if ndmin and result.aval.ndim < as_int("array", ndmin, "ndmin"):
         result = structural.reshape(
             result, shape=(1,) * (ndmin - result.aval.ndim) + result.aval.shape
         )

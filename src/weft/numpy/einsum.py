@@ -21,7 +21,7 @@ from ..primitives import arithmetic, structural
 from ..primitives.products import narrower
 from ..transforms.arguments import check_callable
 from ..typing import DTypeLike
-from .axes import SEQUENCES, host_array, whole_number
+from .axes import SEQUENCES, as_int, host_array
 from .creation import dtype_argument
 from .matrices import _diagonal
 from .plans import composite
@@ -110,7 +110,7 @@ def _as_letters(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
                 f"{name}(a, [0, 1], b, [1, 2], [0, 2])"
             )
     rows = [
-        [n if n is Ellipsis else whole_number(name, n, "a label") if _is_number(n) else n
+        [n if n is Ellipsis else as_int(name, n, "a label") if _is_number(n) else n
          for n in labels]
         for labels in [*lists, () if output is None else output]
     ]  # fmt: skip
@@ -221,7 +221,7 @@ def _checked(name: str, path: Any, count: int) -> list[tuple[int, ...]]:
     for step in path:
         if not isinstance(step, (list, tuple)):
             raise TypeError(f"{name}: a path is a list of tuples of ints; got {path!r}")
-        step = tuple([whole_number(name, k, "an operand in a path") for k in step])
+        step = tuple([as_int(name, k, "an operand in a path") for k in step])
         if not step or len(set(step)) < len(step) or not all(0 <= k < count for k in step):
             raise ValueError(
                 f"{name}: step {step} of the path must name distinct ones of the {count} "

@@ -16,7 +16,7 @@ from ..primitives import (
 )
 from ..typing import ArrayLike
 from .arithmetic import EVEN
-from .makers import binary_docstring, derived, unary, unary_docstring
+from .makers import binary_docstring, composite_binary, unary, unary_docstring
 from .plans import composite
 from .promotion import value
 from .ufunc_attributes import of_two
@@ -130,7 +130,7 @@ def _complex_logaddexp(x: Any, y: Any) -> Any:
 
 
 logaddexp = of_two(
-    derived(
+    composite_binary(
         _logaddexp,
         "logaddexp",
         binary_docstring(
@@ -151,7 +151,7 @@ def _logaddexp2(x: Any, y: Any) -> Any:
 
 
 logaddexp2 = of_two(
-    derived(
+    composite_binary(
         _logaddexp2,
         "logaddexp2",
         binary_docstring(

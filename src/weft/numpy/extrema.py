@@ -7,7 +7,7 @@ from ..core.array import Array, literal
 from ..core.source import located
 from ..primitives import arithmetic, comparison, complex_numbers, selection
 from ..typing import ArrayLike
-from .makers import binary, binary_docstring, derived
+from .makers import binary, binary_docstring, composite_binary
 from .plans import composite
 from .promotion import SCALARS, check_ranks, fits, value
 from .ufunc_attributes import of_two
@@ -103,7 +103,7 @@ def _greater(x: Any, y: Any) -> Any:
     return comparison.gt(real(x), real(y)) | real_equal
 
 
-fmax = derived(
+fmax = composite_binary(
     _fmax,
     "fmax",
     binary_docstring(
@@ -112,7 +112,7 @@ fmax = derived(
         "Array([1., 2.], dtype=float32)",
     ),
 )
-fmin = derived(
+fmin = composite_binary(
     _fmin,
     "fmin",
     binary_docstring(

@@ -18,9 +18,9 @@ from ..primitives import (
     structural,
 )
 from ..typing import ArrayLike
-from .makers import binary, binary_docstring, derived
+from .makers import binary, binary_docstring, composite_binary
 from .plans import composite
-from .promotion import SCALARS, cast, check_ranks, inexact, no_out, noted, value
+from .promotion import SCALARS, as_inexact, cast, check_ranks, no_out, noted, value
 from .rounding import _by_parts, _trunc, is_integral
 from .ufunc_options import takes_options
 
@@ -70,7 +70,7 @@ def _copysign(x: Any, y: Any) -> Any:
     return selection.select_n(has_same_sign, arithmetic.neg(x), x)
 
 
-copysign = derived(
+copysign = composite_binary(
     _copysign,
     "copysign",
     binary_docstring(
@@ -103,7 +103,7 @@ def spacing(x: ArrayLike, /) -> Array:
       >>> np.spacing(np.array([1.0]))
       Array([1.1920929e-07], dtype=float32)
     """
-    return _spacing(inexact("spacing", x))
+    return _spacing(as_inexact("spacing", x))
 
 
 @composite
@@ -160,7 +160,7 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
       >>> np.frexp(np.array([6.0]))
       (Array([0.75], dtype=float32), Array([3], dtype=int32))
     """
-    v = inexact("frexp", x)
+    v = as_inexact("frexp", x)
     if dtypes.is_complex(v.aval.dtype):
         raise noted(ShapeError(f"frexp: expected a real operand; got {v.aval}"))
     return _frexp(cast(v, v.aval.dtype))
@@ -206,7 +206,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       >>> np.ldexp(np.array([0.75]), 3)
       Array([6.], dtype=float32)
     """
-    x, e = inexact("ldexp", x1), value("ldexp", x2, "x2")
+    x, e = as_inexact("ldexp", x1), value("ldexp", x2, "x2")
     check_ranks("ldexp", x, e)
     if is_not_ldexp_operand(x, e):
         raise noted(
@@ -241,7 +241,7 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
       (Array([-0.5 ,  0.25], dtype=float32), Array([-1.,  2.], dtype=float32))
     """
     no_out("modf", out)
-    return _modf(inexact("modf", x))
+    return _modf(as_inexact("modf", x))
 
 
 @located

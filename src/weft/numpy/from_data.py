@@ -14,7 +14,7 @@ from ..core.source import located
 from ..runtime import capsules, device_memory
 from ..transforms.arguments import check_callable, described
 from ..typing import DTypeLike
-from .axes import raised_inside, shape_tuple, whole_number
+from .axes import as_int, raised_inside, shape_tuple
 from .creation import array, copied, dtype_argument, from_numpy_array, on_device
 from .promotion import cast, noted
 
@@ -23,8 +23,8 @@ __all__ = ["from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", 
 
 def _check_numbers(name: str, count: Any, offset: Any = 0) -> None:
     """Raises an error for a count or an offset that is not an int, or a negative offset."""
-    whole_number(name, count, "count")
-    if whole_number(name, offset, "offset") < 0:
+    as_int(name, count, "count")
+    if as_int(name, offset, "offset") < 0:
         raise noted(ValueError(f"{name}: offset must not be negative; got {offset}"))
 
 

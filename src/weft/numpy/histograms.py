@@ -17,11 +17,11 @@ from ..lax.axes import items_of
 from ..primitives import arithmetic, comparison, creation, selection, structural
 from ..transforms.arguments import described
 from ..typing import ArrayLike
-from .axes import result_length, whole_number
+from .axes import as_int, result_length
 from .creation import asarray, zeros
 from .joining import concatenate
 from .plans import composite, native_elements
-from .promotion import cast, inexact, promote_values, value
+from .promotion import as_inexact, cast, promote_values, value
 from .ranges import concrete_argument, linspace
 from .reductions import max, min, sum
 from .shapes import ravel, reshape
@@ -48,8 +48,8 @@ def histogram_bin_edges(
             f"histogram_bin_edges: bins must be an int or an array of edges; got {bins!r}"
         )
     if isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0:
-        return _checked_edges(inexact("histogram_bin_edges", asarray(bins)))
-    count = whole_number("histogram_bin_edges", bins, "bins")
+        return _checked_edges(as_inexact("histogram_bin_edges", asarray(bins)))
+    count = as_int("histogram_bin_edges", bins, "bins")
     if count < 1:
         raise ValueError(f"histogram_bin_edges: bins must be positive; got {count}")
     dtype = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float()
@@ -221,10 +221,10 @@ def histogramdd(
       Array([3], dtype=int32)
     """
     if isinstance(sample, (tuple, list)):
-        columns = [inexact("histogramdd", s) for s in sample]
+        columns = [as_inexact("histogramdd", s) for s in sample]
         x: Any = concatenate([reshape(c, (c.size, 1)) for c in columns], 1)
     else:
-        x = inexact("histogramdd", sample)
+        x = as_inexact("histogramdd", sample)
     if x.ndim != 2:
         raise ShapeError(f"histogramdd: expected an array [n, d]; got {x.aval}")
     n, d = x.shape
@@ -255,7 +255,7 @@ def histogramdd(
         dtype = dtypes.default_float() if density else dtypes.default_int()
         w: Any = creation.full(x.aval.update(shape=(n,), dtype=dtype, weak_type=False), 1)
     else:
-        w = inexact("histogramdd", value("histogramdd", weights, "weights"))
+        w = as_inexact("histogramdd", value("histogramdd", weights, "weights"))
         if w.shape != (n,):
             raise ShapeError(f"histogramdd: weights must be of shape ({n},); got {w.aval}")
     total = math.prod(lengths)

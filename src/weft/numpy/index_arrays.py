@@ -19,7 +19,7 @@ from ..primitives.selection import clamp, where
 from ..primitives.structural import add, convert_element_type
 from ..transforms.arguments import check_callable
 from ..typing import ArrayLike, DTypeLike, Shape
-from .axes import result_length, shape_tuple, whole_number
+from .axes import as_int, result_length, shape_tuple
 from .creation import dtype_argument, from_numpy, zeros
 from .gather_indices import run_time_indices
 from .indexing import coordinates
@@ -218,7 +218,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
       >>> np.diag_indices(2)
       (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
     """
-    n, ndim = (whole_number("diag_indices", v, a) for v, a in ((n, "n"), (ndim, "ndim")))
+    n, ndim = (as_int("diag_indices", v, a) for v, a in ((n, "n"), (ndim, "ndim")))
     if n < 0 or ndim < 0:
         raise ValueError(f"diag_indices: expected nonnegative numbers; got {n} and {ndim}")
     return _index_arrays([np.arange(n)] * ndim)
@@ -262,8 +262,8 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 
 def _triangle(name: str, n: Any, k: Any, m: Any) -> tuple[int, int, int]:
     """The arguments of NumPy's function for a triangle: ints."""
-    n, k = whole_number(name, n, "n"), diagonal_number(name, k)
-    return n, k, n if m is None else whole_number(name, m, "m")
+    n, k = as_int(name, n, "n"), diagonal_number(name, k)
+    return n, k, n if m is None else as_int(name, m, "m")
 
 
 def _matrix_shape(name: str, arr: Any) -> Any:

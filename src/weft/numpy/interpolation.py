@@ -11,7 +11,7 @@ from .axis_gathers import gather_along
 from .extrema import clip
 from .joining import concatenate
 from .plans import composite
-from .promotion import cast, inexact, promote_values, value
+from .promotion import as_inexact, cast, promote_values, value
 from .sorting import searchsorted
 
 __all__ = ["interp"]
@@ -41,7 +41,7 @@ def interp(
       Array(15., dtype=float32)
     """
     points, coordinates = promote_values("interp", x, xp, to_inexact=True)
-    values = inexact("interp", fp)
+    values = as_inexact("interp", fp)
     if coordinates.ndim != 1 or coordinates.shape != values.shape:
         raise ShapeError(
             f"interp: xp and fp must be arrays of equal length; got {coordinates.aval} and "

@@ -193,7 +193,7 @@ def unary(
     return described(function, name, doc)
 
 
-def derived(
+def composite_binary(
     function: Callable[..., Any],
     name: str,
     doc: str = "",

@@ -14,7 +14,7 @@ from ..lax.axes import slice_along
 from ..primitives import comparison, creation, selection, structural
 from ..primitives.slicing import concatenate
 from ..typing import ArrayLike, DTypeLike
-from .axes import one_axis, whole_number
+from .axes import as_int, one_axis
 from .creation import dtype_argument, from_numpy, on_device
 from .plans import composite
 from .promotion import cast, noted, value
@@ -52,9 +52,9 @@ def eye(
       Array([[1., 0.],
              [0., 1.]], dtype=float32)
     """
-    n = whole_number("eye", N, "N")
-    m = n if M is None else whole_number("eye", M, "M")
-    k = whole_number("eye", k, "k")
+    n = as_int("eye", N, "N")
+    m = n if M is None else as_int("eye", M, "M")
+    k = as_int("eye", k, "k")
     if n < 0 or m < 0:
         raise ShapeError(f"eye: lengths must not be negative; got {n} and {m}")
     out_dtype = dtype_argument("eye", dtype) or dtypes.default_float()
@@ -73,7 +73,7 @@ def identity(n: int, dtype: DTypeLike | None = None) -> Array:
       Array([[1, 0],
              [0, 1]], dtype=int32)
     """
-    return eye(whole_number("identity", n, "n"), dtype=dtype)
+    return eye(as_int("identity", n, "n"), dtype=dtype)
 
 
 @located
@@ -87,8 +87,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
       Array([[1., 0.],
              [1., 1.]], dtype=float32)
     """
-    n = whole_number("tri", N, "N")
-    m = n if M is None else whole_number("tri", M, "M")
+    n = as_int("tri", N, "N")
+    m = n if M is None else as_int("tri", M, "M")
     out_dtype = dtype_argument("tri", dtype) or dtypes.default_float()
     k = diagonal_number("tri", k)
     if current.trace is _base:
@@ -109,7 +109,7 @@ def diagonal_number(name: str, k: Any) -> int:
     """The number of a diagonal: an int, or a whole float as in NumPy."""
     if isinstance(k, float) and k.is_integer():
         return int(k)
-    return whole_number(name, k, "k")
+    return as_int(name, k, "k")
 
 
 def _check_matrix(name: str, m: Any) -> Any:
@@ -186,7 +186,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     order = (*(k for k in range(x.ndim) if k not in (i, j)), i, j)
     if order != tuple(range(x.ndim)):
         x = structural.transpose(x, permutation=order)
-    return _diagonal(x, offset=whole_number("diagonal", offset, "offset"))
+    return _diagonal(x, offset=as_int("diagonal", offset, "offset"))
 
 
 @located
@@ -239,7 +239,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
              [0, 2]], dtype=int32)
     """
     x = value("diag", v, "v")
-    k = whole_number("diag", k, "k")
+    k = as_int("diag", k, "k")
     if x.ndim == 1:
         return _on_diagonal(x, k=k)
     if x.ndim == 2:

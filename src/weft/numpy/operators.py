@@ -25,25 +25,25 @@ from .arithmetic import (
 )
 from .bitwise import _right_shift
 from .comparison import compared, lexicographic_comparison
-from .makers import binary, derived
+from .makers import binary, composite_binary
 from .promotion import is_operand
 
 add = binary(structural.add, "add", operator=True)
 subtract = binary(arithmetic.sub, "subtract", operator=True)
 multiply = binary(arithmetic.mul, "multiply", operator=True)
 true_divide = binary(arithmetic.div, "true_divide", to_inexact=True, operator=True)
-floor_divide = derived(
+floor_divide = composite_binary(
     _floor_divide, "floor_divide", to_number=True, operator=True, evaluate=_host_floor_divide
 )
-remainder = derived(
+remainder = composite_binary(
     _remainder, "remainder", to_number=True, operator=True, evaluate=_host_remainder
 )
-divmod = derived(_divmod, "divmod", to_number=True, operator=True, evaluate=host_divmod)
+divmod = composite_binary(_divmod, "divmod", to_number=True, operator=True, evaluate=host_divmod)
 bitwise_and = binary(bitwise.bitwise_and, "bitwise_and", operator=True)
 bitwise_or = binary(bitwise.bitwise_or, "bitwise_or", operator=True)
 bitwise_xor = binary(bitwise.bitwise_xor, "bitwise_xor", operator=True)
 left_shift = binary(bitwise.shift_left, "left_shift", to_number=True, operator=True)
-right_shift = derived(_right_shift, "right_shift", to_number=True, operator=True)
+right_shift = composite_binary(_right_shift, "right_shift", to_number=True, operator=True)
 equal = binary(comparison.eq, "equal", operator=True, beyond=compared)
 not_equal = binary(comparison.ne, "not_equal", operator=True, beyond=compared)
 less = lexicographic_comparison("less", comparison.lt, comparison.lt, "", operator=True)

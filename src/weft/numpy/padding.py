@@ -12,7 +12,7 @@ from ..errors import ShapeError
 from ..lax.axes import slice_along
 from ..primitives import arithmetic, slicing, structural
 from ..typing import ArrayLike
-from .axes import one_axis, whole_number
+from .axes import as_int, one_axis
 from .axis_gathers import take_static
 from .promotion import cast, value
 from .ranges import linspace
@@ -60,7 +60,7 @@ def pad(
     """
     x = value("pad", array, "array")
     widths = _pairs("pad_width", pad_width, x.ndim)
-    widths = [tuple(whole_number("pad", n, "pad_width") for n in pair) for pair in widths]
+    widths = [tuple(as_int("pad", n, "pad_width") for n in pair) for pair in widths]
     if any(n < 0 for pair in widths for n in pair):
         raise ValueError(f"pad: pad_width must not be negative; got {pad_width}")
     if callable(mode):
@@ -219,7 +219,7 @@ def _statistic(x: Any, axis: int, pair: Any, counts: Any, mode: str) -> Any:
     for width, count, at_start in ((pair[0], counts[0], True), (pair[1], counts[1], False)):
         if not width:
             continue
-        count = n if count is None else whole_number("pad", count, "stat_length")
+        count = n if count is None else as_int("pad", count, "stat_length")
         if count < 1:
             raise ShapeError(f"pad: stat_length must be at least 1; got {count}")
         count = builtin_min(count, n)

@@ -13,7 +13,7 @@ from ..lax.axes import slice_along
 from ..primitives import arithmetic, creation, structural
 from ..primitives.selection import where
 from ..typing import ArrayLike, Axes
-from .axes import all_axes, whole_number
+from .axes import all_axes, as_int
 from .convolution import convolve
 from .creation import array, from_numpy, zeros
 from .indexing import getitem
@@ -21,7 +21,7 @@ from .joining import concatenate
 from .linalg import eigvals, inv, lstsq
 from .plans import composite
 from .products import outer
-from .promotion import cast, inexact, promote_values, value
+from .promotion import as_inexact, cast, promote_values, value
 from .ranges import concrete_argument
 from .rearranging import roll
 from .reductions import argmax
@@ -183,8 +183,8 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
       >>> np.polyder(np.array([1.0, 2.0, 3.0]))
       Array([2., 2.], dtype=float32)
     """
-    x = inexact("polyder", _coefficients("polyder", p))
-    m = whole_number("polyder", m, "m")
+    x = as_inexact("polyder", _coefficients("polyder", p))
+    m = as_int("polyder", m, "m")
     if m < 0:
         raise ValueError(f"polyder: m must not be negative; got {m}")
     for _ in range(m):
@@ -206,7 +206,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
       >>> np.polyint(np.array([2.0, 2.0]))
       Array([1., 2., 0.], dtype=float32)
     """
-    m = whole_number("polyint", m, "m")
+    m = as_int("polyint", m, "m")
     if m < 0:
         raise ValueError(f"polyint: m must not be negative; got {m}")
     constants = _coefficients("polyint", 0.0 if k is None else k, "k")
@@ -243,7 +243,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     v = value("vander", x)
     if v.ndim != 1:
         raise ShapeError(f"vander: expected one axis; got {v.aval}")
-    count = v.size if N is None else whole_number("vander", N, "N")
+    count = v.size if N is None else as_int("vander", N, "N")
     if count < 0:
         raise ValueError(f"vander: N must not be negative; got {count}")
     if dtypes.is_bool(v.dtype):
@@ -309,7 +309,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
       Array([ 1., -3.,  2.], dtype=float32)
     Source: NumPy documentation, `numpy.poly`.
     """
-    x = atleast_1d(inexact("poly", value("poly", seq_of_zeros, "seq_of_zeros")))
+    x = atleast_1d(as_inexact("poly", value("poly", seq_of_zeros, "seq_of_zeros")))
     is_real = not dtypes.is_complex(x.dtype)
     roots = x
     if x.ndim == 2 and x.shape[0] == x.shape[1] and x.shape[0]:
@@ -354,7 +354,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
       Array([1., 2.], dtype=float32)
     Source: NumPy documentation, `numpy.roots`.
     """
-    x = atleast_1d(inexact("roots", value("roots", p, "p")))
+    x = atleast_1d(as_inexact("roots", value("roots", p, "p")))
     if x.ndim != 1:
         raise ShapeError(f"roots: expected a vector of coefficients; got {x.aval}")
     if not strip_zeros:
@@ -421,7 +421,7 @@ def polyfit(
       Array([2., 1.], dtype=float32)
     Source: NumPy documentation, `numpy.polyfit`.
     """
-    coefficient_count = whole_number("polyfit", deg, "deg") + 1
+    coefficient_count = as_int("polyfit", deg, "deg") + 1
     if coefficient_count < 1:
         raise ValueError(f"polyfit: deg must not be negative; got {deg}")
     if isinstance(cov, str) and cov != "unscaled":

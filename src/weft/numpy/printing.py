@@ -7,7 +7,7 @@ import numpy as np
 
 from ..extended_dtypes import is_extended
 from ..primitives.prng_keys import random_unwrap
-from .axes import result_length, whole_number
+from .axes import as_int, result_length
 from .promotion import value
 
 __all__ = ["array_repr", "array_str", "get_printoptions", "printoptions", "set_printoptions"]
@@ -81,7 +81,7 @@ def array_str(
 def _check_format(name: str, max_line_width: Any, precision: Any) -> None:
     """Raises an error for options of a format that are not numbers."""
     if max_line_width is not None:
-        whole_number(name, max_line_width, "max_line_width")
+        as_int(name, max_line_width, "max_line_width")
     if precision is not None:
         result_length(name, precision, "precision")
 

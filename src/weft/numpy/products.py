@@ -16,7 +16,7 @@ from ..primitives.products import canonical_precision, dot_general, narrower
 from ..primitives.slicing import concatenate, split
 from ..typing import ArrayLike, DTypeLike
 from ..user_lines import note_user_line
-from .axes import SEQUENCES, all_axes, as_listed, one_axis, whole_number
+from .axes import SEQUENCES, all_axes, as_int, as_listed, one_axis
 from .creation import dtype_argument
 from .plans import cache_plan, cached_plan, composite, plan_table
 from .promotion import cast, check_ranks, no_out, noted, promote_values, value
@@ -412,7 +412,7 @@ def tensordot(
     x, y = promote_values("tensordot", a, b)
     axes = as_listed(axes)
     if not isinstance(axes, SEQUENCES):
-        count = whole_number("tensordot", axes, "axes")
+        count = as_int("tensordot", axes, "axes")
         if not 0 <= count <= min(x.ndim, y.ndim):
             raise ShapeError(
                 f"tensordot: {count} axes are more than {x.aval} and {y.aval} have in common"

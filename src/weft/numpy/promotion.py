@@ -137,7 +137,7 @@ def strong(x: Any) -> Any:
     return cast(x, aval.dtype)
 
 
-def inexact(name: str, x: Any) -> Any:
+def as_inexact(name: str, x: Any) -> Any:
     """A value of an inexact dtype; integers and booleans become the default float."""
     return promote_values(name, value(name, x), to_inexact=True)[0]
 

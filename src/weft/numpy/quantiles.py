@@ -27,7 +27,7 @@ from .arithmetic import EVEN
 from .axes import all_axes
 from .axis_gathers import gather_along
 from .plans import composite
-from .promotion import cast, inexact, no_out, value
+from .promotion import as_inexact, cast, no_out, value
 from .reductions import any, sum, wide_of
 from .statistics import weights_along
 
@@ -173,7 +173,7 @@ def _weighted(x: Any, q: Any, weights: Any, *, axes: Any, keepdims: bool, ignore
 def _with_weights(
     name: str, x: Any, qs: Any, weights: Any, axis: Any, axes: Any, keepdims: Any, ignore_nan: bool
 ) -> Any:
-    w = inexact(name, value(name, weights, "weights"))
+    w = as_inexact(name, value(name, weights, "weights"))
     if dtypes.is_complex(w.dtype):
         raise noted(ShapeError(f"{name}: weights must be real numbers; got {w.aval}"))
     weight_dtype = dtypes.promote_types(dtypes.promote_types(w.dtype, qs.dtype), dtypes.float32)
@@ -215,7 +215,7 @@ def _quantiles(
                 f"  fix: {name}(…, weights=…, method='inverted_cdf')"
             )
         )
-    x, qs = inexact(name, a), inexact(name, q)
+    x, qs = as_inexact(name, a), as_inexact(name, q)
     if dtypes.is_complex(x.dtype) or dtypes.is_complex(qs.dtype):
         raise ShapeError(f"{name}: complex numbers have no order; got {x.aval}")
     if qs.ndim > 1:

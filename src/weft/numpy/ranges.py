@@ -24,7 +24,7 @@ from ..primitives import (
 )
 from ..transforms.arguments import described
 from ..typing import ArrayLike, DTypeLike
-from .axes import host_array, one_axis, whole_number
+from .axes import as_int, host_array, one_axis
 from .creation import dtype_argument, from_numpy, host_as, on_device
 from .promotion import SCALARS, cast, check_ranks, noted, promote_values, value
 
@@ -304,7 +304,7 @@ def logspace(
 
 
 def _count(name: str, num: Any) -> int:
-    count = whole_number(name, num, "num")
+    count = as_int(name, num, "num")
     if count < 0:
         raise ValueError(f"{name}: num must not be negative; got {count}")
     return count

@@ -13,7 +13,7 @@ from ..lax.axes import items_of
 from ..primitives import slicing, structural
 from ..primitives.dynamic_slicing import dynamic_slice
 from ..typing import ArrayLike, Axes
-from .axes import all_axes, axes_of, one_axis, whole_number
+from .axes import all_axes, as_int, axes_of, one_axis
 from .promotion import cast, value
 from .shapes import ravel, swapaxes
 
@@ -70,7 +70,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     if len(plane) != 2:
         raise ShapeError(f"rot90: axes must be two axes; got {axes!r:.60}")
     from_axis, to_axis = plane
-    k = whole_number("rot90", k, "k") % 4
+    k = as_int("rot90", k, "k") % 4
     if k == 2:
         return reversed_along("rot90", x, (from_axis, to_axis))
     if k == 1:
@@ -130,7 +130,7 @@ def _rolled(x: Any, shift: Any, axis: int) -> Any:
             starts = [start if i == axis else zero for i in range(x.ndim)]
             return dynamic_slice(doubled_x, *starts, sizes=x.shape)
         shift = concrete.item()
-    shift = whole_number("roll", shift, "shift") % n
+    shift = as_int("roll", shift, "shift") % n
     if not shift:
         return x
     head, tail = slicing.split(x, sizes=(n - shift, shift), axis=axis)

@@ -8,10 +8,10 @@ from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import arithmetic, comparison, complex_numbers, selection
 from ..typing import ArrayLike
 from .arithmetic import EVEN
-from .axes import whole_number
+from .axes import as_int
 from .makers import unary
 from .plans import composite
-from .promotion import cast, inexact, no_out, noted, value
+from .promotion import as_inexact, cast, no_out, noted, value
 from .ufunc_options import takes_options
 
 __all__ = ["around", "ceil", "fix", "floor", "rint", "round", "round_", "trunc"]
@@ -110,7 +110,7 @@ def rint(x: ArrayLike, /) -> Array:
       >>> np.rint(np.array([0.5, 1.5, 2.6]))
       Array([0., 2., 3.], dtype=float32)
     """
-    x = inexact("rint", x)
+    x = as_inexact("rint", x)
     return _by_parts(_nearest, x)
 
 
@@ -159,7 +159,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """
     no_out("round", out)
     x = value("round", a, "a")
-    decimals = whole_number("round", decimals, "decimals")
+    decimals = as_int("round", decimals, "decimals")
     if is_integral(x):
         if decimals < 0:
             raise noted(

@@ -16,7 +16,7 @@ from ..errors import AxisError, ShapeError
 from ..lax.axes import items_of, slice_along
 from ..primitives import creation, structural
 from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
-from .axes import all_axes, axes_of, no_bool, one_axis, shape_tuple, whole_number
+from .axes import all_axes, as_int, axes_of, one_axis, shape_tuple, strict_int
 from .creation import broadcast
 from .plans import rearranged
 from .promotion import known_aval, noted, value
@@ -118,7 +118,7 @@ def _lengths(name: str, aval: Any, shape: Any) -> Shape:
     except TypeError:
         lengths = (shape,)
     lengths = tuple(
-        [n if n.__class__ is int else no_bool(name, n, "a length in shape") for n in lengths]
+        [n if n.__class__ is int else strict_int(name, n, "a length in shape") for n in lengths]
     )
     unknown_count = lengths.count(-1)
     if unknown_count == 1:
@@ -258,7 +258,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """
     x = value("rollaxis", a, "a")
     i = one_axis("rollaxis", axis, x)
-    start = whole_number("rollaxis", start, "start")
+    start = as_int("rollaxis", start, "start")
     if not -x.ndim <= start <= x.ndim:
         raise noted(AxisError(f"rollaxis: start {start} is out of range for {x.aval}"))
     position = start + x.ndim if start < 0 else start

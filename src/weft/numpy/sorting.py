@@ -27,7 +27,7 @@ from ..primitives import (
     structural,
 )
 from ..typing import ArrayLike, Axis, DTypeLike
-from .axes import one_axis, whole_number
+from .axes import as_int, one_axis
 from .axis_gathers import gather_along
 from .comparison import is_beyond
 from .creation import dtype_argument, from_numpy
@@ -209,7 +209,7 @@ _ordered_by = composite(_order_by_keys)
 
 
 def _kth(name: str, kth: Any, x: Any, axis: int) -> int:
-    k = whole_number(name, kth, "kth")
+    k = as_int(name, kth, "kth")
     if not -x.shape[axis] <= k < x.shape[axis]:
         raise noted(ShapeError(f"{name}: kth {k} is out of range for axis {axis} of {x.aval}"))
     return k

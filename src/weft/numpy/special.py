@@ -23,7 +23,7 @@ from .arithmetic import EVEN
 from .axes import all_axes
 from .creation import broadcast
 from .plans import composite
-from .promotion import cast, inexact, noted, promote_values, value
+from .promotion import as_inexact, cast, noted, promote_values, value
 from .reductions import keep_axes, truth, wide_of
 
 __all__ = ["i0", "sinc"]
@@ -60,7 +60,7 @@ def sinc(x: ArrayLike) -> Array:
       >>> np.sinc(np.array([0.0, 0.5]))
       Array([1.        , 0.63661975], dtype=float32)
     """
-    return _sinc(inexact("sinc", x))
+    return _sinc(as_inexact("sinc", x))
 
 
 @composite
@@ -88,7 +88,7 @@ def i0(x: ArrayLike) -> Array:
       >>> np.i0(np.zeros(2))
       Array([1., 1.], dtype=float32)
     """
-    v = inexact("i0", x)
+    v = as_inexact("i0", x)
     if dtypes.is_complex(v.aval.dtype):
         raise noted(ShapeError(f"i0: expected a real operand; got {v.aval}"))
     return _i0(v)
@@ -192,7 +192,7 @@ def logsumexp(
     """
     name = "logsumexp"
     if b is None:
-        x, factor_and_mask = inexact(name, value(name, a, "a")), []
+        x, factor_and_mask = as_inexact(name, value(name, a, "a")), []
     else:
         x, factor = promote_values(name, value(name, a, "a"), value(name, b, "b"), to_inexact=True)
         factor_and_mask = [factor]

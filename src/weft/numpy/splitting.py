@@ -15,7 +15,7 @@ from ..lax.operands import uncommitted
 from ..primitives import slicing
 from ..primitives.structural import reshape
 from ..typing import ArrayLike
-from .axes import one_axis, whole_number
+from .axes import as_int, one_axis
 from .indexing import host_of
 from .plans import computing
 from .promotion import noted, value
@@ -48,12 +48,10 @@ def _split(
             concrete = indices_or_sections.concrete()
             if concrete is not None and concrete.ndim == 1 and concrete.dtype.kind in "iu":
                 indices_or_sections = concrete.host().tolist()
-        indices = [
-            whole_number(name, k, "an index in indices_or_sections") for k in indices_or_sections
-        ]
+        indices = [as_int(name, k, "an index in indices_or_sections") for k in indices_or_sections]
         bounds = [0, *(max(k + n, 0) if k < 0 else min(k, n) for k in indices), n]
     else:
-        sections = whole_number(name, indices_or_sections, "indices_or_sections")
+        sections = as_int(name, indices_or_sections, "indices_or_sections")
         if sections < 1:
             raise noted(ShapeError(f"{name}: expected at least one section; got {sections}"))
         section_length, remainder = divmod(n, sections)

@@ -21,7 +21,7 @@ from .joining import concatenate
 from .matrices import diagonal
 from .plans import planned
 from .products import contracted
-from .promotion import cast, inexact, no_out, noted, promote_values, value
+from .promotion import as_inexact, cast, no_out, noted, promote_values, value
 from .reductions import reduce_elements, sum, truth, wide_of
 from .shapes import atleast_2d, reshape
 
@@ -341,14 +341,14 @@ def cov(
       Array(2., dtype=float32)
     """
     out_dtype = dtype_argument("cov", dtype)
-    x = inexact("cov", m)
+    x = as_inexact("cov", m)
     if x.ndim > 2:
         raise ShapeError(f"cov: expected one or two axes; got {x.aval}")
     x = atleast_2d(x)
     if not rowvar and x.shape[0] != 1:
         x = structural.transpose(x, permutation=(1, 0))
     if y is not None:
-        z = inexact("cov", y)
+        z = as_inexact("cov", y)
         if z.ndim > 2:
             raise ShapeError(f"cov: expected one or two axes; got y {z.aval}")
         z = atleast_2d(z)

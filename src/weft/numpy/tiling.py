@@ -13,7 +13,7 @@ from ..core.value import Value
 from ..errors import ConcretizationTypeError, ShapeError
 from ..primitives import structural
 from ..typing import ArrayLike, Axis
-from .axes import axes_of, host_array, one_axis, result_length, whole_number
+from .axes import as_int, axes_of, host_array, one_axis, result_length
 from .axis_gathers import gather_along, merge_axes, take_static
 from .creation import from_numpy
 from .cumulative import cumsum
@@ -42,7 +42,7 @@ def tile(A: ArrayLike, reps: int | Sequence[int] | Array) -> Array:
       Array([0, 1, 0, 1], dtype=int32)
     """
     x = value("tile", A, "A")
-    repeats = [whole_number("tile", r, "reps") for r in _listed(reps)]
+    repeats = [as_int("tile", r, "reps") for r in _listed(reps)]
     if any(r < 0 for r in repeats):
         raise ValueError(f"tile: reps must not be negative; got {reps}")
     rank = max(x.ndim, len(repeats))

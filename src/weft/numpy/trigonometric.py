@@ -15,7 +15,7 @@ from ..typing import ArrayLike
 from .arithmetic import multiply
 from .makers import binary, binary_docstring, unary, unary_docstring
 from .plans import composite
-from .promotion import check_ranks, inexact, noted, promote_values
+from .promotion import as_inexact, check_ranks, noted, promote_values
 from .ufunc_options import takes_options
 
 __all__ = [
@@ -130,7 +130,7 @@ def deg2rad(x: ArrayLike, /) -> Array:
       >>> np.deg2rad(np.array([0.0, 180.0]))
       Array([0.       , 3.1415927], dtype=float32)
     """
-    return multiply(inexact("deg2rad", x), math.pi / 180)
+    return multiply(as_inexact("deg2rad", x), math.pi / 180)
 
 
 @takes_options
@@ -144,7 +144,7 @@ def rad2deg(x: ArrayLike, /) -> Array:
       >>> np.rad2deg(np.array([0.0, np.pi]))
       Array([  0., 180.], dtype=float32)
     """
-    return multiply(inexact("rad2deg", x), 180 / math.pi)
+    return multiply(as_inexact("rad2deg", x), 180 / math.pi)
 
 
 radians, degrees = deg2rad, rad2deg

@@ -10,7 +10,7 @@ from ..core.source import located
 from ..core.value import Value
 from ..primitives import arithmetic
 from ..transforms.arguments import described
-from .axes import host_array, whole_number
+from .axes import as_int, host_array
 from .creation import from_numpy
 from .promotion import noted
 from .special import i0
@@ -19,7 +19,7 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
 
 def _window(name: str, M: Any, function: Any) -> Array:
-    return from_numpy(function(whole_number(name, M, "M")).astype(dtypes.default_float()))
+    return from_numpy(function(as_int(name, M, "M")).astype(dtypes.default_float()))
 
 
 @located
@@ -77,7 +77,7 @@ def kaiser(M: int, beta: Any) -> Array:
       >>> np.kaiser(3, 0.0)
       Array([1., 1., 1.], dtype=float32)
     """
-    n = whole_number("kaiser", M, "M")
+    n = as_int("kaiser", M, "M")
     shape: Any = beta
     if not isinstance(beta, Value):
         number = host_array("kaiser", beta, "beta", "a number")

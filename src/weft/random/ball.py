@@ -5,7 +5,7 @@ from typing import Any
 from ..core.array import Array
 from ..core.source import located
 from ..errors import ShapeError
-from ..numpy.axes import shape_tuple, whole_number
+from ..numpy.axes import as_int, shape_tuple
 from ..primitives import arithmetic, structural
 from ..primitives.exponential import log1p, pow_
 from ..transforms.jit.function import jit
@@ -45,7 +45,7 @@ def ball(
       exponential number.
     """
     data, dtype = one_key("ball", key), float_dtype("ball", dtype)
-    dimension = whole_number("ball", d, "d")
+    dimension = as_int("ball", d, "d")
     if dimension < 0:
         raise ShapeError(f"ball: d must not be negative; got {dimension}")
     exponent = scalar_exponent("ball", p, dtype)

@@ -10,7 +10,7 @@ from ..core.array import Array
 from ..core.source import located
 from ..errors import ShapeError
 from ..numpy.axes import one_axis, shape_tuple
-from ..numpy.promotion import inexact, value
+from ..numpy.promotion import as_inexact, value
 from ..primitives import reductions, sorting, structural
 from ..typing import ArrayLike, ShapeLike
 from .arguments import drawing_mode, sampler
@@ -51,7 +51,7 @@ def categorical(
       [1, 1, 1]
     """
     data = one_key("categorical", key)
-    x = inexact("categorical", value("categorical", logits, "logits"))
+    x = as_inexact("categorical", value("categorical", logits, "logits"))
     axis = one_axis("categorical", axis, x)
     other_axes = (*x.shape[:axis], *x.shape[axis + 1 :])
     result_shape = other_axes if shape is None else shape_tuple("categorical", shape)

@@ -8,7 +8,7 @@ from ..core.aval import aval
 from ..core.source import located
 from ..errors import ShapeError
 from ..numpy.axes import one_axis, shape_tuple
-from ..numpy.promotion import inexact, value
+from ..numpy.promotion import as_inexact, value
 from ..numpy.sorting import searchsorted
 from ..numpy.taking import take
 from ..primitives import creation, cumulative, exponential, slicing, sorting, structural
@@ -76,7 +76,7 @@ def choice(
         return structural.reshape(part, shape=result)
     if p is None:
         return take(x, randint(data, shape, 0, n), axis)
-    weights = inexact("choice", value("choice", p, "p"))
+    weights = as_inexact("choice", value("choice", p, "p"))
     if weights.shape != (n,):
         raise ShapeError(
             f"choice: p must have one element for each of the {n} slices; got {weights.aval}\n"

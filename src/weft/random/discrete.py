@@ -11,7 +11,7 @@ from ..core.source import located
 from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import dtype_argument
-from ..numpy.promotion import cast, inexact, value
+from ..numpy.promotion import as_inexact, cast, value
 from ..primitives import arithmetic, bitwise, comparison, creation, selection, structural
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .arguments import drawing_mode, sample_shape, sampler, with_parameters
@@ -44,7 +44,7 @@ def bernoulli(
       [False, True, False, True]
     """
     data = one_key("bernoulli", key)
-    chance = inexact("bernoulli", value("bernoulli", p, "p"))
+    chance = as_inexact("bernoulli", value("bernoulli", p, "p"))
     if dtypes.is_complex(chance.aval.dtype):
         raise ShapeError(f"bernoulli: p must be real; got {chance.aval}")
     shape = sample_shape("bernoulli", shape, p=chance)

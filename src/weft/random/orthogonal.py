@@ -6,7 +6,7 @@ from ..core.array import Array
 from ..core.source import located
 from ..errors import ShapeError
 from ..lax import linalg
-from ..numpy.axes import shape_tuple, whole_number
+from ..numpy.axes import as_int, shape_tuple
 from ..numpy.matrices import diagonal
 from ..primitives import arithmetic, structural
 from ..typing import ArrayLike, DTypeLike, ShapeLike
@@ -44,8 +44,8 @@ def orthogonal(
     Source: Mezzadri (2007), “How to generate random matrices from the classical compact groups”.
     """
     dtype = float_dtype("orthogonal", dtype, accepts_complex=True)
-    rows = whole_number("orthogonal", n, "n")
-    columns = rows if m is None else whole_number("orthogonal", m, "m")
+    rows = as_int("orthogonal", n, "n")
+    columns = rows if m is None else as_int("orthogonal", m, "m")
     if rows < 0 or columns < 0:
         raise ShapeError(f"orthogonal: n and m must not be negative; got {rows} and {columns}")
     batch = shape_tuple("orthogonal", shape)

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
-from ..numpy.axes import one_axis, whole_number
+from ..numpy.axes import as_int, one_axis
 from ..numpy.promotion import value
 from ..numpy.taking import take
 from ..primitives import creation, sorting
@@ -93,7 +93,7 @@ def as_elements(name: str, x: Any, argument: str) -> Any:
         raise TypeError(
             f"{name}: {argument} must be an array or an int; got {v.aval}\n  fix: int({argument})"
         )
-    n = whole_number(name, x, argument)
+    n = as_int(name, x, argument)
     if n < 0:
         raise ValueError(
             f"{name}: {argument} must not be negative; got {n}\n  fix: a length, 0 or more"

@@ -10,7 +10,7 @@ from ...errors import ShapeError
 from ...lax.fft import FftType, in_transform_dtype, transform_last_axes
 from ...primitives import arithmetic, slicing
 from ...primitives.structural import transpose
-from ..axes import no_bool, one_axis
+from ..axes import one_axis, strict_int
 
 NORMS = ("backward", "ortho", "forward")
 
@@ -32,7 +32,7 @@ def checked_length(name: str, argument: str, n: Any) -> int:
 
     Raises: ValueError: below 1. TypeError: not an int.
     """
-    length = no_bool(name, n, argument)
+    length = strict_int(name, n, argument)
     if length < 1:
         raise ValueError(f"{name}: {argument} must be 1 or more; got {length}")
     return length

@@ -13,7 +13,7 @@ from ...errors import ShapeError
 from ...primitives import structural
 from ...typing import ArrayLike, DTypeLike
 from .. import matrices as in_matrices, products
-from ..axes import SEQUENCES, one_axis, whole_number
+from ..axes import SEQUENCES, as_int, one_axis
 from ..matrices import eye
 from ..products import matmul, tensordot, vecdot
 from ..promotion import value
@@ -135,7 +135,7 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     """
     x = value("matrix_power", a, "a")
     check_matrices("matrix_power", x, "a", True)
-    n = whole_number("matrix_power", n, "n")
+    n = as_int("matrix_power", n, "n")
     if n == 0:
         return structural.widen(eye(x.shape[-1], dtype=x.dtype), x.shape)
     if n < 0:

@@ -16,7 +16,7 @@ from ...primitives.linalg.lu_solve import factored_inverse, factored_solve
 from ...primitives.reductions import reduce_max
 from ...transforms.custom_derivatives import custom_jvp
 from ...typing import ArrayLike
-from ..axes import axes_of, one_axis, whole_number
+from ..axes import as_int, axes_of, one_axis
 from ..plans import composite
 from ..products import matmul
 from ..promotion import cast, noted, value
@@ -117,7 +117,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     Source: NumPy documentation, `numpy.linalg.tensorinv`.
     """
     (x,) = pair("tensorinv", a, 1.0)[:1]
-    ind = whole_number("tensorinv", ind, "ind")
+    ind = as_int("tensorinv", ind, "ind")
     if ind <= 0:
         raise ValueError(f"tensorinv: ind must be positive; got {ind}")
     range_shape, domain_shape = x.shape[:ind], x.shape[ind:]

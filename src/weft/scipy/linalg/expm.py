@@ -16,7 +16,7 @@ from ...core.source import located
 from ...errors import ShapeError
 from ...lax import cond, fori_loop
 from ...numpy import linalg
-from ...numpy.axes import whole_number
+from ...numpy.axes import as_int
 from ...numpy.linalg.operands import identities, in_wide_dtype, matrices, rounded
 from ...numpy.plans import composite
 from ...numpy.promotion import promote_values
@@ -123,7 +123,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     Source: A. H. Al-Mohy, N. J. Higham, SIAM J. Matrix Anal. Appl. 31 (2009) 970-989.
     """
     x = matrices("expm", A, "A", square=True)
-    limit = whole_number("expm", max_squarings, "max_squarings")
+    limit = as_int("expm", max_squarings, "max_squarings")
     if limit < 0:
         raise ValueError(f"expm: max_squarings must not be negative; got {limit}")
     if not x.size:

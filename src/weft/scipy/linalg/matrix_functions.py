@@ -17,7 +17,7 @@ from ...core.source import located
 from ...errors import ShapeError
 from ...lax import cond, dynamic_update_slice_in_dim, fori_loop, linalg as lax_linalg
 from ...numpy import linalg
-from ...numpy.axes import whole_number
+from ...numpy.axes import as_int
 from ...numpy.linalg.operands import adjoint, identities, in_wide_dtype, matrices, rounded
 from ...numpy.plans import composite
 from ...numpy.promotion import cast
@@ -102,7 +102,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
              [0., 3.]], dtype=float32)
     Source: Å. Björck, S. Hammarling, Linear Algebra Appl. 52/53 (1983) 127-140.
     """
-    if whole_number("sqrtm", blocksize, "blocksize") != 1:
+    if as_int("sqrtm", blocksize, "blocksize") != 1:
         raise ValueError(f"sqrtm: blocksize must be 1: roots aren't blocked; got {blocksize}")
     x = matrices("sqrtm", A, "A", square=True)
     if not x.size:

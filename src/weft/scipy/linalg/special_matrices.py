@@ -13,11 +13,11 @@ from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
 from ...numpy import concatenate, tril, triu, zeros
-from ...numpy.axes import whole_number
+from ...numpy.axes import as_int
 from ...numpy.axis_gathers import take_static
 from ...numpy.creation import dtype_argument, from_numpy
 from ...numpy.plans import composite
-from ...numpy.promotion import cast, inexact, noted, promote_values, value
+from ...numpy.promotion import as_inexact, cast, noted, promote_values, value
 from ...primitives import creation, selection, structural
 from ...typing import ArrayLike, DTypeLike
 
@@ -165,7 +165,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     Source: SciPy documentation, `scipy.linalg.convolution_matrix`.
     """
     vectors = _vectors("convolution_matrix", a, "a")
-    n, k = whole_number("convolution_matrix", n, "n"), vectors.shape[-1]
+    n, k = as_int("convolution_matrix", n, "n"), vectors.shape[-1]
     if n <= 0 or k == 0:
         raise ValueError(f"convolution_matrix: n and a's length must be positive; got {n} and {k}")
     if mode not in ("full", "valid", "same"):
@@ -235,7 +235,7 @@ def companion(a: ArrayLike) -> Array:
              [ 1.,  0.]], dtype=float32)
     Source: SciPy documentation, `scipy.linalg.companion`.
     """
-    coefficients = inexact("companion", _one_vector("companion", a, "a", 2))
+    coefficients = as_inexact("companion", _one_vector("companion", a, "a", 2))
     n = coefficients.size - 1
     first_row = structural.reshape(-coefficients[1:] / coefficients[0], shape=(1, n))
     subdiagonal = from_numpy(onp.eye(n - 1, n, dtype=coefficients.dtype))
@@ -274,7 +274,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
              [ 1.,  0.]], dtype=float32)
     Source: M. Fiedler, Linear Algebra Appl. 372 (2003) 325-331.
     """
-    coefficients = inexact("fiedler_companion", _one_vector("fiedler_companion", a, "a", 0))
+    coefficients = as_inexact("fiedler_companion", _one_vector("fiedler_companion", a, "a", 0))
     n = coefficients.size - 1
     if n < 1:
         return zeros(0, coefficients.dtype)
@@ -330,7 +330,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
 
 
 def _size(name: str, n: Any) -> int:
-    n = whole_number(name, n, "n")
+    n = as_int(name, n, "n")
     if n < 0:
         raise noted(ValueError(f"{name}: n must not be negative; got {n}"))
     return n

@@ -17,7 +17,7 @@ from ...core.source import located
 from ...errors import ShapeError
 from ...lax.arithmetic import round
 from ...lax.convolution import conv_general_dilated
-from ...numpy.axes import no_bool
+from ...numpy.axes import strict_int
 from ...numpy.creation import asarray, from_numpy
 from ...numpy.extrema import clip
 from ...numpy.joining import stack
@@ -164,7 +164,7 @@ def map_coordinates(
     """
     name = "map_coordinates"
     array = value(name, input, "input")
-    degree = no_bool(name, order, "order")
+    degree = strict_int(name, order, "order")
     if not 0 <= degree <= MAX_ORDER:
         raise ValueError(f"{name}: order must be from 0 to {MAX_ORDER}; got {degree}")
     if not isinstance(mode, str) or mode not in MODES:

@@ -11,7 +11,7 @@ from ...core.array import Array
 from ...core.source import located
 from ...core.value import Value
 from ...errors import ShapeError
-from ...numpy.axes import one_axis, whole_number
+from ...numpy.axes import as_int, one_axis
 from ...numpy.creation import from_numpy
 from ...numpy.joining import concatenate
 from ...numpy.promotion import promote_values
@@ -78,7 +78,7 @@ def detrend(
         x = without_mean(x)
     else:
         breakpoints = [bp] if isinstance(bp, (int, np.integer, Value)) else list(bp)
-        breaks = sorted({0, n, *[whole_number("detrend", b, "bp") for b in breakpoints]})
+        breaks = sorted({0, n, *[as_int("detrend", b, "bp") for b in breakpoints]})
         if breaks[0] < 0 or breaks[-1] > n:
             raise ValueError(f"detrend: bp must be from 0 to {n}, the length of the axis; got {bp}")
         x = concatenate([without_line(x[..., a:b]) for a, b in pairwise(breaks)], -1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.value import Value
 from ...errors import ShapeError
-from ...numpy.axes import whole_number
+from ...numpy.axes import as_int
 from ...numpy.creation import from_numpy
 from ...numpy.joining import concatenate
 from ...numpy.padding import pad
@@ -50,7 +50,7 @@ def segments_of_options(
     Raises: ValueError: the lengths contradict each other.
     """
     lengths = {"nperseg": nperseg, "noverlap": noverlap, "nfft": nfft}
-    options = {k: None if v is None else whole_number(name, v, k) for k, v in lengths.items()}
+    options = {k: None if v is None else as_int(name, v, k) for k, v in lengths.items()}
     length = options["nperseg"]
     if length is not None and length < 1:
         raise ValueError(f"{name}: nperseg must be 1 or more; got {length}")

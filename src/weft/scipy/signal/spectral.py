@@ -15,7 +15,7 @@ from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
 from ...numpy.arithmetic import sqrt
-from ...numpy.axes import no_bool, one_axis
+from ...numpy.axes import one_axis, strict_int
 from ...numpy.creation import from_numpy
 from ...numpy.fft.real_transforms import irfft, rfft
 from ...numpy.fft.transforms import fft, ifft
@@ -352,7 +352,7 @@ def istft(
     count = z.shape[frequency_position]
     default_length = 2 * (count - 1) if input_onesided else count
     if nperseg is not None:
-        nperseg = no_bool(name, nperseg, "nperseg")
+        nperseg = strict_int(name, nperseg, "nperseg")
     if nfft is None and nperseg is not None:
         nfft = nperseg if input_onesided and nperseg == default_length + 1 else default_length
     real = dtypes.real_of(z.aval.dtype)

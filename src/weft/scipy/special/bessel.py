@@ -14,7 +14,7 @@ import numpy as onp
 
 from ... import numpy as np
 from ...errors import ConcretizationTypeError, ShapeError, TracerArrayConversionError
-from ...numpy.axes import whole_number
+from ...numpy.axes import as_int
 from ...numpy.promotion import noted
 from ...primitives import bessel_functions as p
 from ...transforms.custom_derivatives import custom_jvp
@@ -110,7 +110,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     Source: DLMF 10.2.2, 3.6(iii): Miller's algorithm, in quotients of neighbours, so that nothing
     overflows; normalised by DLMF 10.12.4.
     """
-    order, count = whole_number("bessel_jn", v, "v"), whole_number("bessel_jn", n_iter, "n_iter")
+    order, count = as_int("bessel_jn", v, "v"), as_int("bessel_jn", n_iter, "n_iter")
     if order < 0:
         raise noted(ValueError(f"bessel_jn: v must be at least 0; got {order}"))
     if count < 1:

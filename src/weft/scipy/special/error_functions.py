@@ -11,8 +11,8 @@ from typing import Any
 import numpy as onp
 
 from ... import numpy as np
-from ...numpy.axes import whole_number
-from ...numpy.promotion import inexact, noted
+from ...numpy.axes import as_int
+from ...numpy.promotion import as_inexact, noted
 from ...numpy.ufunc_options import takes_options
 from ...primitives import error_functions as p, hypergeometric, integral_functions
 from ...primitives.complex_numbers import complex_
@@ -143,7 +143,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
       -5005.5...
     Source: DLMF 7.12.
     """
-    order = whole_number("log_ndtr", series_order, "series_order")
+    order = as_int("log_ndtr", series_order, "series_order")
     if not 1 <= order <= 30:
         raise noted(ValueError(f"log_ndtr: series_order must be from 1 to 30; got {order}"))
     return _log_ndtr(x)
@@ -178,7 +178,7 @@ def wofz(z: ArrayLike) -> Array:
       (1+0j)
     Source: DLMF 7.2.3; J. A. C. Weideman 1994, “Computation of the complex error function”.
     """
-    v = inexact("wofz", z)
+    v = as_inexact("wofz", z)
     if v.aval.dtype.kind != "c":
         v = v + 0j
     return _wofz(v)

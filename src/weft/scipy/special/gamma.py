@@ -13,9 +13,9 @@ import numpy as onp
 from ... import numpy as np
 from ...core.array import Array as HostArray, literal
 from ...core.aval import aval
-from ...numpy.axes import whole_number
+from ...numpy.axes import as_int
 from ...numpy.plans import composite
-from ...numpy.promotion import inexact, noted
+from ...numpy.promotion import as_inexact, noted
 from ...numpy.ufunc_options import takes_options
 from ...primitives import (
     arithmetic,
@@ -216,7 +216,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
       '1.5502'
     Source: DLMF 35.3.
     """
-    dimension = whole_number("multigammaln", d, "d")
+    dimension = as_int("multigammaln", d, "d")
     if dimension < 1:
         raise noted(ValueError(f"multigammaln: d must be at least 1; got {dimension}"))
     (x,) = floats("multigammaln", a=a)
@@ -253,7 +253,7 @@ def loggamma(x: ArrayLike) -> Array:
       0.693147...
     Source: DLMF 5.2.1, 5.5.3, 5.11.1.
     """
-    v = inexact("loggamma", x)
+    v = as_inexact("loggamma", x)
     return _complex_loggamma(v) if v.aval.dtype.kind == "c" else _real_loggamma(v)
 
 

@@ -12,7 +12,7 @@ import numpy as onp
 from ... import numpy as np
 from ...errors import ShapeError
 from ...lax import complex, fori_loop
-from ...numpy.promotion import inexact, noted, value
+from ...numpy.promotion import as_inexact, noted, value
 from ...transforms.custom_derivatives import custom_jvp
 from ...typing import Array, ArrayLike
 
@@ -62,7 +62,7 @@ def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Array:
         raise noted(TypeError(f"lambertw: tol must be a number; got {tol!r:.80}")) from None
     if not is_positive:
         raise noted(ValueError(f"lambertw: tol must be positive; got {tol}"))
-    v, branch = inexact("lambertw", z), value("lambertw", k, "k")
+    v, branch = as_inexact("lambertw", z), value("lambertw", k, "k")
     if branch.dtype.kind not in "iu":
         raise noted(
             ShapeError(

@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import numpy as np
 from ...errors import ConcretizationTypeError
-from ...numpy.axes import whole_number
+from ...numpy.axes import as_int
 from ...numpy.promotion import noted, value
 from ...primitives.complex_numbers import complex_
 from ...typing import Array, ArrayLike
@@ -20,7 +20,7 @@ __all__ = ["lpmn", "lpmn_values", "sph_harm", "sph_harm_y"]
 
 def _degrees(name: str, m: Any, n: Any) -> tuple[int, int]:
     """The largest order and degree, as ints."""
-    order, degree = whole_number(name, m, "m"), whole_number(name, n, "n")
+    order, degree = as_int(name, m, "m"), as_int(name, n, "n")
     if not 0 <= order <= degree:
         raise noted(ValueError(f"{name}: expected 0 <= m <= n; got m = {order}, n = {degree}"))
     return order, degree
@@ -179,7 +179,7 @@ def _harmonics(name: str, n: Any, m: Any, polar: Any, azimuth: Any, n_max: Any) 
             raise noted(TypeError(f"{name}: {argument} must be of integer dtype; got {x.aval}"))
     if n_max is None:
         n_max = _largest_degree(name, n)
-    limit = whole_number(name, n_max, "n_max")
+    limit = as_int(name, n_max, "n_max")
     if limit < 0:
         raise noted(ValueError(f"{name}: n_max must be at least 0; got {limit}"))
     polar, azimuth = floats(name, theta=polar, phi=azimuth)

@@ -4,7 +4,7 @@ import fractions
 import math
 
 from ... import dtypes, numpy as np
-from ...numpy.axes import whole_number
+from ...numpy.axes import as_int
 from ...numpy.promotion import noted
 from ...primitives import gamma_functions as p
 from ...typing import Array, ArrayLike
@@ -45,7 +45,7 @@ def bernoulli(n: int) -> Array:
     Source: R. P. Brent and D. Harvey 2011, “Fast computation of Bernoulli, tangent and secant
     numbers”; DLMF 24.2.
     """
-    count = whole_number("bernoulli", n, "n")
+    count = as_int("bernoulli", n, "n")
     if count < 0:
         raise noted(ValueError(f"bernoulli: n must be at least 0; got {count}"))
     return np.array(_bernoulli(count), dtypes.default_float())

@@ -10,7 +10,7 @@ import numpy as np
 from ....core.array import Array
 from ....core.source import located
 from ....errors import ShapeError
-from ....numpy.axes import no_bool
+from ....numpy.axes import strict_int
 from ....numpy.creation import asarray, dtype_argument, from_numpy, ones
 from ....numpy.joining import concatenate as joined
 from ....numpy.promotion import promote_values, value
@@ -147,14 +147,14 @@ class Rotation:
         """The identity rotation, or an array of `num` identity rotations."""
         one = np.array([0.0, 0.0, 0.0, 1.0], dtype_argument("Rotation.identity", dtype))
         if num is not None:
-            one = np.tile(one, (no_bool("Rotation.identity", num, "num"), 1))
+            one = np.tile(one, (strict_int("Rotation.identity", num, "num"), 1))
         return cls(from_numpy(one))
 
     @classmethod
     @located
     def random(cls, random_key: ArrayLike, num: int | None = None) -> "Rotation":
         """A uniformly distributed random rotation, or an array of `num` such rotations."""
-        batch_shape = () if num is None else (no_bool("Rotation.random", num, "num"),)
+        batch_shape = () if num is None else (strict_int("Rotation.random", num, "num"),)
         return cls(q.normalized(normal(random_key, (*batch_shape, 4))))
 
     @classmethod

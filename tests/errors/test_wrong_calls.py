@@ -1,6 +1,6 @@
 """Every error that a public function's docstring names is raised by a wrong call.
 
-Calls that are easily found stand in `refusals.json`; the other tests of errors have those that
+Calls that are easily found stand in `wrong_calls.json`; the other tests of errors have those that
 need more than a wrong argument.
 """
 
@@ -13,7 +13,7 @@ import warnings
 
 import numpy as onp
 import pytest
-import refusals
+import wrong_calls
 
 import weft.numpy as np
 from weft.config import eager_tier
@@ -34,8 +34,8 @@ ELSEWHERE = {
 """Functions whose wrong calls are in other tests (tests/layers/wrong, tests/test_tree_util.py, …):
 they need a layer, a function, a mesh or a file."""
 TAKING_LISTS = ("layers", "tree_util", "nn.initializers")  # or functions, or whole trees
-TABLE = refusals.recorded()
-NAMES = refusals.imported()
+TABLE = wrong_calls.recorded()
+NAMES = wrong_calls.imported()
 
 
 @functools.cache
@@ -44,7 +44,7 @@ def raised(namespace):
     with warnings.catch_warnings(), eager_tier("host"):
         warnings.simplefilter("ignore")
         return [
-            (name, source, kind, message, refusals.caught(source, NAMES))
+            (name, source, kind, message, wrong_calls.caught(source, NAMES))
             for name, rows in TABLE[namespace].items()
             for source, kind, message in rows
         ]
@@ -64,12 +64,12 @@ def test_wrong_calls_are_refused(namespace):
     assert accepted == [], "(call, error, its beginning, what was raised)"
 
 
-@pytest.mark.parametrize("namespace", refusals.NAMESPACES)
+@pytest.mark.parametrize("namespace", wrong_calls.NAMESPACES)
 def test_every_function_that_names_errors_has_a_wrong_call(namespace):
     rows = TABLE[namespace]
-    functions = refusals.public_functions(namespace)
+    functions = wrong_calls.public_functions(namespace)
     assert set(rows) <= set(functions)
-    naming = {name for name, function in functions.items() if refusals.errors_named(function)}
+    naming = {name for name, function in functions.items() if wrong_calls.errors_named(function)}
     assert sorted(naming - set(rows) - set(ELSEWHERE.get(namespace, "").split())) == []
 
 
@@ -84,7 +84,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("namespace", TABLE)
 def test_a_message_begins_with_the_name_of_the_function_that_was_called(namespace):
-    functions = refusals.public_functions(namespace)
+    functions = wrong_calls.public_functions(namespace)
     others = []
     for name, source, _, _, found in raised(namespace):
         head = re.match(r"\w+(?=: )", found[1]) if found else None
@@ -124,7 +124,7 @@ def named_parameters(name, message):
 
 @pytest.mark.parametrize("namespace", TABLE)
 def test_a_message_names_parameters_as_the_signature_does(namespace):
-    functions = refusals.public_functions(namespace)
+    functions = wrong_calls.public_functions(namespace)
     others = []
     for name, source, _, message, found in raised(namespace):
         named = named_parameters(name, found[1]) if found else set()
@@ -146,7 +146,7 @@ def test_a_message_names_parameters_as_the_signature_does(namespace):
     ],
 )
 def test_a_message_names_the_parameter_that_is_none(call, parameter):
-    found = refusals.caught(call, NAMES)
+    found = wrong_calls.caught(call, NAMES)
     assert found
     assert found[1].endswith(f": expected an array or a scalar for {parameter}")
 
@@ -180,7 +180,7 @@ def test_a_message_names_the_parameter_that_is_none(call, parameter):
     ],
 )
 def test_the_first_word_of_a_message(call, beginning):
-    found = refusals.caught(call, NAMES)
+    found = wrong_calls.caught(call, NAMES)
     assert found
     assert found[1].startswith(beginning), found[1]
 
@@ -192,7 +192,7 @@ def test_an_axis_error_has_its_message_once_more_for_numpy():
     assert caught.value.args[0].startswith("append: axis 9")
 
 
-@pytest.mark.parametrize("namespace", [n for n in refusals.NAMESPACES if n not in TAKING_LISTS])
+@pytest.mark.parametrize("namespace", [n for n in wrong_calls.NAMESPACES if n not in TAKING_LISTS])
 def test_what_is_no_array_is_named_with_its_function_and_parameter(
     namespace, tmp_path, monkeypatch
 ):
@@ -200,11 +200,11 @@ def test_what_is_no_array_is_named_with_its_function_and_parameter(
     unnamed = []
     with warnings.catch_warnings(), eager_tier("host"):
         warnings.simplefilter("ignore")
-        for name, function in refusals.public_functions(namespace).items():
-            for parameter, source in refusals.calls_with_a_text(
-                name, function, refusals.path_of(namespace, name)
+        for name, function in wrong_calls.public_functions(namespace).items():
+            for parameter, source in wrong_calls.calls_with_a_text(
+                name, function, wrong_calls.path_of(namespace, name)
             ):
-                found = refusals.caught(source, NAMES)
+                found = wrong_calls.caught(source, NAMES)
                 own = {*inspect.signature(function).parameters}
                 if found and not named_parameters(name, found[1]) <= own:
                     unnamed.append((source, found[1], sorted(own)))

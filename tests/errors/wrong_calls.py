@@ -1,9 +1,9 @@
 """Wrong calls of public functions, one or more for each error that a docstring names.
 
-`refusals.json` has them by namespace and function: the source of a call, the error's class, and
-the beginning of its message. `python tests/errors/refusals.py` looks for further ones: it takes the
-call in a docstring's example, and puts wrong values in its arguments' places. What it proposes is
-to be read before it is kept.
+`wrong_calls.json` has them by namespace and function: the source of a call, the error's class, and
+the beginning of its message. `python tests/errors/wrong_calls.py` looks for further ones: it takes
+the call in a docstring's example, and puts wrong values in its arguments' places. What it proposes
+is to be read before it is kept.
 """
 
 import ast
@@ -18,7 +18,7 @@ import sys
 import time
 import warnings
 
-FILE = pathlib.Path(__file__).with_name("refusals.json")
+FILE = pathlib.Path(__file__).with_name("wrong_calls.json")
 NAMESPACES = """
     numpy numpy.linalg numpy.fft lax lax.linalg random nn nn.initializers scipy.special
     scipy.linalg scipy.signal scipy.fft scipy.stats scipy.ndimage scipy.integrate
