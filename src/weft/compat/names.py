@@ -37,21 +37,22 @@ from ..transforms import callbacks
 from ..transforms.jit.function import JittedFunction
 from ..transforms.symbolic_zeros import SymbolicZero
 from ..tree_util import tree_map
-from ..treedef import REGISTERED
 from ..user_lines import noted
 from . import (
     array_serialization,
     comparisons,
     layouts,
     monitoring,
+    numpy_arguments,
     of_2024,
     pretty_printer,
     primitives,
     registry,
     shardings,
     tracing,
+    vmappable,
 )  # fmt: skip
-from .stand_ins import Refused, RefusedError, Standing
+from .stand_ins import Refused, RefusedError, Standing, Transformed
 
 INTERNAL = "it is an internal part of JAX"
 TRACING = """
@@ -87,6 +88,12 @@ BRIDGE = "device_count devices local_device_count local_devices process_count pr
 SERIALIZATION = """
     GlobalAsyncCheckpointManagerBase get_tensorstore_spec async_serialize async_deserialize
     run_serialization run_deserialization
+"""
+
+PROMOTION = """
+    check_arraylike check_arraylike_or_none ensure_arraylike ensure_arraylike_tuple promote_shapes
+    promote_dtypes promote_dtypes_inexact promote_dtypes_numeric promote_dtypes_complex
+    promote_args promote_args_inexact promote_args_numeric promote_args_complex
 """
 
 PRINTER = "Doc brk concat group join nest nil text"
@@ -163,6 +170,14 @@ def all_primitives(module: str) -> dict[str, Any]:
 
 class JVPTracer(metaclass=Standing, of=(JvpTracer, LinearizeTracer)):
     """The class of values under differentiation; weft has one class for each of its two modes."""
+
+
+class PjitFunction(metaclass=Transformed, methods="trace lower eval_shape clear_cache memory"):
+    """The class of jitted functions."""
+
+
+class PmapFunction(metaclass=Transformed, methods="lower clear_cache"):
+    """The class of functions of `pmap`."""
 
 
 class HiPrimitive:
@@ -290,6 +305,9 @@ AD = {name: getattr(primitives, name) for name in DIFFERENTIATION.split()} | {
 BATCHING = {name: getattr(primitives, name) for name in BATCHERS.split()} | {
     "BatchTracer": BatchTracer,
     "spmd_axis_primitive_batchers": {},
+    "register_vmappable": vmappable.register_vmappable,
+    "unregister_vmappable": vmappable.unregister_vmappable,
+    "is_vmappable": vmappable.is_vmappable,
     "moveaxis": weft_numpy.moveaxis,
     "bdim_at_front": batch_at_front,
     **every_name("jax.interpreters.batching", INTERNAL),
@@ -323,8 +341,15 @@ STAX = {
 
 PXLA = {"thread_resources": shardings.thread_resources}
 
+XLA_EXTENSION = {
+    "ArrayImpl": Array,
+    "Device": Device,
+    "PjitFunction": PjitFunction,
+    "XlaRuntimeError": XlaError,
+}
+
 XLA = {
-    "xe": SimpleNamespace(PjitFunction=(), PmapFunction=()),
+    "xe": SimpleNamespace(PjitFunction=PjitFunction, PmapFunction=PmapFunction),
     "canonicalize_dtype_handlers": HANDLERS,
     "pytype_aval_mappings": HANDLERS,
     "canonicalize_dtype": lambda x: x,
@@ -510,6 +535,11 @@ INTERNALS: dict[str, dict[str, Any]] = {
     "jax._src.interpreters.pxla": PXLA | every_name("jax._src.interpreters.pxla", INTERNAL),
     "jax._src.linear_util": LINEAR_UTIL,
     "jax._src.mesh": PXLA | every_name("jax._src.mesh", INTERNAL),
+    "jax._src.numpy": {},
+    "jax._src.numpy.util": {
+        **{name: getattr(numpy_arguments, name) for name in PROMOTION.split()},
+        **every_name("jax._src.numpy.util", INTERNAL),
+    },
     "jax._src.public_test_util": {
         **{name: getattr(test_util, name) for name in test_util.__all__},
         "check_close": comparisons.check_close,
@@ -534,7 +564,7 @@ INTERNALS: dict[str, dict[str, Any]] = {
         "api_boundary": tracing.api_boundary,
     },
     "jax._src.tree_util": {
-        "_registry": REGISTERED,
+        "_registry": registry.ENTRIES,
         "default_registry": registry.DEFAULT_REGISTRY,
         "flatten_one_level": registry.flatten_one_level,
         "flatten_one_level_with_keys": registry.flatten_one_level_with_keys,
@@ -542,7 +572,7 @@ INTERNALS: dict[str, dict[str, Any]] = {
     },
     "jax._src.typing": dict.fromkeys(("DType", "DTypeLike", "Shape"), Any),
     "jax._src.xla_bridge": {"get_backend": client, "_backends": {}, "backends": dict},
-    "jaxlib.xla_extension": {"Device": Device},
+    "jaxlib.xla_extension": XLA_EXTENSION,
     **{
         f"jax._src.{name}": every_name(f"jax._src.{name}", INTERNAL)
         for name in INTERNAL_MODULES.split()
