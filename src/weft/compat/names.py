@@ -29,7 +29,7 @@ from ..interpreters.linearize import LinearizeTracer
 from ..interpreters.stage import StageTracer
 from ..ref import AbstractRef, Ref, new_ref
 from ..runtime import client as clients
-from ..runtime.client import Device, devices
+from ..runtime.client import Device
 from ..runtime.failures import XlaError
 from ..runtime.versions import jaxlib_is_refused
 from ..sharding import SingleDeviceSharding
@@ -40,6 +40,7 @@ from ..tree_util import tree_map
 from ..user_lines import noted
 from . import (
     array_serialization,
+    backends,
     comparisons,
     layouts,
     monitoring,
@@ -124,6 +125,11 @@ EXTEND_CORE = """
 FFI = """
     build_ffi_lowering_function ffi_lowering include_dir register_ffi_target_as_batch_partitionable
     register_ffi_type register_ffi_type_id
+"""
+
+EXTEND_BACKEND = """
+    backend_xla_version clear_backends get_compile_options ifrt_proxy register_backend_cache
+    register_backend_factory
 """
 
 EXTEND_LINEAR_UTIL = """
@@ -226,12 +232,6 @@ HANDLERS: dict[type, Any] = {numpy.ndarray: typeof}
 """Tables that libraries fill for their array classes. weft does not read them."""
 
 ALLOWED_EFFECTS = dict.fromkeys(EFFECT_SETS.split(), EffectTypeSet())
-
-
-@functools.cache
-def client(*args: object) -> Any:
-    """XLA's client of the default device."""
-    return devices()[0].client
 
 
 def live_arrays(platform: str | None = None) -> list[Array]:
@@ -413,7 +413,13 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "jax.extend.linear_util": LINEAR_UTIL
     | refused("jax.extend.linear_util", EXTEND_LINEAR_UTIL, INTERNAL),
     "jax.extend.source_info_util": SOURCE_INFO,
-    "jax.extend.backend": {"get_backend": client},
+    "jax.extend.backend": {
+        "backends": backends.backends,
+        "clear_in_memory_compilation_cache": clear_caches,
+        "get_backend": backends.get_backend,
+        "get_default_device": backends.get_default_device,
+        **refused("jax.extend.backend", EXTEND_BACKEND, INTERNAL),
+    },
     "jax.extend.ifrt_programs": every_name("jax.extend.ifrt_programs", INTERNAL),
     "jax.ffi": refused("jax.ffi", FFI, "weft.extend.ffi has calls and targets only"),
     "jax.linear_util": LINEAR_UTIL,
@@ -497,7 +503,7 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "jax.interpreters.xla": XLA,
     "jax.lib": {},
     "jax.lib.xla_bridge": {
-        "get_backend": client,
+        "get_backend": backends.get_backend,
         "_backends": {},
         **{name: getattr(clients, name) for name in BRIDGE.split()},
     },
@@ -571,7 +577,11 @@ INTERNALS: dict[str, dict[str, Any]] = {
         **every_name("jax._src.tree_util", INTERNAL),
     },
     "jax._src.typing": dict.fromkeys(("DType", "DTypeLike", "Shape"), Any),
-    "jax._src.xla_bridge": {"get_backend": client, "_backends": {}, "backends": dict},
+    "jax._src.xla_bridge": {
+        "get_backend": backends.get_backend,
+        "_backends": {},
+        "backends": backends.backends,
+    },
     "jaxlib.xla_extension": XLA_EXTENSION,
     **{
         f"jax._src.{name}": every_name(f"jax._src.{name}", INTERNAL)

@@ -6,9 +6,7 @@ VMAPPABLE: dict[type, tuple[type, type]] = {}
 """The registered classes: class -> (class of entries of in_axes, class of sizes)."""
 
 
-def register_vmappable(
-    data_type: type, spec_type: type, axis_size_type: type, *rules: Any
-) -> None:
+def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, *rules: Any) -> None:
     """Registers a class. `vmap` does not use its rules: it maps over all arrays of a tree."""
     VMAPPABLE[data_type] = spec_type, axis_size_type
 
