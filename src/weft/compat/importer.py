@@ -47,7 +47,7 @@ class ModuleView(ModuleType):
         _contents(self).update(contents)
 
     @property
-    def __dict__(self) -> dict[str, Any]:
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         """All names of the module, for libraries that copy them and for `from jax.X import *`."""
         contents = _contents(self)
         for name in dir(self._shown):
@@ -73,7 +73,7 @@ class ModuleView(ModuleType):
         return sorted({*_contents(self), *dir(self._shown)})
 
 
-_contents = ModuleType.__dict__["__dict__"].__get__
+_contents: Any = vars(ModuleType)["__dict__"].__get__
 """The names that a module has by itself."""
 
 

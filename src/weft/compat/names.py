@@ -24,7 +24,6 @@ from ..core.value import Value
 from ..errors import InvalidJaxprError
 from ..extend import linear_util
 from ..interpreters.batch import BatchTracer
-from ..interpreters.jvp import JvpTracer
 from ..interpreters.linearize import LinearizeTracer
 from ..interpreters.stage import StageTracer
 from ..ref import AbstractRef, Ref, new_ref
@@ -37,10 +36,10 @@ from ..transforms import callbacks
 from ..transforms.jit.function import JittedFunction
 from ..transforms.symbolic_zeros import SymbolicZero
 from ..tree_util import tree_map
-from ..user_lines import noted
 from . import (
     array_serialization,
     backends,
+    classes,
     comparisons,
     layouts,
     monitoring,
@@ -53,7 +52,7 @@ from . import (
     tracing,
     vmappable,
 )  # fmt: skip
-from .stand_ins import Refused, RefusedError, Standing, Transformed
+from .stand_ins import Refused
 
 INTERNAL = "it is an internal part of JAX"
 TRACING = """
@@ -132,9 +131,7 @@ EXTEND_BACKEND = """
     register_backend_factory
 """
 
-EXTEND_LINEAR_UTIL = """
-    StoreException cache merge_linear_aux transformation_with_aux transformation_with_aux2
-"""
+EXTEND_LINEAR_UTIL = "cache merge_linear_aux"
 
 
 def refused(module: str, names: str, reason: str) -> dict[str, Refused]:
@@ -174,64 +171,10 @@ def all_primitives(module: str) -> dict[str, Any]:
     return {"__getattr__": __getattr__}
 
 
-class JVPTracer(metaclass=Standing, of=(JvpTracer, LinearizeTracer)):
-    """The class of values under differentiation; weft has one class for each of its two modes."""
-
-
-class PjitFunction(metaclass=Transformed, methods="trace lower eval_shape clear_cache memory"):
-    """The class of jitted functions."""
-
-
-class PmapFunction(metaclass=Transformed, methods="lower clear_cache"):
-    """The class of functions of `pmap`."""
-
-
-class HiPrimitive:
-    """The base class of operations on a library's own types. They can be defined but not
-    applied."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def bind(self, *args: Any, **params: Any) -> Any:
-        """Raises an error."""
-        raise noted(
-            RefusedError(f"{self.name}: weft has no primitives on types of a library's own")
-        )
-
-
-class TypedNdArray:
-    """The class of typed NumPy literals. weft's literals are arrays, so it has no instances."""
-
-
-class DropVar:
-    """The class of unused results; weft has no such variables."""
-
-
-class ConcreteArray:
-    """The class of avals with a value, as of 2024. weft's avals have no values, so it has no
-    instances."""
-
-
-class Effect:
-    """The base class of JAX's effects."""
-
-
-class EffectTypeSet:
-    """A set of effect classes, in which libraries register theirs."""
-
-    def add_type(self, kind: type) -> None:
-        """Registers a class. It has no effect, because weft orders all effects."""
-
-    def contains(self, effect: object) -> bool:
-        """True, because every effect is allowed."""
-        return True
-
-
 HANDLERS: dict[type, Any] = {numpy.ndarray: typeof}
 """Tables that libraries fill for their array classes. weft does not read them."""
 
-ALLOWED_EFFECTS = dict.fromkeys(EFFECT_SETS.split(), EffectTypeSet())
+ALLOWED_EFFECTS = dict.fromkeys(EFFECT_SETS.split(), classes.EffectTypeSet())
 
 
 def live_arrays(platform: str | None = None) -> list[Array]:
@@ -280,9 +223,9 @@ CORE = {
     "AbstractValue": Aval,
     "Value": Value,
     "Trace": Trace,
-    "Effect": Effect,
-    "DropVar": DropVar,
-    "ConcreteArray": ConcreteArray,
+    "Effect": classes.Effect,
+    "DropVar": classes.DropVar,
+    "ConcreteArray": classes.ConcreteArray,
     "TraceTag": tracing.TraceTag,
     "Atom": Any,
     "JaxprTypeError": InvalidJaxprError,
@@ -294,7 +237,7 @@ CORE = {
 }
 
 AD = {name: getattr(primitives, name) for name in DIFFERENTIATION.split()} | {
-    "JVPTracer": JVPTracer,
+    "JVPTracer": classes.JVPTracer,
     "LinearizeTracer": LinearizeTracer,
     "reducing_transposes": {},
     "zeros_like_aval": primitives.zeros,
@@ -344,12 +287,12 @@ PXLA = {"thread_resources": shardings.thread_resources}
 XLA_EXTENSION = {
     "ArrayImpl": Array,
     "Device": Device,
-    "PjitFunction": PjitFunction,
+    "PjitFunction": classes.PjitFunction,
     "XlaRuntimeError": XlaError,
 }
 
 XLA = {
-    "xe": SimpleNamespace(PjitFunction=PjitFunction, PmapFunction=PmapFunction),
+    "xe": SimpleNamespace(PjitFunction=classes.PjitFunction, PmapFunction=classes.PmapFunction),
     "canonicalize_dtype_handlers": HANDLERS,
     "pytype_aval_mappings": HANDLERS,
     "canonicalize_dtype": lambda x: x,
@@ -362,6 +305,10 @@ LINEAR_UTIL = {
     "WrappedFun": linear_util.WrappedFun,
     "transformation": tracing.transformation,
     "transformation2": tracing.transformation2,
+    "transformation_with_aux": tracing.transformation_with_aux,
+    "transformation_with_aux2": tracing.transformation_with_aux2,
+    "Store": tracing.Store,
+    "StoreException": tracing.StoreException,
 }
 
 API_UTIL = {
@@ -477,7 +424,7 @@ PUBLIC: dict[str, dict[str, Any]] = {
     ),
     "jax.experimental.hijax": {
         **ALLOWED_EFFECTS,
-        "HiPrimitive": HiPrimitive,
+        "HiPrimitive": classes.HiPrimitive,
         "register_hitype": lambda *args: None,
         "aval_method": lambda function: function,
         "aval_property": property,
@@ -532,7 +479,7 @@ INTERNALS: dict[str, dict[str, Any]] = {
         "extended": type("extended", (), {}),
         **every_name("jax._src.dtypes", INTERNAL),
     },
-    "jax._src.effects": {"Effect": Effect, **ALLOWED_EFFECTS},
+    "jax._src.effects": {"Effect": classes.Effect, **ALLOWED_EFFECTS},
     "jax._src.interpreters": {},
     "jax._src.interpreters.ad": AD,
     "jax._src.interpreters.batching": BATCHING,
@@ -551,7 +498,12 @@ INTERNALS: dict[str, dict[str, Any]] = {
         "check_close": comparisons.check_close,
     },
     "jax._src.pretty_printer": {name: getattr(pretty_printer, name) for name in PRINTER.split()},
-    "jax._src.literals": {"TypedNdArray": TypedNdArray},
+    "jax._src.literals": {
+        "TypedNdArray": classes.TypedNdArray,
+        "TypedInt": classes.TypedInt,
+        "TypedFloat": classes.TypedFloat,
+        "TypedComplex": classes.TypedComplex,
+    },
     "jax._src.sharding_impls": {
         # jaxlib calls it for the parts of an array, if a module with this name exists
         "make_single_device_sharding": lambda device, **options: SingleDeviceSharding(device),

@@ -50,7 +50,7 @@ DEFAULT_REGISTRY = DefaultRegistry()
 
 
 class Entry(NamedTuple):
-    """How nodes of a class are flattened and made.
+    """Two functions that flatten and make nodes of a class.
 
     Attributes:
       to_iter: from a node to (children, hashable data).

@@ -60,8 +60,7 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 Rules = TypeVar("Rules", CustomJvp, CustomVjp, CustomVmap)
 ForwardInfo = tuple[PyTreeDef, list[Any], PyTreeDef, list[Aval]]
-"""The residuals' structure, their leaves with `None` for arrays, and the structure and the avals of
-the output."""
+"""The residuals: structure, leaves with `None` for arrays. The output: structure, avals."""
 
 
 def positional(
@@ -324,15 +323,15 @@ class FunctionWithRules(Generic[P, R]):
             with contextlib.suppress(*_READS_ELEMENTS):
                 jaxpr = stage(function, [p.aval for p in primals], name=name_of(self.fun))
                 signature.out_avals = jaxpr.out_avals
+        avals = signature.out_avals or [o.aval for o in outs]
         try:
-            avals = signature.out_avals or [o.aval for o in outs]
             signature.check_output(rule, outs, out_tree, avals)
         except ShapeError:
             if signature.refs:
                 raise
-            # a function that is not pure may have returned another structure where it was traced
-            signature.out_avals = [o.aval for o in function(*primals)]
-            signature.check_output(rule, outs, out_tree, signature.out_avals)
+            # a function that isn't pure may have another structure where it is traced
+            avals = signature.out_avals = [o.aval for o in function(*primals)]
+            signature.check_output(rule, outs, out_tree, avals)
         if signature.refs:
             return  # the function might write to them
         if thread.enable_checks and all(isinstance(x, Array) for x in (*primals, *outs)):
@@ -560,9 +559,8 @@ class custom_vjp(FunctionWithRules[P, R]):
         if self.symbolic_zeros:
             leaves = list(map(CustomVJPPrimal, primals, perturbed))
         result = self.fwd(*signature.arguments(leaves))
-        where = (
-            f"custom_vjp: the forward rule {function_line(self.fwd)} of {function_line(self.fun)}"
-        )
+        place = f"{function_line(self.fwd)} of {function_line(self.fun)}"
+        where = f"custom_vjp: the forward rule {place}"
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise ShapeError(
                 f"{where} must return a pair (output, residuals); got {type(result).__name__}"
@@ -596,8 +594,7 @@ class custom_vjp(FunctionWithRules[P, R]):
         ct = out_tree.unflatten(full)
         res_leaves = fill_list(numbers, residuals)
         result = self.bwd(*signature.fixed, res_tree.unflatten(res_leaves), ct)
-        where = (
-            f"custom_vjp: the backward rule {function_line(self.bwd)} of {function_line(self.fun)}"
-        )
+        place = f"{function_line(self.bwd)} of {function_line(self.fun)}"
+        where = f"custom_vjp: the backward rule {place}"
         leaves = cotangent_leaves(where, signature.args_tree, result)
         return [rule_cotangent(where, a, ct) for ct, a in zip(leaves, in_avals, strict=True)]
