@@ -53,6 +53,23 @@ def test_config_is_read_as_an_attribute_and_imported_as_a_module():
     assert out.split() == ["False", "True", "True", "False"]
 
 
+def test_modules_have_all_their_names_where_they_are_copied():
+    out = run("""
+        import weft.compat
+        weft.compat.install(quiet=True)
+        import jax.numpy as jnp, weft.numpy
+        names = vars(jnp)
+        print(names["abs"] is weft.numpy.abs, names["linalg"] is jnp.linalg)
+        print({name for name in weft.numpy.__all__ if name[0] != "_"} <= set(names))
+        names["added"] = 3
+        print(jnp.added, jnp.zeros is names["zeros"], jnp.zeros is not weft.numpy.zeros)
+        space = {}
+        exec("from jax.lax import *", space)
+        print(space["scan"] is weft.lax.scan, "dot" in space)
+        """).stdout
+    assert out.split() == ["True"] * 3 + ["3"] + ["True"] * 4
+
+
 def test_the_real_jax_is_refused_when_it_is_loaded_already():
     out = run("""
         import sys, types

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from weft.compat.registry import (
+    ENTRIES,
     DefaultRegistry,
     flatten_one_level,
     flatten_one_level_with_keys,
@@ -41,3 +42,16 @@ def test_the_functions_refuse_leaves():
     for function in (flatten_one_level, flatten_one_level_with_keys):
         with pytest.raises(ValueError, match="expected a node of a tree; got a int"):
             function(3)
+
+
+def test_entries_by_class():
+    for node in ({"b": 1, "a": [2]}, [1, 2], (3,), None):
+        to_iter, from_iter = ENTRIES[type(node)]
+        children, data = to_iter(node)
+        assert from_iter(data, children) == node
+        assert {data: 1}  # libraries compare data in sets
+    assert list in ENTRIES
+    assert int not in ENTRIES
+    assert len(ENTRIES) == len([*ENTRIES])
+    with pytest.raises(KeyError):
+        ENTRIES[int]

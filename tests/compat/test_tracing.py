@@ -1,8 +1,16 @@
 """JAX's ways to look at traces and to evaluate partially, on weft's traces."""
 
+import pytest
+
 import weft
 import weft.numpy as np
-from weft.compat.tracing import PartialVal, trace_to_jaxpr_nounits
+from weft.compat.tracing import (
+    PartialVal,
+    StoreException,
+    trace_to_jaxpr_nounits,
+    transformation_with_aux,
+    transformation_with_aux2,
+)
 from weft.core.aval import aval
 from weft.extend.linear_util import wrap_init
 
@@ -43,3 +51,27 @@ def test_functions_with_rules_of_their_own_are_run():
         lambda x, y: [square(x), square(y)], HUGE, PartialVal.known(np.array(3.0))
     )
     assert (x.is_known(), float(y.get_known())) == (False, 9)
+
+
+@transformation_with_aux
+def counted(factor, *args):
+    results = yield [factor * x for x in args], {}
+    yield results, len(args)
+
+
+@transformation_with_aux2
+def counted_by_a_store(f, store, factor, *args):
+    results = f(*[factor * x for x in args])
+    store.store(len(args))
+    return results
+
+
+@pytest.mark.parametrize("transform", [counted, counted_by_a_store])
+def test_transformations_of_functions_give_a_second_result(transform):
+    function, count = transform(wrap_init(lambda x, y: x + y), 3)
+    with pytest.raises(StoreException, match="was not called"):
+        count()
+    assert function.call_wrapped(1, 2) == 9
+    assert count() == 2
+    with pytest.raises(StoreException, match="already"):
+        function.call_wrapped(1, 2)

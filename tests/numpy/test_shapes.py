@@ -1,5 +1,7 @@
 """Shapes, joining, repeating and padding against NumPy."""
 
+from collections import deque
+
 import numpy as onp
 import pytest
 from agreement import agree, assert_close, assert_gradient
@@ -217,6 +219,10 @@ def test_gradients(function):
         (lambda: np.concatenate([]), ValueError, "at least one array"),
         (lambda: np.concatenate([np.ones((2, 2)), np.ones((3, 3))]), TypeError, "array 1 is"),
         (lambda: np.concatenate(3), TypeError, "expected a sequence of arrays"),
+        (lambda: np.stack({"a": 1}), TypeError, "expected a sequence of arrays; got dict"),
+        (lambda: np.hstack("ab"), TypeError, "expected a sequence of arrays; got str"),
+        (lambda: np.vstack({1, 2}), TypeError, "expected a sequence of arrays; got set"),
+        (lambda: np.concatenate(map(np.sin, [X])), TypeError, "expected a sequence of arrays"),
         (lambda: np.stack([np.ones(2), np.ones(3)]), ValueError, "must have one shape"),
         (lambda: np.split(np.ones(5), 2), ValueError, "equal sections"),
         (lambda: np.moveaxis(np.ones((2, 2)), 0, (0, 1)), ValueError, "equal lengths"),
@@ -226,3 +232,26 @@ def test_gradients(function):
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+class Rows:
+    """A library's own sequence: it has a length and elements, and no other methods."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        return self.rows[i]
+
+
+@pytest.mark.parametrize("make", [Rows, deque, lambda xs: dict(enumerate(xs)).values()])
+@pytest.mark.parametrize(
+    "function", [np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack]
+)
+def test_arrays_are_joined_from_any_sequence(function, make):
+    rows = [np.ones((2, 2)), np.zeros((2, 2))]
+    assert onp.array_equal(function(make(rows)), function(rows))
+    assert onp.array_equal(np.linalg.multi_dot(make(rows)), np.linalg.multi_dot(rows))

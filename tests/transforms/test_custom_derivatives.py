@@ -1000,3 +1000,25 @@ def test_tracers_are_refused_in_nondiff_argnums_of_custom_vjp(transform):
     ):
         transform(lambda x: f(x, 1.0).sum())(f32([1.0]))
     same(weft.grad(lambda x: f(3.0, x))(1.0), 3.0)
+
+
+def test_the_output_may_have_another_structure_outside_traces():
+    """Solvers return what they counted, where the loop runs eagerly and not while it is traced."""
+
+    def solve(x):
+        return x * 2, {} if isinstance(x, weft.core.Tracer) else {"steps": wnp.ones(())}
+
+    f = weft.custom_vjp(solve)
+    f.defvjp(lambda x: (solve(x), (x, solve(x))), lambda res, ct: (3 * ct[0],))
+    assert weft.grad(lambda x: f(x)[0])(1.0) == 3
+    assert weft.jit(weft.grad(lambda x: f(x)[0]))(1.0) == 3
+    assert weft.grad(lambda x: f(x)[0])(1.0) == 3
+    assert f(1.0)[1] == {"steps": 1}
+
+
+def test_a_wrong_structure_is_an_error_every_time():
+    f = weft.custom_vjp(lambda x: (x, x))
+    f.defvjp(lambda x: (x, None), lambda res, ct: (ct,))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="must return an output of the function's structure"):
+            weft.grad(lambda x: f(x)[0])(1.0)

@@ -197,5 +197,11 @@ def test_convolutions_have_no_algorithms():
         lax.conv(IMAGE, KERNEL, (1, 1), "SAME", precision="F32_F32_F32")
 
 
-def test_precisions_are_printed_by_name():
+def test_precisions_are_printed_and_found_by_name():
     assert f"{lax.Precision.HIGHEST} {lax.Precision.HIGH!r}" == "HIGHEST HIGH"
+    assert lax.Precision("highest") is lax.Precision("float32") is lax.Precision.HIGHEST
+    assert lax.Precision("bfloat16_3x") is lax.Precision.HIGH
+    assert lax.Precision(None) is lax.Precision("fastest") is lax.Precision.DEFAULT
+    for value in ("best", 3, 1.5):
+        with pytest.raises(ValueError, match="is not a valid Precision"):
+            lax.Precision(value)

@@ -3,6 +3,7 @@ finder on `sys.meta_path`, so installed packages with these names are not found.
 has the names of the table (`names.py`), and otherwise those of `weft.X`.
 """
 
+import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -32,7 +33,8 @@ _ABSENT = object()
 class ModuleView(ModuleType):
     """A module `jax.X`: the names of the table, and the names of `weft.X`.
 
-    A table's entry `__shown__` is an object whose attributes the module has instead of those of
+    Names of weft are looked up when they are used; `vars` of the module has all of them. A table's
+    entry `__shown__` is an object whose attributes the module has instead of those of
     `weft.X`.
     """
 
@@ -42,7 +44,17 @@ class ModuleView(ModuleType):
         contents = dict(names.get(name, {}))
         self._shown, self._tables = contents.pop("__shown__", weft_module), names
         self._others = contents.pop("__getattr__", None)
-        vars(self).update(contents)
+        _contents(self).update(contents)
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """All names of the module, for libraries that copy them and for `from jax.X import *`."""
+        contents = _contents(self)
+        for name in dir(self._shown):
+            if not name.startswith("_") and name not in contents:
+                with contextlib.suppress(AttributeError, ImportError):
+                    contents[name] = getattr(self, name)
+        return contents
 
     def __getattr__(self, name: str) -> Any:
         value = _ABSENT if name.startswith("__") else getattr(self._shown, name, _ABSENT)
@@ -54,11 +66,15 @@ class ModuleView(ModuleType):
         if value is _ABSENT:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
         if isinstance(value, FunctionType):
-            vars(self)[name] = value  # the next access finds it directly
+            _contents(self)[name] = value  # the next access finds it directly
         return value
 
     def __dir__(self) -> list[str]:
-        return sorted({*vars(self), *dir(self._shown)})
+        return sorted({*_contents(self), *dir(self._shown)})
+
+
+_contents: Any = vars(ModuleType)["__dict__"].__get__
+"""The names that a module has by itself."""
 
 
 class Distribution(importlib.metadata.Distribution):

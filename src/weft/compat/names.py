@@ -24,12 +24,11 @@ from ..core.value import Value
 from ..errors import InvalidJaxprError
 from ..extend import linear_util
 from ..interpreters.batch import BatchTracer
-from ..interpreters.jvp import JvpTracer
 from ..interpreters.linearize import LinearizeTracer
 from ..interpreters.stage import StageTracer
 from ..ref import AbstractRef, Ref, new_ref
 from ..runtime import client as clients
-from ..runtime.client import Device, devices
+from ..runtime.client import Device
 from ..runtime.failures import XlaError
 from ..runtime.versions import jaxlib_is_refused
 from ..sharding import SingleDeviceSharding
@@ -37,21 +36,23 @@ from ..transforms import callbacks
 from ..transforms.jit.function import JittedFunction
 from ..transforms.symbolic_zeros import SymbolicZero
 from ..tree_util import tree_map
-from ..treedef import REGISTERED
-from ..user_lines import noted
 from . import (
     array_serialization,
+    backends,
+    classes,
     comparisons,
     layouts,
     monitoring,
+    numpy_arguments,
     of_2024,
     pretty_printer,
     primitives,
     registry,
     shardings,
     tracing,
+    vmappable,
 )  # fmt: skip
-from .stand_ins import Refused, RefusedError, Standing
+from .stand_ins import Refused
 
 INTERNAL = "it is an internal part of JAX"
 TRACING = """
@@ -89,6 +90,12 @@ SERIALIZATION = """
     run_serialization run_deserialization
 """
 
+PROMOTION = """
+    check_arraylike check_arraylike_or_none ensure_arraylike ensure_arraylike_tuple promote_shapes
+    promote_dtypes promote_dtypes_inexact promote_dtypes_numeric promote_dtypes_complex
+    promote_args promote_args_inexact promote_args_numeric promote_args_complex
+"""
+
 PRINTER = "Doc brk concat group join nest nil text"
 
 SHARDINGS = """
@@ -119,9 +126,12 @@ FFI = """
     register_ffi_type register_ffi_type_id
 """
 
-EXTEND_LINEAR_UTIL = """
-    StoreException cache merge_linear_aux transformation_with_aux transformation_with_aux2
+EXTEND_BACKEND = """
+    backend_xla_version clear_backends get_compile_options ifrt_proxy register_backend_cache
+    register_backend_factory
 """
+
+EXTEND_LINEAR_UTIL = "cache merge_linear_aux"
 
 
 def refused(module: str, names: str, reason: str) -> dict[str, Refused]:
@@ -161,62 +171,10 @@ def all_primitives(module: str) -> dict[str, Any]:
     return {"__getattr__": __getattr__}
 
 
-class JVPTracer(metaclass=Standing, of=(JvpTracer, LinearizeTracer)):
-    """The class of values under differentiation; weft has one class for each of its two modes."""
-
-
-class HiPrimitive:
-    """The base class of operations on a library's own types. They can be defined but not
-    applied."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def bind(self, *args: Any, **params: Any) -> Any:
-        """Raises an error."""
-        raise noted(
-            RefusedError(f"{self.name}: weft has no primitives on types of a library's own")
-        )
-
-
-class TypedNdArray:
-    """The class of typed NumPy literals. weft's literals are arrays, so it has no instances."""
-
-
-class DropVar:
-    """The class of unused results; weft has no such variables."""
-
-
-class ConcreteArray:
-    """The class of avals with a value, as of 2024. weft's avals have no values, so it has no
-    instances."""
-
-
-class Effect:
-    """The base class of JAX's effects."""
-
-
-class EffectTypeSet:
-    """A set of effect classes, in which libraries register theirs."""
-
-    def add_type(self, kind: type) -> None:
-        """Registers a class. It has no effect, because weft orders all effects."""
-
-    def contains(self, effect: object) -> bool:
-        """True, because every effect is allowed."""
-        return True
-
-
 HANDLERS: dict[type, Any] = {numpy.ndarray: typeof}
 """Tables that libraries fill for their array classes. weft does not read them."""
 
-ALLOWED_EFFECTS = dict.fromkeys(EFFECT_SETS.split(), EffectTypeSet())
-
-
-@functools.cache
-def client(*args: object) -> Any:
-    """XLA's client of the default device."""
-    return devices()[0].client
+ALLOWED_EFFECTS = dict.fromkeys(EFFECT_SETS.split(), classes.EffectTypeSet())
 
 
 def live_arrays(platform: str | None = None) -> list[Array]:
@@ -265,9 +223,9 @@ CORE = {
     "AbstractValue": Aval,
     "Value": Value,
     "Trace": Trace,
-    "Effect": Effect,
-    "DropVar": DropVar,
-    "ConcreteArray": ConcreteArray,
+    "Effect": classes.Effect,
+    "DropVar": classes.DropVar,
+    "ConcreteArray": classes.ConcreteArray,
     "TraceTag": tracing.TraceTag,
     "Atom": Any,
     "JaxprTypeError": InvalidJaxprError,
@@ -279,7 +237,7 @@ CORE = {
 }
 
 AD = {name: getattr(primitives, name) for name in DIFFERENTIATION.split()} | {
-    "JVPTracer": JVPTracer,
+    "JVPTracer": classes.JVPTracer,
     "LinearizeTracer": LinearizeTracer,
     "reducing_transposes": {},
     "zeros_like_aval": primitives.zeros,
@@ -290,6 +248,9 @@ AD = {name: getattr(primitives, name) for name in DIFFERENTIATION.split()} | {
 BATCHING = {name: getattr(primitives, name) for name in BATCHERS.split()} | {
     "BatchTracer": BatchTracer,
     "spmd_axis_primitive_batchers": {},
+    "register_vmappable": vmappable.register_vmappable,
+    "unregister_vmappable": vmappable.unregister_vmappable,
+    "is_vmappable": vmappable.is_vmappable,
     "moveaxis": weft_numpy.moveaxis,
     "bdim_at_front": batch_at_front,
     **every_name("jax.interpreters.batching", INTERNAL),
@@ -323,8 +284,15 @@ STAX = {
 
 PXLA = {"thread_resources": shardings.thread_resources}
 
+XLA_EXTENSION = {
+    "ArrayImpl": Array,
+    "Device": Device,
+    "PjitFunction": classes.PjitFunction,
+    "XlaRuntimeError": XlaError,
+}
+
 XLA = {
-    "xe": SimpleNamespace(PjitFunction=(), PmapFunction=()),
+    "xe": SimpleNamespace(PjitFunction=classes.PjitFunction, PmapFunction=classes.PmapFunction),
     "canonicalize_dtype_handlers": HANDLERS,
     "pytype_aval_mappings": HANDLERS,
     "canonicalize_dtype": lambda x: x,
@@ -337,6 +305,10 @@ LINEAR_UTIL = {
     "WrappedFun": linear_util.WrappedFun,
     "transformation": tracing.transformation,
     "transformation2": tracing.transformation2,
+    "transformation_with_aux": tracing.transformation_with_aux,
+    "transformation_with_aux2": tracing.transformation_with_aux2,
+    "Store": tracing.Store,
+    "StoreException": tracing.StoreException,
 }
 
 API_UTIL = {
@@ -388,7 +360,13 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "jax.extend.linear_util": LINEAR_UTIL
     | refused("jax.extend.linear_util", EXTEND_LINEAR_UTIL, INTERNAL),
     "jax.extend.source_info_util": SOURCE_INFO,
-    "jax.extend.backend": {"get_backend": client},
+    "jax.extend.backend": {
+        "backends": backends.backends,
+        "clear_in_memory_compilation_cache": clear_caches,
+        "get_backend": backends.get_backend,
+        "get_default_device": backends.get_default_device,
+        **refused("jax.extend.backend", EXTEND_BACKEND, INTERNAL),
+    },
     "jax.extend.ifrt_programs": every_name("jax.extend.ifrt_programs", INTERNAL),
     "jax.ffi": refused("jax.ffi", FFI, "weft.extend.ffi has calls and targets only"),
     "jax.linear_util": LINEAR_UTIL,
@@ -446,7 +424,7 @@ PUBLIC: dict[str, dict[str, Any]] = {
     ),
     "jax.experimental.hijax": {
         **ALLOWED_EFFECTS,
-        "HiPrimitive": HiPrimitive,
+        "HiPrimitive": classes.HiPrimitive,
         "register_hitype": lambda *args: None,
         "aval_method": lambda function: function,
         "aval_property": property,
@@ -472,7 +450,7 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "jax.interpreters.xla": XLA,
     "jax.lib": {},
     "jax.lib.xla_bridge": {
-        "get_backend": client,
+        "get_backend": backends.get_backend,
         "_backends": {},
         **{name: getattr(clients, name) for name in BRIDGE.split()},
     },
@@ -501,7 +479,7 @@ INTERNALS: dict[str, dict[str, Any]] = {
         "extended": type("extended", (), {}),
         **every_name("jax._src.dtypes", INTERNAL),
     },
-    "jax._src.effects": {"Effect": Effect, **ALLOWED_EFFECTS},
+    "jax._src.effects": {"Effect": classes.Effect, **ALLOWED_EFFECTS},
     "jax._src.interpreters": {},
     "jax._src.interpreters.ad": AD,
     "jax._src.interpreters.batching": BATCHING,
@@ -510,12 +488,22 @@ INTERNALS: dict[str, dict[str, Any]] = {
     "jax._src.interpreters.pxla": PXLA | every_name("jax._src.interpreters.pxla", INTERNAL),
     "jax._src.linear_util": LINEAR_UTIL,
     "jax._src.mesh": PXLA | every_name("jax._src.mesh", INTERNAL),
+    "jax._src.numpy": {},
+    "jax._src.numpy.util": {
+        **{name: getattr(numpy_arguments, name) for name in PROMOTION.split()},
+        **every_name("jax._src.numpy.util", INTERNAL),
+    },
     "jax._src.public_test_util": {
         **{name: getattr(test_util, name) for name in test_util.__all__},
         "check_close": comparisons.check_close,
     },
     "jax._src.pretty_printer": {name: getattr(pretty_printer, name) for name in PRINTER.split()},
-    "jax._src.literals": {"TypedNdArray": TypedNdArray},
+    "jax._src.literals": {
+        "TypedNdArray": classes.TypedNdArray,
+        "TypedInt": classes.TypedInt,
+        "TypedFloat": classes.TypedFloat,
+        "TypedComplex": classes.TypedComplex,
+    },
     "jax._src.sharding_impls": {
         # jaxlib calls it for the parts of an array, if a module with this name exists
         "make_single_device_sharding": lambda device, **options: SingleDeviceSharding(device),
@@ -534,15 +522,19 @@ INTERNALS: dict[str, dict[str, Any]] = {
         "api_boundary": tracing.api_boundary,
     },
     "jax._src.tree_util": {
-        "_registry": REGISTERED,
+        "_registry": registry.ENTRIES,
         "default_registry": registry.DEFAULT_REGISTRY,
         "flatten_one_level": registry.flatten_one_level,
         "flatten_one_level_with_keys": registry.flatten_one_level_with_keys,
         **every_name("jax._src.tree_util", INTERNAL),
     },
     "jax._src.typing": dict.fromkeys(("DType", "DTypeLike", "Shape"), Any),
-    "jax._src.xla_bridge": {"get_backend": client, "_backends": {}, "backends": dict},
-    "jaxlib.xla_extension": {"Device": Device},
+    "jax._src.xla_bridge": {
+        "get_backend": backends.get_backend,
+        "_backends": {},
+        "backends": backends.backends,
+    },
+    "jaxlib.xla_extension": XLA_EXTENSION,
     **{
         f"jax._src.{name}": every_name(f"jax._src.{name}", INTERNAL)
         for name in INTERNAL_MODULES.split()

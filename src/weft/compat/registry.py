@@ -1,10 +1,11 @@
-"""`jax.tree_util.default_registry`: weft's registry of tree nodes, as an object with methods."""
+"""`jax.tree_util.default_registry`: weft's registry of tree nodes, as an object with methods and as
+a mapping."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from ..tree_util import register_dataclass, register_pytree_node, tree_flatten
-from ..treedef import kind_of_type
+from ..treedef import REGISTERED, kind_of_type
 from ..user_lines import noted
 
 
@@ -46,6 +47,40 @@ class DefaultRegistry:
 
 
 DEFAULT_REGISTRY = DefaultRegistry()
+
+
+class Entry(NamedTuple):
+    """Two functions that flatten and make nodes of a class.
+
+    Attributes:
+      to_iter: from a node to (children, hashable data).
+      from_iter: from data and children to a node.
+    """
+
+    to_iter: Callable[[Any], tuple[Any, Any]]
+    from_iter: Callable[[Any, Any], Any]
+
+
+class Entries(Mapping[type, Entry]):
+    """The registered classes, as `jax._src.tree_util._registry`: class -> `Entry`."""
+
+    def __getitem__(self, kind: type) -> Entry:
+        registered = REGISTERED[kind]
+
+        def to_iter(node: Any) -> tuple[Any, Any]:
+            children, data = registered.flatten(node)
+            return tuple(children), tuple(data) if isinstance(data, list) else data
+
+        return Entry(to_iter, registered.unflatten)
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(REGISTERED)
+
+    def __len__(self) -> int:
+        return len(REGISTERED)
+
+
+ENTRIES = Entries()
 
 
 def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:

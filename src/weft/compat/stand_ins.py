@@ -1,5 +1,5 @@
-"""Stand-ins for names of JAX: `Standing`, for `isinstance` checks, and `Refused`, which raises an
-error when used."""
+"""Stand-ins for names of JAX: `Standing` and `Transformed`, for `isinstance` checks, and `Refused`,
+which raises an error when used."""
 
 from typing import Any, NoReturn
 
@@ -43,6 +43,34 @@ class Standing(type):
 
     def __instancecheck__(cls, x: object) -> bool:
         return isinstance(x, cls.of) and not isinstance(x, cls.but)
+
+
+class Transformed(type):
+    """A metaclass for which `isinstance` is True for functions that a transformation made. In weft
+    these are Python functions with methods as attributes.
+
+    Keywords of a class statement:
+      methods: the names of all their methods.
+
+    Example:
+      >>> class Jitted(metaclass=Transformed, methods="trace lower eval_shape clear_cache memory"):
+      ...     pass
+      >>> isinstance(weft.jit(np.sin), Jitted), isinstance(np.sin, Jitted)
+      (True, False)
+    """
+
+    methods: set[str]
+
+    def __new__(cls, name: str, bases: tuple[type, ...], contents: Any, methods: str) -> Any:
+        new_class = super().__new__(cls, name, bases, contents)
+        new_class.methods = {*methods.split()}
+        return new_class
+
+    def __init__(cls, name: str, bases: Any, contents: Any, methods: object = "") -> None:
+        super().__init__(name, bases, contents)
+
+    def __instancecheck__(cls, x: object) -> bool:
+        return {*getattr(x, "weft_made", ())} == cls.methods
 
 
 class RefusedError(WeftError, NotImplementedError):

@@ -234,3 +234,65 @@ def transformation2(transform: Callable[..., Any]) -> Callable[..., WrappedFun]:
         return WrappedFun(functools.partial(transform, function.call_wrapped, *parameters), {})
 
     return transformed
+
+
+class StoreException(Exception):
+    """A `Store` is read before it has a value, or gets a second one."""
+
+
+class Store:
+    """Holds the second result of a transformation after the transformed function was called."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+
+    def store(self, value: Any) -> None:
+        """Sets the value."""
+        if self._values:
+            raise StoreException("the store has a value already")
+        self._values.append(value)
+
+    @property
+    def val(self) -> Any:
+        """The value."""
+        if not self._values:
+            raise StoreException("the store has no value: the function was not called")
+        return self._values[0]
+
+
+Transformed = tuple[WrappedFun, Callable[[], Any]]
+
+
+def transformation_with_aux(generator: Callable[..., Any]) -> Callable[..., Transformed]:
+    """Decorates a generator that yields the arguments for a function, and then a pair: the results
+    and a value besides.
+
+    `transformation_with_aux(generator)(function, *parameters)` is the transformed function, and a
+    function that returns this value after the call.
+    """
+
+    def transformed(function: WrappedFun, *parameters: Any) -> Transformed:
+        store = Store()
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            steps = generator(*parameters, *args, **kwargs)
+            inner_args, inner_kwargs = next(steps)
+            results, aux = steps.send(function.call_wrapped(*inner_args, **inner_kwargs))
+            store.store(aux)
+            return results
+
+        return WrappedFun(call, {}), lambda: store.val
+
+    return transformed
+
+
+def transformation_with_aux2(transform: Callable[..., Any]) -> Callable[..., Transformed]:
+    """Decorates a function (f, store, *parameters, *args) that calls `f`, puts a value in the
+    `Store`, and returns the results."""
+
+    def transformed(function: WrappedFun, *parameters: Any) -> Transformed:
+        store = Store()
+        call = functools.partial(transform, function.call_wrapped, store, *parameters)
+        return WrappedFun(call, {}), lambda: store.val
+
+    return transformed

@@ -1,7 +1,7 @@
 """Checks of axes, shapes and static integers in the arguments of public functions."""
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set, Sized
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,16 @@ def as_listed(axis: Any) -> Any:
 
 SEQUENCES = (tuple, list, range)
 """The types of several axes in users' arguments."""
+
+
+def is_listing(x: object) -> bool:
+    """True for an object with a length and an order, as an argument of several arrays: a sequence,
+    the values of a dict, or an object of a library's own class."""
+    return (
+        isinstance(x, Sized)
+        and (isinstance(x, Iterable) or hasattr(x, "__getitem__"))
+        and not isinstance(x, (str, bytes, Mapping, Set))
+    )
 
 
 def host_array(name: str, x: Any, argument: str, expected: str, dtype: Any = None) -> np.ndarray:

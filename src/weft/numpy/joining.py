@@ -12,7 +12,7 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Axis, DTypeLike
-from .axes import one_axis
+from .axes import is_listing, one_axis
 from .creation import array, dtype_argument
 from .plans import composite
 from .promotion import cast, no_out, noted, promote_values, value
@@ -40,8 +40,8 @@ def parts_of(name: str, arrays: Any, dtype: Any = None) -> list[Any]:
         parts: list[Any] = list(arrays)
     elif isinstance(arrays, np.ndarray):
         parts = list(array(arrays))
-    elif isinstance(arrays, Sequence) and not isinstance(arrays, str):
-        parts = list(arrays)
+    elif is_listing(arrays):
+        parts = [*arrays]
     else:
         raise noted(
             TypeError(f"{name}: expected a sequence of arrays; got {type(arrays).__name__}\n"

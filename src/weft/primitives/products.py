@@ -35,7 +35,8 @@ from .structural import bilinear_jvp, convert_element_type, others, transpose
 class Precision(enum.Enum):
     """The precision with which an accelerator multiplies floats; a CPU always uses the full width.
 
-    DEFAULT is the fastest (bfloat16 passes on TPU, TF32 on GPU), HIGHEST the full width.
+    DEFAULT is the fastest (bfloat16 passes on TPU, TF32 on GPU), HIGHEST the full width. They are
+    also found by name: `Precision("highest")`.
 
     Example:
       >>> x = np.ones((2, 3))
@@ -47,6 +48,10 @@ class Precision(enum.Enum):
     DEFAULT = 0
     HIGH = 1
     HIGHEST = 2
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Precision | None":
+        return _name(value)
 
     def __repr__(self) -> str:
         return self.name
@@ -101,7 +106,7 @@ def canonical_precision(name: str, precision: object) -> PrecisionOption:
     return (precisions[0], precisions[1])  # type: ignore[return-value]
 
 
-def _name(p: Value) -> Precision | None:
+def _name(p: object) -> Precision | None:
     if p is None:
         return Precision.DEFAULT
     return _NAMES.get(p.lower()) if isinstance(p, str) else None

@@ -59,8 +59,8 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 Rules = TypeVar("Rules", CustomJvp, CustomVjp, CustomVmap)
-ForwardInfo = tuple[PyTreeDef, list[Any], list[Aval]]
-"""The residuals' structure, their leaves with `None` for arrays, and the avals of the outputs."""
+ForwardInfo = tuple[PyTreeDef, list[Any], PyTreeDef, list[Aval]]
+"""The residuals: structure, leaves with `None` for arrays. The output: structure, avals."""
 
 
 def positional(
@@ -323,7 +323,15 @@ class FunctionWithRules(Generic[P, R]):
             with contextlib.suppress(*_READS_ELEMENTS):
                 jaxpr = stage(function, [p.aval for p in primals], name=name_of(self.fun))
                 signature.out_avals = jaxpr.out_avals
-        signature.check_output(rule, outs, out_tree, signature.out_avals or [o.aval for o in outs])
+        avals = signature.out_avals or [o.aval for o in outs]
+        try:
+            signature.check_output(rule, outs, out_tree, avals)
+        except ShapeError:
+            if signature.refs:
+                raise
+            # a function that isn't pure may have another structure where it is traced
+            avals = signature.out_avals = [o.aval for o in function(*primals)]
+            signature.check_output(rule, outs, out_tree, avals)
         if signature.refs:
             return  # the function might write to them
         if thread.enable_checks and all(isinstance(x, Array) for x in (*primals, *outs)):
@@ -551,9 +559,8 @@ class custom_vjp(FunctionWithRules[P, R]):
         if self.symbolic_zeros:
             leaves = list(map(CustomVJPPrimal, primals, perturbed))
         result = self.fwd(*signature.arguments(leaves))
-        where = (
-            f"custom_vjp: the forward rule {function_line(self.fwd)} of {function_line(self.fun)}"
-        )
+        place = f"{function_line(self.fwd)} of {function_line(self.fun)}"
+        where = f"custom_vjp: the forward rule {place}"
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise ShapeError(
                 f"{where} must return a pair (output, residuals); got {type(result).__name__}"
@@ -568,7 +575,8 @@ class custom_vjp(FunctionWithRules[P, R]):
         self.check_primal(signature, where, primals, outs, out_tree)
         if thread.check_derivatives:
             compare_with_differences(self, signature, self.bwd, primals, perturbed)
-        return outs, residuals, (res_tree, scatter_list(numbers, is_number), [o.aval for o in outs])
+        kept = scatter_list(numbers, is_number)
+        return outs, residuals, (res_tree, kept, out_tree, [o.aval for o in outs])
 
     def apply_backward(
         self,
@@ -580,15 +588,13 @@ class custom_vjp(FunctionWithRules[P, R]):
     ) -> list[Tangent]:
         """The user's backward rule on leaves, its result checked."""
         assert self.bwd is not None
-        assert signature.out_tree is not None
-        res_tree, numbers, out_avals = info
+        res_tree, numbers, out_tree, out_avals = info
         zero = SymbolicZero if self.symbolic_zeros else zero_tangent
         full = [zero(a) if ct is None else ct for ct, a in zip(cts, out_avals, strict=True)]
-        ct = signature.out_tree.unflatten(full)
+        ct = out_tree.unflatten(full)
         res_leaves = fill_list(numbers, residuals)
         result = self.bwd(*signature.fixed, res_tree.unflatten(res_leaves), ct)
-        where = (
-            f"custom_vjp: the backward rule {function_line(self.bwd)} of {function_line(self.fun)}"
-        )
+        place = f"{function_line(self.bwd)} of {function_line(self.fun)}"
+        where = f"custom_vjp: the backward rule {place}"
         leaves = cotangent_leaves(where, signature.args_tree, result)
         return [rule_cotangent(where, a, ct) for ct, a in zip(leaves, in_avals, strict=True)]

@@ -13,7 +13,7 @@ from ...errors import ShapeError
 from ...primitives import structural
 from ...typing import ArrayLike, DTypeLike
 from .. import matrices as in_matrices, products
-from ..axes import SEQUENCES, as_int, one_axis
+from ..axes import as_int, is_listing, one_axis
 from ..matrices import eye
 from ..products import matmul, tensordot, vecdot
 from ..promotion import value
@@ -164,7 +164,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
       Array([12., 12.], dtype=float32)
     Source: T. Cormen et al., Introduction to Algorithms, 3rd ed., 15.2.
     """
-    if not isinstance(arrays, SEQUENCES) or len(arrays) < 2:
+    if not is_listing(arrays) or len(arrays) < 2:
         raise ValueError(f"multi_dot: expected at least two arrays; got {arrays!r:.60}")
     xs = [value("multi_dot", x, f"arrays[{i}]") for i, x in enumerate(arrays)]
     for i, x in enumerate(xs):
