@@ -113,7 +113,7 @@ def test_a_canonical_sharding_is_over_a_mesh_or_none(mesh):
     assert canonicalize(divided, "map") is divided
     assert canonicalize(None, "map") is None
     assert canonicalize(weft.typeof(np.ones(2)).sharding, "map") is None
-    with pytest.raises(ValueError, match="map: PartitionSpec.* needs a mesh"):
+    with pytest.raises(ValueError, match=r"map: PartitionSpec.* needs a mesh"):
         canonicalize(P("x"), "map")
     with shardings.set_mesh(mesh):
         assert canonicalize(P("x"), "map").spec == P("x")

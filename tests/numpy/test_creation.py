@@ -334,7 +334,8 @@ def test_scalar_types():
 def test_scalar_types_convert_lists_with_traced_elements():
     x = np.float32([1.5, 2.5])
     nested = weft.jit(lambda a: np.bool_([[a[0], 0], (a[1], a[0])]))(x)
-    assert nested.dtype == bool and nested.tolist() == [[True, False], [True, True]]
+    assert nested.dtype == bool
+    assert nested.tolist() == [[True, False], [True, True]]
     assert weft.vmap(lambda a: np.int32([a, 7]))(x).tolist() == [[1, 7], [2, 7]]
     assert weft.grad(lambda a: np.bfloat16((a[0], a[0]))[0].astype(float))(x).tolist() == [1, 0]
 

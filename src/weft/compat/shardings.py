@@ -283,9 +283,7 @@ def concrete(sharding: Any) -> Any:
     return NamedSharding(mesh, sharding.spec)
 
 
-def canonicalize_sharding(
-    sharding: Any, api_name: str, check_mesh_consistency: bool = True
-) -> Any:
+def canonicalize_sharding(sharding: Any, api_name: str, check_mesh_consistency: bool = True) -> Any:
     """The sharding; None if it has no mesh, and for a spec one over the mesh in scope."""
     if isinstance(sharding, PartitionSpec):
         mesh = get_abstract_mesh()
