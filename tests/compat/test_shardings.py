@@ -105,3 +105,15 @@ def test_thread_resources_have_the_mesh_in_scope():
     with mesh:
         assert env.physical_mesh is mesh
     assert env.physical_mesh.empty
+
+
+def test_a_canonical_sharding_is_over_a_mesh_or_none(mesh):
+    canonicalize = names_of("0.10.2")["jax._src.sharding_impls"]["canonicalize_sharding"]
+    divided = NamedSharding(mesh, P("x"))
+    assert canonicalize(divided, "map") is divided
+    assert canonicalize(None, "map") is None
+    assert canonicalize(weft.typeof(np.ones(2)).sharding, "map") is None
+    with pytest.raises(ValueError, match=r"map: PartitionSpec.* needs a mesh"):
+        canonicalize(P("x"), "map")
+    with shardings.set_mesh(mesh):
+        assert canonicalize(P("x"), "map").spec == P("x")

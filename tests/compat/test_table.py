@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as onp
 import pytest
 
 import weft
@@ -51,6 +52,18 @@ def test_small_definitions_that_the_tests_of_libraries_use(version):
     with pytest.raises(TypeError):
         names["jax.interpreters.xla"]["abstractify"](object())
     assert names["jax.experimental.multihost_utils"]["reached_preemption_sync_point"](3) is False
+
+
+def test_uniform_takes_bounds_of_one_element_as_scalars():
+    uniform = names_of("0.10.2")["jax.random"]["uniform"]
+    key = weft.random.PRNGKey(0)
+    number = weft.random.uniform(key, minval=1.0, maxval=3.0)
+    assert uniform(key, (), float, onp.ones(1), 3.0).tolist() == [number]
+    assert uniform(key, minval=1.0, maxval=onp.full((1, 1), 3.0)).shape == ()
+    between = weft.vmap(uniform, in_axes=(None, None, None, 0, 0))
+    assert between(key, (), float, onp.ones((2, 1)), onp.full((2, 1), 3.0)).shape == (2, 1)
+    with pytest.raises(ValueError, match="uniform: parameters don't broadcast"):
+        uniform(key, (), float, onp.ones(2))
 
 
 def test_the_page_shows_the_table():

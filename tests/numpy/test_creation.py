@@ -331,6 +331,15 @@ def test_scalar_types():
     assert {np.float32: 1}[np.float32] == 1
 
 
+def test_scalar_types_convert_lists_with_traced_elements():
+    x = np.float32([1.5, 2.5])
+    nested = weft.jit(lambda a: np.bool_([[a[0], 0], (a[1], a[0])]))(x)
+    assert nested.dtype == bool
+    assert nested.tolist() == [[True, False], [True, True]]
+    assert weft.vmap(lambda a: np.int32([a, 7]))(x).tolist() == [[1, 7], [2, 7]]
+    assert weft.grad(lambda a: np.bfloat16((a[0], a[0]))[0].astype(float))(x).tolist() == [1, 0]
+
+
 @pytest.mark.parametrize("name", ["bool_", "int32", "float64", "bfloat16", "complex128", "int4"])
 def test_what_scalar_types_are_equal_to(name):
     """Themselves, and NumPy's type and dtype of that name: nothing whose hash is another."""

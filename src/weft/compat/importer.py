@@ -70,7 +70,8 @@ class ModuleView(ModuleType):
         return value
 
     def __dir__(self) -> list[str]:
-        return sorted({*_contents(self), *dir(self._shown)})
+        shown = [name for name in dir(self._shown) if not name.startswith("__")]
+        return sorted({*_contents(self), *shown})
 
 
 _contents: Any = vars(ModuleType)["__dict__"].__get__

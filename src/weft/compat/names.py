@@ -67,7 +67,7 @@ EFFECT_SETS = """
 
 INTERNAL_MODULES = """
     compiler earray util config
-    array custom_batching prng pjit ad_checkpoint lib
+    array custom_batching prng ad_checkpoint lib
     lib.xla_client lib.mlir layout hijax named_sharding op_shardings
 """
 
@@ -98,10 +98,9 @@ PROMOTION = """
 
 PRINTER = "Doc brk concat group join nest nil text"
 
-SHARDINGS = """
-    AbstractMesh AxisType Mesh get_mesh get_abstract_mesh set_mesh use_abstract_mesh reshard
-    auto_axes explicit_axes
-"""
+MESHES = "AbstractMesh AxisType Mesh get_abstract_mesh use_abstract_mesh"
+CONSTRAINTS = "reshard auto_axes explicit_axes with_sharding_constraint"
+SHARDINGS = f"{MESHES} get_mesh set_mesh reshard auto_axes explicit_axes"
 
 DIFFERENTIATION = """
     Zero UndefinedPrimal is_undefined_primal instantiate_zeros add_tangents deflinear2 defjvp
@@ -115,7 +114,7 @@ BATCHERS = """
 
 
 EXTEND_CORE = """
-    AbstractToken CallPrimitive DebugInfo Effects InconclusiveDimensionOperation Token array_types
+    AbstractToken CallPrimitive DebugInfo InconclusiveDimensionOperation Token array_types
     call_impl check_jaxpr concrete_or_error jaxprs_in_params nonempty_axis_env_DO_NOT_USE
     primal_dtype_to_tangent_dtype subjaxprs unsafe_am_i_under_a_jit_DO_NOT_USE
     unsafe_am_i_under_a_vmap_DO_NOT_USE unsafe_get_axis_names_DO_NOT_USE
@@ -199,6 +198,18 @@ def shape(a: Any) -> tuple[int, ...]:
     return () if a is None else weft_numpy.shape(a)
 
 
+def uniform(
+    key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0
+) -> Any:
+    """`weft.random.uniform`, where bounds of one element count as scalars in a call for a scalar:
+    the result has the shape of `minval`, as in JAX."""
+    bounds = (minval, maxval)
+    if shape != () or not any(map(numpy.ndim, bounds)) or {*map(numpy.size, bounds)} != {1}:
+        return random.uniform(key, shape, dtype, minval, maxval)
+    low, high = (weft_numpy.reshape(bound, ()) for bound in bounds)
+    return weft_numpy.reshape(random.uniform(key, (), dtype, low, high), numpy.shape(minval))
+
+
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     """Zero tangents for a tree of values, as arrays or as symbolic zeros."""
 
@@ -224,6 +235,7 @@ CORE = {
     "Value": Value,
     "Trace": Trace,
     "Effect": classes.Effect,
+    "Effects": set[classes.Effect],
     "DropVar": classes.DropVar,
     "ConcreteArray": classes.ConcreteArray,
     "TraceTag": tracing.TraceTag,
@@ -384,7 +396,10 @@ PUBLIC: dict[str, dict[str, Any]] = {
         "shape": shape,
     },
     "jax.numpy.linalg": shardings.out_sharding_names("jax.numpy.linalg", weft_numpy.linalg),
-    "jax.random": shardings.out_sharding_names("jax.random", random),
+    "jax.random": {
+        **shardings.out_sharding_names("jax.random", random),
+        "uniform": shardings.taking_out_sharding(uniform),
+    },
     "jax.nn.initializers": shardings.out_sharding_names("jax.nn.initializers", nn.initializers),
     "jax.dtypes": {"canonicalize_dtype": canonicalize_dtype},
     "jax.experimental.stax": STAX,
@@ -487,11 +502,19 @@ INTERNALS: dict[str, dict[str, Any]] = {
     "jax._src.interpreters.partial_eval": PARTIAL_EVAL,
     "jax._src.interpreters.pxla": PXLA | every_name("jax._src.interpreters.pxla", INTERNAL),
     "jax._src.linear_util": LINEAR_UTIL,
-    "jax._src.mesh": PXLA | every_name("jax._src.mesh", INTERNAL),
     "jax._src.numpy": {},
     "jax._src.numpy.util": {
         **{name: getattr(numpy_arguments, name) for name in PROMOTION.split()},
         **every_name("jax._src.numpy.util", INTERNAL),
+    },
+    "jax._src.mesh": {
+        **PXLA,
+        **{name: getattr(shardings, name) for name in MESHES.split()},
+        **every_name("jax._src.mesh", INTERNAL),
+    },
+    "jax._src.pjit": {
+        **{name: getattr(shardings, name) for name in CONSTRAINTS.split()},
+        **every_name("jax._src.pjit", INTERNAL),
     },
     "jax._src.public_test_util": {
         **{name: getattr(test_util, name) for name in test_util.__all__},
@@ -507,6 +530,10 @@ INTERNALS: dict[str, dict[str, Any]] = {
     "jax._src.sharding_impls": {
         # jaxlib calls it for the parts of an array, if a module with this name exists
         "make_single_device_sharding": lambda device, **options: SingleDeviceSharding(device),
+        "canonicalize_sharding": shardings.canonicalize_sharding,
+        "NamedSharding": sharding.NamedSharding,
+        "PartitionSpec": sharding.PartitionSpec,
+        "SingleDeviceSharding": SingleDeviceSharding,
         **every_name("jax._src.sharding_impls", INTERNAL),
     },
     "jax._src.source_info_util": SOURCE_INFO,

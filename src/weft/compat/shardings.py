@@ -14,10 +14,11 @@ import numpy as np
 
 from ..lax import with_sharding_constraint as weft_constraint
 from ..scope import MESH, in_scope
-from ..sharding import NO_MESH, Mesh as WeftMesh, NamedSharding
+from ..sharding import NO_MESH, Mesh as WeftMesh, NamedSharding, PartitionSpec
 from ..transforms.devices.devices import make_mesh as weft_make_mesh
 from ..transforms.jit.shardings import is_entry
 from ..tree_util import tree_map
+from ..user_lines import noted
 from .stand_ins import Standing
 
 OUT_SHARDING = {
@@ -280,6 +281,21 @@ def concrete(sharding: Any) -> Any:
     if isinstance(mesh, AbstractMesh) or mesh.empty:
         return None
     return NamedSharding(mesh, sharding.spec)
+
+
+def canonicalize_sharding(sharding: Any, api_name: str, check_mesh_consistency: bool = True) -> Any:
+    """The sharding; None if it has no mesh, and for a spec one over the mesh in scope."""
+    if isinstance(sharding, PartitionSpec):
+        mesh = get_abstract_mesh()
+        if mesh.empty:
+            raise noted(
+                ValueError(
+                    f"{api_name}: {sharding} needs a mesh, and none is in scope\n"
+                    "  fix: with jax.set_mesh(mesh); or a NamedSharding"
+                )
+            )
+        return NamedSharding(mesh, sharding)
+    return None if isinstance(sharding, NamedSharding) and sharding.mesh.empty else sharding
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:

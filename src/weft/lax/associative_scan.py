@@ -35,13 +35,14 @@ def associative_scan(
     fn(a, fn(b, c)). It takes about 2 log2(n) calls of fn, each on many elements at once.
 
     Args:
-      fn: (a, b) -> the combination, elementwise along `axis`, with the structure of `elems`.
+      fn: (a, b) -> the combination, elementwise along `axis`, with the structure of `elems`;
+        another container of as many arrays, such as a tuple for a named tuple, is accepted too.
       elems: arrays with equal lengths along `axis`, or containers of them.
       reverse: whether to combine suffixes, from the last element, instead of prefixes.
       axis: the axis to scan.
     Returns: the combinations, in the structure and shapes of `elems`.
     Raises: ValueError: the lengths differ, or the axis is out of range. TypeError: fn returns
-      another structure or type.
+      another number of arrays, or another type.
     Example:
       >>> import weft.numpy as np
       >>> from weft import lax
@@ -72,7 +73,7 @@ def associative_scan(
 
     def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         leaves, out_tree = tree_flatten(fn(tree.unflatten(a), tree.unflatten(b)))
-        if out_tree != tree:
+        if len(leaves) != len(values):  # a tuple for a named tuple is accepted, as in JAX
             raise ShapeError(
                 f"associative_scan: {function_line(fn)} must return the structure of elems, "
                 f"{tree_text(tree)}; got {tree_text(out_tree)}"

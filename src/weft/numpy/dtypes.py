@@ -14,6 +14,7 @@ from ..core.kernels import run_kernel
 from ..core.value import Value
 from ..typing import Array, DTypeLike
 from ..user_lines import noted
+from .creation import array
 
 __all__ = [
     "ComplexWarning",
@@ -90,6 +91,8 @@ class ScalarType(type):
         """A scalar (or an array) of this dtype."""
         if isinstance(x, Value):
             return x.astype(cls.dtype)
+        if isinstance(x, (list, tuple)):  # there may be traced values among the elements
+            return array(x, cls.dtype)
         return from_host(run_kernel(np.asarray, x, dtypes.canonicalize_dtype(cls.dtype)))
 
     def __hash__(cls) -> int:
