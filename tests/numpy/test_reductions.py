@@ -195,11 +195,33 @@ def test_plans_follow_the_x64_switch():
             assert np.mean(x).dtype == onp.float64
 
 
-def test_weak_types_are_kept():
-    weak = np.asarray(2.0)
-    assert np.sum(weak).weak_type
-    assert np.mean(weak).weak_type
-    assert np.max(weak).weak_type
+STRONG = {
+    "sum": np.sum, "mean": np.mean, "prod": np.prod, "max": np.max, "min": np.min, "ptp": np.ptp,
+    "var": np.var, "std": np.std, "average": np.average, "median": np.median,
+    "nansum": np.nansum, "nanmax": np.nanmax, "nanstd": np.nanstd, "cumsum": np.cumsum,
+    "cumulative_prod": np.cumulative_prod, "cov": np.cov, "trapezoid": np.trapezoid,
+    "nan_to_num": np.nan_to_num, "softmax": weft.nn.softmax, "log_softmax": weft.nn.log_softmax,
+    "logsumexp": weft.nn.logsumexp, "standardize": weft.nn.standardize,
+    "a method": lambda x: x.sum(), "initial": lambda x: np.max(x, initial=0.0),
+}  # fmt: skip
+WEAK = {
+    "sort": np.sort, "flip": np.flip, "pad": lambda x: np.pad(x, 1),
+    "insert": lambda x: np.insert(x, 0, 1.0), "top_k": lambda x: weft.lax.top_k(x, 2)[0],
+    "reduce_sum": lambda x: weft.lax.reduce_sum(x, (0,)), "where": lambda x: np.where(x > 0, x, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*STRONG, *WEAK])
+def test_which_functions_keep_a_weak_type(name):
+    """A sum of weak numbers is a float32, and a product with it has that dtype, as in JAX."""
+    weak = np.where(onp.array([True, False, True]), 1.0, 0.5)
+    assert weak.weak_type
+    function = (STRONG | WEAK)[name]
+    for run in function, weft.jit(function):
+        result = run(weak)
+        assert result.weak_type is (name in WEAK)
+        product_dtype = (result * np.asarray(2, "bfloat16")).dtype
+        assert product_dtype == ("bfloat16" if name in WEAK else "float32")
 
 
 NUMBERS = onp.array([[3.7, -2.7, 1.5], [0.0, -7.9, 5.2]], "f")

@@ -137,7 +137,8 @@ ABOUT_ONE_OPERATION = {
     "higher_order.naming": ["add"],  # by which cotangents are summed
     # one leaves out elements, and the derivative of the other applies itself
     "interpreters.debugging.nonfinite": ["pow_", "select_n"],
-    "interpreters.matrix_products": ["dot_general"],  # how it runs outside `jit`
+    "interpreters.eager_tiers": ["dot_general"],  # how it runs outside `jit`
+    "interpreters.matrix_products": ["dot_general"],
     "transforms.checkpointing": ["name_primitive"],  # by which policies choose
     "transforms.tracing": ["convert_element_type"],  # left out where it says nothing
 }

@@ -7,9 +7,11 @@ from typing import Any
 
 from ..config import thread
 from ..core.aval import Aval
+from ..core.jaxpr import Jaxpr
 from ..core.primitive import Primitive
 from ..core.trace import Params
 from ..dtypes import float0
+from ..primitives.products import are_matrices, dot_general
 
 
 class _Machine:
@@ -78,3 +80,18 @@ def host_function(
     if primitive.evaluate_in and avals:
         rule = primitive.evaluate_in.get(avals[0].dtype, rule)
     return functools.partial(rule, **dict(params)) if params else rule
+
+
+def runs_by_products(jaxpr: Jaxpr) -> bool:
+    """True if a program should run operation by operation, so that its products are computed as
+    products of matrices (`matrix_products.py`): NumPy computes its other operations at every size.
+    """
+    products = []
+    for e in jaxpr.equations:
+        if e.primitive is dot_general:
+            products.append(e)
+        elif e.primitive.host.cost != "always":
+            return False
+    return numpy_may_compute() and not all(
+        are_matrices(*[x.aval for x in e.inputs], **dict(e.params)) for e in products
+    )

@@ -12,11 +12,10 @@ from typing import NamedTuple
 from ..compiler.lowered import LoweredProgram, program_of
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.jaxpr import Jaxpr
 from ..core.primitive import Primitive
 from ..core.trace import Params
 from ..core.value import Value
-from ..primitives.products import dot_general
+from ..primitives.products import are_matrices, dot_general
 from ..primitives.structural import others, reshape
 from .eager_tiers import numpy_may_compute
 from .stage import stage
@@ -46,19 +45,16 @@ class MatrixProduct(NamedTuple):
         return permuted
 
 
-def are_matrices(params: Params, x: Aval, y: Aval) -> bool:
-    """True if a `dot_general` multiplies two matrices, or stacks of matrices."""
-    (cx, cy), (bx, by) = dict(params)["dims"]
-    free = others((*cx, *bx), x.ndim), others((*cy, *by), y.ndim)
-    return bx == by == (0,)[: len(bx)] and max(map(len, (cx, *free))) <= 1
-
-
 def matrix_product(
     primitive: Primitive, params: Params, avals: Sequence[Aval]
 ) -> MatrixProduct | None:
     """The product of matrices that computes a `dot_general` of arrays with more axes. It is `None`
     for matrices, for other operations, and on an accelerator."""
-    if primitive is not dot_general or not numpy_may_compute() or are_matrices(params, *avals):
+    if (
+        primitive is not dot_general
+        or not numpy_may_compute()
+        or are_matrices(*avals, **dict(params))
+    ):
         return None
     x, y = avals
     options = dict(params)
@@ -106,15 +102,3 @@ def layout(batch: Axes, free: Axes, contracted: Axes, rows: bool) -> tuple[Axes 
         if order == tuple(range(len(order))):
             return None, last
     return orders[rows], rows
-
-
-def runs_by_products(jaxpr: Jaxpr) -> bool:
-    """True if a program should run operation by operation, so that its products are computed as
-    products of matrices: NumPy computes its other operations at every size."""
-    operands = []
-    for e in jaxpr.equations:
-        if e.primitive is dot_general:
-            operands.append((e.params, *[x.aval for x in e.inputs]))
-        elif e.primitive.host.cost != "always":
-            return False
-    return numpy_may_compute() and not all(are_matrices(*product) for product in operands)

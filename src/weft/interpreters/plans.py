@@ -24,8 +24,8 @@ from ..core.jaxpr import Jaxpr, Var, run
 from ..core.primitive import Primitive
 from ..core.source import log_warning
 from ..core.trace import Params, Trace, current
-from .eager_tiers import host_function, host_share
-from .matrix_products import matrix_product, runs_by_products
+from .eager_tiers import host_function, host_share, runs_by_products
+from .matrix_products import matrix_product
 from .stage import InlineTemplate, StageTrace, leaked
 
 Kernel = Callable[..., Any]
@@ -125,9 +125,7 @@ class ProgramPlan:
         self.out: Aval | None = jaxpr.outvars[0].aval if single and self.one else None
         self.operands: list[int] | None = None
         steps = host_steps(jaxpr, template, new)
-        if steps is None and runs_by_products(jaxpr):
-            pass  # operation by operation: each product has a plan, shared by all programs
-        elif steps is None and is_one_operation(jaxpr):
+        if steps is None and is_one_operation(jaxpr) and not runs_by_products(jaxpr):
             (e,) = jaxpr.equations
             self.operands = [jaxpr.invars.index(v) for v in e.inputs]
             avals = [v.aval for v in e.inputs]
@@ -266,6 +264,8 @@ def program_to_compile(jaxpr: Jaxpr) -> LoweredProgram | None:
         if straight and not jaxpr.constvars and params.get("device") is None:
             return program_of(params["jaxpr"])
     if any(e.primitive.host.execute_rule is not None for e in jaxpr.equations):
+        return None
+    if runs_by_products(jaxpr):  # each product has a plan, which all programs share
         return None
     return program_of(jaxpr) if jaxpr.equations else None
 

@@ -8,7 +8,7 @@ from ..core.source import located
 from ..numpy.axes import all_axes
 from ..numpy.creation import broadcast
 from ..numpy.plans import composite
-from ..numpy.promotion import cast, promote_values, value
+from ..numpy.promotion import cast, promote_values, strong, value
 from ..numpy.reductions import wide_of
 from ..primitives import arithmetic, selection
 from ..typing import ArrayLike, Axes
@@ -91,7 +91,7 @@ def standardize(
     name = "standardize"
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"{name}: algorithm must be 'fast' or 'stable'; got {algorithm!r}")
-    v = real_number(name, x)
+    v = strong(real_number(name, x))
     parameters = {"mean": mean, "variance": variance}
     statistics = {
         argument: no_complex(name, value(name, x, argument), argument)

@@ -6,7 +6,7 @@ from typing import Any
 from ..core.array import Array, literal
 from ..numpy.axes import all_axes
 from ..numpy.creation import broadcast
-from ..numpy.promotion import cast
+from ..numpy.promotion import cast, strong
 from ..numpy.reductions import keep_axes, truth, wide_of
 from ..numpy.special import largest, logsumexp
 from ..primitives import arithmetic, selection, structural
@@ -49,7 +49,7 @@ def softmax(x: ArrayLike, axis: Axes = -1, where: ArrayLike | None = None) -> Ar
       Array([0.5, 0.5], dtype=float32)
     Source: JAX documentation, `jax.nn.softmax`.
     """
-    x = number("softmax", x)
+    x = strong(number("softmax", x))
     axes = all_axes("softmax", axis, x)
     return _softmax(x, *with_mask("softmax", x, where), axes=axes)
 
@@ -82,7 +82,7 @@ def log_softmax(x: ArrayLike, axis: Axes = -1, where: ArrayLike | None = None) -
       Array([    0., -1000.], dtype=float32)
     Source: JAX documentation, `jax.nn.log_softmax`.
     """
-    x = real_number("log_softmax", x)
+    x = strong(real_number("log_softmax", x))
     axes = all_axes("log_softmax", axis, x)
     return _log_softmax(x, *with_mask("log_softmax", x, where), axes=axes)
 

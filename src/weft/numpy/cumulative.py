@@ -25,10 +25,9 @@ def accumulate(
         x = structural.reshape(x, shape=(x.aval.size,)) if x.aval.ndim != 1 else x
         axis = 0
     i = one_axis(name, axis, x)
-    weak_type = x.aval.weak_type and requested_dtype is None
     out_dtype = summed_dtype(x.aval.dtype, promote) if requested_dtype is None else requested_dtype
-    if x.aval.dtype != out_dtype or x.aval.weak_type != weak_type:
-        x = cast(x, out_dtype, weak_type)
+    if x.aval.dtype != out_dtype or x.aval.weak_type:
+        x = cast(x, out_dtype)
     if dtypes.is_bool(out_dtype):  # "or" and "and"
         primitive = cumulative.cummax if primitive is cumulative.cumsum else cumulative.cummin
     return primitive(x, axis=i, reverse=False)

@@ -20,7 +20,7 @@ from ..primitives import (
 from ..typing import ArrayLike
 from .makers import binary, binary_docstring, composite_binary
 from .plans import composite
-from .promotion import SCALARS, as_inexact, cast, check_ranks, no_out, noted, value
+from .promotion import SCALARS, as_inexact, cast, check_ranks, no_out, noted, strong, value
 from .rounding import _by_parts, _trunc, is_integral
 from .ufunc_options import takes_options
 
@@ -265,7 +265,7 @@ def nan_to_num(
       >>> np.nan_to_num(np.array([1.0, np.nan]))
       Array([1., 0.], dtype=float32)
     """
-    v = value("nan_to_num", x)
+    v = strong(value("nan_to_num", x))
     if dtypes.is_extended(v.aval.dtype):  # keys are not NaN
         return v
     if is_integral(v):

@@ -146,7 +146,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
     new_values: Any = (
         array(values) if isinstance(values, (list, tuple)) else value("insert", values, "values")
     )
-    new_values = cast(new_values, x.dtype)
+    new_values = cast(new_values, x.dtype, x.aval.weak_type)
     if new_values.ndim < x.ndim:
         new_values = structural.reshape(
             new_values, shape=(1,) * (x.ndim - new_values.ndim) + new_values.shape

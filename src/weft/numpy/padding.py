@@ -153,7 +153,7 @@ def _constant(x: Any, widths: Any, constants: Any) -> Any:
 
 def _scalar(number: Any, x: Any) -> Any:
     """A number as a scalar of the array's dtype."""
-    return cast(value("pad", number, "a value"), x.aval.dtype)
+    return cast(value("pad", number, "a value"), x.aval.dtype, x.aval.weak_type)
 
 
 def _by_index(x: Any, axis: int, pair: Any, mode: str) -> Any:

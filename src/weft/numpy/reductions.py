@@ -108,23 +108,22 @@ def reduce_elements(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Array:
-    """A sum or a product over axes."""
-    weak_type = x.aval.weak_type and dtype is None
+    """A sum or a product over axes. Its type is not weak, even if the array's is."""
     out_dtype = summed_dtype(x.aval.dtype, promote_integers) if dtype is None else dtype
     sum_dtype = wide_of(out_dtype)
     if primitive is reductions.reduce_prod and dtypes.is_bool(sum_dtype):
         primitive = reductions.reduce_and
     if x.aval.dtype != sum_dtype:
-        x = cast(x, sum_dtype, weak_type)
+        x = cast(x, sum_dtype)
     x = masked(name, x, where, identity)
     axes = tuple(range(x.aval.ndim)) if axis is None else all_axes(name, axis, x)
     result: Any = primitive(x, axes=axes) if axes else x
     result = keep_axes(result, x, axes, keepdims)
     if initial is not None:
-        initial_value = cast(value(name, initial, "initial"), sum_dtype, weak_type)
+        initial_value = cast(value(name, initial, "initial"), sum_dtype)
         result = combine(scalar_only(name, initial_value, "initial"), result)
-    if result.aval.dtype != out_dtype or result.aval.weak_type != weak_type:
-        result = cast(result, out_dtype, weak_type)
+    if result.aval.dtype != out_dtype or result.aval.weak_type:
+        result = cast(result, out_dtype)
     return result
 
 
@@ -244,7 +243,7 @@ def _extreme(
         initial_value = cast(value(name, initial, "initial"), x.aval.dtype, x.aval.weak_type)
         combine = arithmetic.max_ if largest else arithmetic.min_
         result = combine(scalar_only(name, initial_value, "initial"), result)
-    return result
+    return cast(result, x.aval.dtype) if result.aval.weak_type else result
 
 
 _max_of = functools.partial(_extreme, "max", True)

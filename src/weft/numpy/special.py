@@ -23,7 +23,7 @@ from .arithmetic import EVEN
 from .axes import all_axes
 from .creation import broadcast
 from .plans import composite
-from .promotion import as_inexact, cast, noted, promote_values, value
+from .promotion import as_inexact, cast, noted, promote_values, strong, value
 from .reductions import keep_axes, truth, wide_of
 
 __all__ = ["i0", "sinc"]
@@ -203,6 +203,6 @@ def logsumexp(
         x = broadcast(name, x, shape)
     axes = all_axes(name, axis, x)
     return _sum_of_exponentials(
-        x, *factor_and_mask, axes=axes, keepdims=bool(keepdims), signed=bool(return_sign),
+        strong(x), *factor_and_mask, axes=axes, keepdims=bool(keepdims), signed=bool(return_sign),
         scaled=b is not None,
     )  # fmt: skip

@@ -47,8 +47,7 @@ def _mean_of(
 ) -> Array:
     out_dtype, sum_dtype = mean_dtypes(x, dtype)
     axes = all_axes("mean", axis, x)
-    weak_type = x.aval.weak_type and dtype is None
-    x = x if x.aval.dtype == sum_dtype else cast(x, sum_dtype, weak_type)
+    x = cast(x, sum_dtype, x.aval.weak_type)
     total = reduce_elements(
         "mean", structural.reduce_sum, None, 0, x, axes, keepdims,
         sum_dtype if dtypes.is_bool(sum_dtype) else None, None, where, False,
@@ -62,12 +61,8 @@ def _mean_of(
         )
     else:
         count = masked_count("mean", x, axes, where, keepdims, sum_dtype)
-    result: Array = arithmetic.div(total, count)
-    return (
-        result
-        if result.aval.dtype == out_dtype and result.aval.weak_type == weak_type
-        else cast(result, out_dtype, weak_type)
-    )
+    result: Array = cast(arithmetic.div(total, count), out_dtype)
+    return result
 
 
 def masked_count(name: str, x: Any, axes: Any, where: Any, keepdims: Any, dtype: Any) -> Any:
@@ -147,9 +142,8 @@ def deviation(
         raise noted(ShapeError(f"{name}: dtype must be complex for {x.aval}; got {out_dtype.name}"))
     real_dtype = dtypes.real_of(out_dtype) if dtype is None else out_dtype
     sum_dtype = wide_of(out_dtype)
-    weak_type = x.aval.weak_type and dtype is None
     axes = all_axes(name, axis, x)
-    x = x if x.aval.dtype == sum_dtype else cast(x, sum_dtype, weak_type)
+    x = cast(x, sum_dtype, x.aval.weak_type)
     centre = (
         _mean_of(x, axes, True, None, where)
         if mean is None
@@ -174,11 +168,8 @@ def deviation(
     result: Array = arithmetic.div(total, count)
     if root:
         result = arithmetic.sqrt(result)
-    return (
-        result
-        if result.aval.dtype == real_dtype and result.aval.weak_type == weak_type
-        else cast(result, real_dtype, weak_type)
-    )
+    result = cast(result, real_dtype)
+    return result
 
 
 _var_of = functools.partial(deviation, "var", False)

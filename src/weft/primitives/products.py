@@ -227,6 +227,13 @@ def multiplications(x: Aval, y: Aval, dims: Dims) -> int:
     return x.size * n_free
 
 
+def are_matrices(x: Aval, y: Aval, *, dims: Dims, **_: object) -> bool:
+    """True if a product is one of two matrices, or of stacks of matrices."""
+    (cx, cy), (bx, by) = dims
+    free = others((*cx, *bx), x.ndim), others((*cy, *by), y.ndim)
+    return bx == by == (0,)[: len(bx)] and max(map(len, (cx, *free))) <= 1
+
+
 @dot_general.host.work
 def _(avals: Avals, outs: Avals, *, dims: Dims, **_: object) -> int:
     x, y = avals

@@ -253,8 +253,8 @@ def _(x: Aval, *, k: int) -> list[Aval]:
         raise ShapeError(
             f"top_k: k must be from 0 to the length of the last axis of {x}, {x.shape[-1]}; got {k}"
         )
-    values = x.update(shape=(*x.shape[:-1], k), weak_type=False)
-    return [values, values.update(dtype=dtypes.int32)]
+    values = x.update(shape=(*x.shape[:-1], k))
+    return [values, values.update(dtype=dtypes.int32, weak_type=False)]
 
 
 @top_k.evaluate
