@@ -1,9 +1,12 @@
-"""`default_registry` sees the nodes of weft's registry."""
+"""Tree nodes, classes registered for vmap, and XLA's clients by platform."""
 
 from typing import NamedTuple
 
 import pytest
 
+import weft
+from weft.compat import registry
+from weft.compat.names import names_of
 from weft.compat.registry import (
     ENTRIES,
     DefaultRegistry,
@@ -55,3 +58,29 @@ def test_entries_by_class():
     assert len(ENTRIES) == len([*ENTRIES])
     with pytest.raises(KeyError):
         ENTRIES[int]
+
+
+def test_classes_are_registered_until_they_are_not():
+    class Data:
+        pass
+
+    batching = names_of("0.10.2")["jax.interpreters.batching"]
+    assert not batching["is_vmappable"](Data())
+    batching["register_vmappable"](Data, int, int, None, None, None)
+    assert batching["is_vmappable"](Data())
+    batching["unregister_vmappable"](Data)
+    assert not batching["is_vmappable"](Data())
+
+
+def test_clients_by_platform():
+    found = registry.backends()
+    assert registry.get_backend("cpu") is found["cpu"] is weft.devices("cpu")[0].client
+    assert registry.get_backend() is registry.get_backend(registry.get_backend())
+    assert registry.get_backend() in found.values()
+
+
+def test_the_default_device():
+    assert registry.get_default_device() == weft.devices()[0]
+    for device in (weft.devices("cpu")[0], "cpu"):
+        with weft.default_device(device):
+            assert registry.get_default_device() == weft.devices("cpu")[0]

@@ -38,7 +38,6 @@ from ..transforms.symbolic_zeros import SymbolicZero
 from ..tree_util import tree_map
 from . import (
     array_serialization,
-    backends,
     classes,
     comparisons,
     layouts,
@@ -50,7 +49,6 @@ from . import (
     registry,
     shardings,
     tracing,
-    vmappable,
 )  # fmt: skip
 from .stand_ins import Refused
 
@@ -260,9 +258,9 @@ AD = {name: getattr(primitives, name) for name in DIFFERENTIATION.split()} | {
 BATCHING = {name: getattr(primitives, name) for name in BATCHERS.split()} | {
     "BatchTracer": BatchTracer,
     "spmd_axis_primitive_batchers": {},
-    "register_vmappable": vmappable.register_vmappable,
-    "unregister_vmappable": vmappable.unregister_vmappable,
-    "is_vmappable": vmappable.is_vmappable,
+    "register_vmappable": registry.register_vmappable,
+    "unregister_vmappable": registry.unregister_vmappable,
+    "is_vmappable": registry.is_vmappable,
     "moveaxis": weft_numpy.moveaxis,
     "bdim_at_front": batch_at_front,
     **every_name("jax.interpreters.batching", INTERNAL),
@@ -373,10 +371,10 @@ PUBLIC: dict[str, dict[str, Any]] = {
     | refused("jax.extend.linear_util", EXTEND_LINEAR_UTIL, INTERNAL),
     "jax.extend.source_info_util": SOURCE_INFO,
     "jax.extend.backend": {
-        "backends": backends.backends,
+        "backends": registry.backends,
         "clear_in_memory_compilation_cache": clear_caches,
-        "get_backend": backends.get_backend,
-        "get_default_device": backends.get_default_device,
+        "get_backend": registry.get_backend,
+        "get_default_device": registry.get_default_device,
         **refused("jax.extend.backend", EXTEND_BACKEND, INTERNAL),
     },
     "jax.extend.ifrt_programs": every_name("jax.extend.ifrt_programs", INTERNAL),
@@ -465,7 +463,7 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "jax.interpreters.xla": XLA,
     "jax.lib": {},
     "jax.lib.xla_bridge": {
-        "get_backend": backends.get_backend,
+        "get_backend": registry.get_backend,
         "_backends": {},
         **{name: getattr(clients, name) for name in BRIDGE.split()},
     },
@@ -557,9 +555,9 @@ INTERNALS: dict[str, dict[str, Any]] = {
     },
     "jax._src.typing": dict.fromkeys(("DType", "DTypeLike", "Shape"), Any),
     "jax._src.xla_bridge": {
-        "get_backend": backends.get_backend,
+        "get_backend": registry.get_backend,
         "_backends": {},
-        "backends": backends.backends,
+        "backends": registry.backends,
     },
     "jaxlib.xla_extension": XLA_EXTENSION,
     **{

@@ -1,6 +1,7 @@
 """`jax._src.numpy.util`: how functions of `jax.numpy` check and promote their arguments, for
 libraries that define such functions."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -12,8 +13,7 @@ from ..numpy.promotion import cast, promote_values, value
 
 def check_arraylike(fun_name: str, *args: Any, **options: Any) -> None:
     """Raises a TypeError for an argument that is not an array or a scalar."""
-    for i, x in enumerate(args):
-        value(fun_name, x, f"argument {i}")
+    ensure_arraylike_tuple(fun_name, args)
 
 
 def check_arraylike_or_none(fun_name: str, *args: Any) -> None:
@@ -23,7 +23,7 @@ def check_arraylike_or_none(fun_name: str, *args: Any) -> None:
 
 def ensure_arraylike(fun_name: str, *args: Any) -> Any:
     """The arguments as arrays: one array, or a tuple of several."""
-    arrays = tuple(value(fun_name, x, f"argument {i}") for i, x in enumerate(args))
+    arrays = ensure_arraylike_tuple(fun_name, args)
     return arrays[0] if len(arrays) == 1 else arrays
 
 
@@ -61,25 +61,17 @@ def promote_shapes(fun_name: str, *args: Any) -> list[Any]:
     return [expand_dims(x, range(rank - x.ndim)) if 0 < x.ndim < rank else x for x in arrays]
 
 
-def promote_args(fun_name: str, *args: Any) -> list[Any]:
-    """The arguments as arrays of one dtype and rank."""
-    check_arraylike(fun_name, *args)
-    return promote_shapes(fun_name, *promote_dtypes(*args))
+def _promoting_args(promote: Callable[..., list[Any]], description: str) -> Callable[..., Any]:
+    """The function that checks arguments, promotes their dtypes and then their ranks."""
+
+    def promote_args(fun_name: str, *args: Any) -> list[Any]:
+        return promote_shapes(fun_name, *promote(*ensure_arraylike_tuple(fun_name, args)))
+
+    promote_args.__doc__ = f"The arguments as arrays of one {description} and one rank."
+    return promote_args
 
 
-def promote_args_inexact(fun_name: str, *args: Any) -> list[Any]:
-    """The same, of an inexact dtype."""
-    check_arraylike(fun_name, *args)
-    return promote_shapes(fun_name, *promote_dtypes_inexact(*args))
-
-
-def promote_args_numeric(fun_name: str, *args: Any) -> list[Any]:
-    """The same, of a dtype that is not boolean."""
-    check_arraylike(fun_name, *args)
-    return promote_shapes(fun_name, *promote_dtypes_numeric(*args))
-
-
-def promote_args_complex(fun_name: str, *args: Any) -> list[Any]:
-    """The same, of a complex dtype."""
-    check_arraylike(fun_name, *args)
-    return promote_shapes(fun_name, *promote_dtypes_complex(*args))
+promote_args = _promoting_args(promote_dtypes, "dtype")
+promote_args_inexact = _promoting_args(promote_dtypes_inexact, "inexact dtype")
+promote_args_numeric = _promoting_args(promote_dtypes_numeric, "dtype that is not boolean")
+promote_args_complex = _promoting_args(promote_dtypes_complex, "complex dtype")

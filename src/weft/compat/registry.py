@@ -1,12 +1,19 @@
-"""`jax.tree_util.default_registry`: weft's registry of tree nodes, as an object with methods and as
-a mapping."""
+"""JAX's registries: of tree nodes (`jax.tree_util.default_registry`, an object with methods, and a
+mapping), of classes with rules of `vmap`, and of XLA's clients (`jax.extend.backend`)."""
 
+import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ..runtime.client import Client, Device, chosen_device, default_device, devices
+from ..runtime.failures import PlatformError
+from ..runtime.plugins import discover
 from ..tree_util import register_dataclass, register_pytree_node, tree_flatten
 from ..treedef import REGISTERED, kind_of_type
 from ..user_lines import noted
+
+# --- tree nodes ---
 
 
 class DefaultRegistry:
@@ -99,3 +106,47 @@ def _of_node(tree: Any, children_and_data: tuple[list[Any], Any] | None) -> tupl
             ValueError(f"flatten_one_level: expected a node of a tree; got a {type(tree).__name__}")
         )
     return children_and_data
+
+
+# --- classes for which libraries have their own rules of `vmap` ---
+
+VMAPPABLE: set[type] = set()
+"""The registered classes."""
+
+
+def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, *rules: Any) -> None:
+    """Registers a class. `vmap` does not use its rules: it maps over all arrays of a tree."""
+    VMAPPABLE.add(data_type)
+
+
+def unregister_vmappable(data_type: type) -> None:
+    """Undoes `register_vmappable`."""
+    VMAPPABLE.remove(data_type)
+
+
+def is_vmappable(x: object) -> bool:
+    """True for an object of a registered class."""
+    return type(x) in VMAPPABLE
+
+
+# --- XLA's clients ---
+
+
+@functools.cache  # libraries' tests call its `cache_clear`
+def get_backend(platform: Any = None) -> Client:
+    """XLA's client of a platform, or of the default device."""
+    return platform if isinstance(platform, Client) else devices(platform)[0].client
+
+
+def backends() -> dict[str, Client]:
+    """XLA's clients that can be opened, by the name of their platform: 'cpu', 'cuda', …"""
+    clients = {}
+    for name in dict.fromkeys([*(plugin.name for plugin in discover()), "cpu"]):
+        with contextlib.suppress(PlatformError):
+            clients[name] = get_backend(name)
+    return clients
+
+
+def get_default_device() -> Device:
+    """The device of arrays for which no other device is named."""
+    return chosen_device() or default_device()

@@ -2,8 +2,10 @@
 it.
 
 It is for one operation, or for a program of several operations. Its `kernel` is a function of NumPy
-arrays if NumPy is faster for all of it, and `None` if XLA runs it as one program. Since the first
-call also runs the plan, all calls of a signature give the same bits.
+arrays if NumPy is faster for all of it, and `None` if XLA runs it: as one program, or operation by
+operation so that products of arrays with several axes become products of matrices
+(`matrix_products.py`). Since the first call also runs the plan, all calls of a signature give the
+same bits.
 
 `EvaluateTrace.run` runs plans. Under another trace a plan applies its operations.
 """

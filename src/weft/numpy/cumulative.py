@@ -26,8 +26,7 @@ def accumulate(
         axis = 0
     i = one_axis(name, axis, x)
     out_dtype = summed_dtype(x.aval.dtype, promote) if requested_dtype is None else requested_dtype
-    if x.aval.dtype != out_dtype or x.aval.weak_type:
-        x = cast(x, out_dtype)
+    x = cast(x, out_dtype)
     if dtypes.is_bool(out_dtype):  # "or" and "and"
         primitive = cumulative.cummax if primitive is cumulative.cumsum else cumulative.cummin
     return primitive(x, axis=i, reverse=False)

@@ -18,7 +18,7 @@ from .axes import all_axes, one_axis
 from .creation import dtype_argument
 from .makers import binary
 from .plans import planned
-from .promotion import cast, no_out, noted, value
+from .promotion import cast, no_out, noted, strong, value
 
 __all__ = [
     "all",
@@ -243,7 +243,7 @@ def _extreme(
         initial_value = cast(value(name, initial, "initial"), x.aval.dtype, x.aval.weak_type)
         combine = arithmetic.max_ if largest else arithmetic.min_
         result = combine(scalar_only(name, initial_value, "initial"), result)
-    return cast(result, x.aval.dtype) if result.aval.weak_type else result
+    return strong(result)
 
 
 _max_of = functools.partial(_extreme, "max", True)
